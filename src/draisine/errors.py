@@ -176,9 +176,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "Did you mean 'whipple'?"
     >>> did_you_mean("speed", ["forward_speed", "steer"])
     "Did you mean 'forward_speed'?"
+    >>> did_you_mean("roll_rate", ["lean_rate", "z_rate"])
+    "Did you mean 'lean_rate'?"
     """
     choices = sorted(known)
-    other = [right for right in choices if right == WORDS.get(name.lower())]
+    plain, rate = name.lower().removesuffix("_rate"), "_rate" * name.lower().endswith("_rate")
+    other = [right for right in choices if right == f"{WORDS.get(plain)}{rate}"]
     if meant := other or _having(name, choices) or _begun(name, choices) or _alike(name, choices):
         *first, last = map(repr, meant)
         return f"Did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
@@ -193,6 +196,9 @@ WORDS = {
     "velocity": "forward_speed",
     "v": "forward_speed",
     "roll": "lean",
+    "roll_angle": "lean",
+    "phi": "lean",
+    "delta": "steer",
     "tilt": "lean",
     "heading": "yaw",
     "steering": "steer",

@@ -3,6 +3,10 @@
 Signs and axes are those of Meijaard et al. 2007: x forward, z down, lean and steer to the right.
 """
 
+import math
+
+import numpy as np
+
 # Meijaard, Papadopoulos, Ruina and Schwab (2007), doi:10.1098/rspa.2007.1857: the benchmark. "Exact"
 # are their formulas, evaluated independently in 40 digits; "published" their printed digits.
 
@@ -232,3 +236,38 @@ CIRCLES = {
 }
 STATIC_END = {"steer": 1.3397399115, "pitch": 0.3063523833}
 REVERSED_START = {"speed": 7.90081190243646, "pitch": 0.3348361867721638}
+
+
+def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
+    """Return M, C1, K0, K2 by appendix A of Meijaard et al. 2007, doi:10.1098/rspa.2007.1857."""
+    w, c, sin, cos = p["w"], p["c"], math.sin(p["lam"]), math.cos(p["lam"])
+    mR, mB, mH, mF = (p[k] for k in ("mR", "mB", "mH", "mF"))
+    mT = mR + mB + mH + mF
+    xT = (p["xB"] * mB + p["xH"] * mH + w * mF) / mT
+    zT = (-p["rR"] * mR + p["zB"] * mB + p["zH"] * mH - p["rF"] * mF) / mT
+    ITxx = p["IRxx"] + p["IBxx"] + p["IHxx"] + p["IFxx"] + mR * p["rR"] ** 2
+    ITxx += mB * p["zB"] ** 2 + mH * p["zH"] ** 2 + mF * p["rF"] ** 2
+    ITxz = p["IBxz"] + p["IHxz"] - mB * p["xB"] * p["zB"] - mH * p["xH"] * p["zH"]
+    ITxz += mF * w * p["rF"]
+    ITzz = p["IRxx"] + p["IBzz"] + p["IHzz"] + p["IFxx"]
+    ITzz += mB * p["xB"] ** 2 + mH * p["xH"] ** 2 + mF * w**2
+    mA = mH + mF
+    xA, zA = (p["xH"] * mH + w * mF) / mA, (p["zH"] * mH - p["rF"] * mF) / mA
+    IAxx = p["IHxx"] + p["IFxx"] + mH * (p["zH"] - zA) ** 2 + mF * (p["rF"] + zA) ** 2
+    IAxz = p["IHxz"] - mH * (p["xH"] - xA) * (p["zH"] - zA) + mF * (w - xA) * (p["rF"] + zA)
+    IAzz = p["IHzz"] + p["IFxx"] + mH * (p["xH"] - xA) ** 2 + mF * (w - xA) ** 2
+    uA = (xA - w - c) * cos - zA * sin
+    IAll = mA * uA**2 + IAxx * sin**2 + 2 * IAxz * sin * cos + IAzz * cos**2
+    IAlx = -mA * uA * zA + IAxx * sin + IAxz * cos
+    IAlz = mA * uA * xA + IAxz * sin + IAzz * cos
+    mu, SR, SF = c / w * cos, p["IRyy"] / p["rR"], p["IFyy"] / p["rF"]
+    ST, SA = SR + SF, mA * uA + mu * mT * xT
+    low = IAlx + mu * ITxz
+    M = [[ITxx, low], [low, IAll + 2 * mu * IAlz + mu**2 * ITzz]]
+    K0 = [[mT * zT, -SA], [-SA, -SA * sin]]
+    K2 = [[0, (ST - mT * zT) / w * cos], [0, (SA + SF * sin) / w * cos]]
+    C1 = [
+        [0, mu * ST + SF * cos + ITxz / w * cos - mu * mT * zT],
+        [-(mu * ST + SF * cos), IAlz / w * cos + mu * (SA + ITzz / w * cos)],
+    ]
+    return {"M": np.array(M), "C1": np.array(C1), "K0": np.array(K0), "K2": np.array(K2)}

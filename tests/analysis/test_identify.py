@@ -1,5 +1,7 @@
 """Motions with exact derivatives, and parameters fitted to recordings of them."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -91,7 +93,36 @@ def test_the_interval_is_that_of_least_squares(bicycle, ridden):
 
 def test_what_cannot_be_fitted_is_told(bicycle):
     told = [Recording("lean_rate", TIME, 0.0 * TIME)]
-    with pytest.raises(ParameterError, match="no parameter or initial value 'trail'"):
+    with pytest.raises(ParameterError, match=r"value 'trail'. Did you mean c \(trail\)"):
         identify(bicycle, START, told, ["trail"])
     with pytest.raises(ParameterError, match="no output 'leanrate'"):
         identify(bicycle, START, [Recording("leanrate", TIME, TIME)], ["c"])
+    with pytest.raises(ParameterError, match=r"'roll_rate'. Did you mean 'lean_rate'"):
+        identify(bicycle, START, [Recording("roll_rate", TIME, TIME)], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (([0, 1, 2], [1, 2]), "'lean_rate': 3 times and 2 values"),
+        (([0, 1, 2], [1, np.nan, 2]), "1 of 3 values are no numbers, the first at 1 s"),
+        (([0, 1, 1], [1, 2, 3]), "times do not rise"),
+        (([0, 1], ["a", "b"]), "values are not numbers"),
+        (([0, 1], [1, 2], 0.0), "deviation = 0.0 is no number greater than zero"),
+    ],
+)
+def test_recordings_are_checked_where_they_are_made(given, told):
+    with pytest.raises(ParameterError, match=told):
+        Recording("lean_rate", *given)
+
+
+def test_a_fit_is_told_in_a_line_for_each_unknown(bicycle, ridden):
+    clean = ridden.to_xarray().lean_rate.values
+    noise = 0.01 * np.random.default_rng(3).standard_normal(len(TIME))
+    found = identify(
+        bicycle, START, [Recording("lean_rate", TIME, clean + noise, 0.01)], ["c", "lean_rate"]
+    )
+    first, trail, start = repr(found).splitlines()
+    assert first.startswith("Fit of 31 samples: what is left is ")
+    assert re.fullmatch(r"  c +0\.0\d+ \+- 0\.0\d+ m", trail)
+    assert re.fullmatch(r"  lean_rate +0\.\d+ \+- 0\.0\d+ rad/s", start)

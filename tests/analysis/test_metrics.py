@@ -71,3 +71,13 @@ def test_answers_of_a_ride():
         assert abs(slope) > 0.01
     with pytest.raises(ParameterError, match="nothing known of lean, lean_rate"):
         found.answer("largest lean")
+
+
+def test_a_short_window_hides_a_mode_that_grows_slowly():
+    """Of exp(-2 t) + 0.02 exp(0.1 t) the rate is positive at first, and tends to the growth in the end."""
+    rates = []
+    for until in (3.0, 20.0, 200.0):
+        t = np.linspace(0.0, until, 20001)
+        rates.append(REDUCERS["decay rate of"](t, np.exp(-2.0 * t) + 0.02 * np.exp(0.1 * t)))
+    assert rates[0] > 0.5 and rates[0] > rates[1] > rates[2]
+    assert rates[2] == pytest.approx(-0.1, rel=0.01)

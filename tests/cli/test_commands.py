@@ -299,6 +299,18 @@ def test_equations_to_read_on_the_screen(capsys):
     assert "K_{0,11}" in said(capsys, "equations", "whipple", "--as", "paper", "--linear")
 
 
+@pytest.mark.parametrize("how", [[], ["--as", "c"], ["--as", "matlab"], ["--as", "latex"]])
+def test_linear_equations_are_linear_in_every_language(capsys, how):
+    """No language writes the nonlinear program where the linear one is asked for."""
+    text = said(capsys, "equations", "whipple", "--linear", *how)
+    assert "Straight running" in text and ("K_{0,11}" in text or "K_0_11 = " in text)
+
+
+def test_linear_equations_in_a_file_of_source_code(capsys):
+    said(capsys, "equations", "whipple", "--linear", "--out", "lin.c")
+    assert "Straight running" in Path("lin.c").read_text()
+
+
 def test_equations_in_a_file(capsys):
     out = said(capsys, "equations", "rolling_disc", "--as", "latex", "--out", "disc.tex")
     assert out == "equations: disc.tex\n"

@@ -64,7 +64,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_vehicle_is_a_vehicle_though_a_scenario_has_its_name(monkeypatch):
-    monkeypatch.setattr("draisine.cli.show._show", lambda system, meanings: None)
+    monkeypatch.setattr("draisine.cli.show._show", lambda system: None)
     for name in names("vehicle"):
         assert main(["show", name]) == 0
 

@@ -101,6 +101,8 @@ COMMANDS = [
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
     (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "ends in '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "those of a bicycle"),
+    (["equations", "whipple", "--linear", "--as", "python"], "--linear goes with --as paper, c, "),
+    (["equations", "whipple", "--linear", "--program", "observe"], "goes without --program"),
     (["equations", "whipple", "--mode", "front=flying"], "front"),
     (["equations", "whipple", "--mode", "middle=open"], "no contact 'middle'"),
     (["plot", "nowhere.nc"], "nowhere.nc: no such file"),

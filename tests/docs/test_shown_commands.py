@@ -34,6 +34,7 @@ MISSING = {
     "b.nc": "run passive-stabilisation --until 0.3 --initial lean=5deg --out b.nc",
     "run.nc": "run ramp-jump --out run.nc",
     "passive-stabilisation.nc": "run passive-stabilisation --until 0.3 --out passive-stabilisation.nc",
+    "mine.csv": "run passive-stabilisation --until 0.3 --out mine.csv",
     "jump.nc": "run ramp-jump --out jump.nc",
     "ride.nc": "run passive-stabilisation --until 0.3 --out ride.nc",
 }

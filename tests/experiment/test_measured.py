@@ -109,3 +109,25 @@ def test_a_disputed_number_must_differ(tmp_path):
         shipped.read_text(encoding="utf-8").replace("stable_to = 6.8", "stable_to = 6.0")
     )
     assert [f.quantity for f in check(load(str(same)))[1] if not f.agrees] == ["stable_to"]
+
+
+def test_measurements_stay_when_the_model_is_changed(ridden):
+    """All marks of the scenario as it was; they are compared, and nothing is judged by them."""
+    result, found = check(load("kooijman2008/weave", {"vehicle.parameters.c": 0.06}))
+    for name in ("measured_value", "measured_speed", "measured_from"):
+        assert (result.data[name].values == ridden.data[name].values).all()
+    assert {finding.origin for finding in found} == {"measured"}
+    assert sum(finding.compared for finding in found) == 54
+    assert all(finding.agrees for finding in found) and max(f.rms for f in found) > 0.4
+
+
+def test_a_run_is_held_against_times_between_its_samples_and_before_its_end():
+    """Of a shorter run what was measured before its end counts; interpolated, it is the run itself."""
+    whole, found = check(load("kooijman2008/run-52"))
+    short, cut = check(load("kooijman2008/run-52", {"run.until": 1.02, "run.dt": 0.03}))
+    assert [finding.compared for finding in (*found, *cut)] == [52, 21]
+    worst = float(cut[0].where.split()[2])
+    assert cut[0].ours == pytest.approx(
+        float(whole.data.lean_rate.sel(time=worst, method="nearest")), abs=0.01
+    )
+    assert len(short.data.time) == 35

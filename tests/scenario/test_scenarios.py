@@ -323,11 +323,13 @@ def test_a_scenario_is_read_once(mine, monkeypatch):
     assert counted == {"compile": 1, "ground": 1}
 
 
-def test_a_copy_is_the_scenario_without_what_was_expected_of_it():
+def test_a_copy_is_the_scenario_without_what_was_expected_of_it_but_measured():
     for name in scenarios():
         shipped = Path(draisine.__file__).parent / "scenarios" / f"{name}.toml"
         content = tomllib.loads(shipped.read_text(encoding="utf-8"))
-        content.pop("expected", None)
+        blocks = content.pop("expected", [])
+        if measured := [one for one in blocks if one["origin"] == "measured"]:
+            content["expected"] = measured
         assert tomllib.loads(read_text(name)) == content
 
 

@@ -13,9 +13,11 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gradient import GradientRun
 from draisine.errors import DraisineError, ParameterError, SimulationError, expect_known
+from draisine.model.names import observation_units, state_units
 from draisine.simulation.options import Numerics
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import expect_parameters
 
 ROUNDS = 60
 """More steps than this are not taken."""
@@ -36,8 +38,38 @@ class Recording:
     deviation: float = 1.0
     drifts: bool = False
 
+    def __post_init__(self) -> None:
+        for name in ("time", "value"):
+            try:
+                object.__setattr__(self, name, np.asarray(getattr(self, name), float))
+            except (TypeError, ValueError):
+                raise ParameterError(f"{self._name}: its {name}s are not numbers.") from None
+        self._check()
 
-@dataclass(frozen=True, eq=False)
+    @property
+    def _name(self) -> str:
+        return f"recording of {self.output!r}"
+
+    def _check(self) -> None:
+        """Raise where nothing can be held against a motion."""
+        if self.time.ndim != 1 or self.time.shape != self.value.shape or not self.time.size:
+            sizes = f"{self.time.size} times and {self.value.size} values"
+            raise ParameterError(f"{self._name}: {sizes}; each value has its time.")
+        if not np.isfinite(self.time).all() or np.any(np.diff(self.time) <= 0.0):
+            raise ParameterError(f"{self._name}: its times do not rise throughout.")
+        missing = np.flatnonzero(~np.isfinite(self.value))
+        if len(missing):
+            raise ParameterError(
+                f"{self._name}: {len(missing)} of {self.value.size} values are no numbers, the first at "
+                f"{self.time[missing[0]]:g} s; leave them out with their times: np.isfinite(value)."
+            )
+        if not (np.ndim(self.deviation) == 0 and 0.0 < self.deviation < np.inf):
+            raise ParameterError(
+                f"{self._name}: deviation = {self.deviation!r:.80} is no number greater than zero."
+            )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Identified:
     """What a fit gives: the unknowns by name with their values and covariance, the system and the start
     that they make, what the model then tells at the times of the recordings, and the root mean square of
@@ -53,6 +85,18 @@ class Identified:
     left: float
     count: int
 
+    def __repr__(self) -> str:
+        model, system = self.system.model, self.system
+        units = state_units(model) | {name: unit for name, (unit, _) in system.meanings.items()}
+        units |= {f"offset of {name}": unit for name, unit in observation_units(model).items()}
+        wide = max(map(len, self.names))
+        found = zip(self.names, self.values, self.deviations, strict=True)
+        rows = [
+            f"  {n:<{wide}}  {_measured(x, s)} {units.get(n, '')}".rstrip() for n, x, s in found
+        ]
+        left = f"what is left is {self.left:.3g} of the deviations told (root mean square)"
+        return "\n".join([f"Fit of {self.count} samples: {left}", *rows])
+
     @property
     def deviations(self) -> Floats:
         """The standard deviations of the unknowns."""
@@ -66,6 +110,18 @@ class Identified:
         k = self.names.index(name)
         wide = float(t.ppf(0.5 + level / 2, self.count - len(self.names)) * self.deviations[k])
         return float(self.values[k]) - wide, float(self.values[k]) + wide
+
+
+def _measured(value: float, deviation: float) -> str:
+    """Return a value and its standard deviation, to two digits of the latter.
+
+    >>> _measured(0.0641234, 0.00081), _measured(7012.3, 210.0)
+    ('0.06412 +- 0.00081', '7012 +- 210')
+    """
+    if not 0.0 < deviation < np.inf:
+        return f"{value:.6g} +- {deviation:.2g}"
+    digits = int(np.clip(1 - np.floor(np.log10(deviation)), 0, 12))
+    return f"{value:.{digits}f} +- {deviation:.{digits}f}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +195,8 @@ def identify(
     >>> print(f"{found.values[0]:.5f}")
     0.08000
     """
-    expect_known("no parameter or initial value", unknowns, [*system.parameters, *start])
+    known = [*system.parameters, *start]
+    expect_parameters(system.vehicle, unknowns, known, "parameter or initial value")
     run = GradientRun(
         [one.output for one in recordings], tuple(unknowns), law=law, numerics=numerics
     )

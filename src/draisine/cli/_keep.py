@@ -53,9 +53,14 @@ def free_name(path: Path, force: bool = False) -> Path:
 
 
 def keep(
-    data: Any, out: Path | None, plot: Path | None, quiet: bool, width: str | None = None
+    data: Any,
+    out: Path | None,
+    plot: Path | None,
+    quiet: bool,
+    width: str | None = None,
+    series: list[str] | None = None,
 ) -> None:
-    """Write data and figure, and say where."""
+    """Write data and figure, of some series, if they are told, and say where."""
     if out is not None:
         from draisine.results.store import save
 
@@ -65,7 +70,7 @@ def keep(
         from draisine.view.plot import plot as draw
 
         with tell_file("figure", plot, quiet):
-            draw(data, path=plot, width=width)
+            draw(data, path=plot, width=width, series=series)
 
 
 @contextmanager

@@ -80,11 +80,11 @@ class OutputOptions:
             )
         check_targets(self.out, self.plot)
 
-    def keep(self, data: Any) -> None:
-        """Write data and figure, and say where."""
+    def keep(self, data: Any, series: list[str] | None = None) -> None:
+        """Write data and figure, of some series, if they are told, and say where."""
         from draisine.cli._keep import keep
 
-        keep(data, self.out, self.plot, quiet=self.json, width=self.width)
+        keep(data, self.out, self.plot, quiet=self.json, width=self.width, series=series)
 
 
 @Parameter(name="*")

@@ -203,7 +203,7 @@ def swapped_text(name: str, vehicle: str, like: str) -> str:
     tables = re.split(r"^(?=\[)", read_text(like), flags=re.MULTILINE)
     tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
     tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
-    kept = [one for one in tables if not re.match(r"\[(source|vehicle)\b", one)]
+    kept = [one for one in tables if not re.match(r"\[(source|vehicle|\[expected|expected)\b", one)]
     kept.insert(1, f'[vehicle]\nname = "{vehicle}"\n\n')
     text = "".join(_fitting(one, model, vehicle) if "[initial" in one else one for one in kept)
     try:

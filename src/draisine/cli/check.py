@@ -92,6 +92,7 @@ def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[F
         return
     numbers = sum(f.compared for f in found)
     kept = "within its bounds" if all(f.origin == "measured" for f in found) else "agrees"
+    kept = kept if any(f.judged for f in found) else "compared; no bounds are stated"
     word = f"[red]{len(bad)} DISAGREE[/red]" if bad else f"[green]{kept}[/green]"
     console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}")
 
@@ -114,21 +115,19 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
             title_justify="left",
         )
         for f in rows:
-            right = {"disputed": "disputed", "measured": "within"}.get(
-                f.origin, "[green]ok[/green]"
-            )
-            mark = right if f.agrees else "[red]NO[/red]"
+            right = {"disputed": "disputed", "measured": "within" if f.judged else ""}
+            mark = right.get(f.origin, "[green]ok[/green]") if f.agrees else "[red]NO[/red]"
             numbers = (
                 f"{f.expected:.9g}"
                 + ("" if f.spread is None else f" \N{PLUS-MINUS SIGN} {f.spread:.2g}"),
                 f"{f.ours:.9g}",
                 f"{f.deviation:.1e}",
-                f"{f.allowed:.1e}",
+                f"{f.allowed:.1e}" if f.judged else "",
             )
             table.add_row(escape(f.quantity), *numbers, mark, f.where)
-            if f.rms_allowed is not None:
-                label = f"  rms of {f.compared}"
-                table.add_row(label, "", "", f"{f.rms:.1e}", f"{f.rms_allowed:.1e}", mark, "")
+            if f.rms_allowed is not None or (not f.judged and f.compared > 1):
+                allowed = "" if f.rms_allowed is None else f"{f.rms_allowed:.1e}"
+                table.add_row(f"  rms of {f.compared}", "", "", f"{f.rms:.1e}", allowed, mark, "")
         console.print(table)
         if rows[0].origin == "disputed":
             console.print(f"  Ours is right: {escape(rows[0].note)}")

@@ -9,18 +9,27 @@ from draisine.cli._options import OUTPUT, OutputOptions, Trust
 from draisine.cli._screen import escape, numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from xarray import Dataset
 
     from draisine.results.comparison import Difference
 
 
 def compare(
-    first: Path, second: Path, /, *, output: OutputOptions = OUTPUT, trust: Trust = False
+    first: Path,
+    second: Path,
+    /,
+    *,
+    series: str | None = None,
+    output: OutputOptions = OUTPUT,
+    trust: Trust = False,
 ) -> None:
-    """Compare two stored runs: how far each quantity differs, and both in one figure.
+    """Compare two stored runs, or a run and a recording: how far each quantity differs, and both in one
+    figure.
 
     :param first: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param second: Another one, of the same or of another machine.
+    :param second: Another one, of the same or of another machine, or a recording: a .csv with a column time.
+    :param series: What to draw, --series lean,steer; without it what tells most.
     """
     from dataclasses import asdict
 
@@ -37,25 +46,29 @@ def compare(
     if output.json:
         print_json([asdict(one) for one in found])
     else:
-        import numpy as np
-        from rich.table import Table
-
-        from draisine.model.quantity import readable
-
-        numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
-        drawn = Table("difference of", "unit", *numbers)
-        for one in found:
-            sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
-            largest, rms, extent = (f"{x:.3g}" for x in sizes)
-            cells = (unit, largest, f"{one.time:.4g}", rms, extent)
-            if one.largest:
-                drawn.add_row(escape(one.name), *cells)
         console = open_console()
         console.print(f"[bold]{escape(str(second))}[/bold] against {escape(str(first))}")
-        console.print(drawn)
+        console.print(_table(found))
         for line in _remarks(*runs, both, found):
             console.print(line)
-    output.keep(both)
+    output.keep(both, series.split(",") if series else None)
+
+
+def _table(found: "list[Difference]") -> "Table":
+    """Return how far quantities differ, a row for each that does."""
+    import numpy as np
+    from rich.table import Table
+
+    from draisine.model.quantity import readable
+
+    numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
+    drawn = Table("difference of", "unit", *numbers)
+    for one in found:
+        sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
+        largest, rms, extent = (f"{x:.3g}" for x in sizes)
+        if one.largest:
+            drawn.add_row(escape(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
+    return drawn
 
 
 def _remarks(
@@ -85,5 +98,5 @@ def _remarks(
             f"compared until {float(both['time'].values[-1]):g} s; one goes on to {max(ends):g} s"
         )
     if both.attrs["interpolated"]:
-        lines.append("the runs share no times: the second is interpolated, which adds to this")
+        lines.append("the runs share few times: the second is interpolated, which adds to this")
     return lines

@@ -55,7 +55,7 @@ class TextOptions:
     linear: Annotated[
         bool,
         Parameter(
-            help="The paper has the linear equations of a bicycle that runs straight, as formulas."
+            help="The linear equations of a bicycle that runs straight, as formulas: a paper, or --as c."
         ),
     ] = False
 
@@ -66,6 +66,29 @@ class TextOptions:
             "stage, with a sentence on each; Markdown, or what --as or the ending of --out says."
         ),
     ] = False
+
+    @property
+    def pages_only(self) -> str:
+        """The option, if any, that asks for what only a page has."""
+        full = self.detail == "full"
+        asked = {
+            "linear": self.linear,
+            "explain": self.explain,
+            "detail full": full,
+            "form": self.form,
+        }
+        return next((f"--{option}" for option, given in asked.items() if given), "")
+
+    def pages(self, language: str) -> tuple[str, ...]:
+        """Return the languages of pages; refuse one that has programs alone where a page is asked for."""
+        from draisine.experiment.equations import page_languages
+
+        found = page_languages(bool(self.pages_only))
+        if self.pages_only and language not in found:
+            raise ParameterError(
+                f"{self.pages_only} goes with --as {', '.join(found)}; {language} has programs alone."
+            )
+        return found
 
     def page(self, out: Path | None) -> tuple[str, str]:
         """Return the language of a page, and the ending that decides where that is "paper"."""
@@ -79,6 +102,8 @@ class TextOptions:
             return self.as_, suffix
         if self.explain:
             return "paper", suffix or ".md"
+        if self.pages_only and suffix:
+            return "paper", suffix
         return ENDINGS.get(suffix, "paper") if suffix else "c", suffix
 
 
@@ -108,7 +133,7 @@ def equations(
     :param out: Write to this file instead of the screen.
     """
     from draisine.codegen.files import write_text
-    from draisine.experiment.equations import page_languages, write_equations, write_page
+    from draisine.experiment.equations import write_equations, write_page
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
@@ -118,14 +143,16 @@ def equations(
     statuses = begin.statuses
     if begin.law and program != "simulate":
         raise ParameterError("--law goes with a whole simulator: --program simulate.")
+    if text.pages_only and program != "rate":
+        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
     if program == "simulate":
         how = text.as_ or "c", out, begin.values, statuses, begin.laws
         files = write_simulator_files(system, *how)
         print("\n".join(f"simulator: {path}" for path in files))
         return
-    full, (language, suffix) = text.detail == "full", text.page(out)
-    if language in page_languages(full):
-        form = text.form, full, text.linear, text.explain
+    language, suffix = text.page(out)
+    if language in text.pages(language):
+        form = text.form, text.detail == "full", text.linear, text.explain
         written = write_page(system, language, statuses, *form, suffix)
     else:
         written = write_equations(system, language, program, statuses, formulation)

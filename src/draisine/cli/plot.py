@@ -21,7 +21,8 @@ def plot(
 ) -> int:
     """Draw figures from a stored result.
 
-    :param result: A result that `draisine run --out` wrote (.nc, .zarr).
+    :param result: A result that `draisine run --out` wrote (.nc, .zarr), or a recording: a .csv with a column
+        time.
     :param out: Where to write it (.png, .jpg, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
     :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
         all. Without one, that which tells most.

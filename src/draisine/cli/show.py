@@ -35,7 +35,6 @@ def show(
     from draisine.registry import ALIASES, names
     from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
-    from draisine.vehicles import meanings
 
     known = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
     if vehicle not in known and any(
@@ -49,7 +48,7 @@ def show(
     if plot is not None:
         check_figure(plot)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    _show(system, meanings(system.vehicle))
+    _show(system)
     if plot is not None:
         from draisine.view.figures.side import drawing
         from draisine.view.save import save
@@ -58,11 +57,10 @@ def show(
         print(f"drawing: {plot}")
 
 
-def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
+def _show(system: "System") -> None:
     from rich.table import Table
 
     from draisine.model.names import outputs as output_variables
-    from draisine.vehicles import record_meanings
     from draisine.view.scene.sketch import sketch
 
     model, console = system.model, open_console()
@@ -80,10 +78,8 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     for line in _reference(model):
         console.print(line)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
-    own = [record_meanings(name, value) for name, value in system.structure.items()]
-    known = meanings | {name: told for one in own for name, told in one.items()}
     for name, value in (system.parameters | system.structure).items():
-        unit, meaning = known.get(name, ("", ""))
+        unit, meaning = system.meanings.get(name, ("", ""))
         meaning = ", ".join(text for text in (meaning, _record(system, name)) if text)
         shown = f"{value:.10g}" if isinstance(value, float) else _shown(value)
         table.add_row(name, shown, unit, meaning)

@@ -26,11 +26,11 @@ def languages() -> tuple[str, ...]:
     return (*(name for name in names("target") if name != "native"), "json", *page_languages())
 
 
-def page_languages(full: bool = False) -> tuple[str, ...]:
+def page_languages(page: bool = False) -> tuple[str, ...]:
     """Return what pages to read can be written as: "paper", and each printer; a language that is a
-    target, too, means the program unless the page is a `full` one.
+    target, too, means the program unless a `page` is asked for by something that programs have not.
     """
-    return ("paper", *(name for name in names("printer") if full or name not in names("target")))
+    return ("paper", *(name for name in names("printer") if page or name not in names("target")))
 
 
 def write_page(

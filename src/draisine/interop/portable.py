@@ -11,6 +11,7 @@ from draisine.errors import ParameterError, expect_known
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import inputs_of, outputs_of
+from draisine.vehicles import expect_parameters
 
 ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
 """From a program's name, a state and a time to its outputs by name."""
@@ -20,8 +21,8 @@ class PortableMachine:
     """One machine of `System.machine`, with the parameters named in `free` as variables."""
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
-        known = machine.system.parameters
-        expect_known("no parameter", free, known)
+        system = machine.system
+        expect_parameters(system.vehicle, free, system.parameters)
         if machine.rate.inputs.count("anchors"):
             raise ParameterError("pins that hold points of the ground stay inside draisine.")
         self.machine, self.free = machine, tuple(free)

@@ -55,6 +55,31 @@ def _written(text: str, unit: str | None) -> float:
     return math.radians(number(float(degrees.group(1))))
 
 
+def in_si_units(unit: str) -> tuple[float, str]:
+    """Return by what numbers in a unit are multiplied to be in SI units and radians, and that unit.
+
+    >>> print(*in_si_units("deg/s"), *in_si_units("km/h"), *in_si_units("N"))
+    0.017453292519943295 rad/s 0.2777777777777778 m/s 1.0 N
+    """
+    other = {"ms": (1e3, "s")} | {own: (x, meant) for (own, meant), x in DIVISORS.items()}
+    if re.match(r"(deg|\u00b0)(?![a-z])", unit):
+        return math.pi / 180.0, re.sub(r"^(deg|\u00b0)", "rad", unit)
+    divisor, meant = other.get(unit, (1.0, unit))
+    return 1.0 / divisor, meant
+
+
+def check_angle(value: Any, unit: str | None) -> None:
+    """Raise where a plain number, or one of an array, is beyond a whole turn: hardly an angle in radians.
+
+    >>> check_angle(18.0, "rad")
+    Traceback (most recent call last):
+    ValueError: 18 rad is more than a turn; degrees are written '18deg'
+    """
+    if unit == "rad" and not isinstance(value, str):
+        for far in np.ravel(value)[np.abs(np.ravel(value)) > 2 * math.pi + 0.01][:1]:
+            raise ValueError(f"{far:g} rad is more than a turn; degrees are written '{far:g}deg'")
+
+
 def readable(values: Any, unit: str) -> tuple[Any, str]:
     """Return values as people read them, and their unit: angles in degrees, seconds squared.
 

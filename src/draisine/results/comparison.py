@@ -1,12 +1,14 @@
 """Two runs side by side: what both tell, at times that both have, and how far they differ."""
 
+import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.results.store import dataset_of
 
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
@@ -30,34 +32,31 @@ class Difference:
     alone: int
 
 
-def compare(
-    first: "Dataset", second: "Dataset", names: tuple[str, str] = ("first", "second")
-) -> "Dataset":
+def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second")) -> "Dataset":
     """Return the numbers over time that two runs have in common, with a dimension `run` of two; runs of
-    the same title are told apart by `names`.
+    the same title are told apart by `names`. Each is a run, a dataset, a table of pandas by time, or a file.
 
-    At times that both have, numbers are taken as they are; where the samples of two runs share no
-    times, the second is interpolated linearly, and the attribute `interpolated` is 1.
+    What one tells without a unit is taken to be in that of the other; what they tell in different units is
+    left out, with a warning. At times that both have, numbers are taken as they are; where the samples of
+    two runs share few times, less than half of the sparser one's, the second is interpolated linearly, and
+    the attribute `interpolated` is 1.
     """
     import xarray
 
+    first, second = dataset_of(first), dataset_of(second)
     for data in (first, second):
         if "time" not in data.dims or data.sizes["time"] < 2:
-            raise ParameterError("only runs over time can be compared; this result is none.")
+            raise ParameterError(
+                "only runs over time can be compared; this result is none. Of a table, let time be the index."
+            )
     columns = [_columns(data) for data in (first, second)]
-    common = [
-        name
-        for name, ours in columns[0].items()
-        if name in columns[1] and _unit(ours) == _unit(columns[1][name])
-    ]
-    if not common:
-        raise ParameterError("these two runs have no quantity in common.")
+    common = _common_units(*columns)
     t, pick, interpolated = _common(first["time"].values, second["time"].values)
     found = {}
-    for name in common:
+    for name, unit in common.items():
         ours, theirs = columns[0][name], columns[1][name]
         both = np.array([ours.values[pick[0]], _taken(theirs.values, second, t, pick[1])])
-        found[name] = (("run", "time"), both, {"units": _unit(ours)})
+        found[name] = (("run", "time"), both, {"units": unit})
     labels = [
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
     ]
@@ -99,7 +98,7 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
     found = {
         str(name): values
         for name, values in data.data_vars.items()
-        if values.dims == ("time",) and values.dtype.kind == "f"
+        if values.dims == ("time",) and values.dtype.kind in "fiu"
     }
     if "contact_force" in data:
         for contact in data["contact"].values:
@@ -109,8 +108,26 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
     return found
 
 
-def _unit(column: "DataArray") -> str:
-    return str(column.attrs.get("units", ""))
+def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") -> dict[str, str]:
+    """Return the units of all that two runs tell in the same, or without one; what differs is told."""
+    found, apart = {}, []
+    for name in ours:
+        if name not in theirs:
+            continue
+        mine, other = (str(columns[name].attrs.get("units", "")) for columns in (ours, theirs))
+        if mine and other and mine != other:
+            apart.append(f"{name} is in {mine} in the first, in {other} in the second")
+        else:
+            found[name] = mine or other
+    if not found:
+        known = ", the other ".join(
+            f"{', '.join(columns) or 'nothing':.120}" for columns in (ours, theirs)
+        )
+        reason = "; ".join(apart) or f"one has {known}"
+        raise ParameterError(f"these two runs have no quantity in common: {reason}.")
+    if apart:
+        warnings.warn(f"left out: {'; '.join(apart)}.", UserWarning, stacklevel=3)
+    return found
 
 
 def _common(ours: Floats, theirs: Floats) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
@@ -123,9 +140,10 @@ def _common(ours: Floats, theirs: Floats) -> tuple[Floats, tuple[Floats, Floats 
     again = np.arange(len(ours)) - np.searchsorted(ours, ours - SAME)  # before and after an event
     right = np.clip(np.searchsorted(theirs, ours - SAME) + again, 0, len(theirs) - 1)
     shared = np.flatnonzero(np.abs(theirs[right] - ours) < SAME)
-    if len(shared) > 1:
-        return ours[shared], (shared, right[shared]), False
     inside = np.flatnonzero((ours >= theirs[0]) & (ours <= theirs[-1]))
+    sparser = min(len(inside), int(np.sum((theirs >= ours[0]) & (theirs <= ours[-1]))))
+    if len(shared) > 1 and 2 * len(shared) >= sparser:
+        return ours[shared], (shared, right[shared]), False
     if len(inside) < 2:
         raise ParameterError("these two runs have no times in common.")
     return ours[inside], (inside, None), True

@@ -12,6 +12,7 @@ from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import table
+from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 FORMATS = (".nc", ".zarr", ".csv")
-"""What a result can be written as."""
+"""What a result can be written as, and read."""
 
 
 FIGURES = (".png", ".jpg", ".svg", ".pdf")
@@ -121,7 +122,8 @@ def _write_netcdf(data: "Dataset", path: Path) -> None:
 
 
 def load(path: str | Path, trust: bool = False) -> "Dataset":
-    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`.
+    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`. Of a .csv,
+    ours or a recording, come the columns over `time`: see `draisine.results.recording`.
 
     A result may name code of its own: the file of its vehicle or law. That is never run, unless you
     `trust` the result.
@@ -163,17 +165,19 @@ def _load(path: Path) -> "Dataset":
     """Return a stored dataset, loaded whole."""
     import xarray
 
-    if path.suffix not in (".nc", ".zarr"):
-        hint = "; a .csv cannot be read back." if path.suffix == ".csv" else "."
+    if path.suffix not in FORMATS:
+        hint = "."
         if not path.suffix:
             hint = f". If {path} is a scenario, `draisine run {path} --out {path}.nc` writes one."
-        raise DataError(f"{path}: results are .nc or .zarr{hint}")
+        raise DataError(f"{path}: results are .nc or .zarr, recordings .csv{hint}")
     if not os.path.exists(path):
         raise DataError(
             f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result."
         )
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")
+    if path.suffix == ".csv":
+        return read_recording(path)
     _check_zarr_there(path, "A .nc can be read without it")
     if path.suffix == ".zarr":
         check_zarr(path)

@@ -25,7 +25,7 @@ from draisine.registry import (
     is_robot,
     names,
 )
-from draisine.scenario.overrides import override, sides
+from draisine.scenario.overrides import is_measured, override, sides
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
@@ -107,8 +107,9 @@ def load(
     own, or for a first run of it.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
-    expected of the scenario as published do not hold after a change and are left out, and its title
-    tells what was changed. Code that a result names is run only if you `trust` it.
+    expected of the scenario as published do not hold after a change and are left out, measured ones
+    are not judged any more, and its title tells what was changed. Code that a result names is run only
+    if you `trust` it.
     """
     name, file, content = _content(where, trust)
     if changes:
@@ -238,17 +239,22 @@ def _motions_of(vehicle: str) -> list[str]:
 
 def read_text(where: str) -> str:
     """Return the text of a scenario's file, by name or by file, to be copied and changed: without the
-    numbers that are expected of it as it is.
+    numbers that are expected of it as it is, but for measured ones.
 
     >>> text = read_text("ramp-jump")
     >>> 'shape = "ramp"' in text, "expected" in text
     (True, False)
+    >>> read_text("kooijman2008/weave").count('origin = "measured"')
+    4
     """
     text = _text(Path(where)) if where.endswith(".toml") else _named(where)[1]
-    tables = re.split(r"^(?=\[)", text, flags=re.MULTILINE)
-    return (
-        "".join(one for one in tables if not one.lstrip("[").startswith("expected")).rstrip() + "\n"
-    )
+    kept, measured = [], False
+    for one in re.split(r"^(?=\[+[a-z])", text, flags=re.MULTILINE):
+        if one.startswith("[[expected]]"):
+            measured = is_measured(_parsed(where, one)["expected"][0])
+        if measured or not one.lstrip("[").startswith("expected"):
+            kept.append(one)
+    return "".join(kept).rstrip() + "\n"
 
 
 def _named(where: str) -> tuple[str, str]:

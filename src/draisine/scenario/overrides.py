@@ -11,7 +11,7 @@ from draisine.errors import DataError
 
 def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a scenario with other values at some key paths. Numbers that were
-    expected of it as it was do not hold any more and are left out.
+    expected of it as it was do not hold any more and are left out; measured ones stay, without bounds.
 
     >>> override({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
     {'run': {'until': 5.0, 'dt': 0.1}}
@@ -23,7 +23,31 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     >>> override({"law": [{"gain": 1.0}]}, {"law.gain": 2.0})
     {'law': [{'gain': 2.0}]}
     """
-    out: Any = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
+    out = _replaced({k: v for k, v in content.items() if k != "expected"}, changes)
+    expected = content.get("expected")
+    blocks = expected if isinstance(expected, list) else []
+    kept = [{k: v for k, v in one.items() if k not in BOUNDS} for one in blocks if is_measured(one)]
+    return out | ({"expected": copy.deepcopy(kept)} if kept else {})
+
+
+BOUNDS = ("atol", "rtol", "factor", "rms")
+"""How far numbers may be off: of the scenario as it was."""
+
+
+def is_measured(block: Any) -> bool:
+    """Return whether a block of expected numbers was measured, at times, at speeds or as a whole: it is
+    about the world, whatever is computed. Points on a grid go with the grid.
+    """
+    return (
+        isinstance(block, dict)
+        and block.get("origin") == "measured"
+        and not isinstance(block.get("at"), dict)
+    )
+
+
+def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return content with other values at some key paths."""
+    out: Any = copy.deepcopy(dict(content))
     for path, value in changes.items():
         parts, inside = key_parts(path), out
         for part, following in pairwise(parts):
@@ -81,12 +105,12 @@ def nest(content: Mapping[str, Any]) -> dict[str, Any]:
     {'mB': 90.0, 'flexible': {'steer_damper': 1.0}}
     """
     plain = {key: value for key, value in content.items() if "." not in key}
-    return override(plain, {key: value for key, value in content.items() if "." in key})
+    return _replaced(plain, {key: value for key, value in content.items() if "." in key})
 
 
 def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the one run of a sweep that has these values."""
-    plain = {k: v for k, v in content.items() if k != "sweep"}
+    plain = {k: v for k, v in content.items() if k not in ("sweep", "expected")}
     return override(plain | {"kind": "run"}, at)
 
 

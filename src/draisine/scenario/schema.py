@@ -215,9 +215,9 @@ class Expected(ScenarioTable):
 
     title: Text
     origin: Literal["published", "computed", "law", "measured", "disputed"] = Field(
-        description="Printed in the source; computed independently; a law of mechanics; measured, with "
-        "a bound on how far a model of that kind may be off; or printed in the source and wrong: then "
-        "the `note` tells why, and our number must differ by more than the bounds."
+        description="Printed in the source; computed independently; a law of mechanics; measured, "
+        "judged if there is a bound on how far a model of that kind may be off; or printed in the source "
+        "and wrong: then the `note` tells why, and our number must differ by more than the bounds."
     )
     at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
@@ -236,6 +236,12 @@ class Expected(ScenarioTable):
     windows: list[tuple[float, float]] | None = Field(
         None, description="From which to which speed each value was measured."
     )
+
+    @property
+    def judged(self) -> bool:
+        """Whether ours must be near; measured numbers without bounds are drawn and compared alone."""
+        bounds = (self.atol, self.rtol, self.factor - 1.0, self.rms is not None)
+        return self.origin != "measured" or any(bounds)
 
 
 class Common(ScenarioTable):

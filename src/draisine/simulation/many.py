@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import run as run_program
-from draisine.errors import ModelError, ParameterError, SimulationError, expect_known
+from draisine.errors import ParameterError, SimulationError, expect_known
 from draisine.mechanics.readings import law_states
-from draisine.model.body import is_doubtful
 from draisine.simulation.integrators import (
     DEGENERATE,
     FLAT,
@@ -29,11 +27,13 @@ from draisine.simulation.integrators import (
 )
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
 from draisine.simulation.smooth import REASONS, run_smooth
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import check_numbers
 
 BLOCK = 4
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few
@@ -42,10 +42,6 @@ enough for the cache.
 
 GROUP = 8
 """How many blocks are observed together."""
-
-DRAWN = 64
-"""How many machines are drawn at most to check their parameters one by one."""
-
 
 LOST = (REASONS[NOT_FINITE], REASONS[FLAT])
 """How runs end whose steps may be too long."""
@@ -97,9 +93,7 @@ def simulate_many(
     machine = system.machine(task.mode, law, law_states(law))
     count, z = len(states), task.law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
-    own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
-    for k, text in impossible_machines(system, own).items():
-        raise ParameterError(f"machine {k}: {text}")
+    own = _parameters(system, count, parameters or {})
     fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
     end, t, wrong = fleet.advance(y, task.edges, numerics)
     out = fleet.look(end, t)
@@ -129,6 +123,16 @@ def _check_states(states: Any) -> None:
         raise ParameterError("simulate_many: no states given.")
 
 
+def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
+    """Return the parameters of many machines, one column for each, all of them possible."""
+    changed = check_numbers(system.vehicle, system.parameters, changes)
+    own = _columns("parameter", list(system.parameters), system.values, count, changed)
+    if changed:  # else the system itself was drawn
+        for k, text in impossible_machines(system.artifacts, own).items():
+            raise ParameterError(f"machine {k}: {text}")
+    return own
+
+
 def _tell_long_steps(task: Task, k: int, outcome: str) -> None:
     """Warn where a machine that stopped as too long steps make it would not with shorter ones, and would not
     have fallen either.
@@ -145,30 +149,6 @@ def _tell_long_steps(task: Task, k: int, outcome: str) -> None:
         f"Numerics(integrator={short.integrator!r}, dt={short.dt:g}).",
         stacklevel=3,
     )
-
-
-def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
-    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
-    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
-    """
-    if np.array_equal(parameters, np.broadcast_to(system.values[:, None], parameters.shape)):
-        return {}  # the system itself was drawn
-    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
-    drawn, own = list(range(len(first))), parameters[:, first]
-    if len(first) > DRAWN:
-        bodies = run_program(system.artifacts.bodies, parameters=own)
-        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
-        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
-        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
-        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
-        drawn = np.flatnonzero(doubt).tolist()
-    found: dict[int, str] = {}
-    for k in drawn:
-        try:
-            system.artifacts.draw(dict(zip(system.parameters, own[:, k].tolist(), strict=True)))
-        except (ModelError, ParameterError) as error:
-            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
-    return found
 
 
 def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:

@@ -23,12 +23,14 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
+from draisine.codegen.program import run as run_program
 from draisine.codegen.targets.native import Native
-from draisine.errors import ParameterError
+from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
+from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import GEOMETRY, TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
@@ -299,3 +301,29 @@ def check_system(what: str, system: object) -> None:
         raise ParameterError(
             f"{what}: {system!r:.80} is no System; draisine.compile({name!r}) makes one."
         )
+
+
+DRAWN = 64
+"""How many machines are drawn at most to check their parameters one by one."""
+
+
+def impossible_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
+    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
+    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
+    """
+    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
+    drawn, own = list(range(len(first))), parameters[:, first]
+    if len(first) > DRAWN:
+        bodies = run_program(artifacts.bodies, parameters=own)
+        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
+        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
+        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
+        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
+        drawn = np.flatnonzero(doubt).tolist()
+    found: dict[int, str] = {}
+    for k in drawn:
+        try:
+            artifacts.draw(dict(zip(artifacts.nominal, own[:, k].tolist(), strict=True)))
+        except (ModelError, ParameterError) as error:
+            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
+    return found

@@ -24,14 +24,21 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
-from draisine.model.body import LARGEST
 from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
 from draisine.system.state import State
 from draisine.system.tracing import Law
-from draisine.vehicles import annotations, make_record, meant_parameter, record_numbers
+from draisine.vehicles import (
+    annotations,
+    check_number,
+    expect_parameters,
+    make_record,
+    meanings,
+    record_meanings,
+    record_numbers,
+)
 from draisine.vehicles import parameter_set as published
 
 if TYPE_CHECKING:
@@ -78,6 +85,12 @@ class System:
         return self.artifacts.structure
 
     @cached_property
+    def meanings(self) -> dict[str, tuple[str, str]]:
+        """Unit and meaning of the parameters that have some, those of records included."""
+        records = [record_meanings(name, value) for name, value in self.structure.items()]
+        return {k: told for one in (meanings(self.vehicle), *records) for k, told in one.items()}
+
+    @cached_property
     def model(self) -> Model:
         """The model with numbers in it, checked."""
         return self.artifacts.draw(self.parameters)
@@ -93,8 +106,9 @@ class System:
         return np.array(list(self.parameters.values()), dtype=float)
 
     def with_parameters(self, **changes: float) -> "System":
-        """Return the same machine with other parameters."""
-        changed = System(self.artifacts, self.parameters | _checked(self.parameters, changes))
+        """Return the same machine with other parameters; angles may be written as "18deg"."""
+        numbers = check_number(self.vehicle, self.parameters, changes)
+        changed = System(self.artifacts, self.parameters | numbers)
         changed.model  # noqa: B018 - checks the drawing
         return changed
 
@@ -346,24 +360,6 @@ def _solve_rows(
     return multiplier.shared_saddle_point(*given, rank, forces)
 
 
-def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
-    out = {}
-    for name, value in changes.items():
-        expect_known("no parameter", name, known)
-        try:
-            out[name] = float(value)
-        except (OverflowError, TypeError, ValueError):
-            raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
-        if not np.isfinite(out[name]):
-            raise ParameterError(f"parameter {name}: {value!r} is not finite.")
-        if abs(out[name]) > LARGEST:
-            raise ParameterError(
-                f"parameter {name}: {value!r} is beyond {LARGEST:g}, where products are no numbers any "
-                "more; SI units are meant."
-            )
-    return out
-
-
 _SYSTEMS = Recent(16)
 """The systems that were compiled lately: compiled again, they are ready."""
 
@@ -386,7 +382,7 @@ def compile(
     An argument annotated `float | None` decides the structure while it is None, and is a parameter
     once it has a value. `parameter_set` names published values, or a file of BicycleParameters (.txt,
     .yml); arguments go before them. Each number of an argument that is a record, or a table for one, is
-    a parameter, too.
+    a parameter, too. Angles may be "18deg".
 
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
     9.7
@@ -447,14 +443,11 @@ def _split(
         if hint is float or (
             isinstance(hint, UnionType) and float in get_args(hint) and value is not None
         ):
-            parameters |= _checked({name: 0.0}, {name: value})
+            parameters |= check_number(vehicle, {name: 0.0}, {name: value})
             continue
         structure[name] = make_record(f"{vehicle.__name__}: {name}", hint, value)
         own = record_numbers(name, structure[name])
-        parameters |= _checked(own, own | {key: left.pop(key) for key in own if key in left})
-    for name in left:
-        known = [*structure, *parameters]
-        raise ParameterError(
-            f"{vehicle.__name__} has no parameter {name!r}. {meant_parameter(vehicle, name, known)}"
-        )
+        own |= {key: left.pop(key) for key in own if key in left}
+        parameters |= check_number(vehicle, own, own)
+    expect_parameters(vehicle, left, [*structure, *parameters])
     return parameters, structure

@@ -1,9 +1,10 @@
 """Machines, one file and one function each; published parameters in `_sets`; `_three_links`: the
-drawing of both swimmers; `_annotations`: what those of arguments tell; `_records`: arguments that are
-records of numbers.
+drawing of both swimmers; `_annotations`: what those of arguments tell; `_numbers`: which numbers they
+may have; `_records`: arguments that are records of numbers.
 """
 
-from draisine.vehicles._annotations import annotations, meanings, meant_parameter
+from draisine.vehicles._annotations import annotations, expect_parameters, meanings, meant_parameter
+from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
     draw,
     make_record,
@@ -24,7 +25,10 @@ from draisine.vehicles._sets import (
 __all__ = [
     "ParameterSource",
     "annotations",
+    "check_number",
+    "check_numbers",
     "draw",
+    "expect_parameters",
     "make_record",
     "meanings",
     "meant_parameter",

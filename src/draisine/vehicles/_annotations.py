@@ -4,11 +4,11 @@
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
 from typing import Any, get_type_hints
 
-from draisine.errors import did_you_mean
+from draisine.errors import ParameterError, did_you_mean
 
 
 @lru_cache(maxsize=64)
@@ -57,3 +57,21 @@ def meant_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]
         few = sorted(means, key=lambda n: len(means[n]))[:5]
         return f"Did you mean {' or '.join(f'{n} ({means[n]})' for n in few)}?"
     return f"{did_you_mean(name, known)} `draisine show` tells all of a vehicle."
+
+
+def expect_parameters(
+    vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], what: str = ""
+) -> None:
+    """Raise where one of some names is none that is known of a vehicle; `what` says what it would be.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> expect_parameters(whipple, ["trail"], ["w", "c"])
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: whipple has no parameter 'trail'. Did you mean c (trail)?
+    """
+    for name in names:
+        if name not in known:
+            meant = meant_parameter(vehicle, name, known)
+            raise ParameterError(
+                f"{vehicle.__name__} has no {what or 'parameter'} {name!r}. {meant}"
+            )

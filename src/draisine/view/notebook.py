@@ -12,10 +12,10 @@ import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
-from draisine.errors import DraisineError, ParameterError, import_extra
+from draisine.errors import DraisineError, import_extra
 from draisine.results.store import dataset_of
 from draisine.system.system import System
-from draisine.vehicles import meant_parameter
+from draisine.vehicles import expect_parameters
 from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
 from draisine.view.figures._linear import roots as draw_roots
 from draisine.view.figures.eigenvalues import draw
@@ -141,7 +141,4 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
 def _check_names(system: System, names: Sequence[str]) -> None:
     """Raise where a parameter is none of a machine's own."""
     vehicle, known = system.vehicle, system.parameters
-    for name in names:
-        if name not in known:
-            meant = meant_parameter(vehicle, name, known)
-            raise ParameterError(f"{vehicle.__name__} has no parameter {name!r}. {meant}")
+    expect_parameters(vehicle, names, known)

@@ -96,7 +96,8 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
-        moving = "histories" if series or measured_of(data) else "path"
+        recorded = "vehicle" not in data.attrs
+        moving = "histories" if series or recorded or measured_of(data) else "path"
         return moving if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError
+from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.model import Joint, Model
 from draisine.model.quantity import readable
@@ -35,6 +35,9 @@ WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "b
 """How thick parts are drawn, in points at the distance of the machine."""
 
 GREY = "#666666"
+
+TELLING = ("lean", "steer")
+"""What tells most of a two-wheeler is drawn before all else."""
 
 
 WIDTH = 5.2
@@ -161,6 +164,8 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     if stored is not None and stored.dims == ("time",) and "units" in stored.attrs:
         unit = str(stored.attrs["units"])
         return readable(stored.values, "" if unit == "1" else unit)
+    if "vehicle" not in bodies.data.attrs:
+        expect_known("no column", name, [str(known) for known in bodies.data.data_vars])
     return readable(series(name, bodies), unit_of(name, bodies.model))
 
 

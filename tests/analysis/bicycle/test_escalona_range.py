@@ -15,13 +15,13 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
+from analysis.published import appendix_a
 from draisine import compile
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical, critical_of, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
-from draisine.errors import DraisineError
 from draisine.mechanics.formulations.bicycle.partitioned import EPSILON, Partitioned
 from draisine.model import Model
 from draisine.vehicles import meanings
@@ -262,6 +262,16 @@ def test_misread_parameters(changes: dict[str, float], weave: float, capsize: fl
     held(critical_speeds(BICYCLE, **changes), weave, capsize)
 
 
+def formal_speeds(changes: dict[str, float]) -> Critical:
+    """Return the critical speeds by the formulas of appendix A: they have numbers for what is no bicycle,
+    too, such as a negative mass.
+    """
+    p = P | changes
+    found, zero = appendix_a(p), np.zeros((2, 2))
+    K = p["g"] * found["K0"]
+    return critical_of(Canonical(found["M"], zero, found["C1"], K, found["K2"], np.array(p["g"])))
+
+
 def slips() -> list[dict[str, float]]:
     """Return single slips of the pen: a sign, a factor, a decimal point, two parameters of the same
     unit exchanged.
@@ -276,8 +286,8 @@ def test_no_single_slip_explains_it() -> None:
     tried = 0
     for changes in slips():
         try:
-            found = critical_speeds(BICYCLE, **changes)
-        except (np.linalg.LinAlgError, DraisineError):  # no bicycle at all
+            found = formal_speeds(changes)
+        except ZeroDivisionError:  # no bicycle at all
             continue
         tried += 1
         assert not explains(found), changes
@@ -300,11 +310,11 @@ def test_no_single_parameter_gives_both_speeds(name: str) -> None:
     value, weave = NEEDED[name]
 
     def missing(p: float) -> float:
-        return float(critical_speeds(BICYCLE, **{name: p}).capsize) - 6.8
+        return float(formal_speeds({name: p}).capsize) - 6.8
 
     found = brentq(missing, 0.99 * value, 1.01 * value, xtol=1e-9)
     assert_allclose(found, value, rtol=1e-3)
-    held(critical_speeds(BICYCLE, **{name: found}), weave, 6.8)
+    held(formal_speeds({name: found}), weave, 6.8)
 
 
 def test_inertias_of_frame_fork_and_diameters_do_not_touch_capsize() -> None:

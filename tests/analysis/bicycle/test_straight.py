@@ -21,6 +21,7 @@ from analysis.published import (
     REVERSED_START,
     WEAVE_FREQUENCY,
     WEAVE_SPEED,
+    appendix_a,
 )
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_of, critical_speeds
@@ -28,45 +29,10 @@ from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track
 from draisine.analysis.linear import linearise
-from draisine.errors import ConfigurationError, ParameterError, UnknownNameError
+from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
 from draisine.vehicles import parameter_set, parameter_sets
 
 BICYCLE = compile("whipple")
-
-
-def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
-    """Return M, C1, K0, K2 by appendix A of Meijaard et al. 2007, doi:10.1098/rspa.2007.1857."""
-    w, c, sin, cos = p["w"], p["c"], math.sin(p["lam"]), math.cos(p["lam"])
-    mR, mB, mH, mF = (p[k] for k in ("mR", "mB", "mH", "mF"))
-    mT = mR + mB + mH + mF
-    xT = (p["xB"] * mB + p["xH"] * mH + w * mF) / mT
-    zT = (-p["rR"] * mR + p["zB"] * mB + p["zH"] * mH - p["rF"] * mF) / mT
-    ITxx = p["IRxx"] + p["IBxx"] + p["IHxx"] + p["IFxx"] + mR * p["rR"] ** 2
-    ITxx += mB * p["zB"] ** 2 + mH * p["zH"] ** 2 + mF * p["rF"] ** 2
-    ITxz = p["IBxz"] + p["IHxz"] - mB * p["xB"] * p["zB"] - mH * p["xH"] * p["zH"]
-    ITxz += mF * w * p["rF"]
-    ITzz = p["IRxx"] + p["IBzz"] + p["IHzz"] + p["IFxx"]
-    ITzz += mB * p["xB"] ** 2 + mH * p["xH"] ** 2 + mF * w**2
-    mA = mH + mF
-    xA, zA = (p["xH"] * mH + w * mF) / mA, (p["zH"] * mH - p["rF"] * mF) / mA
-    IAxx = p["IHxx"] + p["IFxx"] + mH * (p["zH"] - zA) ** 2 + mF * (p["rF"] + zA) ** 2
-    IAxz = p["IHxz"] - mH * (p["xH"] - xA) * (p["zH"] - zA) + mF * (w - xA) * (p["rF"] + zA)
-    IAzz = p["IHzz"] + p["IFxx"] + mH * (p["xH"] - xA) ** 2 + mF * (w - xA) ** 2
-    uA = (xA - w - c) * cos - zA * sin
-    IAll = mA * uA**2 + IAxx * sin**2 + 2 * IAxz * sin * cos + IAzz * cos**2
-    IAlx = -mA * uA * zA + IAxx * sin + IAxz * cos
-    IAlz = mA * uA * xA + IAxz * sin + IAzz * cos
-    mu, SR, SF = c / w * cos, p["IRyy"] / p["rR"], p["IFyy"] / p["rF"]
-    ST, SA = SR + SF, mA * uA + mu * mT * xT
-    low = IAlx + mu * ITxz
-    M = [[ITxx, low], [low, IAll + 2 * mu * IAlz + mu**2 * ITzz]]
-    K0 = [[mT * zT, -SA], [-SA, -SA * sin]]
-    K2 = [[0, (ST - mT * zT) / w * cos], [0, (SA + SF * sin) / w * cos]]
-    C1 = [
-        [0, mu * ST + SF * cos + ITxz / w * cos - mu * mT * zT],
-        [-(mu * ST + SF * cos), IAlz / w * cos + mu * (SA + ITzz / w * cos)],
-    ]
-    return {"M": np.array(M), "C1": np.array(C1), "K0": np.array(K0), "K2": np.array(K2)}
 
 
 def test_the_benchmark_has_its_matrices() -> None:
@@ -87,7 +53,10 @@ def test_every_set_has_the_matrices_of_appendix_a(name: str) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.floats(0.7, 1.3), min_size=26, max_size=26))
 def test_random_bicycles_have_the_matrices_of_appendix_a(factors: list[float]) -> None:
-    p = {k: x * f for (k, x), f in zip(BICYCLE.parameters.items(), factors, strict=True)}
+    """The inertias of a body keep their proportions, so that it is one."""
+    by_name = dict(zip(BICYCLE.parameters, factors, strict=True))
+    bodies = {name[:2]: by_name[name] for name in by_name if name[0] == "I"}
+    p = {k: x * bodies.get(k[:2], by_name[k]) for k, x in BICYCLE.parameters.items()}
     found = canonical_matrices(BICYCLE, **p)
     for key, exact in appendix_a(p).items():
         assert_allclose(getattr(found, key), exact, rtol=1e-10, atol=1e-12 * np.abs(exact).max())
@@ -225,3 +194,33 @@ def test_what_is_no_bicycle_is_refused() -> None:
         canonical_matrices(BICYCLE, mb=80.0)
     with pytest.raises(UnknownNameError, match="wobble"):
         eigenvalues(BICYCLE, 5.0).mode("wobble")
+
+
+@pytest.mark.parametrize(
+    ("swept", "told"),
+    [
+        ({"IBxx": -5.0}, "IBxx = -5: body 'frame': inertia is not positive semidefinite"),
+        ({"mB": np.array([80.0, -5.0])}, "mB = -5: body 'frame': mass -5.0 kg is negative"),
+        ({"mB": np.linspace(-1.0, 80.0, 1000)}, "mass -1.0 kg is negative"),
+        ({"IHzz": np.r_[np.full(500, 0.007), -0.1, np.linspace(0.007, 0.01, 99)]}, "IHzz = -0.1"),
+        ({"lam": 18.0}, "18 rad is more than a turn; degrees are written '18deg'"),
+        ({"c": [0.08, np.nan]}, "c: .* is not finite"),
+        ({"trail": 0.1}, r"no parameter 'trail'. Did you mean c \(trail\)"),
+    ],
+)
+def test_sweeps_are_of_machines_as_single_ones_are(swept, told):
+    """What `compile` refuses is refused in a sweep, one value or many."""
+    for ask in (critical_speeds, lambda b, **sweep: eigenvalues(b, [5.0], **sweep)):
+        with pytest.raises(ParameterError, match=told):
+            ask(BICYCLE, **swept)
+    if np.ndim(next(iter(swept.values()))) == 0:
+        for ask in (BICYCLE.with_parameters, lambda **one: compile("whipple", **one)):
+            with pytest.raises(
+                (ParameterError, ModelError), match=told.rpartition("body 'frame'")[2]
+            ):
+                ask(**swept)
+
+
+def test_angles_are_written_in_degrees_everywhere():
+    assert critical_speeds(BICYCLE, lam="18deg").weave == critical_speeds(BICYCLE).weave
+    assert BICYCLE.with_parameters(lam="18deg").parameters["lam"] == math.radians(18)

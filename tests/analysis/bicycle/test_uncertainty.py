@@ -63,8 +63,18 @@ def test_laws_with_states_have_bands_too(bicycle):
     assert_allclose(alone.real[:, 0], np.abs((ends[0] - ends[1]).real), rtol=1e-2)
 
 
+def test_samples_are_machines_and_the_share_of_others_is_told():
+    """Where a third of a normal distribution has a negative moment, none of it comes back."""
+    benchmark = draisine.compile("whipple")
+    with pytest.warns(UserWarning, match=r"0\.\d+ of what was drawn is no machine \(body 'fork'"):
+        _, critical = sample(benchmark, {"IHzz": 0.02}, SPEED, 200)
+    assert np.isfinite(critical.weave).all()
+    with pytest.raises(ParameterError, match=r"deviation of IHzz, -0\.1, is negative"):
+        sample(benchmark, {"IHzz": -0.1}, SPEED, 10)
+
+
 def test_what_cannot_be_spread_is_told(bicycle):
-    with pytest.raises(ParameterError, match="no parameter 'trail'"):
+    with pytest.raises(ParameterError, match=r"no parameter 'trail'. Did you mean c \(trail\)"):
         spread(bicycle, {"trail": 0.1}, SPEED)
     soft = draisine.compile("whipple", flexible={"fork_bend": 3000.0})
     with pytest.raises(ParameterError, match="of others `spread` tells"):

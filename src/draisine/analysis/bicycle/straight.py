@@ -16,10 +16,12 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
-from draisine.errors import ConfigurationError, expect_known
+from draisine.errors import ConfigurationError, ParameterError
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
+from draisine.vehicles import check_numbers
 
 FAST = 16.0
 """The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""
@@ -102,15 +104,20 @@ def canonical_matrices(
 
 
 def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
-    """Return all parameters (sets, parameters) of a sweep, and the shape of the sweep."""
-    expect_known("no parameter", sweep, system.parameters)
-    arrays = {name: np.asarray(value, float) for name, value in sweep.items()}
+    """Return all parameters (sets, parameters) of a sweep, all of them of machines, and the shape of the
+    sweep.
+    """
+    arrays = check_numbers(system.vehicle, system.parameters, sweep)
     shape = np.broadcast_shapes(*[x.shape for x in arrays.values()])
     columns = [
         np.broadcast_to(arrays.get(name, np.asarray(value)), shape).ravel()
         for name, value in system.parameters.items()
     ]
-    return np.array(columns).T, shape
+    table = np.array(columns)
+    for k, text in impossible_machines(system.artifacts, table).items() if sweep else ():
+        at = dict(zip(system.parameters, table[:, k].tolist(), strict=True))
+        raise ParameterError(f"{', '.join(f'{name} = {at[name]:g}' for name in sweep)}: {text}")
+    return table.T, shape
 
 
 def stand_upright(

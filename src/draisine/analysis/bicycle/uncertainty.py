@@ -10,6 +10,8 @@ that give, or under a control law with states it is an eigenvalue of the exact l
 all at once in lanes, tell how far the first order carries.
 """
 
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,9 +25,14 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
-from draisine.errors import ParameterError, expect_known
+from draisine.errors import ParameterError
+from draisine.system.artifacts import impossible_machines
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import check_number
+
+FUTILE = 100
+"""How many times as many as are wanted are drawn at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,6 +121,9 @@ def sample(
 ) -> tuple[Eigenmodes, Critical]:
     """Return eigenmodes (samples, speeds, 4) and critical speeds of bicycles whose parameters are drawn
     from independent normal distributions, all in lanes of one computation.
+
+    What is drawn and is no machine, such as a negative moment of inertia, is drawn anew, and a warning
+    tells the share: the distribution is the normal one given that there is such a machine.
     """
     _check(system, deviations)
     if not is_plain(system):
@@ -121,14 +131,42 @@ def sample(
             "samples are drawn of bicycles that roll without slip, with a rigid rider; of others `spread` "
             "tells the deviations to first order."
         )
-    rng = np.random.default_rng(seed)
-    drawn: dict[str, Any] = {
-        name: system.parameters[name] + size * rng.standard_normal(count)
-        for name, size in deviations.items()
-    }
+    drawn: dict[str, Any] = _draw(system, deviations, count, np.random.default_rng(seed))
     matrices = canonical_matrices(system, **drawn)
     return eigenmodes_of(matrices, speed), critical_of(matrices)
 
 
+def _draw(
+    system: System, deviations: Mapping[str, float], count: int, rng: np.random.Generator
+) -> dict[str, Floats]:
+    """Return parameters of machines, drawn until all of them are some."""
+    table = np.repeat(system.values[:, None], count, axis=1)
+    places = [list(system.parameters).index(name) for name in deviations]
+    sizes = np.array(list(deviations.values()))
+    missing, tried, why = np.arange(count), 0, ""
+    while len(missing):
+        table[places, missing[:, None]] = (
+            system.values[places] + sizes * rng.standard_normal((len(places), len(missing))).T
+        )
+        tried += len(missing)
+        wrong = impossible_machines(system.artifacts, table)
+        missing = np.array(sorted(wrong), dtype=int)
+        why = next(iter(wrong.values()), why)
+        if tried > FUTILE * count:
+            raise ParameterError(f"hardly any bicycle has such parameters: {why}")
+    if tried > count:
+        warnings.warn(
+            f"{1 - count / tried:.2g} of what was drawn is no machine ({re.split('[.;] ', why)[0]}) and was "
+            "drawn anew: with deviations as large as these a normal distribution is cut.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return {name: table[k] for name, k in zip(deviations, places, strict=True)}
+
+
 def _check(system: System, deviations: Mapping[str, float]) -> None:
-    expect_known("no parameter", deviations, system.parameters)
+    """Raise where deviations are none, or of something else."""
+    given = check_number(system.vehicle, system.parameters, deviations)
+    for name, size in given.items():
+        if size < 0.0:
+            raise ParameterError(f"the deviation of {name}, {size:g}, is negative.")

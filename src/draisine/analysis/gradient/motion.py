@@ -36,6 +36,7 @@ from draisine.system.state import State, initial_values, state, states
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain
+from draisine.vehicles import expect_parameters
 
 States = Mapping[str, Floats]
 """States as q, p, r, v, one column for each."""
@@ -132,7 +133,8 @@ class GradientRun:
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         impacts = [f"restitution.{name}" for name in self.contact.restitution]
         known = [*system.parameters, *start, *inputs, *impacts]
-        expect_known("no parameter, initial value, input or coefficient", self.unknowns, known)
+        kinds = "parameter, initial value, input or coefficient"
+        expect_parameters(system.vehicle, self.unknowns, known, kinds)
         rising = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
         if not rising or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
             raise ParameterError(f"times: they rise, from {self.numerics.start:g} s on.")

@@ -36,7 +36,7 @@ from draisine.results.questions import (
 )
 from draisine.scenario.plan import Plan
 from draisine.simulation.integrators import DEGENERATE
-from draisine.simulation.many import Fleet, impossible_machines
+from draisine.simulation.many import Fleet
 from draisine.simulation.options import GripSchedule, Task
 from draisine.simulation.smooth import REASONS
 from draisine.simulation.validity import (
@@ -47,6 +47,7 @@ from draisine.simulation.validity import (
     fall_margin,
     friction_ratio,
 )
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
 from draisine.system.state import State, states
@@ -176,9 +177,9 @@ class Lanes:
         own = np.repeat(system.values[:, None], count, axis=1)
         for name, path in names_in(columns, PARAMETERS).items():
             own[list(system.parameters).index(name)] = columns[path]
-        rows.outcome[[*impossible_machines(system, own), *self._impossible_laws(columns)]] = (
-            NO_MACHINE
-        )
+        rows.outcome[
+            [*impossible_machines(system.artifacts, own), *self._impossible_laws(columns)]
+        ] = NO_MACHINE
         there = np.flatnonzero(rows.outcome != NO_MACHINE)
         asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
         asked |= {name: columns[path] for name, path in names_in(columns, INITIAL).items()}

@@ -10,7 +10,6 @@ from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
-from draisine.vehicles import meanings
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -47,7 +46,7 @@ def critical_study(
     begun = time.perf_counter()
     values = np.linspace(low, high, count)
     found = critical_speeds(system, **{name: values})
-    unit, meaning = meanings(system.vehicle).get(name, ("", ""))
+    unit, meaning = system.meanings.get(name, ("", ""))
     data = {
         speed: (name, getattr(found, speed), {"units": "m/s", "long_name": text})
         for speed, text in SPEEDS.items()

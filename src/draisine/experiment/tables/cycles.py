@@ -14,11 +14,12 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import ANGLES, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
-from draisine.errors import ParameterError, expect_known
+from draisine.errors import ParameterError
 from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
+from draisine.vehicles import expect_parameters
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -81,7 +82,7 @@ def scan_cycles(
     """
     begun = time.perf_counter()
     walk = _walk(vehicle, parameters, parameter_set, joint)
-    expect_known(f"{vehicle} has no parameter", over, walk.system.parameters)
+    expect_parameters(walk.system.vehicle, [over], walk.system.parameters)
     reached: set[float] = set()
 
     @cache

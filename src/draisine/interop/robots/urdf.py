@@ -25,8 +25,8 @@ from draisine.interop.robots.robot import (
     read_root,
     robot_vehicle,
     square_angles,
-    tell_note,
     tell_friction,
+    tell_note,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox

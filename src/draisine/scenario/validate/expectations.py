@@ -28,7 +28,7 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
     """Tell what is wrong with expected numbers."""
     blocks: list[Expected] = tables.get("expected") or []
     for k, block in enumerate(blocks):
-        _check_places(kind, tables, ["expected", k, "at"], block.at, mistakes)
+        _check_places(kind, tables, ["expected", k, "at"], block, mistakes)
         parse, count = _parser(kind, tables, block.at), _count(block.at)
         for text, values in block.values.items():
             path = key_path(["expected", k, "values", text])
@@ -84,11 +84,14 @@ def _check_asked(text: str, kind: str, known: list[str]) -> None:
         raise ParameterError(f"{what}. {did_you_mean(text, known)}")
 
 
-def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes: Mistakes) -> None:
+def _check_places(
+    kind: str, tables: Tables, where: list[Any], block: Expected, mistakes: Mistakes
+) -> None:
     """Tell what is wrong with the places of expected numbers."""
+    at = block.at
     match kind:
         case "run" if isinstance(at, list):
-            _check_times(tables.get("run"), key_path(where), at, mistakes)
+            _check_times(tables.get("run"), key_path(where), block, mistakes)
         case "run" if isinstance(at, dict):
             mistakes.add(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
         case "sweep" if "sweep" in tables:
@@ -119,12 +122,17 @@ def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistake
         mistakes.add(key_path(where), text)
 
 
-def _check_times(run: RunTable | None, path: str, times: list[float], mistakes: Mistakes) -> None:
-    if run is None:
+def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mistakes) -> None:
+    """Tell which times are not in a run; those of measurements may lie between samples, and beyond the end
+    where they are not judged.
+    """
+    if run is None or not isinstance(block.at, list):
         return
-    for t in times:
-        if not 0 <= t <= run.until:
+    for t in block.at:
+        if not 0 <= t <= run.until and (block.judged or t < 0):
             mistakes.add(path, f"{t:g} s lies outside the run of {run.until:g} s.")
+        elif block.origin == "measured":
+            continue
         elif abs(t / run.dt - round(t / run.dt)) > 1e-6 and t != run.until:
             mistakes.add(path, f"{t:g} s is no sample time: samples are {run.dt:g} s apart.")
 

@@ -1,7 +1,6 @@
 """The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import UnionType
@@ -11,7 +10,7 @@ from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
-from draisine.model.quantity import number
+from draisine.model.quantity import check_angle, number
 from draisine.registry import find, is_parameter_file
 from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
@@ -106,7 +105,10 @@ def _parameters(
             out[name] = value
         else:
             with mistakes.at(path):
-                out[name] = _checked_angle(value, meanings(vehicle).get(name, (None, ""))[0])
+                unit = meanings(vehicle).get(name, (None, ""))[0]
+                number(value, unit)
+                check_angle(value, unit)
+                out[name] = value
     return out
 
 
@@ -118,14 +120,6 @@ def _meant_option(vehicle: Callable[..., Model], name: str, value: Any) -> str:
         if name in vehicle().inputs:
             return f"Did you mean --input {name}={value}? In a file it stands in [inputs]."
     return ""
-
-
-def _checked_angle(value: Any, unit: str | None) -> float:
-    """Return a number; a plain one beyond a whole turn is hardly an angle in radians."""
-    found = number(value, unit)
-    if unit == "rad" and not isinstance(value, str) and abs(found) > 2 * math.pi + 0.01:
-        raise ValueError(f"{found:g} rad is more than a turn; degrees are written '{found:g}deg'")
-    return found
 
 
 def _is_number(hint: Any) -> bool:

@@ -22,8 +22,8 @@ CELLS, RUNS = 48, 16
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes for each two of the numbers that differ, coloured by the part of the runs there
-    that are completed and, where a sweep asks for a decay rate, whose motion dies out. Angles are in
-    degrees.
+    that are completed and, where a sweep asks for a decay rate, whose motion dies out as long
+    as it was looked at. Angles are in degrees.
     """
     flat, sides = numeric_runs(data, "basin")
     if len(sides) < 2:

@@ -1,19 +1,30 @@
 """Two runs in one figure: what both tell on the left, their difference on the right."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.model.quantity import readable
-from draisine.view.style import curve, figure_of, legend, letters, new_figure, plain, rest, words
+from draisine.view.style import (
+    TELLING,
+    curve,
+    figure_of,
+    legend,
+    letters,
+    new_figure,
+    plain,
+    rest,
+    words,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-FIRST = ("lean", "steer")
-"""What tells most of a two-wheeler is drawn before all that differs more."""
+LINE = 56
+"""How many letters a line of the legend may have."""
 
 MOST = 5
 """No more quantities than this are drawn unless they are asked for."""
@@ -21,7 +32,8 @@ MOST = 5
 
 def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
     """Return axes, a row per quantity: both runs, and the second minus the first. By default these
-    are angles and speeds: lean and steer where there are some, then those that differ most.
+    are all, if there are few; of many, angles and speeds: lean and steer where there are some, then those
+    that differ most.
     """
     if data.sizes.get("run") != 2:
         raise ParameterError(
@@ -39,7 +51,7 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         values, shown = readable(data[name].values, str(data[name].attrs["units"]))
         t, (one, other) = data["time"].values, values
         for k, values in enumerate((one, other)):
-            curve(plain(beside), k, t, values, str(data["run"].values[k]))
+            curve(plain(beside), k, t, values, fill(str(data["run"].values[k]), LINE))
         curve(plain(apart), 2, t, other - one, "difference")
         apart.yaxis.set_major_formatter("{x:.3g}")
         rest(beside, unit=shown)
@@ -58,18 +70,19 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
 
 
 def _telling(data: "Dataset") -> list[str]:
-    """Return the quantities to be drawn by default: angles within a turn and speeds, after lean and steer
-    those first that differ most against their range.
+    """Return the quantities to be drawn by default: all, if there are few; else angles within a turn and
+    speeds, after lean and steer those first that differ most against their range.
     """
-    apart = {}
+    few, apart = len(data.data_vars) <= MOST, {}
     for name in map(str, data.data_vars):
         one, other = data[name].values
         if not np.isfinite(other - one).any():  # there is nothing to be held against each other
             continue
         ranges = float(np.nanmax(one) - np.nanmin(one)), float(np.nanmax(other) - np.nanmin(other))
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
-        if data[name].attrs["units"] in ("rad", "m/s") and max(ranges) > 1e-12 and not whole_turns:
+        telling = data[name].attrs["units"] in ("rad", "m/s") and not whole_turns
+        if (few or telling) and max(ranges) > 1e-12:
             apart[name] = float(np.nanmax(np.abs(other - one))) / max(ranges)
     ranked = sorted(apart, key=lambda name: -apart[name])
-    most = list(dict.fromkeys([*(name for name in FIRST if name in apart), *ranked]))[:MOST]
+    most = list(dict.fromkeys([*(name for name in TELLING if name in apart), *ranked]))[:MOST]
     return most or [str(n) for n in data.data_vars][:MOST]

@@ -10,6 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.view.figures._marks import mark_events, marks_of
 from draisine.view.style import (
     COLOURS,
+    TELLING,
     angles_to_draw,
     bodies_of,
     curve,
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
+def _recorded(data: "Dataset") -> list[str]:
+    """Return what is drawn of a recording, which knows no machine: lean and steer, or else what has the
+    unit of its first column.
+    """
+    if "vehicle" in data.attrs:
+        return []
+    units = {str(name): one.attrs.get("units") for name, one in data.data_vars.items()}
+    alike = [name for name, unit in units.items() if unit == next(iter(units.values()))]
+    return [name for name in TELLING if name in units] or alike
+
+
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Return axes with series over time, and marks where events are; series must have the same unit.
     Angles are in degrees, and by default those of the machine are drawn, or what was measured, as dots
@@ -34,7 +46,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """
     bodies, measured = bodies_of(data), measured_of(data)
     if names is None:
-        names = list(measured) or angles_to_draw(data, bodies.model)
+        names = list(measured) or _recorded(data) or angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):

@@ -1,0 +1,61 @@
+"""Which numbers the parameters of a vehicle may have: alone, or swept as arrays."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ParameterError
+from draisine.model import Model
+from draisine.model.body import LARGEST
+from draisine.vehicles._annotations import expect_parameters, meanings
+
+
+def check_number(
+    vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return one number for each of some parameters of a vehicle."""
+    out = {}
+    for name, value in check_numbers(vehicle, known, changes).items():
+        if value.ndim:
+            raise ParameterError(f"parameter {name}: {changes[name]!r:.80} is not a number.")
+        out[name] = float(value)
+    return out
+
+
+def check_numbers(
+    vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
+) -> dict[str, Floats]:
+    """Return numbers for some parameters of a vehicle, one or an array for each; angles may be written
+    in degrees, and plain ones beyond a turn are refused.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> check_numbers(whipple, {"lam": 0.3}, {"lam": [0.3, 18.0]})
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: parameter lam: 18 rad is more than a turn; degrees are written '18deg'.
+    """
+    from draisine.model.quantity import check_angle, number
+
+    if not isinstance(changes, Mapping):
+        raise ParameterError(f"parameters: {changes!r:.80} is no table of numbers by name.")
+    expect_parameters(vehicle, changes, known)
+    out = {}
+    for name, value in changes.items():
+        unit = meanings(vehicle).get(name, (None, ""))[0]
+        try:
+            out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
+        except (OverflowError, TypeError, ValueError):
+            raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
+        if not np.isfinite(out[name]).all():
+            raise ParameterError(f"parameter {name}: {value!r:.80} is not finite.")
+        if (np.abs(out[name]) > LARGEST).any():
+            raise ParameterError(
+                f"parameter {name}: {value!r:.80} is beyond {LARGEST:g}, where products are no numbers any "
+                "more; SI units are meant."
+            )
+        try:
+            check_angle(value, unit)
+        except ValueError as error:
+            raise ParameterError(f"parameter {name}: {error}.") from None
+    return out
