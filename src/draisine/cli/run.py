@@ -108,7 +108,7 @@ def run(
         report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
         _keep(result, output, linear, animate is None)
-    if animate is not None and (failed is None or result.data.sizes["time"] > 1):
+    if animate is not None and (failed is None or result.data["time"].values[-1] > result.data["time"].values[0]):
         film(result.data, animate, quiet=output.json)
     if failed is not None:
         return fail(failed, 1)
