@@ -239,8 +239,7 @@ def test_impossible_parameters_on_a_terrain_leave_the_ride_as_it_was():
 
 @pytest.mark.parametrize(
     "what",
-    [name for name in names("vehicle") if not name.startswith("whipple")]
-    + ["mauny2018/ramp-jump"],
+    [name for name in names("vehicle") if not name.startswith("whipple")] + ["mauny2018/ramp-jump"],
 )
 def test_vehicles_and_scenarios_can_be_ridden_too(what):
     session = Session(what, {what: preset_of(what)})

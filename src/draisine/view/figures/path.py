@@ -163,7 +163,9 @@ def draw(
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
-    _untangle(axes, times, [eye.picture(np.vstack(motion.lines(k))) for k in (regular if marked else [])])
+    _untangle(
+        axes, times, [eye.picture(np.vstack(motion.lines(k))) for k in (regular if marked else [])]
+    )
     if own:
         _trim(axes, seen)
     return axes
@@ -451,7 +453,9 @@ def _free_place(axes: "Axes", text: Any, lifts: bool, others: list[Any]) -> list
         if not any(
             one.overlaps(other)
             for other in others
-            for one in (wide if other.width else [box, *lead])  # texts keep apart, lines may be close
+            for one in (
+                wide if other.width else [box, *lead]
+            )  # texts keep apart, lines may be close
         ):
             return [box, *lead]
     text.xyann = (x, low)
