@@ -216,6 +216,8 @@ WRONG = [
         "run ramp-jump --set terrain.shape=kerb",
         "terrain.at: is missing: where the step is, along x",
     ),
+    ("run ramp-jump --set terrain.drop=0", "a slope without a drop is a 'plane'"),
+    ("run ramp-jump --set terrain.drop=5foo", "it is in m) or one with its unit (cm, mm, km)"),
     ("run ramp-jump --linear", "--linear goes with runs on the level plane"),
     ("run meijaard2007/eigenvalues --linear", "--linear goes with runs on the level plane"),
     ("run --push 0.3", "Did you mean --initial lean_rate=0.3?"),

@@ -2,7 +2,8 @@
 
 The page asks for a frame by sending its commands (binary, float64: a serial number, the number of the
 scene that it shows, then the controls of that scene in order); the answer is the serial number and the
-frame, and none where another scene is on its way. Words (JSON) change what is ridden: {"preset": name}, {"reset": true}, {"parameters": {...}},
+frame, and none where another scene is on its way. Words (JSON) change what is ridden: {"preset": name},
+{"reset": true}, {"parameters": {...}},
 {"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
 {"record": true}.
 """

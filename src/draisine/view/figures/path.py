@@ -444,9 +444,9 @@ def _free_place(axes: "Axes", text: Any, lifts: bool, others: list[Any]) -> list
     x, low = text.xyann
     first = text.get_ha()
     sides = dict.fromkeys((first, "center", "left", "right")) if lifts else [first]
-    for line, side in product(range(LIFTS + 1 if lifts else 1), sides):
+    for line, aside in product(range(LIFTS + 1 if lifts else 1), sides):
         text.xyann = (x, low + 9.0 * line)
-        text.set_ha(side)
+        text.set_ha(aside)
         box = text.get_window_extent()
         lead = [_lead(axes, text, box.y0)] if line else []
         wide = [box.padded(*APART), *lead]
