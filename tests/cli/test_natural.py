@@ -260,7 +260,7 @@ WRONG = [
     ("plot ramp-jump", "`draisine run ramp-jump --out ramp-jump.nc` writes one"),
     ("explore segway", "`draisine eigenvalues segway` serves every machine"),
     ("run ramp-jump --set drop=1", "Did you mean terrain.drop?"),
-    ("run ramp-jump --set terrain.drop=1m", "'1m' is not a number; write a plain number"),
+    ("run ramp-jump --set terrain.drop=1kg", "'1kg' is not a number; write a plain number"),
     ("animate jump.nc --out jump.gif", "`draisine run SCENARIO --out jump.nc` writes a result"),
     ("eigenvalues --speed fast", "'fast' is not a number"),
     ("eigenvalues --speed 3,-5", "negative"),

@@ -300,10 +300,11 @@ class WheelPlace(ScenarioTable):
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        way = "x, y and z, or x and y and the face that it stands `on`"
-        way = way if self.on is None else "x and y; the face decides the height"
         if self.centre is None and self.on is None:
-            raise ValueError(f"give a centre, {way}")
+            raise ValueError("give a centre, x, y and z, or the face that it stands `on`")
+        way = "x and y; the face decides the height"
+        if self.on is None:
+            way = "x, y and z, or with x and y the face that it stands `on`"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
             raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
         return self

@@ -148,7 +148,8 @@ def draw(
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, marked)
     regular = shots if every else regular
-    seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
+    machines = [eye.picture(np.vstack(motion.lines(k))) for k in regular]
+    seen = np.vstack([eye.picture(_rim(ground)), *machines])
     wide, high = np.ptp(seen, axis=0)
     above = ROOM * wide * min(len(marked), LIFTS)
     own, tall = axes is None, float(np.clip((high + above) / wide, 0.1, 0.9))
@@ -163,9 +164,7 @@ def draw(
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
-    _untangle(
-        axes, times, [eye.picture(np.vstack(motion.lines(k))) for k in (regular if marked else [])]
-    )
+    _untangle(axes, times, machines if marked else [])
     if own:
         _trim(axes, seen)
     return axes
