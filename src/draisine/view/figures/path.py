@@ -150,9 +150,7 @@ def draw(
     regular = shots if every else regular
     machines = [eye.picture(np.vstack(motion.lines(k))) for k in regular]
     seen = np.vstack([eye.picture(_rim(ground)), *machines])
-    wide, high = np.ptp(seen, axis=0)
-    above = ROOM * wide * min(len(marked), LIFTS)
-    own, tall = axes is None, float(np.clip((high + above) / wide, 0.1, 0.9))
+    own, (above, tall) = axes is None, _room(seen, len(marked))
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * tall))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
@@ -168,6 +166,13 @@ def draw(
     if own:
         _trim(axes, seen)
     return axes
+
+
+def _room(seen: Floats, events: int) -> tuple[float, float]:
+    """Return the room above a picture for the times of its events, and its height in its width."""
+    wide, high = np.ptp(seen, axis=0)
+    above = float(ROOM * wide * min(events, LIFTS))
+    return above, float(np.clip((high + above) / wide, 0.1, 0.9))
 
 
 def motion_index(motion: Scene, t: float) -> int:
