@@ -48,7 +48,11 @@ THINGS = {
 integrators, formulations and printers have several parts, so that the file itself is the thing.
 """
 
-ALIASES = {("vehicle", "bicycle"): "whipple", ("vehicle", "bike"): "whipple"}
+ALIASES = {
+    ("vehicle", "bicycle"): "whipple",
+    ("vehicle", "bike"): "whipple",
+    ("vehicle", "sharp"): "motorcycle",
+}
 """Other words that people have for a plug, by kind and word."""
 
 ROBOTS = (".urdf", ".xml", ".mjcf")

@@ -42,12 +42,23 @@ def is_labelled(axes):
     """
     names = any(t.get_text().isidentifier() for t in axes.get_yticklabels())
     here = axes.get_position()
-    column = [a for a in axes.figure.axes if abs(a.get_position().x0 - here.x0) < 0.02]
+    panels = [a for a in axes.figure.axes if a not in bars(axes.figure)]
+    column = [a for a in panels if abs(a.get_position().x0 - here.x0) < 0.02]
     lowest = min(column, key=lambda a: a.get_position().y0)
-    row = [a for a in axes.figure.axes if abs(a.get_position().y0 - here.y0) < 0.02]
+    row = [a for a in panels if abs(a.get_position().y0 - here.y0) < 0.02]
     leftmost = min(row, key=lambda a: a.get_position().x0)
     upwards = axes.get_ylabel() or leftmost.get_ylabel()
     return (names or UNIT.search(upwards)) and UNIT.search(lowest.get_xlabel())
+
+
+def check_titles(figure):
+    """Hold titles to the figure, and off each other and the numbers of colour bars."""
+    titles = [axes.title for axes in figure.axes if axes.get_title()]
+    numbers = [text for axes in bars(figure) for text in axes.get_yticklabels()]
+    boxes = [text.get_window_extent() for text in [*titles, *numbers] if text.get_text()]
+    for k, box in enumerate(boxes[: len(titles)]):
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.x1 + 1, "a cut title"
+        assert not any(box.overlaps(other) for other in boxes[k + 1 :]), "titles over each other"
 
 
 @pytest.mark.parametrize("script", [*GALLERY, *MACHINES], ids=lambda path: path.stem)
@@ -62,6 +73,7 @@ def test_picture(script):
     ink = np.asarray(canvas.buffer_rgba())[..., :3].min(axis=2) < 250
     assert ink.mean() > 0.01
     drawn = [axes for axes in figure.axes if axes.get_visible() and axes not in bars(figure)]
+    check_titles(figure)
     for axes in drawn:
         assert axes.has_data() or axes.patches, "an empty panel"
         if script.stem not in WITHOUT:

@@ -9,15 +9,16 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="the extra `ride` is not installed")
 
+from draisine.ride.presets import PRESETS
 from draisine.ride.serve import configuration
 from draisine.ride.server import RideServer
 
 
 @contextmanager
-def serving(target=None):
+def serving(name="steer-torque", target=None, presets=PRESETS):
     """Serve a ride, and stop."""
     listening = socket.create_server(("127.0.0.1", 0))
-    ride = RideServer("steer-torque", listening.getsockname()[1], target)
+    ride = RideServer(name, listening.getsockname()[1], target, presets)
     server = configuration(ride)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -43,5 +44,5 @@ def served():
 @pytest.fixture
 def recorded(tmp_path):
     """A ride that is being served and recorded."""
-    with serving(tmp_path / "ride.nc") as ride:
+    with serving(target=tmp_path / "ride.nc") as ride:
         yield ride

@@ -12,7 +12,9 @@ from websockets.sync.client import connect
 
 from draisine.cli import main
 from draisine.control.rider import COMMANDS
+from draisine.ride.presets import Preset
 from draisine.ride.server import RideServer
+from ride.conftest import serving
 
 
 def fetch(ride, path, host=None):
@@ -29,7 +31,7 @@ def fetch(ride, path, host=None):
 def enter(ride, token=None, **options):
     origin = options.pop("origin", f"http://127.0.0.1:{ride.port}")
     address = f"ws://127.0.0.1:{ride.port}/ride?token={token or ride.token}"
-    return connect(address, origin=origin, open_timeout=10, **options)
+    return connect(address, origin=origin, open_timeout=10, max_size=None, **options)
 
 
 def until_scene(socket):
@@ -39,9 +41,9 @@ def until_scene(socket):
             return words["scene"]
 
 
-def commands(serial, push=0.0, **given):
+def commands(scene, serial, push=0.0, **given):
     usual = {name: value for name, (_, value, _) in COMMANDS.items()}
-    return np.array([serial, push, *(usual | given).values()]).tobytes()
+    return np.array([serial, scene["number"], push, *(usual | given).values()]).tobytes()
 
 
 def close_code(socket, message):
@@ -80,7 +82,7 @@ def test_a_ride_answers_frames_and_a_second_rider_waits(served):
         width = max(end for _, end in scene["layout"].values())
         times = []
         for serial in range(1, 4):
-            socket.send(commands(serial))
+            socket.send(commands(scene, serial))
             frame = np.frombuffer(socket.recv(timeout=10))
             assert frame[0] == serial
             assert len(frame) == 1 + width
@@ -99,10 +101,10 @@ def test_silence_pauses_the_ride(served):
     with enter(served) as socket:
         scene = until_scene(socket)
         at = 1 + scene["layout"]["time"][0]
-        socket.send(commands(1))
+        socket.send(commands(scene, 1))
         before = np.frombuffer(socket.recv(timeout=10))[at]
         time.sleep(0.4)
-        socket.send(commands(2))
+        socket.send(commands(scene, 2))
         assert np.frombuffer(socket.recv(timeout=10))[at] - before < 0.02
 
 
@@ -123,11 +125,11 @@ def test_a_dropped_socket_makes_room_for_the_next_rider(served):
 
 def test_a_slow_reader_holds_up_nobody(served):
     with enter(served) as socket:
-        until_scene(socket)
+        scene = until_scene(socket)
         for serial in range(1, 2000):
-            socket.send(commands(serial))
+            socket.send(commands(scene, serial))
         assert fetch(served, f"/?token={served.token}")[0] == 200
-        socket.send(commands(2000))
+        socket.send(commands(scene, 2000))
         while True:
             found = np.frombuffer(socket.recv(timeout=10))
             if found[0] == 2000:
@@ -142,8 +144,8 @@ def ride_again(served):
     while served.taken and time.monotonic() < end:
         time.sleep(0.01)
     with enter(served) as socket:
-        until_scene(socket)
-        socket.send(commands(1))
+        scene = until_scene(socket)
+        socket.send(commands(scene, 1))
         assert np.frombuffer(socket.recv(timeout=10))[0] == 1
 
 
@@ -151,8 +153,8 @@ def ride_again(served):
     ("message", "code"),
     [
         (b"short", 1003),
-        (np.zeros(3).tobytes(), 1003),
-        (commands(1, np.nan), 1003),
+        (np.full(3, 1e6).tobytes(), 1003),
+        (np.full(40, np.nan).tobytes(), 1003),
         ("no words", 1003),
         ("[1]", 1003),
         ('{"sell": 1}', 1003),
@@ -168,7 +170,7 @@ def test_nonsense_closes_the_socket(served, message, code):
 
 def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served):
     with enter(served) as socket:
-        until_scene(socket)
+        scene = until_scene(socket)
         socket.send(json.dumps({"parameters": {"w": -1.0}}))
         assert "must be positive" in json.loads(socket.recv(timeout=30))["refused"]
         socket.send(json.dumps({"preset": "nowhere"}))
@@ -177,9 +179,32 @@ def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served)
             socket.send(json.dumps(words))
             assert "too large" in json.loads(socket.recv(timeout=30))["refused"]
         socket.send(json.dumps({"parameters": {"c": 0.1}}))
-        assert until_scene(socket)["sliders"]["c"]["value"] == 0.1
-        socket.send(commands(1))
+        scene = until_scene(socket)
+        assert scene["sliders"]["c"]["value"] == 0.1
+        socket.send(commands(scene, 1))
         assert np.isfinite(np.frombuffer(socket.recv(timeout=10))).all()
+
+
+def test_commands_of_an_earlier_scene_have_no_answer_and_the_ride_goes_on():
+    with serving() as served, enter(served) as socket:
+        before = until_scene(socket)
+        socket.send(json.dumps({"preset": "ramp"}))
+        socket.send(json.dumps({"vehicle": "skateboard"}))
+        scene = until_scene(socket)
+        socket.send(commands(before, 1))
+        socket.send(commands(scene, 2))  # too late: the skateboard is next
+        scene = until_scene(socket)
+        assert scene["vehicle"] == "skateboard"
+        socket.send(np.array([3.0, scene["number"], *[0.0] * len(scene["controls"])]).tobytes())
+        assert np.frombuffer(socket.recv(timeout=10))[0] == 3.0
+
+
+def test_a_first_ride_that_cannot_be_is_told_on_the_page_and_in_the_terminal(capfd):
+    ride = Preset("mine", "", "", "", {"forward_sped": 5.0})
+    with serving("mine", presets={"mine": ride}) as served, enter(served) as socket:
+        assert "preparing" in json.loads(socket.recv(timeout=60))
+        assert "forward_sped" in json.loads(socket.recv(timeout=60))["refused"]
+        assert "error: " in capfd.readouterr().err
 
 
 def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
@@ -197,14 +222,15 @@ def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
 
 def test_a_ride_is_recorded_and_repeated_to_the_bit(recorded, capsys):
     with enter(recorded) as socket:
-        assert until_scene(socket)["records"]
+        scene = until_scene(socket)
+        assert scene["records"]
         for serial in range(1, 30):
-            socket.send(commands(serial, steer_torque=0.1 * (serial % 5), hold=1.0))
+            socket.send(commands(scene, serial, steer_torque=0.1 * (serial % 5), hold=1.0))
             socket.recv(timeout=10)
             time.sleep(0.01)
             if serial == 15:
                 socket.send(json.dumps({"parameters": {"c": 0.1}}))
-                until_scene(socket)
+                scene = until_scene(socket)
         socket.send(json.dumps({"record": True}))
         told = json.loads(socket.recv(timeout=60))
     assert told["recorded"] == str(recorded.target)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DraisineError, ParameterError
+from draisine.registry import names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.ride.presets import PRESETS, preset_of
 from draisine.ride.session import FELL, RATE, RIDING, SLIPPED, Session
@@ -211,13 +212,35 @@ def test_the_front_wheel_is_raised_and_held():
     assert np.ptp(front[-20:]) < 0.02
 
 
-def test_parameters_wait_for_smooth_ground():
+def time_in_the_air(session):
+    gaps = gaps_along(session, 6.0, {})
+    return np.count_nonzero(gaps.min(axis=1) > 1e-3) * FRAME / RATE
+
+
+def test_a_jump_on_the_moon_is_begun_by_the_slider_and_lasts_longer():
+    session = Session("ramp")
+    assert session.description()["sliders"]["g"]["value"] == session.system.parameters["g"]
+    here = time_in_the_air(session)
+    session.change({"g": 1.62})
+    assert session.stepper.time == 0.0
+    assert time_in_the_air(session) > 2.0 * here > 0.0
+
+
+def test_impossible_parameters_on_a_terrain_leave_the_ride_as_it_was():
     session = Session("kerb")
-    with pytest.raises(ParameterError, match="smooth ground"):
-        session.change({"c": 0.1})
+    session.advance(100, {})
+    before = session.frame()
+    with pytest.raises(DraisineError):
+        session.change({"w": -1.0})
+    assert np.array_equal(session.frame(), before)
+    session.reset()
+    assert session.status == RIDING
 
 
-@pytest.mark.parametrize("what", ["rolling_disc", "unicycle", "mauny2018/ramp-jump"])
+@pytest.mark.parametrize(
+    "what",
+    [name for name in names("vehicle") if not name.startswith("whipple")] + ["mauny2018/ramp-jump"],
+)
 def test_vehicles_and_scenarios_can_be_ridden_too(what):
     session = Session(what, {what: preset_of(what)})
     session.advance(200, dict.fromkeys(session.controls, 0.0) | {"push.y": 1.0})

@@ -386,7 +386,7 @@ WRONG = [
     (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
     ("[contact]\nimpact = 'newton'\n", "contact: goes with a terrain; add [terrain]"),
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
-    (PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n", "give x, y and z"),
+    (PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n", "the face that it stands `on`"),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",

@@ -6,7 +6,8 @@ from draisine.cli._options import Json
 from draisine.cli._screen import entry_table, open_console, print_json
 
 if TYPE_CHECKING:
-    from ast import Module
+    from ast import Module, expr
+    from collections.abc import Sequence
 
 Entries = dict[str, str]
 """Names of one kind, each with what is told of it."""
@@ -43,8 +44,9 @@ def list(*words: str, json: Json = False) -> None:
     wanted = [word.lower().removesuffix("s") for word in asked]
     found = {}
     for kind in kinds or _kinds("all"):
-        entries = _entries(kind)
-        told = {n: x for n, x in entries.items() if all(w in f"{n} {x}".lower() for w in wanted)}
+        told = {n: x for n, x in _entries(kind).items() if _has(f"{n} {x}", wanted)}
+        if kind == "vehicle" and wanted:
+            told |= _by_parameters(wanted)
         if told:
             found[f"{kind}s"] = told
     if not found:
@@ -138,6 +140,45 @@ def _entries(kind: str) -> Entries:
         case "terrain":
             return _terrains()
     return {name: f"{_headline(kind, name)}{_numbers(kind, name)}" for name in names(kind)}
+
+
+def _has(text: str, wanted: "Sequence[str]") -> bool:
+    """Return whether all words are in a text."""
+    return all(word in text.lower() for word in wanted)
+
+
+def _by_parameters(wanted: "Sequence[str]") -> Entries:
+    """Return the vehicles with parameters that have words in their meanings, and these, without importing
+    them.
+    """
+    import ast
+
+    from draisine.registry import own_plugs
+
+    found = {}
+    for name, home in own_plugs("vehicle").items():
+        tree = _parse(home.partition(":")[0])
+        makers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        told = [
+            f"{argument.arg}, {meaning}"
+            for maker in makers
+            if maker.name == name
+            for argument in maker.args.kwonlyargs
+            if (meaning := _meaning(argument.annotation)) and _has(meaning, wanted)
+        ]
+        if told:
+            found[name] = f"{_headline('vehicle', name)} Parameters: {'; '.join(told)}"
+    return found
+
+
+def _meaning(annotation: "expr | None") -> str:
+    """Return what an annotation Annotated[float, unit, meaning] says of a parameter; nothing of others."""
+    import ast
+
+    match annotation:
+        case ast.Subscript(slice=ast.Tuple(elts=[_, _, ast.Constant(value=str(meaning))])):
+            return meaning
+    return ""
 
 
 def _terrains() -> Entries:

@@ -104,7 +104,8 @@ def run(
         report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
         _keep(result, output, linear, animate is None)
-    if animate is not None and (failed is None or result.data.sizes["time"] > 1):
+    begin, end = result.data["time"].values[[0, -1]] if "time" in result.data.dims else (0.0, 0.0)
+    if animate is not None and (failed is None or end > begin):
         film(result.data, animate, quiet=output.json)
     if failed is not None:
         return fail(failed, 1)

@@ -78,7 +78,7 @@ class Rider:
         """Return torques and guides by joint; commands stay as they were written."""
         hands, told = z[0], dict(zip(COMMANDS, z[1:], strict=True))
         rear, front = readings.rate("rear_wheel"), readings.rate("front_wheel")
-        lack = told["speed"] - readings.output("rear_wheel_speed")
+        lack = told["speed"] - rim_speed(readings, "rear_wheel")
         kept = told["hold"] * saturate(self.hold_gain * lack, self.hold_limit)
         given: dict[str, Scalar | Guide] = {
             "steer": self._bar(readings, told, hands),
@@ -108,6 +108,16 @@ class Rider:
         target = told["steer_angle"] - told["angle_help"] * into_fall
         guided = approach(readings, "steer", target, self.bar_frequency)
         return Guide(guided) if self.bar == "guided" else Guide(guided, told["by_angle"], torque)
+
+
+def rim_speed(readings: Readings, joint: str) -> Scalar:
+    """Return how fast the rim of the wheel at a joint runs, in m/s: its radius times its rate, on the
+    ground and in the air.
+    """
+    model = readings.tree.model
+    body = next(each.child for each in model.joints if each.name == joint)
+    wheel = next(each for each in model.wheels if each.body == body)
+    return wheel.surface.reach * readings.rate(joint)
 
 
 def approach(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:

@@ -216,18 +216,24 @@ def remarks(result: Result) -> list[str]:
     lines += event_lines(found["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
-    if _flies(result):
-        lines.append(f"still in the air at the end: --until {2.0 * time[-1]:.3g}")
+    if (wheels := _flying(result)) is not None:
+        lines.append(f"still in the air at the end{wheels}: --until {2.0 * time[-1]:.3g}")
     until = f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, " if len(time) > 1 else ""
     return [*lines, f"{until}{seconds}"]
 
 
-def _flies(result: Result) -> bool:
-    """Return whether a run on a terrain has ended before its machine came down on it."""
+def _flying(result: Result) -> str | None:
+    """Return which wheels of a machine that flew are still in the air where a run on a terrain ended, as
+    words to add: none where all of them are; nothing where it came down.
+    """
     if getattr(result.loaded.scenario, "terrain", None) is None or result.outcome != "completed":
-        return False
-    gaps = result.data["gap"].values[-1]
-    return bool((np.isfinite(gaps) & (gaps > OPEN)).all())
+        return None
+    gaps = result.data["gap"].values
+    above = np.isfinite(gaps) & (gaps > OPEN)
+    if not (above.all(axis=1).any() and above[-1].any()):
+        return None
+    names = result.data["contact"].values[above[-1]]
+    return "" if above[-1].all() else f", {' and '.join(map(str, names))}"
 
 
 OPEN = 1e-6

@@ -1,4 +1,4 @@
-"""Numbers as people write them: plain, or an angle in degrees, `18deg` or `18°`."""
+"""Numbers as people write them: plain, an angle in degrees, `18deg` or `18°`, or with a unit, `50cm`."""
 
 import math
 import re
@@ -10,7 +10,15 @@ from pydantic import BeforeValidator, WithJsonSchema
 _DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
-DIVISORS = {("km/h", "m/s"): 3.6, ("mm", "m"): 1e3, ("cm", "m"): 1e2}
+DIVISORS = {
+    ("km/h", "m/s"): 3.6,
+    ("cm", "m"): 1e2,
+    ("mm", "m"): 1e3,
+    ("km", "m"): 1e-3,
+    ("g", "kg"): 1e3,
+    ("ms", "s"): 1e3,
+    ("min", "s"): 1.0 / 60.0,
+}
 """By what numbers in other units are divided, by the unit that is written and the one that is meant."""
 
 PLAIN = "SI units, without their names"
@@ -21,8 +29,8 @@ def number(value: Any, unit: str | None = None) -> float:
     """Return a finite number; "18deg" is an angle in radians, where the unit (if known) is one, and a
     known unit may be written.
 
-    >>> number(4.6), number("180deg"), number("18 km/h", "m/s"), number("90kg", "kg")
-    (4.6, 3.141592653589793, 5.0, 90.0)
+    >>> number(4.6), number("180deg"), number("18 km/h", "m/s"), number("50cm", "m")
+    (4.6, 3.141592653589793, 5.0, 0.5)
     """
     if isinstance(value, str):
         return _written(value, unit)
@@ -46,9 +54,11 @@ def _written(text: str, unit: str | None) -> float:
         for own, divisor in divisors.items():
             if own and text.endswith(own) and _PLAIN.fullmatch(text.removesuffix(own)):
                 return number(float(text.removesuffix(own)) / divisor)
-        angle = " or an angle as '18deg'" if unit is None or "rad" in unit else ""
+        others = [own for own in divisors if own and own != unit]
+        way = f" or one with its unit ({', '.join(others)})" if others else ""
+        way = " or an angle as '18deg'" if unit is None or "rad" in unit else way
         raise ValueError(
-            f"{text!r} is not a number; write a plain number (it is in {unit or 'SI units'}){angle}"
+            f"{text!r} is not a number; write a plain number (it is in {unit or 'SI units'}){way}"
         )
     if unit is not None and "rad" not in unit:
         raise ValueError(f"{text!r} is an angle, but this is in {unit or 'no unit'}")
@@ -116,6 +126,24 @@ NUMBER_SCHEMA: dict[str, Any] = {
         {"type": "string", "pattern": r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*deg\s*$"},
     ]
 }
+
+
+def _unit_schema(unit: str) -> dict[str, Any]:
+    """Return the JSON Schema of a number that may be written with a unit."""
+    units = "|".join([unit, *(own for own, meant in DIVISORS if meant == unit)])
+    pattern = rf"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*({units})\s*$"
+    return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": pattern}]}
+
+
+LENGTH_SCHEMA = _unit_schema("m")
+
+Length = Annotated[float, BeforeValidator(lambda x: number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)]
+"""A length in m, or with another unit."""
+
+Duration = Annotated[
+    float, BeforeValidator(lambda x: _positive(number(x, "s"))), WithJsonSchema(_unit_schema("s"))
+]
+"""A time greater than zero, in s, or with another unit."""
 
 Quantity = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
 """A number, or an angle written in degrees."""

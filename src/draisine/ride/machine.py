@@ -70,7 +70,10 @@ def ride_system(preset: Preset) -> System:
 
 def rider_of(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
     """Return the rider of a machine that has what a rider needs."""
-    joints = {joint.name for joint in system.model.joints}
-    if not {"steer", "rear_wheel", "front_wheel"} <= joints:
+    wheels = {wheel.body for wheel in system.model.wheels}
+    joints = {joint.name: joint.child for joint in system.model.joints}
+    if not {"steer", "rear_wheel", "front_wheel"} <= joints.keys():
+        return None
+    if joints["rear_wheel"] not in wheels:
         return None
     return Rider(body_guided="torso" in joints, bar=bar)

@@ -142,9 +142,19 @@ def preset_of(what: str) -> Preset:
     """
     lesson = "Push it (P), turn its joints (arrow keys)."
     if is_file(what) or what in names("vehicle"):
-        outputs = [output.name for output in find("vehicle", what)().outputs]
-        start = {"forward_speed": 5.0} if "forward_speed" in outputs else {}
-        return Preset(what, lesson, "", "", start, commands=dict(HELD), vehicle=what)
+        model = find("vehicle", what)()
+        fast = any(output.name == "forward_speed" for output in model.outputs)
+        lifts = any(wheel.flats for wheel in model.wheels)
+        return Preset(
+            what,
+            lesson,
+            "",
+            "",
+            {"forward_speed": 5.0} if fast else {},
+            commands=dict(HELD),
+            vehicle=what,
+            ground=GROUNDS["flat, wheels may lift"].ground if lifts else None,
+        )
     plan = load(what).plan
     if plan.scenario.kind != "run":
         raise ParameterError(f"{what} is of the kind {plan.scenario.kind!r}; only runs are ridden.")

@@ -1,8 +1,9 @@
 """The ride's own server: one page and one socket, on this computer only.
 
-The page asks for a frame by sending its commands (binary, float64: a serial number, then the
-controls of the scene in order); the answer is the serial number and the frame. Words (JSON) change what is
-ridden: {"preset": name}, {"reset": true}, {"parameters": {...}},
+The page asks for a frame by sending its commands (binary, float64: a serial number, the number of the
+scene that it shows, then the controls of that scene in order); the answer is the serial number and the
+frame, and none where another scene is on its way. Words (JSON) change what is ridden: {"preset": name},
+{"reset": true}, {"parameters": {...}},
 {"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
 {"record": true}.
 """
@@ -64,6 +65,7 @@ class RideServer:
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
+        self.scene = 0
         self.taken = False
         self.preparing = asyncio.Semaphore(1)
         self.preparations: dict[tuple[object, ...], asyncio.Task[None]] = {}
@@ -131,7 +133,8 @@ class RideServer:
             return
         self.taken = True
         try:
-            await self.change(socket, {"preset": self.name})
+            if wrong := await self.change(socket, {"preset": self.name}):
+                print(f"error: {wrong}", file=sys.stderr, flush=True)
             while True:
                 await self.answer(socket, await socket.receive())
         except (WebSocketDisconnect, RuntimeError):
@@ -147,7 +150,7 @@ class RideServer:
             frame = self.step(message["bytes"])
             if frame is None:
                 await self.refuse(socket)
-            else:
+            elif frame:
                 await socket.send_bytes(frame)
                 await self.explain(socket)
             return
@@ -172,14 +175,20 @@ class RideServer:
         raise WebSocketDisconnect(UNREADABLE)
 
     def step(self, raw: bytes) -> bytes | None:
-        """Return the frame of now for the commands of a page, or nothing if they are malformed."""
+        """Return the frame of now for the commands of a page, an empty one if they are those of an
+        earlier scene, or nothing if they are malformed.
+        """
         session = self.session
         if session is None or len(raw) % 8:
             return None
         values = np.frombuffer(raw)
-        if len(values) != 1 + len(session.controls) or not np.isfinite(values).all():
+        if len(values) < 2 or not np.isfinite(values).all():
             return None
-        session.advance(self.due(), dict(zip(session.controls, values[1:].tolist(), strict=True)))
+        if values[1] < self.scene:
+            return b""
+        if values[1] > self.scene or len(values) != 2 + len(session.controls):
+            return None
+        session.advance(self.due(), dict(zip(session.controls, values[2:].tolist(), strict=True)))
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
@@ -195,8 +204,8 @@ class RideServer:
         self.owed -= int(self.owed)
         return count
 
-    async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> None:
-        """Do what the page asks for in words, and tell it what came of it."""
+    async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> str:
+        """Do what the page asks for in words, and tell it what came of it; return what was wrong."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
         known |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
@@ -208,6 +217,8 @@ class RideServer:
                 await known[key](socket, value)
         except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
             await socket.send_text(json.dumps({"refused": str(error)}))
+            return str(error)
+        return ""
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
         """Take up a preset; what is not yet compiled is prepared by another process meanwhile."""
@@ -312,8 +323,9 @@ class RideServer:
         """Tell the page what it is about to see."""
         assert self.session is not None
         self.clock = -math.inf
+        self.scene += 1
         described = await asyncio.to_thread(self.session.description)
-        told = described | {"records": self.target is not None}
+        told = described | {"records": self.target is not None, "number": self.scene}
         await socket.send_text(json.dumps({"scene": told}))
 
 

@@ -9,7 +9,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.control.rider import Rider
-from draisine.errors import ParameterError, SimulationError, UnknownNameError, expect_known
+from draisine.errors import (
+    DraisineError,
+    ParameterError,
+    SimulationError,
+    UnknownNameError,
+    expect_known,
+)
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
 from draisine.ride.chart import stability_chart
@@ -158,15 +164,27 @@ class Session:
                 self.status = SLIPPED
 
     def change(self, parameters: dict[str, float]) -> None:
-        """Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is
-        an error, and the old ones ride on.
+        """Ride on with other parameters, at the same place, speed, lean and steer; on a terrain, where
+        wheels may be in the air, begin anew with them. What cannot be is an error, and the old ones
+        ride on.
         """
         if self.terrain is not None:
-            raise ParameterError("parameters change on smooth ground only: choose another ride.")
+            self._begin_with(parameters)
+            return
         self.stepper = self.stepper.with_parameters(keep=self._kept, **parameters)
         self.system = self.stepper.system
         self._look()
         self.record.changes[len(self.record.steps)] = parameters
+
+    def _begin_with(self, parameters: dict[str, float]) -> None:
+        """Begin the ride anew with other parameters."""
+        before = self.system
+        self.system = before.with_parameters(**parameters)
+        try:
+            self.reset()
+        except DraisineError:
+            self.system = before
+            raise
 
     @property
     def _kept(self) -> list[str]:
@@ -237,8 +255,9 @@ class Session:
             "sliders": {
                 name: asdict(slider) | {"value": self.system.parameters[name]}
                 for name, slider in SLIDERS.items()
-                if name in self.system.parameters and self.terrain is None
+                if name in self.system.parameters
             },
+            "begins_anew": self.terrain is not None,
             "rate": RATE,
         }
 

@@ -28,7 +28,7 @@ from pydantic import (
 )
 
 from draisine.control import SIGNALS
-from draisine.model.quantity import NUMBER_SCHEMA, NotNegative, Positive, Quantity
+from draisine.model.quantity import NUMBER_SCHEMA, Duration, NotNegative, Positive, Quantity
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.terrain import GroundPart
 from draisine.scenario.values import (
@@ -114,8 +114,8 @@ LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
 class RunTable(ScenarioTable):
     """How long and how a run is integrated."""
 
-    until: Positive
-    dt: Positive = Field(0.01, description="Step of fixed-step methods, spacing of samples.")
+    until: Duration
+    dt: Duration = Field(0.01, description="Step of fixed-step methods, spacing of samples.")
     integrator: Text = "dop853"
     rtol: Positive = 1e-10
     atol: Positive = 1e-12

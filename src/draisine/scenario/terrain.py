@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 import numpy as np
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, WithJsonSchema, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
@@ -17,7 +17,7 @@ from draisine.errors import DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import Positive, Quantity, Slope
+from draisine.model.quantity import LENGTH_SCHEMA, Length, Positive, Quantity, Slope, number
 from draisine.results.attributes import table
 from draisine.scenario.overrides import override
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector, by_word
@@ -46,12 +46,24 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
+def _drop(value: Any) -> float:
+    """Return how deep the ground falls."""
+    found = number(value, "m")
+    if found <= 0.0:
+        raise ValueError(f"{found:g} is not greater than zero; a slope without a drop is a 'plane'")
+    return found
+
+
+Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
+"""A length greater than zero."""
+
+
 class PlaneGround(ScenarioTable):
     """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
 
     shape: Literal["plane"]
     slope: Slope = Field(0.0, description="its rise forward: '12deg', or rad")
-    height: Quantity = Field(0.0, description="of the plane at the origin, m")
+    height: Length = Field(0.0, description="of the plane at the origin, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -63,7 +75,7 @@ class RampGround(ScenarioTable):
 
     shape: Literal["ramp"]
     slope: Slope = Field(description="its rise forward: '12deg', or rad", examples=["10deg"])
-    drop: Positive = Field(
+    drop: Drop = Field(
         description="from its lip down to the level ground behind it, m", examples=[0.5]
     )
 
@@ -76,8 +88,8 @@ class KerbGround(ScenarioTable):
     """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
-    at: Quantity = Field(description="where the step is, along x, m", examples=[0])
-    rise: Quantity = Field(
+    at: Length = Field(description="where the step is, along x, m", examples=[0])
+    rise: Length = Field(
         description="its height, negative where the ground falls, m", examples=[0.02]
     )
 
@@ -123,7 +135,7 @@ class CornerGround(ScenarioTable):
     angle: Slope = Field(
         description="by which the ground rises: '12deg', or rad", examples=["5deg"]
     )
-    at: Quantity = Field(0.0, description="from where on, along x, m")
+    at: Length = Field(0.0, description="from where on, along x, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -146,7 +158,7 @@ class GroundMotion(ScenarioTable):
     shake: WorldVector | None = None
     turn: Quantity | None = Field(None, description="In rad/s.")
     rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
-    centre: list[Quantity] = Field([0.0, 0.0], min_length=2, max_length=2)
+    centre: list[Length] = Field([0.0, 0.0], min_length=2, max_length=2)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -254,9 +266,9 @@ class HeightGround(ScenarioTable):
     """Heights over a grid: one row of `z` per x, one column per y."""
 
     shape: Literal["heights"]
-    x: list[Quantity] = Field(min_length=2)
-    y: list[Quantity] = Field(min_length=2)
-    z: list[list[Quantity]] = Field(min_length=2)
+    x: list[Length] = Field(min_length=2)
+    y: list[Length] = Field(min_length=2)
+    z: list[list[Length]] = Field(min_length=2)
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
@@ -350,14 +362,16 @@ class WheelPlace(ScenarioTable):
     """
 
     wheel: Text | None = Field(None, description="The first one, if not given.")
-    centre: list[Quantity] | None = Field(None, min_length=2, max_length=3)
+    centre: list[Length] | None = Field(None, min_length=2, max_length=3)
     on: str | None = Field(None, description="A face; without, the machine is only moved.")
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        way = "x, y and z" if self.on is None else "x and y; the face decides the height"
         if self.centre is None and self.on is None:
-            raise ValueError(f"give a centre, {way}, or the face that it stands `on`")
+            raise ValueError("give a centre, x, y and z, or the face that it stands `on`")
+        way = "x and y; the face decides the height"
+        if self.on is None:
+            way = "x, y and z, or with x and y the face that it stands `on`"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
             raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
         return self

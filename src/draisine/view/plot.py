@@ -65,7 +65,7 @@ def plot(
 
 def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     """Return the axes of a figure of data."""
-    data = dataset_of(what)
+    data = _last_if_still(dataset_of(what))
     if isinstance(series, str):
         raise ParameterError(f"series are a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
@@ -85,6 +85,14 @@ def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     tell_empty(figure_of(axes))
     head(figure_of(axes), data)
     return axes
+
+
+def _last_if_still(data: "Dataset") -> "Dataset":
+    """Return the last sample of a run that ended at the instant when it began; else the data as they are."""
+    if data.sizes.get("time", 0) < 2 or data["time"].dims != ("time",):
+        return data
+    begin, end = data["time"].values[[0, -1]]
+    return data.isel(time=[-1]) if begin == end else data
 
 
 def figure_for(data: "Dataset", series: bool = False) -> str:

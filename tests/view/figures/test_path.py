@@ -135,6 +135,26 @@ def test_both_axes_keep_their_units():
     assert sorted(text[:4] for text in seen if text.endswith(" m")) == ["x = ", "y = "]
 
 
+def test_level_ground_along_the_way_is_level_in_the_picture(jump):
+    """Behind the ramp the front wheel rolls at one height, and lengths along the way are true."""
+    axes = path.draw(jump)
+    drawn = next(line for line in axes.lines if line.get_label() == "front contact")
+    at = jump["contact_point"].sel(contact="front").values
+    there = np.flatnonzero(np.isfinite(drawn.get_ydata()) & (jump.time.values > 1.1))
+    assert len(there) > 20
+    assert np.ptp(drawn.get_ydata()[there]) < 1e-9
+    assert_allclose(np.diff(drawn.get_xdata()[there]), np.diff(at[there, 0]), atol=1e-9)
+
+
+def test_every_event_has_its_time_and_no_time_lies_over_another(kerb):
+    axes = path.draw(kerb)
+    axes.figure.draw_without_rendering()
+    times = [text for text in axes.texts if text.get_text().endswith(" s")]
+    boxes = [text.get_window_extent() for text in times]
+    assert len(times) == 5 and all(text.get_visible() for text in times)
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
 def test_nothing_is_empty_above_a_jump(jump):
     """What is drawn and written fills the axes from bottom to top, but for a small margin."""
     axes = path.draw(jump)
@@ -288,3 +308,9 @@ def test_a_fall_is_told_and_marked():
     assert "0.7 s, fallen" in [text.get_text() for text in axes.texts]
     drawn = histories.draw(fallen.data, names=["lean"])
     assert "fall" in [text.get_text() for text in drawn.get_legend().get_texts()]
+
+
+def test_a_run_that_stopped_where_it_began_is_drawn_once(jump):
+    still = jump.isel(time=[0, 0, 0])
+    assert figure_of(draisine.plot(still)).axes[0].lines
+    assert figure_of(draisine.plot(still, "path")).axes[0].lines

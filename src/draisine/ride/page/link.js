@@ -1,6 +1,5 @@
-// The ride on the server: one socket, one frame asked for at a time, and none while another ride is on its way.
-const RIDES = ["preset", "vehicle", "ground", "parameter_set", "parameters"];
-
+// The ride on the server: one socket, one frame of the scene that is shown asked for at a time. What was asked
+// of an earlier scene has no answer.
 export class Link {
   constructor(address) {
     this.address = address;
@@ -13,7 +12,7 @@ export class Link {
   }
 
   open() {
-    this.waiting = this.changing = false;
+    this.waiting = false;
     this.socket = new WebSocket(this.address);
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = ({ data }) => {
@@ -29,20 +28,18 @@ export class Link {
   get ready() { return this.socket.readyState === WebSocket.OPEN; }
 
   listen(words) {
-    if (words.scene || words.refused) this.changing = false;
+    if (words.scene) [this.scene, this.waiting] = [words.scene.number, false];
     this.told(words);
   }
 
   say(words) {
-    if (!this.ready) return;
-    this.changing ||= RIDES.some((name) => name in words);
-    this.socket.send(JSON.stringify(words));
+    if (this.ready) this.socket.send(JSON.stringify(words));
   }
 
   ask(controls) {
-    if (!this.ready || this.waiting || this.changing) return;
+    if (!this.ready || this.waiting) return;
     this.waiting = true;
     this.asked = performance.now();
-    this.socket.send(new Float64Array([++this.serial, ...controls]));
+    this.socket.send(new Float64Array([++this.serial, this.scene, ...controls]));
   }
 }

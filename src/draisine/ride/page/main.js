@@ -40,7 +40,7 @@ class Page {
 
   told(words) {
     if (words.preparing) this.say(words.preparing);
-    if (words.refused) this.say(words.refused, 4);
+    if (words.refused) this.say(words.refused, this.scene ? 4 : 0);
     if (words.ended) this.say(`${words.ended} Press R to start again.`);
     if (words.recorded) this.say(`The ride is in ${words.recorded}.`, 4);
     if (words.scene) this.begin(words.scene);
@@ -240,6 +240,7 @@ class Page {
 
   sliders() {
     at("parameters").hidden = !Object.keys(this.scene.sliders).length;
+    at("anew").hidden = !this.scene.begins_anew;
     at("sliders").replaceChildren(...Object.entries(this.scene.sliders).map(([name, { low, high, value, meaning }]) => {
       const label = document.createElement("label"), input = document.createElement("input");
       Object.assign(input, { type: "range", min: low, max: high, step: (high - low) / 200, value });

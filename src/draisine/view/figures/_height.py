@@ -17,10 +17,11 @@ POINTS = 61
 USUAL = 25.0
 """Heights above so many times the median are cut off."""
 UNITS = {
-    "Vx": r"curvature, ahead (m/rad$^2$)",
-    "Vy": r"to the left (m/rad$^2$)",
-    "Wz": r"turn (rad/rad$^2$)",
+    "Vx": ("ahead", r"m/rad$^2$"),
+    "Vy": ("to the left", r"m/rad$^2$"),
+    "Wz": ("turn", r"rad/rad$^2$"),
 }
+"""What the curvature of each velocity is called above its panel, and its unit."""
 
 
 def draw_heights(
@@ -42,7 +43,8 @@ def draw_heights(
     r = np.stack(np.meshgrid(angles, beside), axis=-1)
     F = frame_curvature(connection, r, frame)
     count = len(connection.twist)
-    panels = new_figure(1, count, (4.4 * count, 3.8))
+    panels = np.atleast_1d(new_figure(1, count, (2.5 * count, 3.8)))
+    panels[0].figure.suptitle("curvature", fontsize=letters(10))
     degrees = np.degrees(angles)
     for k, (name, axes) in enumerate(zip(connection.twist, panels, strict=True)):
         plain(axes)
@@ -54,8 +56,12 @@ def draw_heights(
         axes.contour(degrees, degrees, F[..., k], levels=[0.0], colors="black", linewidths=0.8)
         for path in paths:
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
-        axes.figure.colorbar(shades, ax=axes, shrink=0.8, ticks=[-most, 0.0, most], format="%.2g")
-        axes.set_title(UNITS[name], fontsize=letters(10))
-        axes.set(xlabel=f"{words(first)} (deg)", ylabel=f"{words(second)} (deg)")
+        title, unit = UNITS[name]
+        bar = axes.figure.colorbar(
+            shades, ax=axes, location="bottom", ticks=[-most, 0.0, most], format="%.2g", label=unit
+        )
+        bar.ax.tick_params(labelsize=letters(8))
+        axes.set_title(title, fontsize=letters(10))
+        axes.set(xlabel=f"{words(first)} (deg)", ylabel="" if k else f"{words(second)} (deg)")
         axes.set_aspect("equal")
     return panels[0].figure

@@ -41,16 +41,16 @@ MOST = 14
 LINES = {"link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2}
 """How thick parts are drawn, in points."""
 
-LIFTS = 3
+LIFTS = 6
 """So many lines above its place a time of an event may stand, where others are in its way."""
 
-ROOM = 0.06
-"""The room above a picture for times of events, in its width."""
+ROOM = 0.04
+"""The room above a picture for the time of an event, in its width."""
 
 MARGIN = 4.0
 """The margin above and below a picture, in pixels."""
 
-APART = (5.0, 2.0)
+APART = (10.0, 4.0)
 """How much room a text has beside it and above it, in pixels."""
 
 GAP = 0.15
@@ -73,6 +73,11 @@ across the picture.
 UPRIGHT = 0.1
 """A face of the ground is a step where its normal rises by less than this."""
 
+NEAR = math.cos(math.radians(20.0))
+"""A way that goes along an axis of the world but for so much is seen as along that axis, so that the lines
+on the ground are level.
+"""
+
 SPOT = 0.5
 """Who moves less than so many times its size stays in its place."""
 
@@ -84,7 +89,9 @@ believed.
 
 @dataclass(frozen=True, eq=False)
 class Eye:
-    """An eye far away: what points to the right and up in its picture, and towards it."""
+    """An eye far away: what points to the right and up in its picture, and towards it; right and up need
+    not be across each other, in an oblique picture they are not.
+    """
 
     right: Floats
     up: Floats
@@ -92,16 +99,23 @@ class Eye:
 
     @classmethod
     def beside(cls, way: Floats, up: Floats, aside: float, raised: float) -> "Eye":
-        """Return the eye on the right of a way, `aside` radians behind and `raised` above it."""
+        """Return the eye on the right of a way, `aside` radians behind and `raised` above it. Its picture
+        is oblique: along the way and up lengths are true and level ground is level; what lies across the
+        way is drawn aslant, as short as such an eye sees it.
+        """
         ahead = way[-1] - way[0]
         ahead = ahead - up * (up @ ahead)
         if np.linalg.norm(ahead) < 0.3 * np.linalg.norm(np.ptp(way, axis=0)):
             ahead = np.array([1.0, 0.0, 0.0]) - up * up[0]
         ahead = ahead / np.linalg.norm(ahead)
-        off = -math.cos(aside) * np.cross(up, ahead) - math.sin(aside) * ahead
-        towards = math.cos(raised) * off + math.sin(raised) * up
-        right = np.cross(up, off)
-        return cls(right, np.cross(towards, right), towards)
+        axes = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
+        axes = axes - np.outer(axes @ up, up)
+        axes /= np.linalg.norm(axes, axis=1)[:, None]
+        near = axes[np.argmax(axes @ ahead)]
+        ahead = near if near @ ahead > NEAR else ahead
+        left, right, high = np.cross(up, ahead), -math.sin(aside), math.sin(raised)
+        towards = right * ahead + high * up - left
+        return cls(ahead + right * left, up + high * left, towards / np.linalg.norm(towards))
 
     def picture(self, points: Any) -> Floats:
         """Return where points (any shape, 3) are in the picture."""
@@ -137,10 +151,9 @@ def draw(
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, events)
     (marked, more), regular = _merged(motion, way, events, full), shots if every else regular
-    seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
-    wide, high = np.ptp(seen, axis=0)
-    above = ROOM * wide if marked else 0.0
-    own, tall = axes is None, float(np.clip((high + above) / wide, 0.1, 0.9))
+    machines = [eye.picture(np.vstack(motion.lines(k))) for k in regular]
+    seen = np.vstack([eye.picture(_rim(ground)), *machines])
+    own, (above, tall) = axes is None, _room(seen, len(marked))
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * tall))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
@@ -152,7 +165,7 @@ def draw(
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
-    _untangle(axes, times, LIFTS if marked else 0)
+    _untangle(axes, times, machines if marked else [])
     if own:
         _trim(axes, seen)
     return axes
@@ -171,6 +184,13 @@ def _merged(
         else:
             more[last] += 1
     return {k: marked[k] for k in more}, more
+
+
+def _room(seen: Floats, events: int) -> tuple[float, float]:
+    """Return the room above a picture for the times of its events, and its height in its width."""
+    wide, high = np.ptp(seen, axis=0)
+    above = float(ROOM * wide * min(events, LIFTS))
+    return above, float(np.clip((high + above) / wide, 0.1, 0.9))
 
 
 def motion_index(motion: Scene, t: float) -> int:
@@ -423,28 +443,65 @@ def _draw_marks(
     return times
 
 
-def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
-    """Leave texts away that would overlap others; but times may stand aside, and be lifted by so many
-    lines at most.
+def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
+    """Leave texts away that would overlap others; but times of events may stand aside and be lifted, where
+    they can away from `machines` and from the places of events before, and a line then leads down from
+    them: the last comes first, so that those before it step up over it.
     """
+    from matplotlib.transforms import Bbox
+
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     legend = axes.get_legend()
     placed: list[Any] = [] if legend is None else [legend.get_window_extent()]
+    seen = [Bbox(axes.transData.transform([p.min(axis=0), p.max(axis=0)])) for p in machines]
+    columns = {text: _lead(axes, text, math.inf) for text in times if machines}
     texts: list[Any] = list(axes.texts)
-    for text in texts:
-        (x, low), side = text.xyann, text.get_ha()
-        sides = (
-            dict.fromkeys((side, "center", "left", "right")) if lifts and text in times else [side]
-        )
-        for line, aside in product(range(lifts + 1 if text in times else 1), sides):
-            text.xyann = (x, low + 9.0 * line)
-            text.set_ha(aside)
-            box = text.get_window_extent().padded(*APART)
-            if not any(box.overlaps(other) for other in placed):
-                placed.append(box)
+    for text in sorted(texts, key=lambda text: -text.xy[0] if text in columns else -math.inf):
+        lifts = columns.pop(text, None) is not None
+        beside = list(columns.values())
+        for others in ([*placed, *beside, *seen], [*placed, *beside], placed):
+            if (found := _free_place(axes, text, lifts, others)) is not None:
+                placed += found
                 break
         else:
             text.set_visible(False)
+        for lead in found[1:] if found else ():
+            ends = axes.transData.inverted().transform(lead.get_points())
+            axes.plot(*ends.T, color=GREY, lw=0.6, zorder=4, scalex=False, scaley=False)
+
+
+def _free_place(axes: "Axes", text: Any, lifts: bool, others: list[Any]) -> list[Any] | None:
+    """Move a text to where its box overlaps no other, by lines up and to its sides if it may be; return
+    its box and that of the line that leads down from it where it is lifted, or nothing.
+    """
+    x, low = text.xyann
+    first = text.get_ha()
+    sides = dict.fromkeys((first, "center", "left", "right")) if lifts else [first]
+    for line, aside in product(range(LIFTS + 1 if lifts else 1), sides):
+        text.xyann = (x, low + 9.0 * line)
+        text.set_ha(aside)
+        box = text.get_window_extent()
+        lead = [_lead(axes, text, box.y0)] if line else []
+        wide = [box.padded(*APART), *lead]
+        if not any(
+            one.overlaps(other)
+            for other in others
+            for one in (
+                wide if other.width else [box, *lead]
+            )  # texts keep apart, lines may be close
+        ):
+            return [box, *lead]
+    text.xyann = (x, low)
+    text.set_ha(first)
+    return None
+
+
+def _lead(axes: "Axes", text: Any, top: float) -> Any:
+    """Return the line from the sign of an event up to some height, in pixels, as a box."""
+    from matplotlib.transforms import Bbox
+
+    x, y = axes.transData.transform(text.xy)
+    return Bbox([[x, y + text.figure.dpi / 9.0], [x, top]])
 
 
 def _trim(axes: "Axes", seen: Floats) -> None:
