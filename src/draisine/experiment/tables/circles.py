@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.critical import branching_speed
 from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import steady_turns
@@ -184,10 +184,10 @@ def _check_start(system: System, reversed: bool) -> None:
     found = canonical_matrices(system)  # tells what is no bicycle
     if reversed:
         found = canonical_matrices(system, about={"steer": np.pi})
-    if not np.isfinite(critical_of(found).capsize):
+    if not np.isfinite(branching_speed(found)):
         raise ParameterError(
-            f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "
-            "start from straight running at that speed."
+            f"{system.vehicle.__name__} has no capsize speed with these parameters: the circles start from "
+            "straight running at the speed at which a real eigenvalue is zero."
         )
 
 
