@@ -55,9 +55,10 @@ def steady(
             if asked
             else hands_free(vehicle, machine.parameters, machine.published, reversed=reversed)
         )
+    ride = ride_turn(data) if asked and output.plot is not None else None
     _tell(vehicle, data, output.json)
-    if asked and output.plot is not None:
-        replace(output, out=None).keep(ride_turn(data))
+    if ride is not None:
+        replace(output, out=None).keep(ride)
         output = replace(output, plot=None)
     output.keep(data)
 

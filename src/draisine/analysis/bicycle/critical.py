@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.eigenvalues import eigenmodes_of
-from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
+from draisine.analysis.bicycle.followed import SETTLED, TwoWheeler
+from draisine.analysis.bicycle.straight import Canonical, canonical_matrices, sweep_parameters
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
@@ -27,6 +28,11 @@ Coefficients = list[int]
 
 HIGHEST = 1e3
 """Roots beyond this speed, m/s, come from round-off in vanishing coefficients."""
+
+LOOKED = (0.1, SETTLED)
+"""Between these speeds, m/s, the changes of machines without canonical matrices are looked for: at rest tyres
+swing undamped.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +64,8 @@ class Critical:
 
 
 def critical_speeds(system: System, **sweep: Any) -> Critical:
-    """Return the critical speeds of a bicycle; parameters given as arrays are swept together.
+    """Return the critical speeds of a bicycle; parameters given as arrays are swept together. On tyres,
+    with parts that give or with a rider who moves they are looked for up to 30 m/s, without a double root.
 
     >>> from draisine import compile
     >>> speeds = critical_speeds(compile("whipple"))
@@ -66,15 +73,22 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     4.292382536341 6.024262015388 0.684283078892
     """
     check_system("critical_speeds", system)
+    if is_two_wheeler(system) and not is_plain(system):
+        parameters, shape = sweep_parameters(system, sweep)
+        named = (dict(zip(system.parameters, row, strict=True)) for row in parameters.tolist())
+        return _table((_followed(TwoWheeler(system.with_parameters(**p))) for p in named), shape)
     return critical_of(canonical_matrices(system, **sweep))
 
 
 def critical_of(matrices: Canonical) -> Critical:
     """Return the critical speeds that the canonical matrices have."""
     shape = matrices.M.shape[:-2]
-    rows = [_critical(matrices[where]) for where in np.ndindex(shape)]
-    columns = [np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)]
-    return Critical(*columns)
+    return _table((_critical(matrices[where]) for where in np.ndindex(shape)), shape)
+
+
+def _table(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
+    """Return the critical speeds of bicycles, one to a row."""
+    return Critical(*(np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)))
 
 
 def branching_speed(matrices: Canonical) -> float:
@@ -167,6 +181,24 @@ def _critical(matrices: Canonical) -> tuple[float, ...]:
     double = _first([v for v, yes in zip(meetings, meet, strict=True) if yes])
     value = _double_value(a, double) if double == double else double
     return weave, changes.get(weave, weave), capsize, double, value, low, high
+
+
+def _followed(running: TwoWheeler) -> tuple[float, ...]:
+    """Return the entries of `Critical` for one machine that is more than the ideal bicycle."""
+    found = running.crossings(*LOOKED)
+    edges = [LOOKED[0], *(one.speed for one in found), LOOKED[1]]
+    middles = np.array([(low + high) / 2 for low, high in pairwise(edges)])
+    damped = np.linalg.eigvals(running.matrices(np.append(middles, 1.0))[0]).real.max(axis=1) < 0.0
+    ends = [(low, high) for (low, high), yes in zip(pairwise(edges), damped, strict=False) if yes]
+    nan = float("nan")
+    low, high = ends[0] if ends else (nan, nan)
+    weave, capsize = (
+        _first([one.speed for one in found if one.name == name], wished)
+        for name, wished in (("weave", (low, high)), ("capsize", (high, low)))
+    )
+    frequency = next((one.frequency for one in found if one.speed == weave), nan)
+    low, high = 0.0 if low == LOOKED[0] else low, float("inf") if high == LOOKED[1] else high
+    return weave, frequency, capsize, nan, nan, low, high
 
 
 def _names(modes: Eigenmodes, frequencies: Sequence[float]) -> list[str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.analysis.bicycle.critical import critical_speeds
+from draisine.analysis.bicycle.critical import LOOKED, critical_speeds
+from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
@@ -52,7 +53,8 @@ def critical_study(
         speed: (name, getattr(found, speed), {"units": "m/s", "long_name": text})
         for speed, text in SPEEDS.items()
     }
-    title = f"critical speeds against {name}" + (f" ({meaning})" if meaning else "")
+    reach = "" if is_plain(system) else f" up to {LOOKED[1]:g} m/s"
+    title = f"critical speeds{reach} against {name}" + (f" ({meaning})" if meaning else "")
     return xarray.Dataset(
         {**data, "outcome": (name, np.full(count, "completed", dtype=object))},
         coords={name: (name, values, {"units": unit, "long_name": meaning})},
