@@ -10,7 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.layout import break_labels, break_title, give_room, tell_empty
+from draisine.view.layout import break_labels, break_title, give_room, place_notes, tell_empty
 from draisine.view.style import figure_of, figure_width, head
 
 if TYPE_CHECKING:
@@ -46,11 +46,13 @@ def plot(
     with figure_width(width):  # until it is written: ticks are made when a figure is
         axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
         drawn = figure_of(axes)
-        if width is not None:
+        crowded = width is not None or len(drawn.axes) > 1  # one panel has room as it is drawn
+        if crowded:
             break_labels(drawn)
         break_title(drawn)
-        if width is not None or len(drawn.axes) > 1:  # one panel has room as it is drawn
+        if crowded:
             give_room(drawn)
+        place_notes(drawn)
         if path is not None:
             from draisine.view.save import save
 

@@ -36,6 +36,8 @@ WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "b
 
 GREY = "#666666"
 
+NOTE = "note"
+"""The mark (gid) of what is said of a point, and may be moved to where it hides nothing."""
 
 WIDTH = 5.2
 """No figure is wider, in inches, unless that is asked for: in one column of a paper (84 mm) letters of 8

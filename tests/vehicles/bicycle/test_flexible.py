@@ -185,8 +185,8 @@ class TestWobble:
         table = {"kind": "linear", "title": "t", "speeds": {"low": 1.0, "high": 15.0, "count": 15}}
         vehicle = {"name": "whipple", "parameters": parameters}
         data = run(accept("shimmy", "shimmy", table | {"vehicle": vehicle})).data
-        axes = draw_eigenvalues(data)
-        labels = axes.get_legend_handles_labels()[1]
+        growth, axes = draw_eigenvalues(data)
+        labels = growth.get_legend_handles_labels()[1]
         assert len(labels) == len(set(labels))
         assert data.eigenvalue_imaginary.max() > 130.0
         assert 45.0 < axes.get_ylim()[1] < 60.0
