@@ -71,7 +71,9 @@ def test_c_agrees_with_machine_code(case, tmp_path):
         assert_allclose(column, run.to_xarray()[joint.name], atol=1e-9)
     assert_allclose(rows[:, 0], arc.t, atol=1e-12)
     size = arc.y.shape[1]
-    assert all(name.startswith("inner_") for name in columns[-size:][: system.machine().layout.r.start])
+    assert all(
+        name.startswith("inner_") for name in columns[-size:][: system.machine().layout.r.start]
+    )
     assert_allclose(rows[:, -size:], arc.y, rtol=1e-12, atol=1e-12)
     data = run.to_xarray()
     seen = {name: rows[:, k] for k, name in enumerate(columns[:-size]) if k}

@@ -60,6 +60,9 @@ class MachineOptions:
         return None if file else self.parameter_set
 
 
+Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+"""Numbers that may be negative."""
+
 Laws = Annotated[
     Values,
     Parameter(

@@ -1,19 +1,14 @@
 """`draisine steady`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, numbers
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
 from draisine.cli._report import motions
 from draisine.cli._screen import print_json, progress_bar
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-"""A number that may be negative."""
 
 
 def steady(

@@ -175,8 +175,8 @@ def _c_header(s: Simulator) -> str:
 
 def _c_list(names: list[str]) -> list[str]:
     """Return names as the end of a comment."""
-    indents = {"initial_indent": "   ", "subsequent_indent": "   "}
-    return wrap(f"{', '.join(names) or 'none'}. */", 100, **indents)
+    text = f"{', '.join(names) or 'none'}. */"
+    return wrap(text, 100, initial_indent="   ", subsequent_indent="   ")
 
 
 def _c_body(s: Simulator) -> str:

@@ -127,7 +127,9 @@ def place_notes(figure: "Figure") -> None:
     _laid_out(figure)
     for axes in figure.axes:
         notes: list[Any] = [text for text in axes.texts if text.get_gid() == NOTE]
-        points = axes.transData.transform([note.xy for note in notes]) if notes else np.empty((0, 2))
+        points = (
+            axes.transData.transform([note.xy for note in notes]) if notes else np.empty((0, 2))
+        )
         boxes = [_boxes_around(note, at, axes) for note, at in zip(notes, points, strict=True)]
         for k, place in enumerate(_best_places(boxes, points, axes)):
             notes[k].xyann = (boxes[k][place, :2] - points[k]) * 72.0 / figure.dpi
@@ -136,7 +138,7 @@ def place_notes(figure: "Figure") -> None:
 
 def _best_places(boxes: list[Floats], points: Floats, axes: "Axes") -> list[int]:
     """Return which of its boxes each note takes: by turns each the best one beside the others'."""
-    drawn, room = _drawn_points(axes), axes.get_window_extent().extents
+    drawn, room = _drawn_points(axes), np.array(axes.get_window_extent().extents)
     alone = [_hidden(each, drawn, room) for each in boxes]
     chosen = [int(np.argmin(each)) for each in alone]
     for _ in range(3):
@@ -151,7 +153,10 @@ def _best_places(boxes: list[Floats], points: Floats, axes: "Axes") -> list[int]
 
 OFFSETS = np.array(
     sorted(
-        product((5.0, -5.0, 0.0, 14.0, -14.0, 27.0, -27.0), (5, -5, 9, -9, 14, -14, 20, -20, 27, -27, 36, -36)),
+        product(
+            (5.0, -5.0, 0.0, 14.0, -14.0, 27.0, -27.0),
+            (5, -5, 9, -9, 14, -14, 20, -20, 27, -27, 36, -36),
+        ),
         key=lambda offset: float(np.hypot(*offset)),
     )
 )
@@ -165,15 +170,19 @@ def _boxes_around(note: "Text", point: Floats, axes: "Axes") -> Floats:
     from matplotlib.text import Text
 
     size = Text.get_window_extent(note).size  # without the line to its point
-    corner = point + cast("Any", note).figure.dpi / 72.0 * OFFSETS + size * (np.sign(OFFSETS) - 1.0) / 2.0
+    corner = (
+        point
+        + cast("Any", note).figure.dpi / 72.0 * OFFSETS
+        + size * (np.sign(OFFSETS) - 1.0) / 2.0
+    )
     room = axes.get_window_extent().padded(-4.0)
     corner[:, 0] = np.clip(corner[:, 0], room.x0, max(room.x0, room.x1 - size[0]))
     return np.hstack([corner, corner + size])
 
 
 def _hidden(boxes: Floats, drawn: Floats, room: Floats) -> Floats:
-    """Return how many drawn points boxes would hide, times five; much more where they leave their room, and a little for
-    those that are farther away.
+    """Return how many drawn points boxes would hide, times five; much more where they leave their room,
+    and a little for those that are farther away.
     """
     left, bottom, right, top = boxes.T[..., None] + np.array([-2.0, -2.0, 2.0, 2.0])[:, None, None]
     x, y = drawn.T
@@ -210,10 +219,12 @@ def _drawn_points(axes: "Axes") -> Floats:
 
 
 def tell_empty(figure: "Figure") -> None:
-    """Write a sentence where axes would show nothing."""
+    """Write a sentence in place of axes that would show nothing."""
     for axes in figure.axes:
         shown = [*axes.collections, *axes.patches, *axes.images, *axes.texts]
         numbers = [np.asarray(line.get_ydata(orig=False), float) for line in axes.lines]
         if axes.get_visible() and not shown and not any(np.isfinite(y).any() for y in numbers):
-            text = "nothing to draw: there are no numbers"
+            what = " ".join(axes.get_ylabel().split())
+            text = "\n".join([*filter(None, [what]), "nothing to draw: there are no numbers"])
             axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes)
+            axes.set_axis_off()

@@ -30,7 +30,7 @@ def plot(
     width: str | float | None = None,
 ) -> Any:
     """Draw a run, a result, eigenmodes, a dataset, the file of one, or a system as it is drawn, and return
-    the axes; in a notebook the figure is shown.
+    the axes: one, or an array of them where a figure has several; in a notebook the figure is shown.
 
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
@@ -99,8 +99,10 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
     if "time" in data.dims:
         moving = "histories" if series or measured_of(data) else "path"
         return moving if data.sizes["time"] > 1 else "front"
-    if "motion" in data.dims:
+    if "motion" in data.dims and "radius" in data:
         return "steady"
+    if {"A", "B", "C", "D"} <= set(data.data_vars):
+        return "bode"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 

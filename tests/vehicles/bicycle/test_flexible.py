@@ -53,7 +53,9 @@ def test_a_stiff_part_tends_to_a_rigid_one_with_order_one(part):
 def test_critical_speeds_of_a_stiff_frame_tend_to_those_of_a_rigid_one_with_order_one():
     names = ("weave", "weave_frequency", "capsize", "stable_from", "stable_to")
     ideal = draisine.critical_speeds(draisine.compile("whipple"))
-    soft = draisine.compile("whipple", flexible=Flexible(frame_twist=2000.0, frame_twist_damper=50.0))
+    soft = draisine.compile(
+        "whipple", flexible=Flexible(frame_twist=2000.0, frame_twist_damper=50.0)
+    )
     stiff = draisine.critical_speeds(soft, flexible_frame_twist=[1e6, 1e7])
     for name in names:
         off = np.abs(getattr(stiff, name) - getattr(ideal, name))
@@ -67,7 +69,13 @@ def test_circles_on_stiff_tyres_tend_to_those_without_slip_with_order_one():
     ideal = asked_turn("whipple", speed=5.0, radius=20.0)
     off = []
     for cornering in (1e4, 1e5):
-        tyre = {"name": "load_tyre", "cornering": cornering, "camber": 0.0, "relaxation": 0.1, "trail": 0.0}
+        tyre = {
+            "name": "load_tyre",
+            "cornering": cornering,
+            "camber": 0.0,
+            "relaxation": 0.1,
+            "trail": 0.0,
+        }
         on = asked_turn("whipple", {"rear_tyre": tyre, "front_tyre": tyre}, speed=5.0, radius=20.0)
         assert float(on.radius[0]) == pytest.approx(20.0, abs=1e-9)
         off.append([*(float(on[n][0] - ideal[n][0]) for n in told), float(on.rear_wheel_torque[0])])

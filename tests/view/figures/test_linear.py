@@ -141,6 +141,23 @@ def test_bode() -> None:
     saved([size, phase])
 
 
+def test_a_linear_system_is_stored_by_names_and_drawn_by_its_responses(tmp_path) -> None:
+    upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))
+    chosen = upright.part(["steer"], ["lean", "steer"])
+    chosen.save(tmp_path / "upright.nc")
+    data = draisine.load(tmp_path / "upright.nc")
+    assert_allclose(data.A.values, upright.A, rtol=0, atol=0)
+    assert_allclose(data.B.sel(input="steer").values, chosen.B[:, 0], rtol=0, atol=0)
+    assert tuple(data.state.values) == upright.states
+    for drawn in (chosen.plot(), draisine.plot(tmp_path / "upright.nc")):
+        size, phase = drawn
+        assert len(size.get_lines()) == len(phase.get_lines()) == 2
+    both = linearise(BICYCLE, [state(BICYCLE, forward_speed=v) for v in (4.0, 5.0)])
+    assert both.to_xarray().A.dims == ("motion", "rate", "state")
+    with pytest.raises(ParameterError, match="one linear system"):
+        both.plot()
+
+
 def test_circles_maps_and_sensitivities() -> None:
     circles = steady_turns(BICYCLE, until={"lean": 0.1})
     axes = view.circles({"forward": circles})

@@ -142,9 +142,9 @@ def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
     told = [reason for reason, holds in reasons.items() if holds]
     if told:
         raise ConfigurationError(
-            f"{machine.system.vehicle.__name__} is no bicycle that rolls without slip on level ground, and has "
-            f"no canonical matrices: {'; '.join(told)}. eigenvalues(system, speeds) and linearise(system, "
-            "motion) serve any machine, critical_speeds(system) those on two wheels."
+            f"{machine.system.vehicle.__name__} is no bicycle that rolls without slip on level ground, and "
+            f"has no canonical matrices: {'; '.join(told)}. eigenvalues(system, speeds) and linearise("
+            "system, motion) serve any machine, critical_speeds(system) those on two wheels."
         )
 
 

@@ -105,8 +105,8 @@ def ride_turn(turn: "Dataset") -> "Dataset":
     system = restore_system(turn)
     if not is_plain(system):
         raise ParameterError(
-            "--plot: a run begins with tyres that do not slip and with parts that do not bend, and would leave "
-            "this circle; without --plot it is told."
+            "--plot: a run begins with tyres that do not slip and with parts that do not bend, and would "
+            "leave this circle; without --plot it is told."
         )
     names = ("lean", "steer", "yaw_rate", "rear_wheel_speed")
     found = {name: float(turn[name][0]) for name in (*names, "growth", "steer_torque")}
@@ -199,8 +199,8 @@ def _check_bicycle(system: System) -> None:
     if "rear_wheel_speed" not in system.outputs:
         raise ParameterError(
             f"{system.vehicle.__name__} has no output rear_wheel_speed, by which circles are told. In Python "
-            "analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], forward_speed=5, yaw_rate=0.25) "
-            "finds one."
+            "analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], forward_speed=5, "
+            "yaw_rate=0.25) finds one."
         )
 
 

@@ -64,6 +64,7 @@ def eigenvalues(
     """
     _check_single(modes)
     axes = plain(given_or_new(axes, (7.5, 4.5)))
+    _shade_stable(modes, axes, critical)
     _curves(modes, axes, axes, limits[0], critical)
     axes.set(ylim=limits, xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
     if critical is not None:
@@ -80,6 +81,7 @@ def growth_and_frequency(
     """
     _check_single(modes)
     growth, swing = axes = new_figure(2, 1, (7.5, 7.2)) if axes is None else axes
+    _shade_stable(modes, growth)
     _curves(modes, plain(growth), plain(swing), limits[0])
     growth.set(ylim=limits, ylabel="real part (1/s)")
     growth.tick_params(labelbottom=False)
@@ -87,6 +89,13 @@ def growth_and_frequency(
     swing.set(ylim=(0.0, highest), xlabel="forward speed (m/s)", ylabel="imaginary part (rad/s)")
     legend(growth, 3)
     return axes
+
+
+def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
+    """Shade the ranges in which all eigenvalues are damped, and draw where growth is zero."""
+    for low, high in _stable_ranges(modes, critical):
+        growth.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
+    growth.axhline(0.0, color=GREY, linewidth=0.8)
 
 
 def _curves(
@@ -99,9 +108,6 @@ def _curves(
     """Draw real and imaginary parts against speed into their axes, or both into one; the least real part
     that is seen is told where a mode is below it.
     """
-    for low, high in _stable_ranges(modes, critical):
-        growth.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
-    growth.axhline(0.0, color=GREY, linewidth=0.8)
     few, both = modes.speed.size < FEW, growth is swing
     solid, dashed = ("o", "o") if few else ("-", "--")
     colours, drawn = colours_of(modes.names), set[str]()
@@ -109,7 +115,12 @@ def _curves(
         values, first = modes.values[:, k], name not in modes.names[:k]
         part = _real_part(name, float(values.real.max()), least, both)
         growth.plot(
-            modes.speed, values.real, solid, color=colours[name], lw=1.8, label=part if first else None
+            modes.speed,
+            values.real,
+            solid,
+            color=colours[name],
+            lw=1.8,
+            label=part if first else None,
         )
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
@@ -117,7 +128,14 @@ def _curves(
             label = f"{words(name)}, imaginary" if both and name not in drawn else None
             drawn.add(name)
             swing.plot(
-                speed, swings, dashed, color=colours[name], lw=1.4, mfc="none", label=label, zorder=3
+                speed,
+                swings,
+                dashed,
+                color=colours[name],
+                lw=1.4,
+                mfc="none",
+                label=label,
+                zorder=3,
             )
     margin = MARGIN if few else 0.0
     for axes in (growth, swing):
@@ -175,7 +193,7 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
 
 def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
     """Return where an eigenvalue passes zero, or two meet, by what is said there."""
-    places = {
+    places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
         "double root": (critical.double_root, critical.double_value),
