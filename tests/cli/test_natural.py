@@ -283,6 +283,7 @@ WRONG = [
     ("eigenvalues --set c=0:0.1:3 --speed 5", "critical speeds are told; without --speed 5"),
     ("eigenvalues --set trail=0:0.1:3", "Did you mean c (trail)?"),
     ("steady --lean 10deg", "decided by speed and radius, or by two of speed, lean and steer"),
+    ("eigenvalues --speed -3,3", "-3 is negative"),
     ("steady --speed 5 --radius 20 --reversed", "--reversed goes with the whole family"),
     ("steady --lean 10deg --steer 5deg", "no steady motion found with lean = 0.174533"),
     ("equations bicycle --out b.pdf", "--out b.tex, which `pdflatex` makes a PDF of"),

@@ -105,3 +105,15 @@ def test_a_steady_motion_is_written_in_numbers(bicycle):
 def test_machines_that_do_not_run_straight_are_told():
     with pytest.raises(ParameterError, match="those of a bicycle"):
         compile("unicycle").equations(linear=True)
+
+
+@pytest.mark.parametrize(
+    ("language", "comment"),
+    [("matlab", "%"), ("sympy", "#"), ("maple", "#"), ("c", "/*"), ("mathematica", "(*")],
+)
+def test_code_tells_the_signs_in_a_comment_above_the_matrices(equations, language, comment):
+    lines = [line.strip() for line in equations.write(language).splitlines()]
+    told = next(k for k, line in enumerate(lines) if "Lean is positive to the right" in line)
+    assert "have the opposite sign" in lines[told + 1]
+    assert all(line.startswith(comment) for line in lines[told : told + 2])
+    assert not any(line.startswith(("M_", "M$", "const double M_")) for line in lines[:told])

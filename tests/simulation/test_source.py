@@ -70,7 +70,17 @@ def test_c_agrees_with_machine_code(case, tmp_path):
         column = rows[:, columns.index(joint.name)]
         assert_allclose(column, run.to_xarray()[joint.name], atol=1e-9)
     assert_allclose(rows[:, 0], arc.t, atol=1e-12)
-    assert_allclose(rows[:, 1:], arc.y, rtol=1e-12, atol=1e-12)
+    size = arc.y.shape[1]
+    assert all(
+        name.startswith("inner_") for name in columns[-size:][: system.machine().layout.r.start]
+    )
+    assert_allclose(rows[:, -size:], arc.y, rtol=1e-12, atol=1e-12)
+    data = run.to_xarray()
+    seen = {name: rows[:, k] for k, name in enumerate(columns[:-size]) if k}
+    assert list(seen) == ["x", "y", "z", *system.outputs]
+    for name, column in seen.items():
+        off = column - (data[name] if name in data else data.position.sel(axis=name)).values
+        assert_allclose((off + np.pi) % (2 * np.pi) - np.pi, 0.0, atol=1e-9)
 
 
 PAGE = """
@@ -140,8 +150,8 @@ def test_a_law_and_a_tableau_go_along(tmp_path):
     command = ["cc", *STRICT, "whipple.c", "main.c", "-o", "run", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     out = subprocess.run(["./run"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    end = [float(x) for x in out.splitlines()[-1].split(",")][1:]
     run = draisine.simulate(system, start, 5.0, law=law, numerics=EXACT)
+    end = [float(x) for x in out.splitlines()[-1].split(",")][-run.arcs[0].y.shape[1] :]
     assert_allclose(end, run.arcs[0].y[-1], rtol=1e-9, atol=1e-9)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.critical import branching_speed
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Balance, Steady, steady
@@ -212,8 +212,8 @@ def steady_turns(
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
 ) -> SteadyFamily:
-    """Return the hands-free circles to the right of a bicycle, from straight running at its capsize
-    speed on.
+    """Return the hands-free circles to the right of a bicycle, from straight running at the speed
+    on at which a real eigenvalue is zero (its capsize speed).
 
     They end at rest, or at a lean of 1.5 rad, or as `until` says. `reversed` turns the handlebar
     back to front.
@@ -224,7 +224,7 @@ def steady_turns(
     5.9083 m/s
     """
     asked: dict[str, Any] = {"steer": np.pi if reversed else 0.0}
-    speed = float(critical_of(canonical_matrices(system, about=asked)).capsize)
+    speed = branching_speed(canonical_matrices(system, about=asked))
     start = state(system, forward_speed=speed, **asked)
     upright = steady(system, start=start, lean=0.0, rear_wheel_speed=speed, **asked)
     ends = {"rear_wheel_speed": 0.0, "lean": 1.5} if until is None else until

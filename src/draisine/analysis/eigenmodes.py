@@ -54,11 +54,12 @@ class Eigenmodes:
         return self.values[..., self.names.index(name)]
 
     def __repr__(self) -> str:
-        v = self.speed
-        return (
-            f"Eigenmodes at {len(v)} speeds, {v.min():g} to {v.max():g} m/s: "
-            f"{', '.join(dict.fromkeys(self.names))}; stable at {int(self.stable.sum())}"
-        )
+        v, names = self.speed, ", ".join(dict.fromkeys(self.names))
+        if self.stable.size == 1:
+            stable = "stable" if self.stable.all() else "unstable"
+            return f"Eigenmodes at {v[0]:g} m/s: {names}; {stable}"
+        many = f"{len(v)} speeds, {v.min():g} to {v.max():g}" if len(v) > 1 else f"{v[0]:g}"
+        return f"Eigenmodes at {many} m/s: {names}; stable at {int(self.stable.sum())}"
 
     def _repr_html_(self) -> str:
         """Return a table of at most twenty speeds; stable ones are green."""

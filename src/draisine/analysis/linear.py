@@ -10,12 +10,14 @@ Names mean the same all along a steady motion (lean, joints, their rates), so A 
 the motion is straight or a circle.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.variation import (
     Chart,
@@ -39,6 +41,8 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from xarray import Dataset
 
     from draisine.reading.document import Equations
@@ -176,6 +180,45 @@ class Linear:
         taken = reach_states(links, pushed[:, 0]) & reach_states(links.T, shown[0])
         A, b, c = A[np.ix_(taken, taken)], b[taken], c[:, taken]
         return _transfer(A, b, c, float(d[0, 0]))
+
+    def to_xarray(self) -> "Dataset":
+        """Return the system as a dataset: A, B, C and D by the names of rates, states, inputs and outputs,
+        and the motion x0, w0, y0 that it is about; many motions are the dimension `motion`.
+
+        >>> from draisine import compile, linearise, state
+        >>> bicycle = compile("whipple")
+        >>> data = linearise(bicycle, state(bicycle, forward_speed=5.0)).to_xarray()
+        >>> print(f"{float(data.A.sel(rate='lean_rate', state='lean')):.4f}")
+        9.4898
+        """
+        import xarray
+
+        many = ("motion",) * (self.A.ndim - 2)
+        dims: dict[str, tuple[str, ...]] = {
+            "A": ("rate", "state"),
+            "B": ("rate", "input"),
+            "C": ("output", "state"),
+        }
+        dims |= {"D": ("output", "input"), "x0": ("state",), "w0": ("input",), "y0": ("output",)}
+        names = {"rate": self.states, "state": self.states, "input": self.inputs}
+        units = {n: self.units.get(n, "") for n in (*self.states, *self.outputs)}
+        return xarray.Dataset(
+            {name: ((*many, *dim), getattr(self, name)) for name, dim in dims.items()},
+            coords={name: list(x) for name, x in (names | {"output": self.outputs}).items()},
+            attrs={"title": "linear system", "units": json.dumps(units)},
+        )
+
+    def plot(
+        self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
+    ) -> Any:
+        """Draw the responses of the outputs to the first input against frequency and return the axes; `part`
+        chooses others, see `draisine.plot`.
+        """
+        return draisine.plot(self, figure, path, **options)
+
+    def save(self, path: "str | Path") -> None:
+        """Write the system into a file (.nc, .zarr), see `draisine.save`."""
+        draisine.save(self, path)
 
     def to_scipy(self) -> Any:
         """Return the system as a `scipy.signal.StateSpace`."""

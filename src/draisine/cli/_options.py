@@ -39,6 +39,9 @@ class MachineOptions:
         return assignments("--set", self.set)
 
 
+Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
+"""Numbers that may be negative."""
+
 Laws = Annotated[
     Values,
     Parameter(

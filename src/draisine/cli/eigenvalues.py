@@ -9,6 +9,7 @@ from draisine.cli._options import (
     Laws,
     MachineOptions,
     OutputOptions,
+    Signed,
     law_tables,
     numbers,
     span,
@@ -21,14 +22,14 @@ def eigenvalues(
     vehicle: str = "whipple",
     /,
     *,
-    speed: str | None = None,
+    speed: Signed = None,
     law: Laws = None,
     machine: MachineOptions = MACHINE,
     output: OutputOptions = OUTPUT,
 ) -> None:
     """Eigenvalues of a bicycle that runs straight, against speed, and its critical speeds; of any
     other machine those about its steady motion. Where a parameter is a range, --set c=0.04:0.12:5, the
-    critical speeds against it.
+    critical speeds against it; of two a map.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s: LOW:HIGH:COUNT, or one by one, 3,5,7; a bicycle's are 0:10:101 if not given,
@@ -72,25 +73,32 @@ def _study(
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
-    """Tell critical speeds against the one parameter that is a range."""
+    """Tell critical speeds against the parameters that are ranges."""
+    import numpy as np
+
     from draisine.errors import ParameterError
     from draisine.experiment.tables.critical import critical_study, table
     from draisine.registry import find
     from draisine.vehicles import meanings
 
-    if len(ranges) > 1 or speed is not None:
-        what = f"--speed {speed}" if speed is not None else f"--set {ranges[1]}"
+    if speed is not None or len(ranges) > 2:
+        what = f"--speed {speed}" if speed is not None else f"--set {ranges[2]}"
         raise ParameterError(
-            f"--set {ranges[0]} is a range, against which critical speeds are told; without {what}."
+            f"--set {ranges[0]} is a range, against which (or against two) critical speeds are told; "
+            f"without {what}."
         )
-    name, _, text = ranges[0].partition("=")
-    unit = meanings(find("vehicle", vehicle)).get(name, (None, ""))[0]
-    ends = span(f"--set {name}", text, "0.04:0.12:5", unit)
+    units, ends = meanings(find("vehicle", vehicle)), {}
+    for text in ranges:
+        name, _, asked = text.partition("=")
+        ends[name] = span(f"--set {name}", asked, "0.04:0.12:5", units.get(name, (None, ""))[0])
     fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
-    data = critical_study(vehicle, fixed.parameters, fixed.parameter_set, name, ends)
+    data = critical_study(vehicle, fixed.parameters, fixed.parameter_set, ends)
     if output.json:
-        columns = {str(n): x.values.tolist() for n, x in data.variables.items() if n != "outcome"}
-        print_json({n: [v if v == v else None for v in x] for n, x in columns.items()})
+        columns = {str(n): x.values for n, x in data.variables.items() if n != "outcome"}
+        for name, x in columns.items():
+            columns[name] = x.astype(object)
+            columns[name][~np.isfinite(x)] = None
+        print_json({name: x.tolist() for name, x in columns.items()})
     else:
         lines = [f"computed in {data.attrs['seconds']:.3g} s"]
         motions(vehicle, str(data.attrs["title"]), *table(data), lines)

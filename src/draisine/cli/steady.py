@@ -1,19 +1,14 @@
 """`draisine steady`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, numbers
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
 from draisine.cli._report import motions
 from draisine.cli._screen import print_json, progress_bar
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-"""A number that may be negative."""
 
 
 def steady(
@@ -55,9 +50,10 @@ def steady(
             if asked
             else hands_free(vehicle, machine.parameters, machine.parameter_set, reversed=reversed)
         )
+    ride = ride_turn(data) if asked and output.plot is not None else None
     _tell(vehicle, data, output.json)
-    if asked and output.plot is not None:
-        replace(output, out=None).keep(ride_turn(data))
+    if ride is not None:
+        replace(output, out=None).keep(ride)
         output = replace(output, plot=None)
     output.keep(data)
 

@@ -279,6 +279,7 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
         f"{word}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{word}: none"
         for name, word in words.items()
     ]
+    lines[0] += _swinging(0.0) if critical["weave_frequency"] == 0.0 else ""
     low, high = critical["stable_from"], critical["stable_to"]
     if low is None:
         return [*lines, "stable at no speed"]
@@ -305,15 +306,15 @@ def crossing_lines(data: Any) -> list[str]:
 
 
 def _swinging(frequency: float) -> str:
-    """Return at which frequency a mode swings where it changes its stability, rad/s, if it does.
+    """Return at which frequency a mode swings where it changes its stability, rad/s, or that it does not.
 
     >>> _swinging(31.4), _swinging(0.0)
-    (' at 31.4 rad/s (5.00 Hz)', '')
+    (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')
     """
     return (
         f" at {frequency:.3g} rad/s ({frequency / (2 * math.pi):.2f} Hz)"
         if frequency > 1e-6
-        else ""
+        else " (a real eigenvalue)"
     )
 
 

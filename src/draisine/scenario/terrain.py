@@ -102,8 +102,8 @@ class StairsGround(ScenarioTable):
     """Level ground with stairs: `before` them, `tread1` and so on, with `edge1` and `wall1`."""
 
     shape: Literal["stairs"]
-    at: Quantity = Field(description="where the first step is, along x, m")
-    rise: Quantity = Field(description="the height of each, negative where they lead down, m")
+    at: Length = Field(description="where the first step is, along x, m")
+    rise: Length = Field(description="the height of each, negative where they lead down, m")
     run: Positive = Field(description="the depth of each tread, m")
     count: int = Field(description="how many there are")
 
@@ -118,7 +118,7 @@ class RoughGround(ScenarioTable):
     shape: Literal["rough"]
     height: Positive = Field(description="of what is highest at most, m")
     cell: Positive = Field(0.2, description="the side of a square, m")
-    at: Quantity = Field(1.0, description="from where on, along x, m")
+    at: Length = Field(1.0, description="from where on, along x, m")
     length: Positive = Field(5.0, description="how far along x, m")
     width: Positive = Field(3.0, description="how far across, m")
     seed: int = Field(0, description="a whole number that decides the heights", ge=0)

@@ -128,12 +128,12 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
 
 
 def _state_names(machine: ClosedForm) -> list[str]:
-    """Return names for the entries of y: turn and place of the inner base frame, joints, independent
-    speeds, and what forces and laws remember.
+    """Return names for the entries of y: turn and place of the inner base frame (`inner_`: neither is that
+    of the drawing), joints, independent speeds, and what forces and laws remember.
     """
     at = machine.layout
     turn = "wxyz" if at.count("q") == 4 else range(at.count("q"))
-    base = [f"q_{x}" for x in turn] + [f"p_{x}" for x in "xyz"[: at.count("p")]]
+    base = [f"inner_q_{x}" for x in turn] + [f"inner_p_{x}" for x in "xyz"[: at.count("p")]]
     joints = [joint.name for joint in machine.system.model.joints]
     return [*base, *joints, *machine.choice.names, *(f"z_{k}" for k in range(at.count("z")))]
 
@@ -146,7 +146,8 @@ def _fill(template: str, **parts: object) -> str:
 
 
 def _c_files(s: Simulator) -> dict[str, str]:
-    main = _fill("main.c", n=s.name, columns=json.dumps(",".join(["time", *s.names["states"]])))
+    columns = ["time", "x", "y", "z", *s.names["outputs"], *s.names["states"]]
+    main = _fill("main.c", n=s.name, columns=json.dumps(",".join(columns)))
     return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": main}
 
 
@@ -160,12 +161,8 @@ def _c_header(s: Simulator) -> str:
         "machine.h",
         n=n,
         states=len(s.start),
-        names=wrap(
-            ", ".join(s.names["states"]) + ". */",
-            100,
-            initial_indent="   ",
-            subsequent_indent="   ",
-        ),
+        names=_c_list(s.names["states"]),
+        outputs=_c_list(s.names["outputs"]),
         inputs=len(s.inputs),
         parameters=len(s.parameters),
         nominal=max(1, len(s.parameters)),
@@ -174,6 +171,12 @@ def _c_header(s: Simulator) -> str:
         places=",\n".join(places),
         arrays=[f"    double {key}[{max(1, size)}];" for key, size in s.sizes.items()],
     )
+
+
+def _c_list(names: list[str]) -> list[str]:
+    """Return names as the end of a comment."""
+    text = f"{', '.join(names) or 'none'}. */"
+    return wrap(text, 100, initial_indent="   ", subsequent_indent="   ")
 
 
 def _c_body(s: Simulator) -> str:

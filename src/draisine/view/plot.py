@@ -10,7 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.layout import break_labels, break_title, give_room, tell_empty
+from draisine.view.layout import break_labels, break_title, give_room, place_notes, tell_empty
 from draisine.view.style import figure_of, figure_width, head
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def plot(
     width: str | float | None = None,
 ) -> Any:
     """Draw a run, a result, eigenmodes, a dataset, the file of one, or a system as it is drawn, and return
-    the axes; in a notebook the figure is shown.
+    the axes: one, or an array of them where a figure has several; in a notebook the figure is shown.
 
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
@@ -46,11 +46,13 @@ def plot(
     with figure_width(width):  # until it is written: ticks are made when a figure is
         axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
         drawn = figure_of(axes)
-        if width is not None:
+        crowded = width is not None or len(drawn.axes) > 1  # one panel has room as it is drawn
+        if crowded:
             break_labels(drawn)
         break_title(drawn)
-        if width is not None or len(drawn.axes) > 1:  # one panel has room as it is drawn
+        if crowded:
             give_room(drawn)
+        place_notes(drawn)
         if path is not None:
             from draisine.view.save import save
 
@@ -107,8 +109,10 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
         recorded = "vehicle" not in data.attrs
         moving = "histories" if series or recorded or measured_of(data) else "path"
         return moving if data.sizes["time"] > 1 else "front"
-    if "motion" in data.dims:
+    if "motion" in data.dims and "radius" in data:
         return "steady"
+    if {"A", "B", "C", "D"} <= set(data.data_vars):
+        return "bode"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 

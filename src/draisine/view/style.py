@@ -40,6 +40,9 @@ TELLING = ("lean", "steer")
 """What tells most of a two-wheeler is drawn before all else."""
 
 
+NOTE = "note"
+"""The mark (gid) of what is said of a point, and may be moved to where it hides nothing."""
+
 WIDTH = 5.2
 """No figure is wider, in inches, unless that is asked for: in one column of a paper (84 mm) letters of 8
 points then have 5, and are still read.

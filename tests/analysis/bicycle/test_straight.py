@@ -127,6 +127,54 @@ def test_the_stable_range_is_where_eigenvalues_are_damped(name: str) -> None:
     assert_allclose(brentq(growth, 0.9 * low, 1.1 * low, xtol=1e-12), speeds.weave, rtol=1e-10)
 
 
+def followed_changes(p: dict[str, float]) -> dict[str, list[float]]:
+    """Return at which speeds the number of growing eigenvalues changes, by name: the one that changes is
+    followed upwards in small steps to where names are given.
+    """
+    m, v = appendix_a(p), np.arange(0.05, 13.0, 0.004)
+    K, C = (np.array([part * x**n for x in v]) for part, n in ((m["K2"], 2), (m["C1"], 1)))
+    lower = -np.linalg.solve(m["M"], np.concatenate([p["g"] * m["K0"] + K, C], axis=2))
+    upper = np.broadcast_to(np.eye(2, 4, 2), lower.shape)
+    values = np.linalg.eigvals(np.concatenate([upper, lower], axis=1))
+    found: dict[str, list[float]] = {"weave": [], "capsize": [], "castering": []}
+    for k in np.flatnonzero(np.diff((values.real > 0).sum(axis=1))):
+        s = values[k + 1, np.abs(values[k + 1].real).argmin()]
+        for row in values[k + 2 :]:
+            s = row[np.abs(row - s).argmin()]
+        firm = values[-1][np.abs(values[-1].imag) < 1e-9]
+        name = "weave" if abs(s.imag) > 1e-9 else "capsize"
+        found["castering" if name == "capsize" and abs(s) > np.abs(firm).min() else name] += [v[k]]
+    return found
+
+
+@pytest.mark.parametrize("lam", [0.0, 0.15, math.pi / 10, 0.6])
+@pytest.mark.parametrize("c", [-0.06, -0.02, -0.01, 0.0, 0.03, 0.25])
+def test_critical_speeds_are_called_like_the_eigenmodes_that_change_there(c, lam) -> None:
+    bicycle = BICYCLE.with_parameters(c=c, lam=lam)
+    speeds, brute = critical_speeds(bicycle), followed_changes(bicycle.parameters)
+    for name in ("weave", "capsize"):
+        speed = float(getattr(speeds, name))
+        assert np.isnan(speed) == (not brute[name]), (name, brute)
+        if brute[name]:
+            assert min(abs(x - speed) for x in brute[name]) < 0.005
+            assert_allclose(eigenvalues(bicycle, speed).mode(name).real, 0.0, atol=1e-9)
+    if brute["weave"]:
+        swing = eigenvalues(bicycle, speeds.weave).mode("weave").imag
+        assert_allclose(np.abs(swing), speeds.weave_frequency, atol=1e-9)
+
+
+def test_a_weave_speed_may_be_that_of_a_real_eigenvalue() -> None:
+    """Where the trail shrinks, the frequency at the weave speed tends to zero and the pair is passed on to
+    real eigenvalues, with no jump of the speed; then there is no capsize speed any more.
+    """
+    trails = np.linspace(-0.015, 0.0, 61)
+    speeds = critical_speeds(BICYCLE, c=trails)
+    still = speeds.weave_frequency == 0.0
+    assert still[0] and not still[-1] and np.abs(np.diff(still.astype(int))).sum() == 1
+    assert (np.isnan(speeds.capsize) == still).all()
+    assert np.abs(np.diff(speeds.weave)).max() < 0.05
+
+
 def test_a_reversed_handlebar_has_its_own_capsize_speed() -> None:
     matrices = canonical_matrices(BICYCLE, about={"steer": math.pi})
     assert_allclose(critical_of(matrices).capsize, REVERSED_START["speed"], rtol=1e-12)
@@ -190,6 +238,11 @@ def test_what_is_no_bicycle_is_refused() -> None:
         canonical_matrices(compile("rolling_disc"))
     with pytest.raises(ConfigurationError, match="level ground"):
         canonical_matrices(compile("whipple", slope=0.05))
+    tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+    with pytest.raises(
+        ConfigurationError, match=r"tyres have 2 states .* critical_speeds\(system\)"
+    ):
+        canonical_matrices(compile("whipple", rear_tyre=tyre, front_tyre=tyre))
     with pytest.raises(ParameterError, match="mB"):
         canonical_matrices(BICYCLE, mb=80.0)
     with pytest.raises(UnknownNameError, match="wobble"):

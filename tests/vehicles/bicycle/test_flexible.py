@@ -11,7 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.experiment.run import run
-from draisine.experiment.tables.circles import hands_free
+from draisine.experiment.tables.circles import asked_turn, hands_free
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
@@ -48,6 +48,38 @@ def test_a_stiff_part_tends_to_a_rigid_one_with_order_one(part):
         errors.append(max(np.abs(found - root).min() for root in rigid))
     assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.02)
     assert errors[1] < 1e-2
+
+
+def test_critical_speeds_of_a_stiff_frame_tend_to_those_of_a_rigid_one_with_order_one():
+    names = ("weave", "weave_frequency", "capsize", "stable_from", "stable_to")
+    ideal = draisine.critical_speeds(draisine.compile("whipple"))
+    soft = draisine.compile(
+        "whipple", flexible=Flexible(frame_twist=2000.0, frame_twist_damper=50.0)
+    )
+    stiff = draisine.critical_speeds(soft, flexible_frame_twist=[1e6, 1e7])
+    for name in names:
+        off = np.abs(getattr(stiff, name) - getattr(ideal, name))
+        assert off[0] / off[1] == pytest.approx(10.0, rel=0.05), name
+        assert off[1] < 1e-3
+
+
+def test_circles_on_stiff_tyres_tend_to_those_without_slip_with_order_one():
+    """What holds them, too; the tyres' own torque at the rear wheel tends to zero."""
+    told = ("lean", "steer", "steer_torque")
+    ideal = asked_turn("whipple", speed=5.0, radius=20.0)
+    off = []
+    for cornering in (1e4, 1e5):
+        tyre = {
+            "name": "load_tyre",
+            "cornering": cornering,
+            "camber": 0.0,
+            "relaxation": 0.1,
+            "trail": 0.0,
+        }
+        on = asked_turn("whipple", {"rear_tyre": tyre, "front_tyre": tyre}, speed=5.0, radius=20.0)
+        assert float(on.radius[0]) == pytest.approx(20.0, abs=1e-9)
+        off.append([*(float(on[n][0] - ideal[n][0]) for n in told), float(on.rear_wheel_torque[0])])
+    assert np.array(off[0]) / off[1] == pytest.approx(np.full(4, 10.0), rel=0.05)
 
 
 def test_it_is_drawn_at_rest_under_its_own_weight(springy):
@@ -161,8 +193,8 @@ class TestWobble:
         table = {"kind": "linear", "title": "t", "speeds": {"low": 1.0, "high": 15.0, "count": 15}}
         vehicle = {"name": "whipple", "parameters": parameters}
         data = run(accept("shimmy", "shimmy", table | {"vehicle": vehicle})).data
-        axes = draw_eigenvalues(data)
-        labels = axes.get_legend_handles_labels()[1]
+        growth, axes = draw_eigenvalues(data)
+        labels = growth.get_legend_handles_labels()[1]
         assert len(labels) == len(set(labels))
         assert data.eigenvalue_imaginary.max() > 130.0
         assert 45.0 < axes.get_ylim()[1] < 60.0

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
+import draisine
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
@@ -17,8 +19,9 @@ from draisine.analysis.continuation import steady_turns
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
+from draisine.scenario.library import accept
 from draisine.view.figures import _linear as view
-from draisine.view.style import figure_width
+from draisine.view.style import figure_of, figure_width
 
 BICYCLE = compile("whipple")
 
@@ -57,6 +60,57 @@ def test_what_is_said_of_critical_speeds_does_not_meet(name: str, width: str | N
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
+TYRES = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+
+
+@pytest.mark.parametrize("width", [None, "85mm"])
+@pytest.mark.parametrize(
+    "vehicle",
+    [
+        {"parameter_set": "benchmark"},
+        {"parameter_set": "kooijman"},
+        {"parameters": {"rear_tyre": TYRES, "front_tyre": TYRES}},
+    ],
+    ids=["benchmark", "kooijman", "tyres"],
+)
+def test_notes_hide_no_curve_and_stand_nearest_to_their_point(vehicle, width) -> None:
+    content = {"kind": "linear", "title": "t", "vehicle": {"name": "whipple"} | vehicle}
+    drawn = figure_of(draisine.plot(draisine.run(accept("t", "t", content)), width=width))
+    drawn.draw_without_rendering()
+    axes = drawn.axes[0]
+    points = axes.transData.transform([text.xy for text in axes.texts])
+    assert len(points) == (1 if "parameters" in vehicle else 3)
+    for text, point in zip(axes.texts, points, strict=True):
+        box = Text.get_window_extent(text)
+        for line in axes.lines:
+            at = line.get_transform().transform_path(line.get_path()).interpolated(20).vertices
+            assert not box.count_contains(at), (text.get_text(), line.get_label())
+        away = [np.linalg.norm(np.clip(p, box.min, box.max) - p) for p in points]
+        assert np.argmin(away) == np.argmin(np.linalg.norm(points - point, axis=1))
+        assert axes.get_window_extent().contains(*box.min)
+        assert axes.get_window_extent().contains(*box.max)
+
+
+def test_a_bicycle_on_tyres_is_drawn_by_real_parts_above_imaginary_ones() -> None:
+    """Weave and capsize take a fair part of the upper axes, the wobble is in both, and the critical speed
+    that is told is marked.
+    """
+    parameters = {"rear_tyre": TYRES, "front_tyre": TYRES}
+    vehicle = {"name": "whipple", "parameters": parameters}
+    data = draisine.run(accept("t", "t", {"kind": "linear", "title": "t", "vehicle": vehicle})).data
+    growth, swing = draisine.plot(data)
+    slow = data.eigenvalue_real.sel(eigenmode=["weave", "weave_2", "capsize"]).values
+    assert np.ptp(slow) > 0.3 * np.ptp(growth.get_ylim())
+    wobble = data.sel(eigenmode="wobble")
+    assert growth.get_ylim()[0] < wobble.eigenvalue_real.min()
+    assert wobble.eigenvalue_imaginary.max() < swing.get_ylim()[1]
+    assert growth.get_xlim() == swing.get_xlim()
+    (note,) = growth.texts
+    assert note.get_text() == f"weave {float(data.weave_speed):.3f} m/s"
+    names = growth.get_legend_handles_labels()[1]
+    assert names == ["weave", "wobble", "capsize", "castering", "tyre"]
+
+
 @pytest.mark.parametrize("speeds", [[5.0], [3.0, 5.0, 7.0]])
 def test_a_few_speeds_are_dots(speeds: list[float]) -> None:
     axes = view.eigenvalues(eigenvalues(BICYCLE, speeds), critical_speeds(BICYCLE))
@@ -85,6 +139,23 @@ def test_bode() -> None:
     assert_allclose(size.get_lines()[0].get_ydata(), 20 * np.log10(np.abs(response)))
     assert len(phase.get_lines()) == 2
     saved([size, phase])
+
+
+def test_a_linear_system_is_stored_by_names_and_drawn_by_its_responses(tmp_path) -> None:
+    upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))
+    chosen = upright.part(["steer"], ["lean", "steer"])
+    chosen.save(tmp_path / "upright.nc")
+    data = draisine.load(tmp_path / "upright.nc")
+    assert_allclose(data.A.values, upright.A, rtol=0, atol=0)
+    assert_allclose(data.B.sel(input="steer").values, chosen.B[:, 0], rtol=0, atol=0)
+    assert tuple(data.state.values) == upright.states
+    for drawn in (chosen.plot(), draisine.plot(tmp_path / "upright.nc")):
+        size, phase = drawn
+        assert len(size.get_lines()) == len(phase.get_lines()) == 2
+    both = linearise(BICYCLE, [state(BICYCLE, forward_speed=v) for v in (4.0, 5.0)])
+    assert both.to_xarray().A.dims == ("motion", "rate", "state")
+    with pytest.raises(ParameterError, match="one linear system"):
+        both.plot()
 
 
 def test_circles_maps_and_sensitivities() -> None:

@@ -1,15 +1,19 @@
 """The figure of hands-free circles."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+import draisine
 from draisine.errors import ParameterError
 from draisine.experiment.run import run
 from draisine.experiment.tables.circles import hands_free
 from draisine.registry import names
 from draisine.scenario.library import load
 from draisine.view.figures import steady
+from draisine.view.style import figure_of
 
 
 def test_panels_share_the_speed():
@@ -28,3 +32,13 @@ def test_other_results_have_none():
     assert "steady" in names("figure")
     with pytest.raises(ParameterError, match="no circles"):
         steady.draw(run(load("meijaard2007/matrices")).data)
+
+
+@pytest.mark.parametrize("width", [None, "85mm"])
+def test_labels_beside_panels_do_not_meet(width):
+    figure = figure_of(draisine.plot(hands_free("whipple"), width=width))
+    figure.draw_without_rendering()
+    labels = [axes.yaxis.label.get_window_extent() for axes in figure.axes]
+    assert not any(a.overlaps(b) for a, b in combinations(labels, 2))
+    for axes, label in zip(figure.axes, labels, strict=True):
+        assert label.height <= 1.01 * axes.get_window_extent().height

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import xarray
 
+import draisine
 from draisine.errors import ParameterError
-from draisine.experiment.tables.critical import critical_study
+from draisine.experiment.tables.critical import critical_study, table
 from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 
 
@@ -78,11 +79,25 @@ def test_runs_that_ended_before_their_time_are_hollow():
     assert [line.get_xydata().tolist() for line in hollow] == [[[2.0, 1.0]]]
 
 
+def test_a_question_without_an_answer_is_told_by_a_sentence_over_no_axes():
+    side = np.array([1.0, 2.0, 3.0])
+    data = {
+        "final lean": ("speed", side, {"units": "m"}),
+        "fall": ("speed", np.nan * side, {"units": "s"}),
+    }
+    data["outcome"] = ("speed", np.array(["completed"] * 3))
+    full, empty = draisine.plot(xarray.Dataset(data, {"speed": side}))
+    assert full.axison and not full.texts
+    (text,) = empty.texts
+    assert text.get_text() == "fall (s)\nnothing to draw: there are no numbers"
+    assert not empty.axison
+
+
 def test_critical_speeds_bound_the_stable_range():
     """The shaded range lies between the weave and the capsize speed, in one panel, and no mark at its
     ends is cut.
     """
-    data = critical_study("whipple", {}, None, "c", (0.04, 0.12, 3))
+    data = critical_study("whipple", {}, None, {"c": (0.04, 0.12, 3)})
     (axes,) = sweep.draw(data)
     (band,) = axes.collections
     x, y = band.get_paths()[0].vertices.T
@@ -94,3 +109,18 @@ def test_critical_speeds_bound_the_stable_range():
     data["stable_to"] = np.nan * data["stable_to"]
     (open_ended,) = sweep.draw(data)
     assert open_ended.collections[0].get_paths()[0].vertices[:, 1].max() == data["capsize"].max()
+
+
+def test_critical_speeds_over_two_parameters_are_a_map():
+    """Contours pass where the bicycle of these parameters has this speed; what is stable is as wide as the
+    range of speeds.
+    """
+    ranges = {"c": (0.04, 0.12, 5), "lam": (0.2, 0.4, 4)}
+    data = critical_study("whipple", {}, None, ranges)
+    alone = draisine.critical_speeds(draisine.compile("whipple", c=0.06, lam=0.4))
+    assert float(data.weave.sel(c=0.06, lam=0.4)) == pytest.approx(float(alone.weave), rel=1e-12)
+    (axes,) = draisine.plot(data)[:1]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("c (m)", "lam (deg)")
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels == ["weave speed (m/s)", "capsize speed (m/s)"]
+    assert len(table(data)[1]) == 20

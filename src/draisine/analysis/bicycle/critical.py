@@ -1,13 +1,13 @@
 """Speeds at which the nature of straight running changes, as roots of polynomials in the speed.
 
-With `det(M s^2 + C s + K) = a4 s^4 + ... + a0`, every a_i a polynomial in v, the capsize speed is a
-root of a0, the weave speed of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and a double
-root of the discriminant. Floats are fractions of powers of two: times one such power they are
-integers, and so are all coefficients, so no digit is lost on the way from the matrices to the
-speeds.
+With `det(M s^2 + C s + K) = a4 s^4 + ... + a0`, every a_i a polynomial in v, a real eigenvalue is zero
+at a root of a0, a pair imaginary at one of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and
+two eigenvalues meet at one of the discriminant. Floats are fractions of powers of two: times one such
+power they are integers, and so are all coefficients, so no digit is lost on the way from the matrices to
+the speeds. A critical speed has the name of the eigenmode that changes there, eq. [critical-speeds].
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -16,7 +16,10 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
+from draisine.analysis.bicycle.followed import SETTLED, TwoWheeler
+from draisine.analysis.bicycle.straight import Canonical, canonical_matrices, sweep_parameters
+from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 
@@ -26,15 +29,21 @@ Coefficients = list[int]
 HIGHEST = 1e3
 """Roots beyond this speed, m/s, come from round-off in vanishing coefficients."""
 
+LOOKED = (0.1, SETTLED)
+"""Between these speeds, m/s, the changes of machines without canonical matrices are looked for: at rest tyres
+swing undamped.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class Critical:
     """The critical speeds of straight running in m/s, arrays over a sweep; nan where there is none.
 
-    From `weave` on the oscillation is damped, with `weave_frequency` in rad/s at that speed. At
-    `capsize` a real eigenvalue is zero. At `double_root` two real eigenvalues of the value
-    `double_value` become the weave pair. `stable_from` and `stable_to` bound the (first) range in
-    which all eigenvalues are damped.
+    At `weave` and `capsize` the eigenvalue of the mode that `eigenvalues` calls so has no real part: at
+    an end of the stable range, or else for the first time. The weave swings there with
+    `weave_frequency` in rad/s, zero where its eigenvalue is real. At `double_root` two real eigenvalues
+    of the value `double_value` become the weave pair. `stable_from` and `stable_to` bound the (first)
+    range in which all eigenvalues are damped.
     """
 
     weave: Floats
@@ -55,7 +64,8 @@ class Critical:
 
 
 def critical_speeds(system: System, **sweep: Any) -> Critical:
-    """Return the critical speeds of a bicycle; parameters given as arrays are swept together.
+    """Return the critical speeds of a bicycle; parameters given as arrays are swept together. On tyres,
+    with parts that give or with a rider who moves they are looked for up to 30 m/s, without a double root.
 
     >>> from draisine import compile
     >>> speeds = critical_speeds(compile("whipple"))
@@ -63,15 +73,30 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     4.292382536341 6.024262015388 0.684283078892
     """
     check_system("critical_speeds", system)
+    if is_two_wheeler(system) and not is_plain(system):
+        parameters, shape = sweep_parameters(system, sweep)
+        named = (dict(zip(system.parameters, row, strict=True)) for row in parameters.tolist())
+        return _table((_followed(TwoWheeler(system.with_parameters(**p))) for p in named), shape)
     return critical_of(canonical_matrices(system, **sweep))
 
 
 def critical_of(matrices: Canonical) -> Critical:
     """Return the critical speeds that the canonical matrices have."""
     shape = matrices.M.shape[:-2]
-    rows = [_critical(characteristic(matrices[where])) for where in np.ndindex(shape)]
-    columns = [np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)]
-    return Critical(*columns)
+    return _table((_critical(matrices[where]) for where in np.ndindex(shape)), shape)
+
+
+def _table(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critical:
+    """Return the critical speeds of bicycles, one to a row."""
+    return Critical(*(np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)))
+
+
+def branching_speed(matrices: Canonical) -> float:
+    """Return the speed at which circles branch off from straight running, since a real eigenvalue is zero:
+    at the end of the stable range, or else the first; nan where there is none.
+    """
+    a = characteristic(matrices)
+    return _first(positive_roots(a[0]), reversed(_stable_range(a)))
 
 
 def characteristic(matrices: Canonical) -> list[Coefficients]:
@@ -140,25 +165,73 @@ def positive_roots(p: Coefficients) -> list[float]:
     return sorted(found)
 
 
-def _critical(a: list[Coefficients]) -> tuple[float, ...]:
+def _critical(matrices: Canonical) -> tuple[float, ...]:
     """Return the entries of `Critical` for one bicycle."""
+    a = characteristic(matrices)
+    low, high = _stable_range(a)
+    changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _swinging(a)
+    meetings = positive_roots(discriminant(a))
+    modes = eigenmodes_of(matrices, [*changes, *meetings])
+    names = _names(modes, list(changes.values()))
+    weave, capsize = (
+        _first(sorted(v for v, own in zip(changes, names, strict=True) if own == name), ends)
+        for name, ends in (("weave", (low, high)), ("capsize", (high, low)))
+    )
+    meet = _meets(modes)[len(changes) :]
+    double = _first([v for v, yes in zip(meetings, meet, strict=True) if yes])
+    value = _double_value(a, double) if double == double else double
+    return weave, changes.get(weave, weave), capsize, double, value, low, high
+
+
+def _followed(running: TwoWheeler) -> tuple[float, ...]:
+    """Return the entries of `Critical` for one machine that is more than the ideal bicycle."""
+    found = running.crossings(*LOOKED)
+    edges = [LOOKED[0], *(one.speed for one in found), LOOKED[1]]
+    middles = np.array([(low + high) / 2 for low, high in pairwise(edges)])
+    damped = np.linalg.eigvals(running.matrices(np.append(middles, 1.0))[0]).real.max(axis=1) < 0.0
+    ends = [(low, high) for (low, high), yes in zip(pairwise(edges), damped, strict=False) if yes]
     nan = float("nan")
-    standing, swinging = positive_roots(a[0]), _swinging(a)
-    edges = sorted([0.0, *standing, *swinging, HIGHEST])
+    low, high = ends[0] if ends else (nan, nan)
+    weave, capsize = (
+        _first([one.speed for one in found if one.name == name], wished)
+        for name, wished in (("weave", (low, high)), ("capsize", (high, low)))
+    )
+    frequency = next((one.frequency for one in found if one.speed == weave), nan)
+    low, high = 0.0 if low == LOOKED[0] else low, float("inf") if high == LOOKED[1] else high
+    return weave, frequency, capsize, nan, nan, low, high
+
+
+def _names(modes: Eigenmodes, frequencies: Sequence[float]) -> list[str]:
+    """Return the eigenmodes that have no real part and these frequencies, one at each of the first speeds."""
+    values = modes.values[: len(frequencies)]
+    off = np.abs(values.real + 1j * (np.abs(values.imag) - np.array(frequencies)[:, None]))
+    return [modes.names[k] for k in off.argmin(axis=1)]
+
+
+def _meets(modes: Eigenmodes) -> list[bool]:
+    """Return at which speeds the two eigenvalues of the weave are one."""
+    weave, other = modes.values[:, 0], modes.values[:, 1]
+    return (np.abs(weave - other) < 1e-4 * np.abs(modes.values).max(axis=1, initial=0.0)).tolist()
+
+
+def _first(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
+    """Return the first of some speeds that is preferred, or else the first of all; nan of none."""
+    return next((v for v in (*preferred, *speeds) if v in speeds), float("nan"))
+
+
+def _stable_range(a: list[Coefficients]) -> tuple[float, float]:
+    """Return the ends of the first range of speeds in which all eigenvalues are damped, nan without one."""
+    edges = sorted([0.0, *positive_roots(a[0]), *_swinging(a), HIGHEST])
     ranges = [(low, high) for low, high in pairwise(edges) if _is_stable(a, (low + high) / 2)]
-    low, high = ranges[0] if ranges else (nan, nan)
-    weave = low if low in swinging else next(iter(swinging), nan)
-    capsize = high if high in standing else next(iter(standing), nan)
-    omega = np.sqrt(float(_value(a[1], weave) / _value(a[3], weave))) if weave == weave else nan
-    double = next(iter(positive_roots(discriminant(a))), nan)
-    value = _double_value(a, double) if double == double else nan
-    return weave, omega, capsize, double, value, low, np.inf if high == HIGHEST else high
+    low, high = ranges[0] if ranges else (float("nan"), float("nan"))
+    return low, float("inf") if high == HIGHEST else high
 
 
-def _swinging(a: list[Coefficients]) -> list[float]:
-    """Return the speeds at which a pair of eigenvalues is imaginary, s^2 = -a1/a3."""
-    roots = positive_roots(hurwitz(a))
-    return [v for v in roots if _value(a[3], v) and _value(a[1], v) / _value(a[3], v) > 0]
+def _swinging(a: list[Coefficients]) -> dict[float, float]:
+    """Return the speeds at which a pair of eigenvalues is imaginary, and its frequency, s^2 = -a1/a3."""
+    roots = [v for v in positive_roots(hurwitz(a)) if _value(a[3], v)]
+    squares = {v: float(_value(a[1], v) / _value(a[3], v)) for v in roots}
+    return {v: float(np.sqrt(square)) for v, square in squares.items() if square > 0}
 
 
 def _is_stable(a: list[Coefficients], v: float) -> bool:

@@ -132,18 +132,27 @@ def stand_upright(
     at = chart(vary(machine, y, parameters=parameters))
     cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(inputs))
     essential = [name for name in at.coordinates if name not in cyclic]
-    if (
-        len(essential) != 2
-        or machine.layout.count("u") != 3
-        or "forward_speed" not in machine.system.outputs
-    ):
-        raise ConfigurationError(
-            f"{machine.system.vehicle.__name__} is no bicycle on level ground: canonical matrices "
-            f"need two coordinates beside the cyclic ones (here: {', '.join(essential) or 'none'}), "
-            "three independent speeds and the output forward_speed. analysis.linear serves any "
-            "machine."
-        )
+    _check_ideal(machine, essential)
     return y, at
+
+
+def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
+    """Raise where canonical matrices do not tell how a machine runs, and say why."""
+    memory, speeds = machine.system.model.memory, machine.layout.count("u")
+    reasons = {
+        f"its tyres have {memory} states of their own": bool(memory),
+        f"it has {speeds} independent speeds, not three": speeds != 3,
+        "the coordinates beside the cyclic ones are not lean and steer alone, but "
+        f"{', '.join(essential) or 'none'}": len(essential) != 2,
+        "it has no output forward_speed": "forward_speed" not in machine.system.outputs,
+    }
+    told = [reason for reason, holds in reasons.items() if holds]
+    if told:
+        raise ConfigurationError(
+            f"{machine.system.vehicle.__name__} is no bicycle that rolls without slip on level ground, and "
+            f"has no canonical matrices: {'; '.join(told)}. eigenvalues(system, speeds) and linearise("
+            "system, motion) serve any machine, critical_speeds(system) those on two wheels."
+        )
 
 
 def speed_names(at: Chart) -> list[str]:

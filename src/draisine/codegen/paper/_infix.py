@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from textwrap import wrap
 
 from draisine.codegen.formula import (
     PI,
@@ -12,12 +13,15 @@ from draisine.codegen.formula import (
     Function,
     Heading,
     Line,
+    Matrix,
     Name,
     Number,
     Page,
+    Paragraph,
     Power,
     Product,
     Quotient,
+    Relation,
     Root,
     Sum,
     Symbol,
@@ -35,8 +39,8 @@ def _fraction(value: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """How a language writes symbols, numbers, powers and functions; comments, definitions and
-    matrices row by row.
+    """How a language writes symbols, numbers, powers and functions; comments (headings) and remarks
+    (sentences, and equations that define nothing), definitions and matrices row by row.
     """
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain
@@ -46,16 +50,22 @@ class Infix:
     pi: str = "pi"
     functions: dict[str, str] = field(default_factory=dict)
     comment: str = "# {0}"
+    remark: str = "# {0}"
     definition: str = "{0} = {1}"
     row: str = "[{0}]"
     between_rows: str = ",\n  "
     matrix: str = "Matrix([{0}])"
 
     def script(self, page: Page) -> Iterator[str]:
-        """Give the lines of a page: its sections as comments, definitions and matrices in order."""
+        """Give the lines of a page: its sections and sentences as comments, definitions and matrices in
+        order.
+        """
         for step in steps(page):
             if isinstance(step, str):
                 yield "\n" + self.comment.format(step)
+                continue
+            if isinstance(step, Paragraph | Relation):
+                yield from map(self.remark.format, self.sentence(step))
                 continue
             if isinstance(step, Assignment):
                 symbol, whole = entries(step)
@@ -64,6 +74,13 @@ class Infix:
             else:
                 symbol, right = step[0], self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
+
+    def sentence(self, said: Paragraph | Relation) -> list[str]:
+        """Return a sentence, or an equation that defines nothing, in lines that can be read."""
+        if isinstance(said, Relation):
+            return [f"{self.formula(said.left)} = {self.formula(said.right)}"]
+        parts = (x if isinstance(x, str) else self.formula(x) for x in said.parts)
+        return wrap("".join(parts), 100, break_long_words=False, break_on_hyphens=False)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
         """Return an expression, in brackets where its surroundings bind more tightly."""
@@ -97,6 +114,11 @@ class Infix:
                 return self._call("sqrt", [inside]), _ATOM
             case Function(name, arguments):
                 return self._call(name, list(arguments)), _ATOM
+            case Transpose(of):
+                return self._call("transpose", [of]), _ATOM
+            case Matrix(rows):
+                lines = (", ".join(self.formula(x) for x in row if x is not None) for row in rows)
+                return f"[{'; '.join(lines)}]", _ATOM
         raise TypeError(f"{type(x).__name__} has no place in a line")
 
     def _call(self, name: str, arguments: list[Expression]) -> str:
@@ -121,9 +143,9 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
     return block.symbol.symbol, filled
 
 
-def steps(page: Page) -> Iterator[str | Line | Assignment]:
-    """Give headings, definitions (cosines and sines as soon as their angles are known) and matrices
-    in order.
+def steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
+    """Give headings, sentences, definitions (cosines and sines as soon as their angles are known) and
+    matrices in order.
     """
     defined = {symbol for symbol, _ in page.definitions()}
     turns = [
@@ -139,5 +161,5 @@ def steps(page: Page) -> Iterator[str | Line | Assignment]:
                 for line in lines:
                     yield line
                     yield from (turn for angle, turn in turns if angle == line[0])
-            case Assignment():
+            case Assignment() | Paragraph() | Relation():
                 yield block

@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-from draisine.codegen.formula import Assignment, Page
+from draisine.codegen.formula import Assignment, Page, Paragraph, Relation
 from draisine.codegen.paper._infix import Infix, entries, steps
 
 SUFFIX = ".c"
@@ -37,6 +37,8 @@ def write(page: Page) -> str:
     for step in steps(page):
         if isinstance(step, str):
             lines += ["", f"    /* {step} */"]
+        elif isinstance(step, Paragraph | Relation):
+            lines += [f"    /* {line} */" for line in _C.sentence(step)]
         elif isinstance(step, Assignment):
             lines += _matrix(step)
         else:

@@ -33,6 +33,7 @@ _WOLFRAM = Infix(
         "where": "If[{0} != 0, {1}, {2}]",
     },
     comment="(* {0} *)",
+    remark="(* {0} *)",
     definition="{0} = {1};",
     row="{{{0}}}",
     matrix="{{{0}}}",

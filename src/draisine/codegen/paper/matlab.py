@@ -8,6 +8,7 @@ SUFFIX = ".m"
 _MATLAB = Infix(
     functions={"lt": "({0} < {1})", "where": "(({0})*({1}) + ~({0})*({2}))"},
     comment="%% {0}",
+    remark="% {0}",
     definition="{0} = {1};",
     row="{0}",
     between_rows="; ...\n    ",

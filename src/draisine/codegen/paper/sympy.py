@@ -11,9 +11,11 @@ from draisine.codegen.formula import (
     Name,
     Number,
     Page,
+    Paragraph,
     Power,
     Product,
     Quotient,
+    Relation,
     Root,
     Sum,
     Symbol,
@@ -56,7 +58,7 @@ def build(page: Page) -> SimpleNamespace:
         if isinstance(step, Assignment):
             symbol, rows = entries(step)
             made = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
-        elif isinstance(step, str):
+        elif isinstance(step, str | Paragraph | Relation):
             continue
         else:
             symbol, made = step[0], _object(step[1], values, sympy)

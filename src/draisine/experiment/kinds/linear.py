@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.critical import LOOKED, critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -29,10 +29,6 @@ from draisine.vehicles import parameter_deviations
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-
-SLOWEST = 0.1
-"""Below this speed, m/s, no change of stability is looked for: at rest tyres swing undamped."""
 
 
 def straight_running(scenario: LinearScenario, system: System, law: Law | None = None) -> "Dataset":
@@ -139,7 +135,7 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
     which weave, capsize and wobble first change their stability.
     """
     modes = running.eigenmodes(v)
-    low, high = max(float(v.min()), SLOWEST), float(v.max())
+    low, high = max(float(v.min()), LOOKED[0]), float(v.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}
     for name in ("weave", "capsize", "wobble"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.critical import branching_speed
 from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import steady_turns
@@ -74,7 +74,8 @@ def asked_turn(
 ) -> "Dataset":
     """Return the one circle of a bicycle that two wishes decide: its `speed` (of the rear wheel's rim)
     and `radius` (of the rear contact's path, positive to the left), or two of `speed`, `lean` and
-    `steer`. A torque at the handlebar holds it, and does not change when the circle is disturbed.
+    `steer`. A torque at the handlebar holds it, and does not change when the circle is disturbed; where
+    tyres slip, one at the rear wheel keeps the speed, and the radius is the rim's speed by the yaw rate.
 
     >>> turn = asked_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
@@ -87,7 +88,7 @@ def asked_turn(
         )
     system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
-    canonical_matrices(system)  # tells what is no bicycle
+    _check_bicycle(system)
     found = _asked(system, asked)
     told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
     return _dataset(system, [found], found.linear().eigenvalues(), f"circle with {told}", begun)
@@ -102,6 +103,11 @@ def ride_turn(turn: "Dataset") -> "Dataset":
     25.1327 s
     """
     system = restore_system(turn)
+    if not is_plain(system):
+        raise ParameterError(
+            "--plot: a run begins with tyres that do not slip and with parts that do not bend, and would "
+            "leave this circle; without --plot it is told."
+        )
     names = ("lean", "steer", "yaw_rate", "rear_wheel_speed")
     found = {name: float(turn[name][0]) for name in (*names, "growth", "steer_torque")}
     around = 2.0 * math.pi / max(abs(found["yaw_rate"]), 0.1)
@@ -137,7 +143,13 @@ def _asked(system: System, asked: Mapping[str, float]) -> Steady:
     wishes: dict[str, Any] = {_SAME.get(n, n): x for n, x in asked.items() if n != "radius"}
     if radius is not None:
         wishes["yaw_rate"] = speed / radius
-    return steady(system, start=start, free=["steer"], **wishes)
+    return steady(system, start=start, free=_held_by(system), **wishes)
+
+
+def _held_by(system: System) -> list[str]:
+    """Return the inputs that hold a circle: where tyres slip and take energy, two."""
+    slips = any(wheel.tyre is not None for wheel in system.model.wheels)
+    return ["steer", "rear_wheel"] if slips else ["steer"]
 
 
 def _dataset(
@@ -146,13 +158,20 @@ def _dataset(
     """Return circles as a dataset."""
     import xarray
 
-    growth, backwards = growth_beside(eigenvalues), growth_beside(-eigenvalues)
+    driven = "rear_wheel" in _held_by(system)
+    if driven:  # a torque that keeps the speed leaves no family of circles, and no eigenvalue zero
+        growth, backwards = eigenvalues.real.max(axis=1), -eigenvalues.real.min(axis=1)
+    else:
+        growth, backwards = growth_beside(eigenvalues), growth_beside(-eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
         name: (np.array([point.values[name] for point in points]), unit, meaning)
         for name, (unit, meaning) in SEEN.items()
     }
     torque = np.array([point.inputs["steer"] for point in points])
     data["steer_torque"] = (torque, "N m", "torque at the handlebar, positive to the left")
+    if driven:
+        push = np.array([point.inputs["rear_wheel"] for point in points])
+        data["rear_wheel_torque"] = (push, "N m", "torque at the rear wheel, positive if it drives")
     radius = np.array([_radius(point) for point in points])
     data["radius"] = (radius, "m", "radius of the rear contact's path")
     data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, but for one zero")
@@ -173,21 +192,32 @@ def _dataset(
     )
 
 
+def _check_bicycle(system: System) -> None:
+    """Raise where no circles are told of a machine."""
+    if not is_two_wheeler(system):
+        canonical_matrices(system)  # tells what is no bicycle
+    if "rear_wheel_speed" not in system.outputs:
+        raise ParameterError(
+            f"{system.vehicle.__name__} has no output rear_wheel_speed, by which circles are told. In Python "
+            "analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], forward_speed=5, "
+            "yaw_rate=0.25) finds one."
+        )
+
+
 def _check_start(system: System, reversed: bool) -> None:
     """Raise where there is no straight running from which circles branch off."""
     if is_two_wheeler(system) and not is_plain(system):
         raise ParameterError(
             "hands-free circles are those of wheels that do not slip and of nothing that gives: tyres take "
-            "energy in a turn. In Python analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], "
-            "lean=0.2, forward_speed=5) finds a turn with the torques that keep it up."
+            "energy in a turn. --speed 5 --radius 20 finds the one circle, with the torques that keep it up."
         )
     found = canonical_matrices(system)  # tells what is no bicycle
     if reversed:
         found = canonical_matrices(system, about={"steer": np.pi})
-    if not np.isfinite(critical_of(found).capsize):
+    if not np.isfinite(branching_speed(found)):
         raise ParameterError(
-            f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "
-            "start from straight running at that speed."
+            f"{system.vehicle.__name__} has no capsize speed with these parameters: the circles start from "
+            "straight running at the speed at which a real eigenvalue is zero."
         )
 
 
@@ -254,6 +284,10 @@ def remarks(data: "Dataset") -> list[str]:
         torque = float(data["steer_torque"][0])
         side = "left" if torque > 0.0 else "right"
         held = f"a torque of {abs(torque):.6g} N m to the {side} at the handlebar holds it"
+        if "rear_wheel_torque" in data:
+            push = float(data["rear_wheel_torque"][0])
+            drives = "drives" if push > 0.0 else "brakes"
+            held += f", one of {abs(push):.6g} N m that {drives} at the rear wheel keeps its speed"
         return [held, f"computed in {data.attrs['seconds']:.3g} s"]
     first, last = data.isel(motion=0), data.isel(motion=-1)
     speed = float(last["rear_wheel_speed"])

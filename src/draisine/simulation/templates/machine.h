@@ -21,9 +21,11 @@ typedef struct {
 @{arrays}
 } @{n};
 
-/* The state: turn and place of an inner frame of the base, joints, independent speeds, memory;
-   @{n}_observe tells more. Its entries are
+/* The state, in SI units and rad: turn (quaternion, scalar first) and place of an inner frame of the base,
+   which may stand elsewhere and turned in the drawing, joints, independent speeds, memory. Its entries are
 @{names}
+/* What people ask for is observed: position is the place (x, y, z) of the drawing's origin, outputs are
+@{outputs}
 
 /* Parameters, state and inputs to begin with. */
 extern const double @{n}_nominal[@{nominal}];

@@ -22,6 +22,7 @@ from draisine.errors import ParameterError
 from draisine.view.style import (
     COLOURS,
     GREY,
+    NOTE,
     empty_figure,
     given_or_new,
     legend,
@@ -63,40 +64,91 @@ def eigenvalues(
     """
     _check_single(modes)
     axes = plain(given_or_new(axes, (7.5, 4.5)))
-    for low, high in _stable_ranges(modes, critical):
-        axes.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
-    axes.axhline(0.0, color=GREY, linewidth=0.8)
-    few = modes.speed.size < FEW
-    real, imaginary = ("o", "o") if few else ("-", "--")
-    colours, drawn = colours_of(modes.names), set[str]()
-    for k, name in enumerate(modes.names):
-        values = modes.values[:, k]
-        part = _real_part(name, float(values.real.max()), limits[0])
-        label = part if name not in modes.names[:k] else None
-        axes.plot(modes.speed, values.real, real, color=colours[name], lw=1.8, label=label)
-        swings = np.where(values.imag > 1e-9, values.imag, np.nan)
-        if np.any(np.isfinite(swings)):
-            speed, swings = _to_double_root(modes.speed, swings, None if few else critical)
-            label = None if name in drawn else f"{words(name)}, imaginary"
-            drawn.add(name)
-            axes.plot(
-                speed, swings, imaginary, color=colours[name], lw=1.4, mfc="none", label=label,
-                zorder=3,
-            )  # fmt: skip
-    margin = MARGIN if few else 0.0
-    axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
-    axes.set_ylim(*limits)
+    _shade_stable(modes, axes, critical)
+    _curves(modes, axes, axes, limits[0], critical)
+    axes.set(ylim=limits, xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
     if critical is not None:
-        _mark_speeds(axes, critical)
-    axes.set(xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
+        mark_speeds(axes, critical_places(critical))
     legend(axes)
     return axes
 
 
-def _real_part(name: str, highest: float, least: float) -> str:
-    """Return what the legend says of a mode's real part: also that it is wholly below the picture."""
-    below = f"below {least:g}".replace("-", "\N{MINUS SIGN}")
-    return f"{words(name)}, {below if highest < least else 'real'}"
+def growth_and_frequency(
+    modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
+) -> Any:
+    """Return two axes over the speed, for modes of which some swing much faster than others: real parts
+    between limits, with the stable ranges shaded, above imaginary parts up to the highest that matters.
+    """
+    _check_single(modes)
+    growth, swing = axes = new_figure(2, 1, (7.5, 7.2)) if axes is None else axes
+    _shade_stable(modes, growth)
+    _curves(modes, plain(growth), plain(swing), limits[0])
+    growth.set(ylim=limits, ylabel="real part (1/s)")
+    growth.tick_params(labelbottom=False)
+    growth.locator_params(axis="y", nbins=6)
+    swing.set(ylim=(0.0, highest), xlabel="forward speed (m/s)", ylabel="imaginary part (rad/s)")
+    legend(growth, 3)
+    return axes
+
+
+def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
+    """Shade the ranges in which all eigenvalues are damped, and draw where growth is zero."""
+    for low, high in _stable_ranges(modes, critical):
+        growth.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
+    growth.axhline(0.0, color=GREY, linewidth=0.8)
+
+
+def _curves(
+    modes: Eigenmodes,
+    growth: "Axes",
+    swing: "Axes",
+    least: float,
+    critical: Critical | None = None,
+) -> None:
+    """Draw real and imaginary parts against speed into their axes, or both into one; the least real part
+    that is seen is told where a mode is below it.
+    """
+    few, both = modes.speed.size < FEW, growth is swing
+    solid, dashed = ("o", "o") if few else ("-", "--")
+    colours, drawn = colours_of(modes.names), set[str]()
+    for k, name in enumerate(modes.names):
+        values, first = modes.values[:, k], name not in modes.names[:k]
+        part = _real_part(name, float(values.real.max()), least, both)
+        growth.plot(
+            modes.speed,
+            values.real,
+            solid,
+            color=colours[name],
+            lw=1.8,
+            label=part if first else None,
+        )
+        swings = np.where(values.imag > 1e-9, values.imag, np.nan)
+        if np.any(np.isfinite(swings)):
+            speed, swings = _to_double_root(modes.speed, swings, None if few else critical)
+            label = f"{words(name)}, imaginary" if both and name not in drawn else None
+            drawn.add(name)
+            swing.plot(
+                speed,
+                swings,
+                dashed,
+                color=colours[name],
+                lw=1.4,
+                mfc="none",
+                label=label,
+                zorder=3,
+            )
+    margin = MARGIN if few else 0.0
+    for axes in (growth, swing):
+        axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
+
+
+def _real_part(name: str, highest: float, least: float, both: bool) -> str:
+    """Return what the legend says of a mode's real part, where both parts are drawn together: also that it
+    is wholly below the picture.
+    """
+    if highest < least:
+        return f"{words(name)}, below {least:.3g}".replace("-", "\N{MINUS SIGN}")
+    return f"{words(name)}, real" if both else words(name)
 
 
 def _to_double_root(
@@ -139,29 +191,35 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
     return [(float(critical.stable_from), min(float(critical.stable_to), end))]
 
 
-def _mark_speeds(axes: "Axes", critical: Critical) -> None:
-    """Mark the critical speeds where an eigenvalue passes zero, or two meet.
-
-    What is said of weave stands below its curve, what is said of capsize above, so that they never meet.
-    """
-    from matplotlib.patheffects import withStroke
-
+def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
+    """Return where an eigenvalue passes zero, or two meet, by what is said there."""
     places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
         "double root": (critical.double_root, critical.double_value),
     }
+    return {f"{name} {float(x):.3f} m/s": (float(x), float(y)) for name, (x, y) in places.items()}
+
+
+def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
+    """Mark speeds by a dot and a note, those that are in the picture.
+
+    What is said of weave stands below its curve, what is said of capsize above, so that they never meet;
+    `layout.place_notes` moves them to where they hide nothing.
+    """
+    from matplotlib.patheffects import withStroke
+
     (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
-    for name, place in places.items():
-        x, y = (float(value) for value in place)
+    for note, (x, y) in places.items():
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
-            along, up = (x - left) / (right - left), name != "weave"
+            along, up = (x - left) / (right - left), not note.startswith("weave")
             back = along > (LATE if up else EARLY)
             axes.annotate(
-                f"{name} {x:.3f} m/s", (x, y), fontsize=letters(8), textcoords="offset points",
+                note, (x, y), fontsize=letters(8), textcoords="offset points", gid=NOTE,
                 xytext=(-5 if back else 5, 5 if up else -5), va="bottom" if up else "top",
                 ha="right" if back else "left", zorder=6,
+                arrowprops={"arrowstyle": "-", "lw": 0.6, "shrinkA": 0.0, "shrinkB": 2.0},
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
             )  # fmt: skip
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from draisine.view.figures._linear import STABLE
 from draisine.view.figures._sweep import answer_panels, in_degrees, narrow
-from draisine.view.style import curve, given_or_new, legend, plain, words
+from draisine.view.style import COLOURS, curve, given_or_new, legend, letters, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +19,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
     over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that ended before
     their time are hollow. Runs that are on no grid are points over what differs first. Critical speeds of
-    a bicycle stand in one panel, with the stable range shaded between them.
+    a bicycle stand in one panel, with the stable range shaded between them; over two parameters as contours.
     """
     if set(CRITICAL) <= set(data.data_vars):
         return _critical(data, axes)
@@ -40,10 +40,14 @@ CRITICAL = ("weave", "capsize", "stable_from", "stable_to")
 
 def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
     """Return axes with critical speeds against a parameter, and the range that is stable."""
-    given: Any = given_or_new(None, (6.4, 4.2)) if axes is None else axes
+    size = (7.4, 5.6) if data["weave"].ndim == 2 else (6.4, 4.2)
+    given: Any = given_or_new(None, size) if axes is None else axes
     panels: Any = np.atleast_1d(given).ravel()
     for panel in panels[1:]:
         panel.set_visible(False)
+    if data["weave"].ndim == 2:
+        _critical_map(data, plain(panels[0]))
+        return panels
     along, across = in_degrees(data[str(data["weave"].dims[0])], str(data["weave"].dims[0]))
     x, low, high = along.values, data["stable_from"].values, data["stable_to"].values
     speeds = np.concatenate([data[name].values for name in CRITICAL])
@@ -58,6 +62,26 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
     drawn.set(xlabel=across, ylabel="speed (m/s)")
     legend(drawn, 3)
     return panels
+
+
+def _critical_map(data: "Dataset", axes: "Axes") -> None:
+    """Draw contours of the critical speeds over two parameters, and how wide the stable range is."""
+    sides = [str(name) for name in data["weave"].dims]
+    (x, across), (y, up) = (in_degrees(data[name], name) for name in sides)
+    width = (data["stable_to"] - data["stable_from"]).values.T
+    if np.isfinite(width).any():
+        shades = axes.contourf(
+            x, y, np.where(np.isfinite(width), width, np.nan), 8, cmap="Greens", alpha=0.6
+        )
+        axes.figure.colorbar(shades, ax=axes, label="width of the stable range (m/s)")
+    for name, colour, dash in zip(CRITICAL[:2], COLOURS, ("solid", "dashed"), strict=False):
+        found = data[name].values.T
+        if np.isfinite(found).any():
+            lines = axes.contour(x, y, found, colors=colour, linewidths=1.3, linestyles=dash)
+            axes.clabel(lines, fmt="%g", fontsize=letters(8), inline_spacing=2)
+        axes.plot([], [], color=colour, linestyle=dash, label=f"{name} speed (m/s)")
+    axes.set(xlabel=across, ylabel=up)
+    legend(axes, 2)
 
 
 def _points(axes: "Axes", found: "DataArray") -> None:
