@@ -56,7 +56,7 @@ NOTHING = 1e-7
 
 RISE = 3e-6
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
-tell: it stays closed.
+tell: it stays closed, by an impulse, which takes energy and gives none.
 """
 
 DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
@@ -418,6 +418,7 @@ def carry(e: Encounter, slipping: int) -> int:
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
+    keep_rolling(e)
     close_contacts(e)
     return DONE
 
