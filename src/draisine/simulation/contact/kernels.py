@@ -624,7 +624,7 @@ def saddle(
     holds, one = told.count("held_c"), most + 1
     size = known.speeds + 3 * most + holds
     sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": size + one}
-    sizes |= {"out": told.size, "seen": one * known.row, "work": 2 * size * (size + 2)}
+    sizes |= {"out": told.size, "seen": one * known.row, "work": (size + 2) * (5 * size + 4)}
     found: Saddle = make_record(
         Saddle,
         motion=motion,

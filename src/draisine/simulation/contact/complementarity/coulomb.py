@@ -37,8 +37,8 @@ SWEEPS = 64
 TRIALS, WAYS = 200_000, 32
 """In how much of what they can do contacts are tried at most, and in how many ways each slides first."""
 
-VERGE = 1e-6
-"""By which part of its limit the friction of a contact whose hold has just been broken is off it."""
+STILL = 1e-9
+"""Slips of this part of what drives contacts are none if forces are there that hold."""
 
 COS, SIN = cos(2.0 * pi / WAYS), sin(2.0 * pi / WAYS)
 
@@ -54,26 +54,23 @@ OPEN, SLIDE, HOLD = 0, 1, 3
 @dataclass(frozen=True, eq=False)
 class FrictionContact:
     """A contact in the law: where its rows begin and how many they are (3, or 1 where it slides
-    already and its drag is in W), its friction, and whether its hold has just been broken.
+    already and its drag is in W), and its friction.
     """
 
     at: int
     rows: int
     mu: float
-    broken: bool = False
 
 
 class FrictionProblem(NamedTuple):
     """Contacts in the law: how many they are and their rows altogether, where their rows begin and
-    how many each has, friction, and whether holds have just been broken; W and b, lam, and room to
-    work.
+    how many each has, friction; W and b, lam, and room to work.
     """
 
     sizes: Integers
     at: Integers
     rows: Integers
     mu: Floats
-    broken: Integers
     W: Floats
     b: Floats
     lam: Floats
@@ -81,6 +78,7 @@ class FrictionProblem(NamedTuple):
     u: Floats
     slope: Floats
     null: Floats
+    room: Floats
     value: Floats
     way: Floats
     order: Integers
@@ -128,7 +126,7 @@ def slide(f: Floats, mu: float, lam: Floats) -> None:
 
 
 @routine
-def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: Floats) -> int:
+def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
     """Write the lam of one contact, whose part of W is n apart from row to row: none, holding, or
     sliding; return 1 where there is no such lam, which needs friction without limit.
 
@@ -159,7 +157,7 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
     if not isfinite(mu):
         if lam[0] < 0.0:
             return 1
-    elif broken == 1 or outside > 0.0:
+    elif outside > 0.0:
         slide(f, mu, lam)
     lam[1], lam[2] = c * lam[1] + s * lam[2], c * lam[2] - s * lam[1]
     return 0
@@ -178,7 +176,7 @@ def alone(g: FrictionProblem, k: int, new: Floats) -> int:
             own[i * rows + j] = many * g.W[(at + i) * n + at + j]
             rest[i] -= own[i * rows + j] * g.lam[at + j]
     if rows == 3:
-        return press(own, 3, rest, g.mu[k], g.broken[k], new, g.local)
+        return press(own, 3, rest, g.mu[k], new, g.local)
     new[0] = 0.0
     if rest[0] < 0.0:
         if not own[0] > 0.0:
@@ -207,23 +205,37 @@ def sweep(g: FrictionProblem) -> float:
 
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`; return 1 where there is none: solved together again and
+    """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 where there is none.
+    Where there are forces with which all contacts hold, they do. Else they are solved together again and
     again, and exactly as soon as it is known which of them are open, hold or slide; where that goes
     round in circles, all that they can do is tried.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
+    if g.sizes[0] > 1 and hold_all(g, scale) == 1:
+        return 0
     for count in range(SWEEPS):
         change = sweep(g)
         if g.sizes[0] == 1:
+            recognise(g, 0)
             return 1 if change < 0.0 else 0
         settled = 1 if change >= 0.0 and change <= tolerance * scale else 0
         if settled == 0 and count % 8 != 7:
             continue
-        still = 10.0 * max(change, 0.0)
+        still = max(10.0 * change, STILL * scale)
         if guess(g, still, scale) == 1 or guess(g, 0.0, scale) == 1 or settled == 1:
             return 0
     return try_all(g, scale)
+
+
+@routine
+def hold_all(g: FrictionProblem, scale: float) -> int:
+    """Return 1 if there are forces with which no contact that has not slipped before does, then written to
+    `new`.
+    """
+    for k in range(g.sizes[0]):
+        g.kinds[k] = HOLD if g.rows[k] == 3 and g.mu[k] > 0.0 else SLIDE
+    return polish(g, scale)
 
 
 @routine
@@ -236,7 +248,7 @@ def guess(g: FrictionProblem, still: float, scale: float) -> int:
     for k in range(g.sizes[0]):
         slip = g.u[g.at[k] :]
         recognise(g, k)
-        firm = 1 if g.rows[k] == 3 and g.mu[k] > 0.0 and g.broken[k] == 0 else 0
+        firm = 1 if g.rows[k] == 3 and g.mu[k] > 0.0 else 0
         if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
             g.kinds[k] = HOLD
     if polish(g, scale) == 1:
@@ -337,7 +349,7 @@ def spread(g: FrictionProblem, spare: int) -> None:
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.slope)
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.room)
     for k in range(g.sizes[0]):
         if g.kinds[k] == OPEN:
             g.new[g.at[k] :][: g.rows[k]] = 0.0
@@ -411,9 +423,7 @@ def measure_slip(g: FrictionProblem) -> None:
 
 @routine
 def lawful(g: FrictionProblem, k: int, small: float) -> int:
-    """Return 1 where u and lam obey the law at a contact; one whose hold has just been broken may still
-    be on the verge of it.
-    """
+    """Return 1 where u and lam obey the law at a contact."""
     push, slip, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.mu[k]
     if g.kinds[k] == OPEN:
         return 1 if slip[0] >= -small else 0
@@ -423,30 +433,29 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
         return 0
     if g.rows[k] == 3 and isfinite(mu):
         limit, size = mu * push[0], norm(push[1], push[2])
-        verge = VERGE if g.broken[k] == 1 else 1e-12
-        if not size <= limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
+        if not size <= limit * (1.0 + 1e-12):
             return 0
         if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
             return 0
     return 1
 
 
-def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:
+def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
     """Return the lam of one contact: none, holding, or sliding; None where there is no such lam, which
     needs friction without limit.
     """
     lam, drive = np.empty(3), np.array(b, dtype=float)
     stiff = np.array(W, dtype=float, order="C")
-    lost = shared_code(press)(stiff, 3, drive, float(mu), int(broken), lam, np.empty(8))
+    lost = shared_code(press)(stiff, 3, drive, float(mu), lam, np.empty(8))
     return None if lost else lam
 
 
 def friction_law(most: int) -> FrictionProblem:
     """Return room for the law of so many contacts at most."""
     n = 3 * most
-    contacts = dict.fromkeys(("at", "rows", "mu", "broken", "kinds"), most)
+    contacts = dict.fromkeys(("at", "rows", "mu", "kinds"), most)
     entries = dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n)
-    squares = dict.fromkeys(("W", "slope", "null"), n * n)
+    squares = dict.fromkeys(("W", "slope", "null"), n * n) | {"room": 3 * n * (n + 1)}
     sizes = contacts | entries | squares | {"sizes": 2, "local": 20}
     found: FrictionProblem = make_record(FrictionProblem, **sizes)
     return found
@@ -462,5 +471,5 @@ def solve_friction(
     law.W[: n * n], law.b[:n] = W.ravel(), b
     law.mu[:] = [one.mu for one in touches]
     for i, one in enumerate(touches):
-        law.at[i], law.rows[i], law.broken[i] = one.at, one.rows, one.broken
+        law.at[i], law.rows[i] = one.at, one.rows
     return None if shared_code(settle_friction)(packed, tolerance) else law.new[:n].copy()
