@@ -18,12 +18,14 @@ from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
+    complement,
     dot,
     max_norm,
     norm,
     null_vectors,
     share,
     solve,
+    span,
 )
 
 FINEST, PLACES = 10.0, 60
@@ -31,7 +33,7 @@ FINEST, PLACES = 10.0, 60
 can be, down to this negative power of ten.
 """
 
-SWEEPS = 64
+SWEEPS = 128
 """How often all contacts are solved one after the other at most."""
 
 TRIALS, WAYS = 200_000, 32
@@ -78,6 +80,7 @@ class FrictionProblem(NamedTuple):
     u: Floats
     slope: Floats
     null: Floats
+    spare: Floats
     room: Floats
     value: Floats
     way: Floats
@@ -199,8 +202,40 @@ def sweep(g: FrictionProblem) -> float:
     g.value[:n] = g.new[:n] - g.lam[:n]
     for i in range(n):
         change = max(change, abs(dot(g.W[i * n :], g.value, n)))
+    level_loads(g)
     g.lam[:n] = g.new[:n]
     return -1.0 if stuck == 1 else change
+
+
+@routine
+def find_spare_loads(g: FrictionProblem) -> None:
+    """Write the loads alone that move nothing, as orthonormal columns, and how many they are."""
+    n, count = g.sizes[1], g.sizes[0]
+    loads, U, left = g.room[0:], g.room[count * n :], g.room[count * (n + count) :]
+    for k in range(count):
+        loads[k * n :][:n] = g.W[g.at[k] :: n][:n]
+    rank = span(loads, count, n, U, left)
+    g.sizes[2] = count - rank
+    complement(U, rank, count, g.spare, left)
+
+
+@routine
+def level_loads(g: FrictionProblem) -> None:
+    """Take from loads what moves nothing, where all contacts still push then: what no motion tells is
+    shared by the least norm.
+    """
+    count, spare, off, least = g.sizes[0], g.sizes[2], g.room[0:], 1.0
+    off[:count] = 0.0
+    for c in range(spare):
+        part = 0.0
+        for k in range(count):
+            part += g.spare[k * spare + c] * g.new[g.at[k]]
+        off[:count] += part * g.spare[c::spare][:count]
+    for k in range(count):
+        least = min(least, g.new[g.at[k]] - off[k])
+    if least >= 0.0:
+        for k in range(count):
+            g.new[g.at[k]] -= off[k]
 
 
 @routine
@@ -212,18 +247,20 @@ def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
-    if g.sizes[0] > 1 and hold_all(g, scale) == 1:
-        return 0
+    if g.sizes[0] > 1:
+        find_spare_loads(g)
+        if hold_all(g, scale) == 1:
+            return 0
     for count in range(SWEEPS):
         change = sweep(g)
         if g.sizes[0] == 1:
-            recognise(g, 0)
+            g.kinds[0] = SLIDE if is_at_limit(g, 0) == 1 else HOLD
             return 1 if change < 0.0 else 0
         settled = 1 if change >= 0.0 and change <= tolerance * scale else 0
         if settled == 0 and count % 8 != 7:
             continue
         still = max(10.0 * change, STILL * scale)
-        if guess(g, still, scale) == 1 or guess(g, 0.0, scale) == 1 or settled == 1:
+        if guess(g, still, scale) == 1 or settled == 1:
             return 0
     return try_all(g, scale)
 
@@ -240,17 +277,19 @@ def hold_all(g: FrictionProblem, scale: float) -> int:
 
 @routine
 def guess(g: FrictionProblem, still: float, scale: float) -> int:
-    """Take it that contacts do what their lam tells, but hold where they are at the limit of friction
-    and slip no faster than `still`: where forces are not unique, they may strain against each other for
-    nothing. Return 1 if there is such a solution, then written to `new`; else that is as it was.
+    """Take it that contacts that push hold where they slip no faster than `still`, and slide else. Return 1
+    if there is such a solution, then written to `new`; else that is as it was.
     """
     measure_slip(g)
     for k in range(g.sizes[0]):
-        slip = g.u[g.at[k] :]
-        recognise(g, k)
-        firm = 1 if g.rows[k] == 3 and g.mu[k] > 0.0 else 0
-        if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
-            g.kinds[k] = HOLD
+        push, slip, way = g.new[g.at[k] :], g.u[g.at[k] :], g.way[g.at[k] :]
+        g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
+        if g.kinds[k] == SLIDE and g.rows[k] == 3 and g.mu[k] > 0.0:
+            force = norm(push[1], push[2])
+            if max(abs(slip[1]), abs(slip[2])) <= still or force == 0.0:
+                g.kinds[k] = HOLD
+            else:
+                way[1], way[2] = -push[1] / force, -push[2] / force
     if polish(g, scale) == 1:
         return 1
     g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
@@ -401,16 +440,10 @@ def swerve(g: FrictionProblem, k: int, firm: float) -> float:
 
 
 @routine
-def recognise(g: FrictionProblem, k: int) -> None:
-    """Write what a contact does by its lam, and in which way."""
-    push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
-    g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
-    if push[0] > 0.0 and g.rows[k] == 3 and mu > 0.0:
-        force = norm(push[1], push[2])
-        if force < mu * push[0] * (1.0 - 1e-9):
-            g.kinds[k] = HOLD
-        else:
-            way[1], way[2] = -push[1] / force, -push[2] / force
+def is_at_limit(g: FrictionProblem, k: int) -> int:
+    """Return 1 where the friction of a contact is at its limit."""
+    push = g.new[g.at[k] :]
+    return 1 if not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9) else 0
 
 
 @routine
@@ -456,7 +489,7 @@ def friction_law(most: int) -> FrictionProblem:
     contacts = dict.fromkeys(("at", "rows", "mu", "kinds"), most)
     entries = dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n)
     squares = dict.fromkeys(("W", "slope", "null"), n * n) | {"room": 3 * n * (n + 1)}
-    sizes = contacts | entries | squares | {"sizes": 2, "local": 20}
+    sizes = contacts | entries | squares | {"sizes": 3, "spare": most * most, "local": 20}
     found: FrictionProblem = make_record(FrictionProblem, **sizes)
     return found
 
@@ -467,7 +500,7 @@ def solve_friction(
     """Return the lam of all contacts, or None where there is none."""
     n, k, packed = len(b), len(touches), room(friction_law, len(touches))
     law: FrictionProblem = packed.record
-    law.sizes[:] = k, n
+    law.sizes[:2] = k, n
     law.W[: n * n], law.b[:n] = W.ravel(), b
     law.mu[:] = [one.mu for one in touches]
     for i, one in enumerate(touches):
