@@ -12,8 +12,13 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
+FIRMLY, FAR = 0.1, 200.0
+"""The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
+parts of the largest force.
+"""
+
 STRIDES, FINE = 500, 1e-10
-"""In how many steps at most the largest reserve of grip is found, and to which part of the largest force."""
+"""In how many steps at most that is found, and to which part of the largest force."""
 
 
 @routine
@@ -210,8 +215,8 @@ def share(
     room: Floats,
 ) -> None:
     """Change least multipliers along `count` null vectors (columns, orthonormal): by as little as it
-    takes until every contact pushes; and where contacts have three rows and friction, further, along
-    vectors that are not about loads alone, to the largest reserve of grip, eq. [grip-reserve]. What is
+    takes until every contact pushes; and where contacts have three rows and friction, along vectors that
+    are not about loads alone, until they have a reserve of grip, eq. [grip-reserve]. What is
     symmetric stays so. `room` has room for `3 size (size + 1)` numbers.
 
     Contacts that repeat each other, as two of one wheel do along their chord, or two wheels of one axle
@@ -245,26 +250,29 @@ def hold_firmly(
     contacts: int,
     room: Floats,
 ) -> None:
-    """Change multipliers along null vectors so that the least reserve of grip, mu lam_n - |lam_t|, is
-    largest: -r for the least r with which all cones, opened by it, hold their forces. Newton's method on
-    r / weight - sum log(((mu lam_n + r)^2 - |lam_t|^2)), for ever less weight, eq. [grip-reserve].
+    """Change multipliers along null vectors by as little as it takes until every contact has a reserve of
+    grip, mu lam_n - |lam_t|, of a tenth of the largest force, or as much as there is, eq. [grip-reserve]:
+    the least r >= -a tenth with which all cones, opened by r, hold their forces, and then the shortest
+    change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a tenth) - sum log((mu lam_n + r)^2 -
+    |lam_t|^2) for ever less weight.
     """
-    n, largest = count + 1, max_norm(lam, size)
-    H, g, weight, lack = room[0:], room[n * n :], max(largest, 1e-300), 0.0
+    n, largest = count + 1, max(max_norm(lam, size), 1e-300)
+    H, g, z, weight, r = room[0:], room[n * n :], room[n * (n + 1) :], largest, largest
     for k in range(contacts):
-        lack = max(lack, -reserve(lam, normals[k], rows[k], mu[k]))
-    r = lack + weight
+        r = max(r, largest - reserve(lam, normals[k], rows[k], mu[k]))
+    z[:count] = 0.0
     for _ in range(STRIDES):
+        bend, slack = 2.0 / (FAR * largest * weight), r + FIRMLY * largest
         H[: n * n] = 0.0
-        g[:n] = 0.0
-        g[count] = 1.0 / weight
+        H[:: n + 1][:n] = bend
+        g[:count] = bend * z[:count]
+        H[n * n - 1], g[count] = 1.0 / (slack * slack), 1.0 / weight - 1.0 / slack
         for k in range(contacts):
             add_barrier(lam, null, count, normals[k], rows[k], mu[k], r, H, g)
-        H[:: n + 1][:n] *= 1.0 + 1e-12
-        H[:: n + 1][:n] += 1e-12 / (largest * largest)
         fall = descend(H, g, n)
         part = 1.0 if fall < 0.25 else 1.0 / (1.0 + fall)
         r -= part * g[count]
+        z[:count] -= part * g[:count]
         add_along(lam, size, null, count, g, -part)
         if fall < 1e-4:
             if weight < FINE * largest:
