@@ -448,7 +448,11 @@ def close_contacts(e: Encounter) -> None:
 def rub_on(e: Encounter, slipping: int) -> int:
     """Write the same with friction, which some contact has."""
     m, g, law, n = e.saddle.motion, e.choice, e.law, e.choice.n
-    if find_friction(e, slipping) == 1:
+    give_choice(e)
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0:
+            law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 - VERGE * float(slipping))
+    if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
         return NO_FRICTION
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
@@ -462,30 +466,6 @@ def rub_on(e: Encounter, slipping: int) -> int:
     keep_rolling(e)
     close_contacts(e)
     return DONE
-
-
-@routine
-def find_friction(e: Encounter, slipping: int) -> int:
-    """Write the forces of friction, and what contacts do; return 1 where there are none. Where contacts are
-    at its limit, a little less friction lets them begin to slip; if that leaves no forces, as where slip
-    would make another contact hold them, a little more does, and those that fired slip.
-    """
-    g, law, lost = e.choice, e.law, 1
-    give_choice(e)
-    if g.sizes[CONTACTS] == 0:
-        return 0
-    for tries in range(1 + slipping):
-        if lost == 1:
-            for j in range(e.sizes[TOUCHING]):
-                if e.part[j] >= 0:
-                    off = VERGE * float(slipping * (2 * tries - 1))
-                    law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 + off)
-            lost = coulomb_forces(g, law)
-            if tries == 1:
-                for j in range(e.sizes[TOUCHING]):
-                    if e.part[j] >= 0 and e.fired[e.who[j]] == 1:
-                        law.kinds[e.part[j]] = SLIDE
-    return lost
 
 
 @routine

@@ -448,8 +448,8 @@ def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) ->
     for k in range(s.plan[CLOSED]):
         normals[k] = at
         at += s.status[k]
-    duals = null[size * repeating :]
-    share(answer, size, null, repeating, normals, s.status, s.mu, s.plan[CLOSED], duals)
+    room = null[size * repeating :]
+    share(answer, size, null, repeating, normals, s.status, s.mu, s.plan[CLOSED], 1, room)
 
 
 @routine

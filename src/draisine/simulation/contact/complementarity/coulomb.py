@@ -241,7 +241,7 @@ def level_loads(g: FrictionProblem) -> None:
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 where there is none.
-    Where there are forces with which all contacts hold, they do. Else they are solved together again and
+    Where all contacts are pressed and forces are there with which they hold, they do. Else they are solved together again and
     again, and exactly as soon as it is known which of them are open, hold or slide; where that goes
     round in circles, all that they can do is tried.
     """
@@ -267,12 +267,14 @@ def settle_friction(g: FrictionProblem, tolerance: float) -> int:
 
 @routine
 def hold_all(g: FrictionProblem, scale: float) -> int:
-    """Return 1 if there are forces with which no contact that has not slipped before does, then written to
-    `new`.
+    """Return 1 if all contacts are pressed and there are forces with which none begins to slip, then
+    written to `new`.
     """
     for k in range(g.sizes[0]):
         g.kinds[k] = HOLD if g.rows[k] == 3 and g.mu[k] > 0.0 else SLIDE
-    return polish(g, scale)
+        if g.b[g.at[k]] > 0.0:
+            return 0
+    return polish(g, scale, 1)
 
 
 @routine
@@ -290,7 +292,7 @@ def guess(g: FrictionProblem, still: float, scale: float) -> int:
                 g.kinds[k] = HOLD
             else:
                 way[1], way[2] = -push[1] / force, -push[2] / force
-    if polish(g, scale) == 1:
+    if polish(g, scale, 1) == 1:
         return 1
     g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
     return 0
@@ -311,7 +313,7 @@ def try_all(g: FrictionProblem, scale: float) -> int:
                 choices = count_choices(g, k, ways)
                 choose(g, k, rest % choices, ways)
                 rest = rest // choices
-            if polish(g, scale) == 1:
+            if polish(g, scale, 0) == 1:
                 return 0
         ways = max(1, 2 * ways)
     return 1
@@ -346,9 +348,10 @@ def count_trials(g: FrictionProblem, ways: int) -> int:
 
 
 @routine
-def polish(g: FrictionProblem, scale: float) -> int:
+def polish(g: FrictionProblem, scale: float, evenly: int) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
-    next solution by Newton steps; return 1 if there is one.
+    next solution by Newton steps, in which loads that no motion tells are shared evenly or as friction
+    needs them; return 1 if there is one.
     """
     n, size, turned, spare = g.sizes[1], scale, 1.0, 0
     stiff = max_norm(g.W, n * n)
@@ -374,7 +377,7 @@ def polish(g: FrictionProblem, scale: float) -> int:
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
     if spare > 0:
-        spread(g, spare)
+        spread(g, spare, evenly)
     for k in range(g.sizes[0]):
         if lawful(g, k, 1e-12 * size) == 0:
             return 0
@@ -382,13 +385,13 @@ def polish(g: FrictionProblem, scale: float) -> int:
 
 
 @routine
-def spread(g: FrictionProblem, spare: int) -> None:
+def spread(g: FrictionProblem, spare: int, evenly: int) -> None:
     """Change forces that are not unique, along the null vectors that their solution has left, so that
     all contacts push, and those that hold are within their cones, if there are such.
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.room)
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], evenly, g.room)
     for k in range(g.sizes[0]):
         if g.kinds[k] == OPEN:
             g.new[g.at[k] :][: g.rows[k]] = 0.0

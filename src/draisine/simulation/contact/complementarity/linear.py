@@ -12,7 +12,7 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
-FIRMLY, FAR = 0.1, 200.0
+FIRMLY, FAR = 0.1, 1e6
 """The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
 parts of the largest force.
 """
@@ -212,11 +212,13 @@ def share(
     rows: Integers,
     mu: Floats,
     contacts: int,
+    evenly: int,
     room: Floats,
 ) -> None:
     """Change least multipliers along `count` null vectors (columns, orthonormal): by as little as it
-    takes until every contact pushes; and where contacts have three rows and friction, along vectors that
-    are not about loads alone, until they have a reserve of grip, eq. [grip-reserve]. What is
+    takes until every contact pushes; and where contacts have three rows and friction until they have a
+    reserve of grip, eq. [grip-reserve]: along all vectors or, where loads are shared evenly, along those
+    that are not about loads alone. What is
     symmetric stays so. `room` has room for `3 size (size + 1)` numbers.
 
     Contacts that repeat each other, as two of one wheel do along their chord, or two wheels of one axle
@@ -227,7 +229,7 @@ def share(
     rub[: size * count] = 0.0
     for k in range(contacts):
         if has_cone(rows[k], mu[k]) == 1:
-            for i in range(normals[k] + 1, normals[k] + 3):
+            for i in range(normals[k] + evenly, normals[k] + 3):
                 rub[i::size][:count] = null[i * count :][:count]
     free = span(rub, count, size, ways, left)
     if free > 0:
@@ -256,11 +258,15 @@ def hold_firmly(
     change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a tenth) - sum log((mu lam_n + r)^2 -
     |lam_t|^2) for ever less weight.
     """
-    n, largest = count + 1, max(max_norm(lam, size), 1e-300)
-    H, g, z, weight, r = room[0:], room[n * n :], room[n * (n + 1) :], largest, largest
+    n, largest, least = count + 1, max(max_norm(lam, size), 1e-300), 0.0
+    H, g, z, weight = room[0:], room[n * n :], room[n * (n + 1) :], largest
     for k in range(contacts):
-        r = max(r, largest - reserve(lam, normals[k], rows[k], mu[k]))
+        lack = FIRMLY * largest - reserve(lam, normals[k], rows[k], mu[k])
+        least = max(least, lack * float(has_cone(rows[k], mu[k])))
+    if least == 0.0:
+        return
     z[:count] = 0.0
+    r = least + largest
     for _ in range(STRIDES):
         bend, slack = 2.0 / (FAR * largest * weight), r + FIRMLY * largest
         H[: n * n] = 0.0
