@@ -442,14 +442,14 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
 @routine
 def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
     """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
-    null, normals = s.work[size * (size + 2) :], s.order[size:]
+    n, at, null, normals = s.motion.speeds, 0, s.work[size * (size + 2) :], s.order[size:]
     null_vectors(K, s.order, size, repeating, null)
-    at = s.motion.speeds
     for k in range(s.plan[CLOSED]):
         normals[k] = at
         at += s.status[k]
-    room = null[size * repeating :]
-    share(answer, size, null, repeating, normals, s.status, s.mu, s.plan[CLOSED], 1, room)
+    forces, ways, room = answer[n:], null[n * repeating :], null[size * repeating :]
+    count, rows = s.plan[CLOSED], s.status
+    share(forces, size - n, ways, repeating, normals, rows, s.mu, count, 1, room)
 
 
 @routine

@@ -241,9 +241,9 @@ def level_loads(g: FrictionProblem) -> None:
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 where there is none.
-    Where all contacts are pressed and forces are there with which they hold, they do. Else they are solved together again and
-    again, and exactly as soon as it is known which of them are open, hold or slide; where that goes
-    round in circles, all that they can do is tried.
+    Where all contacts are pressed and forces are there with which they hold, they do. Else they are
+    solved together again and again, and exactly as soon as it is known which of them are open, hold or
+    slide; where that goes round in circles, all that they can do is tried.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0

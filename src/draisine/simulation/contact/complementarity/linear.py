@@ -12,7 +12,7 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
-FIRMLY, FAR = 0.1, 1e6
+FIRMLY, FAR = 0.01, 1e6
 """The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
 parts of the largest force.
 """
@@ -253,10 +253,10 @@ def hold_firmly(
     room: Floats,
 ) -> None:
     """Change multipliers along null vectors by as little as it takes until every contact has a reserve of
-    grip, mu lam_n - |lam_t|, of a tenth of the largest force, or as much as there is, eq. [grip-reserve]:
-    the least r >= -a tenth with which all cones, opened by r, hold their forces, and then the shortest
-    change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a tenth) - sum log((mu lam_n + r)^2 -
-    |lam_t|^2) for ever less weight.
+    grip, mu lam_n - |lam_t|, of a hundredth of the largest force, or as much as there is, eq.
+    [grip-reserve]: the least r >= -a hundredth with which all cones, opened by r, hold their forces, and
+    then the shortest change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a hundredth) - sum
+    log((mu lam_n + r)^2 - |lam_t|^2) for ever less weight.
     """
     n, largest, least = count + 1, max(max_norm(lam, size), 1e-300), 0.0
     H, g, z, weight = room[0:], room[n * n :], room[n * (n + 1) :], largest
