@@ -446,7 +446,9 @@ def rub_on(e: Encounter, slipping: int) -> int:
             law.mu[e.part[j]] = e.mu[e.who[j]]
             law.broken[e.part[j]] = slipping * e.fired[e.who[j]]
     if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
-        return NO_FRICTION
+        law.broken[: g.sizes[CONTACTS]] = 0  # forces that are not unique may hold after all
+        if slipping == 0 or coulomb_forces(g, law) == 1:
+            return NO_FRICTION
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
@@ -504,7 +506,24 @@ def keep_rolling(e: Encounter) -> None:
                 row = e.near[j * m.row :]
                 if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
                     e.slides[j], more = 3, 1
+            if e.chosen[j] == 1 and e.slides[j] == 1 and begins(e, j) == 0:
+                e.slides[j], e.held[j], more = 0, 3, 1  # the others leave it no slip
     x[m.x_v :][:n] += g.x[:n]
+
+
+@routine
+def begins(e: Encounter, j: int) -> int:
+    """Return 1 where the change of the speeds lets the point of a contact slip."""
+    x, m, g, n, row = (
+        e.saddle.x,
+        e.saddle.motion,
+        e.choice,
+        e.choice.n,
+        e.near[j * e.saddle.motion.row :],
+    )
+    s1 = add_dot(slip(x, row, m, 1), row[m.C + n :], g.x, n)
+    s2 = add_dot(slip(x, row, m, 2), row[m.C + 2 * n :], g.x, n)
+    return 1 if max(abs(s1), abs(s2)) > DRIFTING else 0
 
 
 @routine

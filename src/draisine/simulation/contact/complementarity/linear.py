@@ -12,8 +12,10 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
-STRIDES = 500
-"""With how many steps at most forces that are not unique are led into their cones."""
+STRIDES, DEEP = 500, 1e-5
+"""With how many steps at most forces that are not unique are led into their cones, and a hundred times how
+deep at first, as a part of the largest: then less deep, at last onto them.
+"""
 
 
 @routine
@@ -223,28 +225,38 @@ def share(
     if cones == 0:
         push_least(lam, size, null, count, normals, contacts, room)
         return
-    start, step = room[0:], room[size:]
+    start, step, enough = room[0:], room[size:], DEEP * largest
     start[:size] = lam[:size]
-    for _ in range(STRIDES):
-        apart = 0.0
-        step[:count] = 0.0
-        for k in range(contacts):
-            friction = mu[k] if rows[k] == 3 else 0.0
-            apart += approach(lam, null, count, normals[k], friction, 1e-9 * largest, step)
-        if apart == 0.0:
-            return
-        most = apart / max(dot(step, step, count), 1e-300)
-        add_along(lam, size, null, count, step, min(1.0, most))
-    lam[:size] = start[:size]
+    while enough > 0.0:
+        enough = 0.01 * enough if enough > 1e-10 * largest else 0.0
+        lacks = 0.0 if enough > 0.0 else 1e-12 * largest
+        for _ in range(STRIDES):
+            apart = 0.0
+            step[:count] = 0.0
+            for k in range(contacts):
+                friction = mu[k] if rows[k] == 3 else 0.0
+                apart += approach(lam, null, count, normals[k], friction, lacks, enough, step)
+            if apart == 0.0:
+                return
+            most = apart / max(dot(step, step, count), 1e-300)
+            add_along(lam, size, null, count, step, min(1.0, most))
+        lam[:size] = start[:size]
 
 
 @routine
 def approach(
-    lam: Floats, null: Floats, count: int, at: int, mu: float, enough: float, step: Floats
+    lam: Floats,
+    null: Floats,
+    count: int,
+    at: int,
+    mu: float,
+    lacks: float,
+    enough: float,
+    step: Floats,
 ) -> float:
     """Add the shortest step to the tangent plane of a contact's cone to a step along null vectors; return
-    the square of its length, 0 inside. Steps towards all cones at once, together as long as they
-    may be without leaving what is in all of them, are Pierra's method.
+    the square of its length, 0 where it lacks no more than so much. Steps towards all cones at once,
+    together as long as they may be without leaving what is in all of them, are Pierra's method.
     """
     along, across, lack, length = 0.0, 0.0, -lam[at], 0.0
     if mu > 0.0:
@@ -252,7 +264,7 @@ def approach(
         if force > 0.0:
             along, across = lam[at + 1] / (mu * force), lam[at + 2] / (mu * force)
             lack += force / mu
-    if not lack > 0.0:
+    if not lack > lacks:
         return 0.0
     for c in range(count):
         way = gain(null, count, at, c, along, across)
