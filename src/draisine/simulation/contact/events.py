@@ -37,7 +37,7 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
-from draisine.simulation.contact.march import DRIFTING, ONSET, in_reach
+from draisine.simulation.contact.march import CREEP, DRIFTING, ONSET, in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -505,7 +505,18 @@ def keep_rolling(e: Encounter) -> None:
                 row = e.near[j * m.row :]
                 if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
                     e.slides[j], more = 3, 1
+            if e.chosen[j] == 1 and e.slides[j] == 1 and begins(e, j) == 0:
+                e.slides[j], e.held[j], more = 0, 3, 1  # the others leave it no slip
     x[m.x_v :][:n] += g.x[:n]
+
+
+@routine
+def begins(e: Encounter, j: int) -> int:
+    """Return 1 where the change of the speeds lets the point of a contact slip."""
+    x, m, g, row = e.saddle.x, e.saddle.motion, e.choice, e.near[j * e.saddle.motion.row :]
+    s1 = add_dot(slip(x, row, m, 1), row[m.C + g.n :], g.x, g.n)
+    s2 = add_dot(slip(x, row, m, 2), row[m.C + 2 * g.n :], g.x, g.n)
+    return 1 if max(abs(s1), abs(s2)) > CREEP else 0
 
 
 @routine

@@ -201,6 +201,57 @@ def test_forces_that_are_not_unique_are_shared_so_that_all_push():
     assert np.cross(shared - lam, null[:, 0]) == pytest.approx(0.0, abs=1e-12)
 
 
+def test_forces_that_can_only_be_none_are_none():
+    """A wheel at rest that touches a wall: what it takes from the wall is within no cone, however small;
+    the least forces would pull at it.
+    """
+    null = np.array([0.0, 0.0, 0.0, 1.0, -1.0, 0.0]) / np.sqrt(2.0)
+    lam = np.array([500.0, 0.0, 0.0, -127.0, 127.0, 0.0])
+    rows, mu = np.full(2, 3), np.full(2, 0.8)
+    share(lam, 6, null, 1, np.array([0, 3]), rows, mu, 2, 1, np.empty(126))
+    assert lam == pytest.approx([500.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-9)
+
+
+def axles(rng, count):
+    """Return W of wheels in pairs, each of which shares its row across, and forces within the cones of
+    mu = 0.8, with loads from 0.01 to 100 N.
+    """
+    C = rng.normal(size=(6 * count, 5 * count))
+    C[5::6] = C[2::6]
+    W, lam = C @ np.linalg.solve(inertia(rng, 5 * count), C.T), np.zeros((2 * count, 3))
+    lam[:, 0], turn = 10.0 ** rng.uniform(-2, 2, 2 * count), rng.uniform(0, 2 * np.pi, 2 * count)
+    size = 0.8 * rng.uniform(0, 0.9, 2 * count) * lam[:, 0]
+    lam[:, 1], lam[:, 2] = size * np.cos(turn), size * np.sin(turn)
+    return W, lam
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_wheels_of_an_axle_do_not_strain_against_each_other_for_nothing(count):
+    """Where all can hold within their cones, all do."""
+    rng, touches = (
+        np.random.default_rng(count),
+        [FrictionContact(3 * k, 3, 0.8) for k in range(2 * count)],
+    )
+    for _ in range(20):
+        W, lam = axles(rng, count)
+        found = solve_friction(W, -W @ lam.ravel(), touches, 1e-13).reshape(-1, 3)
+        assert W @ found.ravel() == pytest.approx(W @ lam.ravel(), abs=1e-9)
+        assert (np.hypot(found[:, 1], found[:, 2]) < 0.8 * found[:, 0]).all()
+
+
+@pytest.mark.parametrize("beyond", [-1e-6, -1e-9, 1e-11, 6e-10, 1e-7])
+def test_a_wheel_of_an_axle_may_be_on_the_verge(beyond):
+    """Its friction along is at the limit, hardly below or beyond: the other one takes all that is
+    across.
+    """
+    rng, touches = np.random.default_rng(4), [FrictionContact(3 * k, 3, 0.8) for k in range(2)]
+    for _ in range(10):
+        W, lam = axles(rng, 1)
+        lam[0, 1:] = 0.8 * lam[0, 0] * (1.0 + beyond), 0.0
+        b = -W @ lam.ravel()
+        assert obeys(W, b, solve_friction(W, b, touches, 1e-13), [0.8] * 2)
+
+
 def test_machine_code_is_the_routine():
     rng = np.random.default_rng(3)
     for mu in (0.0, 0.3, 2.0, np.inf):

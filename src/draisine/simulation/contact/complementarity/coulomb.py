@@ -44,9 +44,9 @@ STILL = 1e-9
 
 COS, SIN = cos(2.0 * pi / WAYS), sin(2.0 * pi / WAYS)
 
-STEPS, FIRM = 16, 1e6
-"""How often ways of sliding are mended, and the ratio of slip to friction, in parts of W, that is as good
-as none.
+STEPS, FIRM, LOOSE = 16, 1e6, 1e-4
+"""How often ways of sliding are mended, and the ratios of slip to friction, in parts of W, that are as good
+as infinite, and as none: where others hold a contact across its way, it leaves that to them.
 """
 
 OPEN, SLIDE, HOLD = 0, 1, 3
@@ -292,10 +292,24 @@ def guess(g: FrictionProblem, still: float, scale: float) -> int:
                 g.kinds[k] = HOLD
             else:
                 way[1], way[2] = -push[1] / force, -push[2] / force
-    if polish(g, scale, 1) == 1:
-        return 1
-    g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
-    return 0
+    if polish(g, scale, 1) == 0:
+        g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
+        return 0
+    g.lam[: g.sizes[1]] = g.new[: g.sizes[1]]
+    if hold_still(g, STILL * scale) == 1 and polish(g, scale, 1) == 0:
+        g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
+    return 1
+
+
+@routine
+def hold_still(g: FrictionProblem, still: float) -> int:
+    """Let contacts hold that slide no faster than so; return 1 if there are such."""
+    some = 0
+    for k in range(g.sizes[0]):
+        slip, firm = g.u[g.at[k] :], 1 if g.rows[k] == 3 and g.mu[k] > 0.0 else 0
+        if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
+            g.kinds[k], some = HOLD, 1
+    return some
 
 
 @routine
@@ -363,10 +377,11 @@ def polish(g: FrictionProblem, scale: float, evenly: int) -> int:
         if spare < 0:
             return 0
         measure_slip(g)
-        turned = 0.0
+        turned, largest = 0.0, max(max_norm(g.new, n), 1e-300)
         for k in range(g.sizes[0]):
             if g.kinds[k] == SLIDE and g.rows[k] == 3:
-                turned = max(turned, abs(swerve(g, k, FIRM * stiff)))
+                part = min(1.0, g.mu[k] * abs(g.new[g.at[k]]) / largest)
+                turned = max(turned, part * abs(swerve(g, k, FIRM * stiff)))
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
@@ -437,7 +452,7 @@ def swerve(g: FrictionProblem, k: int, firm: float) -> float:
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
     way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = min(norm(slip[1], slip[2]) / abs(limit), firm)
+    way[0] = max(min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE / FIRM * firm)
     push[1], push[2] = -limit * way[1], -limit * way[2]
     return turn
 
@@ -469,7 +484,7 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
         return 0
     if g.rows[k] == 3 and isfinite(mu):
         limit, size = mu * push[0], norm(push[1], push[2])
-        if not size <= limit * (1.0 + 1e-12):
+        if not size <= limit + 1e-11 * max_norm(g.new, g.sizes[1]):
             return 0
         if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
             return 0
