@@ -454,6 +454,8 @@ def rub_on(e: Encounter, slipping: int) -> int:
             law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 - VERGE * float(slipping))
     if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
         return NO_FRICTION
+    if slipping == 1:
+        let_slip(e)
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
@@ -466,6 +468,18 @@ def rub_on(e: Encounter, slipping: int) -> int:
     keep_rolling(e)
     close_contacts(e)
     return DONE
+
+
+@routine
+def let_slip(e: Encounter) -> None:
+    """Let those that fired slide where no contact begins to: what they carry is too little to tell."""
+    kinds, some = e.law.kinds, 0
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
+            some = 1
+    for j in range(e.sizes[TOUCHING]):
+        if some == 0 and e.part[j] >= 0 and e.fired[e.who[j]] == 1:
+            kinds[e.part[j]] = SLIDE
 
 
 @routine
