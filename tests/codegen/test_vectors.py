@@ -123,6 +123,30 @@ def test_javascript_gives_the_bits_of_loops(arrays, expected, tmp_path):
 
 
 @routine
+def zeros(x: Floats, n: int) -> None:
+    """Write whole zeros that come of negative numbers."""
+    x[0] = -n
+    x[1] = n * (n - 3)
+    x[2] = int(-0.5)
+    x[3] = -(n * -1.0)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
+def test_whole_zeros_have_no_sign_in_javascript(tmp_path):
+    page = JS_HELPERS + write_text(zeros, javascript.DIALECT, "zeros")
+    page += "const x = [1, 1, 1, 1];\nzeros(x, 0);\nconsole.log(...x.map((one) => 1 / one));\n"
+    (tmp_path / "run.js").write_text(page)
+    out = subprocess.run(
+        ["node", "run.js"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    expected = np.ones(4)
+    zeros(expected, 0)
+    with np.errstate(divide="ignore"):
+        assert out.stdout.split() == ["Infinity"] * 4
+        assert (1.0 / expected).tolist() == [np.inf] * 4
+
+
+@routine
 def another_length(a: Floats, b: Floats, n: int) -> None:
     a[1 : n + 1] = b[1:n]
 
@@ -140,6 +164,21 @@ def unknown_places(a: Floats, n: int, i: int) -> None:
 @routine
 def two_columns(a: Floats, n: int) -> None:
     a[1::n][:n] = a[1::2][:n]
+
+
+@routine
+def column_further_on(a: Floats, m: int, n: int) -> None:
+    a[::m][2:][:n] = a[2::m][:n]
+
+
+@routine
+def step_with_an_end(a: Floats, n: int) -> None:
+    a[0:n:2] = 1.0
+
+
+@routine
+def two_ends(a: Floats, b: Floats, m: int, n: int) -> None:
+    a[:n] = b[:m][:n]
 
 
 @routine
@@ -171,6 +210,9 @@ def vector_as_number(a: Floats, n: int) -> float:
         (overlap, 2, r"may write `a\[:n\]` while it reads it"),
         (unknown_places, 2, r"may write `a\[:n\]` while it reads it"),
         (two_columns, 2, r"may write `a\[1::2\]\[:n\]` while it reads it"),
+        (column_further_on, 2, r"may write `a\[2::m\]\[:n\]` while it reads it"),
+        (step_with_an_end, 2, r"takes `a\[0:n:2\]` only with its steps first and its end last"),
+        (two_ends, 2, r"takes `b\[:m\]\[:n\]` only with its steps first and its end last"),
         (no_such_function, 2, r"takes \+ - \* / and abs of vectors, not `max\(a\[:n\], 0.0\)`"),
         (no_end, 2, "assigns to names and elements only"),
         (vector_in_lanes, 4, "has one `each`, or a vector, inside another"),

@@ -9,7 +9,6 @@ ways. Where arrays of different names do, that cannot be seen.
 
 import ast
 from collections.abc import Callable, Iterator
-from functools import reduce
 from typing import Any, TypeVar
 
 Refusal = Callable[[ast.AST, str], Any]
@@ -76,7 +75,8 @@ class _VectorWriter:
         """Return a statement as a loop, behind the numbers that it needs."""
         self.before = []
         length, vectors = _length(target), list(_vectors(value))
-        for one in vectors:
+        for one in (target, *vectors):
+            self.check_ends(one)
             self.check(one, target, length)
         value, place = self.element(value), self.element(target)
         assert isinstance(place, ast.Subscript)
@@ -97,11 +97,19 @@ class _VectorWriter:
             self.refuse(one, f"has {_text(_length(one))} entries in `{ast.unparse(one)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
         if ast.unparse(_array(one)) == ast.unparse(_array(target)):
-            apart, plain = _sum(_start(one), _start(target), -1), not _steps(one) + _steps(target)
-            same = not apart and _steps(one) == _steps(target)
+            (start, step), (place, pace) = _place(one), _place(target)
+            apart, plain = _sum(start, place, -1), step == pace == {(): 1}
             ahead = apart.keys() == {()} and apart[()] > 0
-            if not same and not (plain and (ahead or _is_multiple(apart, length))):
+            if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
                 self.refuse(one, f"may write `{ast.unparse(one)}` while it reads it; write a loop")
+
+    def check_ends(self, one: ast.Subscript) -> None:
+        """Refuse slices whose lengths are not those that they state."""
+        last, *others = _slices(one)
+        if last.step is not None or any(own.upper is not None for own in others):
+            self.refuse(
+                one, f"takes `{ast.unparse(one)}` only with its steps first and its end last"
+            )
 
     def element(self, node: ast.expr) -> ast.expr:
         """Return an entry of an expression; numbers get names."""
@@ -174,9 +182,16 @@ def _steps(one: ast.expr) -> list[str]:
     return [ast.unparse(own.step) for own in _slices(one) if own.step is not None]
 
 
-def _start(one: ast.expr) -> WholePolynomial:
-    lows = [own.lower for own in _slices(one) if own.lower is not None]
-    return reduce(lambda a, b: _sum(a, _polynomial(b), 1), lows, {})
+def _place(one: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
+    """Return where the entries of a slice begin, and by how much they are apart."""
+    start: WholePolynomial = {}
+    step: WholePolynomial = {(): 1}
+    for own in _slices(one):
+        if own.step is not None:
+            start, step = (_product(x, _polynomial(own.step)) for x in (start, step))
+        if own.lower is not None:
+            start = _sum(start, _polynomial(own.lower), 1)
+    return start, step
 
 
 def _length(one: ast.Subscript) -> WholePolynomial:

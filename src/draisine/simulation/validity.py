@@ -241,8 +241,11 @@ def _cut(arc: Any, count: int) -> Any:
 
 
 def _wheel_forces(run: "Trajectory", model: Model) -> dict[str, Floats]:
-    """Return (normal, along, across) over time of every wheel; zero where it is open."""
-    stacked = run.observations["forces"]
+    """Return (normal, along, across) over time of every wheel; zero where it is open, and in modes between
+    events of one instant, which do not last.
+    """
+    lasts = [np.full(len(arc.t), arc.t[-1] > arc.t[0] or len(run.arcs) == 1) for arc in run.arcs]
+    stacked = np.where(np.concatenate(lasts), run.observations["forces"], 0.0)
     wheels = {wheel.name for wheel in model.wheels}
     return {
         c.name: stacked[3 * k : 3 * k + 3]

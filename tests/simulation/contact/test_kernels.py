@@ -138,7 +138,7 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
         normals, rows = np.array([0, 3]), np.array([3, 3])
-        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, np.empty(14))
+        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, 1, np.empty(126))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
@@ -156,7 +156,18 @@ def test_forces_of_many_contacts_find_their_cones(seed):
     lam = inside.ravel() - null @ (null.T @ inside.ravel())
     found, rows = lam.copy(), np.full(contacts, 3)
     normals = 3 * np.arange(contacts)
-    share(found, size, null.ravel(), count, normals, rows, mu, contacts, np.empty(3 * size))
+    share(
+        found,
+        size,
+        null.ravel(),
+        count,
+        normals,
+        rows,
+        mu,
+        contacts,
+        0,
+        np.empty(3 * size * (size + 1)),
+    )
     left = found - lam
     assert_allclose(left, null @ (null.T @ left), rtol=0, atol=1e-9 * (1.0 + np.abs(found).max()))
     push, along, across = found.reshape(-1, 3).T
@@ -194,7 +205,7 @@ def test_vectors_that_change_no_normal_force_are_left_alone():
     lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
     found = lam.copy()
     rows = np.array([3, 3])
-    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, np.empty(14))
+    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, 0, np.empty(126))
     assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 

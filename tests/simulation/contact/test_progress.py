@@ -89,3 +89,20 @@ def test_an_impact_model_that_takes_no_friction_ends_a_run_with_what_came_before
         draisine.simulate(disc(), rolling(2.0), 1.0, terrain=kerb(0.7, 0.05), contact=options)
     assert ended.value.partial.t[-1] == pytest.approx(0.24, abs=0.01)
     assert ended.value.partial.validity.sound
+
+
+@pytest.mark.parametrize("mu", [0.4, 1.2])
+@pytest.mark.parametrize("lean_rate", [0.0, 0.5])
+def test_a_skateboard_lands_sideways(lean_rate, mu):
+    """The wheels of a truck hold each other across: how they share that is open until one of them slips."""
+    board = draisine.compile("skateboard")
+    start, v = draisine.state(board), np.zeros(12)
+    v[:6] = 1.0, 0.6, -0.3, lean_rate, 0.0, 0.5
+    thrown = draisine.State(start.q, start.p, start.r, v)
+    run = draisine.simulate(board, thrown, 0.2, terrain=plane(), contact=ContactOptions(mu=mu))
+    assert run.outcome == "completed"
+    assert len(run.events) < 50
+    data = run.to_xarray()
+    energy = data.energy.values
+    assert data.contact_force.values[..., 0].min() > -1e-6
+    assert np.diff(energy).max() < 1e-6 * energy[0]

@@ -39,7 +39,8 @@ _TESTS: dict[type[ast.cmpop], str] = {
 @dataclass(frozen=True)
 class Dialect:
     """How a language writes numbers, functions by word, the rest of an array, a whole quotient, a
-    quotient of whole numbers, and declarations of a kind; `equal` are its words for == and !=.
+    quotient, a product and the negative of whole numbers, and declarations of a kind; `equal` are its
+    words for == and !=.
     """
 
     number: Callable[[float], str]
@@ -47,6 +48,8 @@ class Dialect:
     rest: str
     whole_quotient: str
     quotient: str
+    product: str
+    negative: str
     equal: tuple[str, str]
     field: str
     declare: Callable[[Kind, str], str]
@@ -84,22 +87,23 @@ def c_dialect(number: Callable[[float], str]) -> Dialect:
         "call": "{}({}, {}, {}, {})",
     }  # fmt: skip
     return Dialect(
-        number, words, "({} + {})", "{} / {}", "(double)({}) / {}", ("==", "!="), "->",
+        number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("==", "!="), "->",
         lambda kind, name: f"{_c_type(kind, name)} = 0;", _c_head, "int64_t",
     )  # fmt: skip
 
 
 def js_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how JavaScript writes routines."""
+    """Return how JavaScript writes routines; a whole number has no zero with a sign."""
     words = {
         "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
         "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",
-        "float": "({})", "int": "Math.trunc({})", "abs of int": "Math.abs({})",
+        "float": "({})", "int": "(Math.trunc({}) + 0)", "abs of int": "Math.abs({})",
         "min of int": "smaller({}, {})", "max of int": "larger({}, {})",
         "call": "{}({}, {}, {}, {})",
     }  # fmt: skip
     return Dialect(
-        number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", ("===", "!=="), ".",
+        number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
+        ("===", "!=="), ".",
         lambda kind, name: f"let {name};", _js_head, "let",
     )  # fmt: skip
 
@@ -146,6 +150,7 @@ class _TextWriter:
         self.it, self.say, self.names = definition, dialect, names
         self.lines: list[str] = []
         self.depth = 1
+        self.indexing = False
 
     def function(self) -> str:
         """Return the text of the function."""
@@ -233,8 +238,8 @@ class _TextWriter:
         low, high = bounds(node)
         assert isinstance(node.target, ast.Name)
         name, step = node.target.id, step_of(node)
-        start = "0" if low is None else self.text(low)
-        test = f"{name} {'<' if step > 0 else '>'} {self.text(high, SUM)}"
+        start = "0" if low is None else self.place(low)
+        test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
         self.inside(f"for ({self.say.loop} {name} = {start}; {test}; {grow})", node.body)
 
@@ -255,11 +260,12 @@ class _TextWriter:
             case ast.Attribute(value=value, attr=field):
                 return f"{self.text(value, ATOM)}{self.say.field}{field}", ATOM
             case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as low)):
-                return self.say.rest.format(self.text(value, ATOM), self.text(low, SUM)), ATOM
+                return self.say.rest.format(self.text(value, ATOM), self.place(low, SUM)), ATOM
             case ast.Subscript(value=value, slice=index):
-                return f"{self.text(value, ATOM)}[{self.text(index)}]", ATOM
+                return f"{self.text(value, ATOM)}[{self.place(index)}]", ATOM
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return f"-{self.text(operand, ATOM)}", SUM
+                whole = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
+                return (self.say.negative if whole else "-{}").format(self.text(operand, ATOM)), SUM
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"!{self.text(operand, ATOM)}", PRODUCT
             case ast.BoolOp(op=op, values=values):
@@ -279,6 +285,13 @@ class _TextWriter:
                 return self.call(name, args)
         raise AssertionError(ast.unparse(node))
 
+    def place(self, index: ast.expr, level: int = CHOICE) -> str:
+        """Return an index or a bound, where a zero with a sign is as good as one without."""
+        outer, self.indexing = self.indexing, True
+        text = self.text(index, level)
+        self.indexing = outer
+        return text
+
     def number(self, x: bool | int | float) -> BoundText:
         if isinstance(x, bool):
             return ("1" if x else "0"), ATOM
@@ -296,6 +309,8 @@ class _TextWriter:
             return self.say.whole_quotient.format(left, right), PRODUCT
         if isinstance(node.op, ast.Div) and whole:
             return self.say.quotient.format(left, right), PRODUCT
+        if isinstance(node.op, ast.Mult) and whole and not self.indexing:
+            return self.say.product.format(left, right), SUM
         return f"{left} {sign} {right}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:

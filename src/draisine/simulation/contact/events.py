@@ -20,7 +20,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     solve_closed,
     trial_at,
 )
-from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
+from draisine.simulation.contact.complementarity.coulomb import SLIDE, FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -37,7 +37,7 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
-from draisine.simulation.contact.march import DRIFTING, ONSET, in_reach
+from draisine.simulation.contact.march import CREEP, DRIFTING, ONSET, in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -56,8 +56,16 @@ NOTHING = 1e-7
 
 RISE = 3e-6
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
-tell: it stays closed.
+tell: it stays closed, by an impulse, which takes energy and gives none.
 """
+
+VERGE = 1e-6
+"""By which part less than there is friction holds where contacts are at its limit, so that they begin to
+slip.
+"""
+
+SLOW = 0.5
+"""Contacts begin to slide together where their slips are at least this part of the largest."""
 
 DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
 """How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;
@@ -418,6 +426,7 @@ def carry(e: Encounter, slipping: int) -> int:
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
+    keep_rolling(e)
     close_contacts(e)
     return DONE
 
@@ -442,10 +451,11 @@ def rub_on(e: Encounter, slipping: int) -> int:
     give_choice(e)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
-            law.mu[e.part[j]] = e.mu[e.who[j]]
-            law.broken[e.part[j]] = slipping * e.fired[e.who[j]]
+            law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 - VERGE * float(slipping))
     if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
         return NO_FRICTION
+    if slipping == 1:
+        let_slip(e)
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
@@ -453,33 +463,38 @@ def rub_on(e: Encounter, slipping: int) -> int:
         push, parts = law.new[law.at[at] :], add_dot(-row[m.c], row[m.C :], g.x, n)
         stays = 1 if e.avoid[k] == 0 and parts <= 1e-9 else 0  # without a force
         e.chosen[j] = 1 if push[0] > (NOTHING if e.avoid[k] == 1 else 0.0) else stays
-        if e.chosen[j] == 1:
-            begin_slip(e, j, push, slipping * e.fired[k])
+        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == SLIDE:
+            begin_slip(e, j, push)
     keep_rolling(e)
     close_contacts(e)
     return DONE
 
 
 @routine
-def begin_slip(e: Encounter, j: int, push: Floats, slipping: int) -> None:
-    """Let a contact slide, and write the way in which it begins to, where its friction is at the
-    limit. What carries nothing needs no friction.
+def let_slip(e: Encounter) -> None:
+    """Let those that fired slide where no contact begins to: what they carry is too little to tell."""
+    kinds, some = e.law.kinds, 0
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
+            some = 1
+    for j in range(e.sizes[TOUCHING]):
+        if some == 0 and e.part[j] >= 0 and e.fired[e.who[j]] == 1:
+            kinds[e.part[j]] = SLIDE
+
+
+@routine
+def begin_slip(e: Encounter, j: int, push: Floats) -> None:
+    """Let a contact slide, and write how its slip begins to grow: against its friction where that cannot
+    be told. What carries nothing needs no friction.
     """
-    m, n, x, mu = e.saddle.motion, e.choice.n, e.choice.x, e.mu[e.who[j]]
+    m, n, x, way = e.saddle.motion, e.choice.n, e.choice.x, e.ways[2 * j :]
     row, size = e.near[j * m.row :], norm(push[1], push[2])
-    if e.held[j] == 1 or (push[0] < NOTHING and slipping == 0):
+    if push[0] < NOTHING or size == 0.0:
         return
-    if size < mu * push[0] * (1.0 - (1e-6 if slipping == 1 else 1e-12)):
-        return
-    s1 = add_dot(-row[m.c + 1], row[m.C + n :], x, n)
-    s2 = add_dot(-row[m.c + 2], row[m.C + 2 * n :], x, n)
-    speed = norm(s1, s2)
-    if speed > 1e-9 * (1.0 + size):
-        e.ways[2 * j], e.ways[2 * j + 1] = s1 / speed, s2 / speed
-    elif size == 0.0:
-        return
-    else:
-        e.ways[2 * j], e.ways[2 * j + 1] = -push[1] / size, -push[2] / size
+    way[0] = add_dot(-row[m.c + 1], row[m.C + n :], x, n)
+    way[1] = add_dot(-row[m.c + 2], row[m.C + 2 * n :], x, n)
+    if not norm(way[0], way[1]) > 1e-9 * (1.0 + size):
+        way[0], way[1] = -push[1] / size, -push[2] / size
     e.slides[j], e.held[j] = 1, 1
 
 
@@ -489,6 +504,7 @@ def keep_rolling(e: Encounter) -> None:
     to slide have a first slip; no other contact that touches comes to approach by it.
     """
     m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, 1
+    slow_slips(e)
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
         if e.part[j] >= 0 and e.chosen[j] == 0:
@@ -503,7 +519,34 @@ def keep_rolling(e: Encounter) -> None:
                 row = e.near[j * m.row :]
                 if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
                     e.slides[j], more = 3, 1
+            if e.chosen[j] == 1 and e.slides[j] == 1 and begins(e, j) == 0:
+                e.slides[j], e.held[j], more = 0, 3, 1  # the others leave it no slip
     x[m.x_v :][:n] += g.x[:n]
+
+
+@routine
+def begins(e: Encounter, j: int) -> int:
+    """Return 1 where the change of the speeds lets the point of a contact slip."""
+    x, m, g, row = e.saddle.x, e.saddle.motion, e.choice, e.near[j * e.saddle.motion.row :]
+    s1 = add_dot(slip(x, row, m, 1), row[m.C + g.n :], g.x, g.n)
+    s2 = add_dot(slip(x, row, m, 2), row[m.C + 2 * g.n :], g.x, g.n)
+    return 1 if max(abs(s1), abs(s2)) > CREEP else 0
+
+
+@routine
+def slow_slips(e: Encounter) -> None:
+    """Scale the ways of contacts that begin to slide so that the fastest has length one: wheels of one
+    axle slip across together. Those that are slow to begin roll on.
+    """
+    fastest = 0.0
+    for j in range(e.sizes[TOUCHING]):
+        if e.slides[j] == 1:
+            fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
+    for j in range(e.sizes[TOUCHING]):
+        if e.slides[j] == 1:
+            e.ways[2 * j :][:2] /= fastest
+            if norm(e.ways[2 * j], e.ways[2 * j + 1]) < SLOW:
+                e.slides[j], e.held[j] = 0, 3
 
 
 @routine

@@ -442,14 +442,14 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
 @routine
 def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
     """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
-    null, normals = s.work[size * (size + 2) :], s.order[size:]
+    n, at, null, normals = s.motion.speeds, 0, s.work[size * (size + 2) :], s.order[size:]
     null_vectors(K, s.order, size, repeating, null)
-    at = s.motion.speeds
     for k in range(s.plan[CLOSED]):
         normals[k] = at
         at += s.status[k]
-    duals = null[size * repeating :]
-    share(answer, size, null, repeating, normals, s.status, s.mu, s.plan[CLOSED], duals)
+    forces, ways, room = answer[n:], null[n * repeating :], null[size * repeating :]
+    count, rows = s.plan[CLOSED], s.status
+    share(forces, size - n, ways, repeating, normals, rows, s.mu, count, 1, room)
 
 
 @routine
@@ -624,7 +624,7 @@ def saddle(
     holds, one = told.count("held_c"), most + 1
     size = known.speeds + 3 * most + holds
     sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": size + one}
-    sizes |= {"out": told.size, "seen": one * known.row, "work": 2 * size * (size + 2)}
+    sizes |= {"out": told.size, "seen": one * known.row, "work": (size + 2) * (5 * size + 4)}
     found: Saddle = make_record(
         Saddle,
         motion=motion,

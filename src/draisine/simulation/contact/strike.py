@@ -111,7 +111,7 @@ def strike_friction(e: Encounter, push: Floats) -> int:
     g, law = e.choice, e.law
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
-            law.mu[e.part[j]], law.broken[e.part[j]] = e.mu[e.who[j]], 0
+            law.mu[e.part[j]] = e.mu[e.who[j]]
     respond(g, law)
     if settle_friction(law, FINE) != 0:
         return -1

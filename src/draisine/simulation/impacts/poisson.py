@@ -41,7 +41,7 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
 
 def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats) -> Floats:
     """Return the impulses of the expansion: contact after contact, until nothing changes."""
-    lam, scale = np.zeros(len(b)), max(float(np.abs(b).max()), 1e-300)
+    lam, scale = np.zeros(len(b)), float(np.abs(W[:, ::3] @ given).max())
     if not given.any():
         return lam
     for sweep in range(SWEEPS):

@@ -161,10 +161,8 @@ def test_contacts_that_slide_have_forces_unless_there_are_none(contacts):
     assert min(counts[n] for n in range(3)) > 20
 
 
-def test_a_hold_that_has_just_been_broken_may_be_on_the_verge():
-    """Friction is at its limit to rounding, and with any slip the contact that slides beside it would
-    make it hold.
-    """
+def test_with_a_little_less_friction_than_holds_a_contact_slips_a_little():
+    """Beside one that slides: what it slips grows evenly with what is lacking, and holding is its limit."""
     W = np.array(
         [
             [0.01061, -0.00318, -0.01145, 0.00413],
@@ -174,10 +172,14 @@ def test_a_hold_that_has_just_been_broken_may_be_on_the_verge():
         ]
     )
     b = np.array([0.09726586, -0.12823068, -0.33043008, 2.82918061])
-    hold = -np.linalg.solve(W, b)
-    mu = np.hypot(*hold[2:]) / hold[1] * (1 + 1e-14)
-    touches = [FrictionContact(0, 1, 0.9), FrictionContact(1, 3, mu, True)]
-    assert solve_friction(W, b, touches, 1e-13) == pytest.approx(hold, rel=1e-9)
+    hold, slips = -np.linalg.solve(W, b), []
+    for lack in (1e-6, 1e-9):
+        mu = np.hypot(*hold[2:]) / hold[1] * (1 - lack)
+        touches = [FrictionContact(0, 1, 0.9), FrictionContact(1, 3, mu)]
+        lam = solve_friction(W, b, touches, 1e-13)
+        assert lam == pytest.approx(hold, rel=1e3 * lack)
+        slips.append((W @ lam + b)[2:] / lack)
+    assert slips[0] == pytest.approx(slips[1], rel=1e-4)
 
 
 def test_a_sliding_contact_may_lock():
@@ -192,16 +194,69 @@ def test_forces_that_are_not_unique_are_shared_so_that_all_push():
     null = np.array([[1.0], [-0.5], [-0.5]]) / np.sqrt(1.5)
     lam = np.array([-0.34, 4.7, 4.7])
     shared = lam.copy()
-    share(shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3, np.empty(9))
+    share(
+        shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3, 0, np.empty(36)
+    )
     assert shared.min() >= 0
     assert np.cross(shared - lam, null[:, 0]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_forces_that_can_only_be_none_are_none():
+    """A wheel at rest that touches a wall: what it takes from the wall is within no cone, however small;
+    the least forces would pull at it.
+    """
+    null = np.array([0.0, 0.0, 0.0, 1.0, -1.0, 0.0]) / np.sqrt(2.0)
+    lam = np.array([500.0, 0.0, 0.0, -127.0, 127.0, 0.0])
+    rows, mu = np.full(2, 3), np.full(2, 0.8)
+    share(lam, 6, null, 1, np.array([0, 3]), rows, mu, 2, 1, np.empty(126))
+    assert lam == pytest.approx([500.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-10 * 500.0)
+
+
+def axles(rng, count):
+    """Return W of wheels in pairs, each of which shares its row across, and forces within the cones of
+    mu = 0.8, with loads from 0.01 to 100 N.
+    """
+    C = rng.normal(size=(6 * count, 5 * count))
+    C[5::6] = C[2::6]
+    W, lam = C @ np.linalg.solve(inertia(rng, 5 * count), C.T), np.zeros((2 * count, 3))
+    lam[:, 0], turn = 10.0 ** rng.uniform(-2, 2, 2 * count), rng.uniform(0, 2 * np.pi, 2 * count)
+    size = 0.8 * rng.uniform(0, 0.9, 2 * count) * lam[:, 0]
+    lam[:, 1], lam[:, 2] = size * np.cos(turn), size * np.sin(turn)
+    return W, lam
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_wheels_of_an_axle_do_not_strain_against_each_other_for_nothing(count):
+    """Where all can hold within their cones, all do."""
+    rng, touches = (
+        np.random.default_rng(count),
+        [FrictionContact(3 * k, 3, 0.8) for k in range(2 * count)],
+    )
+    for _ in range(20):
+        W, lam = axles(rng, count)
+        found = solve_friction(W, -W @ lam.ravel(), touches, 1e-13).reshape(-1, 3)
+        assert W @ found.ravel() == pytest.approx(W @ lam.ravel(), abs=1e-9)
+        assert (np.hypot(found[:, 1], found[:, 2]) < 0.8 * found[:, 0]).all()
+
+
+@pytest.mark.parametrize("beyond", [-1e-6, -1e-9, 1e-11, 6e-10, 1e-7])
+def test_a_wheel_of_an_axle_may_be_on_the_verge(beyond):
+    """Its friction along is at the limit, hardly below or beyond: the other one takes all that is
+    across.
+    """
+    rng, touches = np.random.default_rng(4), [FrictionContact(3 * k, 3, 0.8) for k in range(2)]
+    for _ in range(10):
+        W, lam = axles(rng, 1)
+        lam[0, 1:] = 0.8 * lam[0, 0] * (1.0 + beyond), 0.0
+        b = -W @ lam.ravel()
+        assert obeys(W, b, solve_friction(W, b, touches, 1e-13), [0.8] * 2)
 
 
 def test_machine_code_is_the_routine():
     rng = np.random.default_rng(3)
     for mu in (0.0, 0.3, 2.0, np.inf):
         W, b, lam = inertia(rng, 3), rng.normal(size=3) - [2.0, 0.0, 0.0], np.empty(3)
-        lost = press(W.ravel(), 3, b, mu, 0, lam, np.empty(8))
+        lost = press(W.ravel(), 3, b, mu, lam, np.empty(8))
         found = solve_single_friction(W, b, mu)
         assert (found is None) == bool(lost)
         assert lost or found == pytest.approx(lam, rel=1e-14, abs=1e-15)

@@ -18,12 +18,14 @@ from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
+    complement,
     dot,
     max_norm,
     norm,
     null_vectors,
     share,
     solve,
+    span,
 )
 
 FINEST, PLACES = 10.0, 60
@@ -31,20 +33,20 @@ FINEST, PLACES = 10.0, 60
 can be, down to this negative power of ten.
 """
 
-SWEEPS = 64
+SWEEPS = 128
 """How often all contacts are solved one after the other at most."""
 
 TRIALS, WAYS = 200_000, 32
 """In how much of what they can do contacts are tried at most, and in how many ways each slides first."""
 
-VERGE = 1e-6
-"""By which part of its limit the friction of a contact whose hold has just been broken is off it."""
+STILL = 1e-9
+"""Slips of this part of what drives contacts are none if forces are there that hold."""
 
 COS, SIN = cos(2.0 * pi / WAYS), sin(2.0 * pi / WAYS)
 
-STEPS, FIRM = 16, 1e6
-"""How often ways of sliding are mended, and the ratio of slip to friction, in parts of W, that is as good
-as none.
+STEPS, FIRM, LOOSE = 16, 1e6, 1e-4
+"""How often ways of sliding are mended, and the ratios of slip to friction, in parts of W, that are as good
+as infinite, and as none: where others hold a contact across its way, it leaves that to them.
 """
 
 OPEN, SLIDE, HOLD = 0, 1, 3
@@ -54,26 +56,23 @@ OPEN, SLIDE, HOLD = 0, 1, 3
 @dataclass(frozen=True, eq=False)
 class FrictionContact:
     """A contact in the law: where its rows begin and how many they are (3, or 1 where it slides
-    already and its drag is in W), its friction, and whether its hold has just been broken.
+    already and its drag is in W), and its friction.
     """
 
     at: int
     rows: int
     mu: float
-    broken: bool = False
 
 
 class FrictionProblem(NamedTuple):
     """Contacts in the law: how many they are and their rows altogether, where their rows begin and
-    how many each has, friction, and whether holds have just been broken; W and b, lam, and room to
-    work.
+    how many each has, friction; W and b, lam, and room to work.
     """
 
     sizes: Integers
     at: Integers
     rows: Integers
     mu: Floats
-    broken: Integers
     W: Floats
     b: Floats
     lam: Floats
@@ -81,6 +80,8 @@ class FrictionProblem(NamedTuple):
     u: Floats
     slope: Floats
     null: Floats
+    spare: Floats
+    room: Floats
     value: Floats
     way: Floats
     order: Integers
@@ -128,7 +129,7 @@ def slide(f: Floats, mu: float, lam: Floats) -> None:
 
 
 @routine
-def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: Floats) -> int:
+def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
     """Write the lam of one contact, whose part of W is n apart from row to row: none, holding, or
     sliding; return 1 where there is no such lam, which needs friction without limit.
 
@@ -159,7 +160,7 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
     if not isfinite(mu):
         if lam[0] < 0.0:
             return 1
-    elif broken == 1 or outside > 0.0:
+    elif outside > 0.0:
         slide(f, mu, lam)
     lam[1], lam[2] = c * lam[1] + s * lam[2], c * lam[2] - s * lam[1]
     return 0
@@ -178,7 +179,7 @@ def alone(g: FrictionProblem, k: int, new: Floats) -> int:
             own[i * rows + j] = many * g.W[(at + i) * n + at + j]
             rest[i] -= own[i * rows + j] * g.lam[at + j]
     if rows == 3:
-        return press(own, 3, rest, g.mu[k], g.broken[k], new, g.local)
+        return press(own, 3, rest, g.mu[k], new, g.local)
     new[0] = 0.0
     if rest[0] < 0.0:
         if not own[0] > 0.0:
@@ -201,48 +202,114 @@ def sweep(g: FrictionProblem) -> float:
     g.value[:n] = g.new[:n] - g.lam[:n]
     for i in range(n):
         change = max(change, abs(dot(g.W[i * n :], g.value, n)))
+    level_loads(g)
     g.lam[:n] = g.new[:n]
     return -1.0 if stuck == 1 else change
 
 
 @routine
+def find_spare_loads(g: FrictionProblem) -> None:
+    """Write the loads alone that move nothing, as orthonormal columns, and how many they are."""
+    n, count = g.sizes[1], g.sizes[0]
+    loads, U, left = g.room[0:], g.room[count * n :], g.room[count * (n + count) :]
+    for k in range(count):
+        loads[k * n :][:n] = g.W[g.at[k] :: n][:n]
+    rank = span(loads, count, n, U, left)
+    g.sizes[2] = count - rank
+    complement(U, rank, count, g.spare, left)
+
+
+@routine
+def level_loads(g: FrictionProblem) -> None:
+    """Take from loads what moves nothing, where all contacts still push then: what no motion tells is
+    shared by the least norm.
+    """
+    count, spare, off, least = g.sizes[0], g.sizes[2], g.room[0:], 1.0
+    off[:count] = 0.0
+    for c in range(spare):
+        part = 0.0
+        for k in range(count):
+            part += g.spare[k * spare + c] * g.new[g.at[k]]
+        off[:count] += part * g.spare[c::spare][:count]
+    for k in range(count):
+        least = min(least, g.new[g.at[k]] - off[k])
+    if least >= 0.0:
+        for k in range(count):
+            g.new[g.at[k]] -= off[k]
+
+
+@routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`; return 1 where there is none: solved together again and
-    again, and exactly as soon as it is known which of them are open, hold or slide; where that goes
-    round in circles, all that they can do is tried.
+    """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 where there is none.
+    Where all contacts are pressed and forces are there with which they hold, they do. Else they are
+    solved together again and again, and exactly as soon as it is known which of them are open, hold or
+    slide; where that goes round in circles, all that they can do is tried.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
+    if g.sizes[0] > 1:
+        find_spare_loads(g)
+        if hold_all(g, scale) == 1:
+            return 0
     for count in range(SWEEPS):
         change = sweep(g)
         if g.sizes[0] == 1:
+            g.kinds[0] = SLIDE if is_at_limit(g, 0) == 1 else HOLD
             return 1 if change < 0.0 else 0
         settled = 1 if change >= 0.0 and change <= tolerance * scale else 0
         if settled == 0 and count % 8 != 7:
             continue
-        still = 10.0 * max(change, 0.0)
-        if guess(g, still, scale) == 1 or guess(g, 0.0, scale) == 1 or settled == 1:
+        still = max(10.0 * change, STILL * scale)
+        if guess(g, still, scale) == 1 or settled == 1:
             return 0
     return try_all(g, scale)
 
 
 @routine
+def hold_all(g: FrictionProblem, scale: float) -> int:
+    """Return 1 if all contacts are pressed and there are forces with which none begins to slip, then
+    written to `new`.
+    """
+    for k in range(g.sizes[0]):
+        g.kinds[k] = HOLD if g.rows[k] == 3 and g.mu[k] > 0.0 else SLIDE
+        if g.b[g.at[k]] > 0.0:
+            return 0
+    return polish(g, scale, 1)
+
+
+@routine
 def guess(g: FrictionProblem, still: float, scale: float) -> int:
-    """Take it that contacts do what their lam tells, but hold where they are at the limit of friction
-    and slip no faster than `still`: where forces are not unique, they may strain against each other for
-    nothing. Return 1 if there is such a solution, then written to `new`; else that is as it was.
+    """Take it that contacts that push hold where they slip no faster than `still`, and slide else. Return 1
+    if there is such a solution, then written to `new`; else that is as it was.
     """
     measure_slip(g)
     for k in range(g.sizes[0]):
-        slip = g.u[g.at[k] :]
-        recognise(g, k)
-        firm = 1 if g.rows[k] == 3 and g.mu[k] > 0.0 and g.broken[k] == 0 else 0
+        push, slip, way = g.new[g.at[k] :], g.u[g.at[k] :], g.way[g.at[k] :]
+        g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
+        if g.kinds[k] == SLIDE and g.rows[k] == 3 and g.mu[k] > 0.0:
+            force = norm(push[1], push[2])
+            if max(abs(slip[1]), abs(slip[2])) <= still or force == 0.0:
+                g.kinds[k] = HOLD
+            else:
+                way[1], way[2] = -push[1] / force, -push[2] / force
+    if polish(g, scale, 1) == 0:
+        g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
+        return 0
+    g.lam[: g.sizes[1]] = g.new[: g.sizes[1]]
+    if hold_still(g, STILL * scale) == 1 and polish(g, scale, 1) == 0:
+        g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
+    return 1
+
+
+@routine
+def hold_still(g: FrictionProblem, still: float) -> int:
+    """Let contacts hold that slide no faster than so; return 1 if there are such."""
+    some = 0
+    for k in range(g.sizes[0]):
+        slip, firm = g.u[g.at[k] :], 1 if g.rows[k] == 3 and g.mu[k] > 0.0 else 0
         if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
-            g.kinds[k] = HOLD
-    if polish(g, scale) == 1:
-        return 1
-    g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
-    return 0
+            g.kinds[k], some = HOLD, 1
+    return some
 
 
 @routine
@@ -260,7 +327,7 @@ def try_all(g: FrictionProblem, scale: float) -> int:
                 choices = count_choices(g, k, ways)
                 choose(g, k, rest % choices, ways)
                 rest = rest // choices
-            if polish(g, scale) == 1:
+            if polish(g, scale, 0) == 1:
                 return 0
         ways = max(1, 2 * ways)
     return 1
@@ -295,9 +362,10 @@ def count_trials(g: FrictionProblem, ways: int) -> int:
 
 
 @routine
-def polish(g: FrictionProblem, scale: float) -> int:
+def polish(g: FrictionProblem, scale: float, evenly: int) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
-    next solution by Newton steps; return 1 if there is one.
+    next solution by Newton steps, in which loads that no motion tells are shared evenly or as friction
+    needs them; return 1 if there is one.
     """
     n, size, turned, spare = g.sizes[1], scale, 1.0, 0
     stiff = max_norm(g.W, n * n)
@@ -309,10 +377,11 @@ def polish(g: FrictionProblem, scale: float) -> int:
         if spare < 0:
             return 0
         measure_slip(g)
-        turned = 0.0
+        turned, largest = 0.0, max(max_norm(g.new, n), 1e-300)
         for k in range(g.sizes[0]):
             if g.kinds[k] == SLIDE and g.rows[k] == 3:
-                turned = max(turned, abs(swerve(g, k, FIRM * stiff)))
+                part = min(1.0, g.mu[k] * abs(g.new[g.at[k]]) / largest)
+                turned = max(turned, part * abs(swerve(g, k, FIRM * stiff)))
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
@@ -323,7 +392,7 @@ def polish(g: FrictionProblem, scale: float) -> int:
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
     if spare > 0:
-        spread(g, spare)
+        spread(g, spare, evenly)
     for k in range(g.sizes[0]):
         if lawful(g, k, 1e-12 * size) == 0:
             return 0
@@ -331,13 +400,13 @@ def polish(g: FrictionProblem, scale: float) -> int:
 
 
 @routine
-def spread(g: FrictionProblem, spare: int) -> None:
+def spread(g: FrictionProblem, spare: int, evenly: int) -> None:
     """Change forces that are not unique, along the null vectors that their solution has left, so that
     all contacts push, and those that hold are within their cones, if there are such.
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.slope)
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], evenly, g.room)
     for k in range(g.sizes[0]):
         if g.kinds[k] == OPEN:
             g.new[g.at[k] :][: g.rows[k]] = 0.0
@@ -383,22 +452,16 @@ def swerve(g: FrictionProblem, k: int, firm: float) -> float:
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
     way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = min(norm(slip[1], slip[2]) / abs(limit), firm)
+    way[0] = max(min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE / FIRM * firm)
     push[1], push[2] = -limit * way[1], -limit * way[2]
     return turn
 
 
 @routine
-def recognise(g: FrictionProblem, k: int) -> None:
-    """Write what a contact does by its lam, and in which way."""
-    push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
-    g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
-    if push[0] > 0.0 and g.rows[k] == 3 and mu > 0.0:
-        force = norm(push[1], push[2])
-        if force < mu * push[0] * (1.0 - 1e-9):
-            g.kinds[k] = HOLD
-        else:
-            way[1], way[2] = -push[1] / force, -push[2] / force
+def is_at_limit(g: FrictionProblem, k: int) -> int:
+    """Return 1 where the friction of a contact is at its limit."""
+    push = g.new[g.at[k] :]
+    return 1 if not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9) else 0
 
 
 @routine
@@ -411,9 +474,7 @@ def measure_slip(g: FrictionProblem) -> None:
 
 @routine
 def lawful(g: FrictionProblem, k: int, small: float) -> int:
-    """Return 1 where u and lam obey the law at a contact; one whose hold has just been broken may still
-    be on the verge of it.
-    """
+    """Return 1 where u and lam obey the law at a contact."""
     push, slip, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.mu[k]
     if g.kinds[k] == OPEN:
         return 1 if slip[0] >= -small else 0
@@ -423,31 +484,30 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
         return 0
     if g.rows[k] == 3 and isfinite(mu):
         limit, size = mu * push[0], norm(push[1], push[2])
-        verge = VERGE if g.broken[k] == 1 else 1e-12
-        if not size <= limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
+        if not size <= limit + 1e-11 * max_norm(g.new, g.sizes[1]):
             return 0
         if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
             return 0
     return 1
 
 
-def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:
+def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
     """Return the lam of one contact: none, holding, or sliding; None where there is no such lam, which
     needs friction without limit.
     """
     lam, drive = np.empty(3), np.array(b, dtype=float)
     stiff = np.array(W, dtype=float, order="C")
-    lost = shared_code(press)(stiff, 3, drive, float(mu), int(broken), lam, np.empty(8))
+    lost = shared_code(press)(stiff, 3, drive, float(mu), lam, np.empty(8))
     return None if lost else lam
 
 
 def friction_law(most: int) -> FrictionProblem:
     """Return room for the law of so many contacts at most."""
     n = 3 * most
-    contacts = dict.fromkeys(("at", "rows", "mu", "broken", "kinds"), most)
+    contacts = dict.fromkeys(("at", "rows", "mu", "kinds"), most)
     entries = dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n)
-    squares = dict.fromkeys(("W", "slope", "null"), n * n)
-    sizes = contacts | entries | squares | {"sizes": 2, "local": 20}
+    squares = dict.fromkeys(("W", "slope", "null"), n * n) | {"room": 3 * n * (n + 1)}
+    sizes = contacts | entries | squares | {"sizes": 3, "spare": most * most, "local": 20}
     found: FrictionProblem = make_record(FrictionProblem, **sizes)
     return found
 
@@ -458,9 +518,9 @@ def solve_friction(
     """Return the lam of all contacts, or None where there is none."""
     n, k, packed = len(b), len(touches), room(friction_law, len(touches))
     law: FrictionProblem = packed.record
-    law.sizes[:] = k, n
+    law.sizes[:2] = k, n
     law.W[: n * n], law.b[:n] = W.ravel(), b
     law.mu[:] = [one.mu for one in touches]
     for i, one in enumerate(touches):
-        law.at[i], law.rows[i], law.broken[i] = one.at, one.rows, one.broken
+        law.at[i], law.rows[i] = one.at, one.rows
     return None if shared_code(settle_friction)(packed, tolerance) else law.new[:n].copy()

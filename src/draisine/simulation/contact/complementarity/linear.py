@@ -4,7 +4,7 @@ solutions of least norm.
 Matrices stand row by row.
 """
 
-from math import sqrt
+from math import isfinite, sqrt
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
@@ -12,8 +12,13 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
-STRIDES = 500
-"""With how many steps at most forces that are not unique are led into their cones."""
+FIRMLY, FAR = 0.01, 1e6
+"""The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
+parts of the largest force.
+"""
+
+STRIDES, FINE = 500, 1e-10
+"""In how many steps at most that is found, and to which part of the largest force."""
 
 
 @routine
@@ -207,61 +212,151 @@ def share(
     rows: Integers,
     mu: Floats,
     contacts: int,
+    evenly: int,
     room: Floats,
 ) -> None:
-    """Change least multipliers along `count` null vectors (columns, orthonormal) until every contact
-    pushes and, if it has three rows and friction, is within its cone: by as little as that takes where
-    there are no cones; where it cannot be they stay as they are. What is symmetric stays so. There is
-    room for twice as many numbers as multipliers, and one per contact.
+    """Change least multipliers along `count` null vectors (columns, orthonormal): by as little as it
+    takes until every contact pushes; and where contacts have three rows and friction until they have a
+    reserve of grip, eq. [grip-reserve]: along all vectors or, where loads are shared evenly, along those
+    that are not about loads alone. What is
+    symmetric stays so. `room` has room for `3 size (size + 1)` numbers.
 
-    Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
-    not unique.
+    Contacts that repeat each other, as two of one wheel do along their chord, or two wheels of one axle
+    across, have forces that are not unique.
     """
-    largest, cones = max_norm(lam, size), 0
+    push_least(lam, size, null, count, normals, contacts, room)
+    rub, ways, left = room[0:], room[size * count :], room[size * count + count * count :]
+    rub[: size * count] = 0.0
     for k in range(contacts):
-        cones += 1 if rows[k] == 3 and mu[k] > 0.0 else 0
-    if cones == 0:
-        push_least(lam, size, null, count, normals, contacts, room)
-        return
-    start, step = room[0:], room[size:]
-    start[:size] = lam[:size]
-    for _ in range(STRIDES):
-        apart = 0.0
-        step[:count] = 0.0
-        for k in range(contacts):
-            friction = mu[k] if rows[k] == 3 else 0.0
-            apart += approach(lam, null, count, normals[k], friction, 1e-9 * largest, step)
-        if apart == 0.0:
-            return
-        most = apart / max(dot(step, step, count), 1e-300)
-        add_along(lam, size, null, count, step, min(1.0, most))
-    lam[:size] = start[:size]
+        if has_cone(rows[k], mu[k]) == 1:
+            for i in range(normals[k] + evenly, normals[k] + 3):
+                rub[i::size][:count] = null[i * count :][:count]
+    free = span(rub, count, size, ways, left)
+    if free > 0:
+        for i in range(size):
+            for c in range(free):
+                left[i * free + c] = dot(null[i * count :], ways[c * count :], count)
+        rub[: size * free] = left[: size * free]
+        hold_firmly(lam, size, rub, free, normals, rows, mu, contacts, room[size * free :])
 
 
 @routine
-def approach(
-    lam: Floats, null: Floats, count: int, at: int, mu: float, enough: float, step: Floats
-) -> float:
-    """Add the shortest step to the tangent plane of a contact's cone to a step along null vectors; return
-    the square of its length, 0 inside. Steps towards all cones at once, together as long as they
-    may be without leaving what is in all of them, are Pierra's method.
+def hold_firmly(
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    rows: Integers,
+    mu: Floats,
+    contacts: int,
+    room: Floats,
+) -> None:
+    """Change multipliers along null vectors by as little as it takes until every contact has a reserve of
+    grip, mu lam_n - |lam_t|, of a hundredth of the largest force, or as much as there is, eq.
+    [grip-reserve]: the least r >= -a hundredth with which all cones, opened by r, hold their forces, and
+    then the shortest change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a hundredth) - sum
+    log((mu lam_n + r)^2 - |lam_t|^2) for ever less weight.
     """
-    along, across, lack, length = 0.0, 0.0, -lam[at], 0.0
-    if mu > 0.0:
-        force = norm(lam[at + 1], lam[at + 2])
-        if force > 0.0:
-            along, across = lam[at + 1] / (mu * force), lam[at + 2] / (mu * force)
-            lack += force / mu
-    if not lack > 0.0:
-        return 0.0
-    for c in range(count):
-        way = gain(null, count, at, c, along, across)
-        length += way * way
-    if not length > 1e-16:  # the others can do nothing for it
-        return 0.0
-    for c in range(count):
-        step[c] += gain(null, count, at, c, along, across) * (lack + enough) / length
-    return (lack + enough) * (lack + enough) / length
+    n, largest, least = count + 1, max(max_norm(lam, size), 1e-300), 0.0
+    H, g, z, weight = room[0:], room[n * n :], room[n * (n + 1) :], largest
+    for k in range(contacts):
+        lack = FIRMLY * largest - reserve(lam, normals[k], rows[k], mu[k])
+        least = max(least, lack * float(has_cone(rows[k], mu[k])))
+    if least == 0.0:
+        return
+    z[:count] = 0.0
+    r = least + largest
+    for _ in range(STRIDES):
+        bend, slack = 2.0 / (FAR * largest * weight), r + FIRMLY * largest
+        H[: n * n] = 0.0
+        H[:: n + 1][:n] = bend
+        g[:count] = bend * z[:count]
+        H[n * n - 1], g[count] = 1.0 / (slack * slack), 1.0 / weight - 1.0 / slack
+        for k in range(contacts):
+            add_barrier(lam, null, count, normals[k], rows[k], mu[k], r, H, g)
+        fall = descend(H, g, n)
+        part = 1.0 if fall < 0.25 else 1.0 / (1.0 + fall)
+        r -= part * g[count]
+        z[:count] -= part * g[:count]
+        add_along(lam, size, null, count, g, -part)
+        if fall < 1e-4:
+            if weight < FINE * largest:
+                return
+            weight *= 0.1
+
+
+@routine
+def has_cone(rows: int, mu: float) -> int:
+    """Return 1 where a contact that does not slip has friction with a limit."""
+    return 1 if rows == 3 and mu > 0.0 and isfinite(mu) else 0
+
+
+@routine
+def reserve(lam: Floats, at: int, rows: int, mu: float) -> float:
+    """Return by how much the friction of a contact is below its limit; where it has none, its load."""
+    if has_cone(rows, mu) == 1:
+        return mu * lam[at] - norm(lam[at + 1], lam[at + 2])
+    return lam[at] if rows > 0 else 0.0
+
+
+@routine
+def add_barrier(
+    lam: Floats,
+    null: Floats,
+    count: int,
+    at: int,
+    rows: int,
+    mu: float,
+    r: float,
+    H: Floats,
+    g: Floats,
+) -> None:
+    """Add what a contact contributes to the slope and the bend of the barrier; one that null vectors do not
+    change contributes nothing.
+    """
+    n, rubs = count + 1, has_cone(rows, mu)
+    bends = max_norm(null[at * count :], (1 + 2 * rubs) * count)
+    if rows == 0 or not bends > 1e-8:
+        return
+    steep, load = mu if rubs == 1 else 1.0, null[at * count :]
+    a, x, y = steep * lam[at] + r, 0.0, 0.0
+    if rubs == 1:
+        x, y = lam[at + 1], lam[at + 2]
+    room = a * a - x * x - y * y if rubs == 1 else a
+    for i in range(n):
+        ai = steep * load[i] if i < count else 1.0
+        xi, yi = 0.0, 0.0
+        if rubs == 1 and i < count:
+            xi, yi = load[count + i], load[2 * count + i]
+        slope = 2.0 * (a * ai - x * xi - y * yi) / room if rubs == 1 else ai / room
+        g[i] -= slope
+        for j in range(n):
+            aj = steep * load[j] if j < count else 1.0
+            xj, yj = 0.0, 0.0
+            if rubs == 1 and j < count:
+                xj, yj = load[count + j], load[2 * count + j]
+            other = 2.0 * (a * aj - x * xj - y * yj) / room if rubs == 1 else aj / room
+            H[i * n + j] += slope * other
+            if rubs == 1:
+                H[i * n + j] -= 2.0 * (ai * aj - xi * xj - yi * yj) / room
+
+
+@routine
+def descend(H: Floats, g: Floats, n: int) -> float:
+    """Write the Newton step H^-1 g in place of g, by Cholesky's method in place; return sqrt(g' H^-1 g)."""
+    fall = 0.0
+    for j in range(n):
+        row = H[j * n :]
+        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
+        g[j] = (g[j] - dot(row, g, j)) / row[j]
+        fall += g[j] * g[j]
+        for i in range(j + 1, n):
+            H[i * n + j] = (H[i * n + j] - dot(H[i * n :], row, j)) / row[j]
+    for j in range(n - 1, -1, -1):
+        g[j] /= H[j * n + j]
+        g[:j] -= g[j] * H[j * n :][:j]
+    return sqrt(fall)
 
 
 @routine
@@ -301,15 +396,6 @@ def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, par
     """Add a share of the null vectors' combination that a row of theirs tells."""
     for c in range(count):
         lam[:size] += part * row[c] * null[c::count][:size]
-
-
-@routine
-def gain(null: Floats, count: int, at: int, c: int, along: float, across: float) -> float:
-    """Return how fast lam_n - |lam_t| / mu of a contact grows along a null vector."""
-    rate = null[at * count + c]
-    if along != 0.0 or across != 0.0:
-        rate -= along * null[(at + 1) * count + c] + across * null[(at + 2) * count + c]
-    return rate
 
 
 @routine
