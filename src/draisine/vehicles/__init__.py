@@ -6,6 +6,7 @@ records of numbers.
 from draisine.vehicles._annotations import annotations, meanings, meant_parameter
 from draisine.vehicles._records import (
     draw,
+    lost_structure,
     make_record,
     plain_structure,
     record_meanings,
@@ -25,6 +26,7 @@ __all__ = [
     "ParameterSource",
     "annotations",
     "draw",
+    "lost_structure",
     "make_record",
     "meanings",
     "meant_parameter",
