@@ -160,7 +160,8 @@ class ContactOptions:
     coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
     upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
     plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
-    nothing does. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
+    nothing does. By default it is 80 degrees; a wheel alone goes on until it lies flat, and what is round
+    for ever. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
     further ahead (on fine meshes less is taken), and a run of more than `events` events gives up.
     `solver` is "events" (each located and resolved), "time_stepping" (Moreau and Jean's, of first
     order, in steps of `Numerics.dt`), or a `Compliant` ground.
@@ -177,7 +178,7 @@ class ContactOptions:
     solver: Any = "events"
     stops: Stops = field(default_factory=dict)
     rest_speed: float = 0.0
-    fall: float = math.radians(80.0)
+    fall: float | None = None
     events: int = 1000
     margin: float = 0.5
 
@@ -201,6 +202,8 @@ class ContactOptions:
         _check_table("stops", self.stops, '{"steer": (-1.2, 1.2)}')
         for name, least in {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}.items():
             value = getattr(self, name)
+            if value is None:
+                continue
             _check_number(name, value)
             if not value >= least or (name != "fall" and not math.isfinite(value)):
                 raise ParameterError(f"{name} = {value}: take a number not below {least:g}.")

@@ -292,7 +292,7 @@ class TerrainRun:
         elif how == STALLED:
             self._give_up(*driver.guard())
         elif how == FELL:
-            lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
+            lean = f"lean beyond {np.degrees(np.arcsin(driver.course.fall)):.3g} deg"
             over = driver.guard()[0] == guards.OVER
             self.outcome = f"fell: {'it turned over' if over else lean}"
             self._close_arc(None)

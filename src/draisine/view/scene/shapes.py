@@ -1,6 +1,6 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, trucks, boxes that a body has, rods from a joint through the mass centre as far again where a body
-is flat, and boxes of equal inertia where nothing else tells how a body turns.
+blades, trucks, boxes that a body has, rods from a joint to a mass without inertia, or through the mass
+centre as far again where a body is flat, and boxes of equal inertia where nothing else tells how a body turns.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,9 @@ def parts(model: Model) -> list[Outline]:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
-            corners, free = [corners[0], 2.0 * corners[1] - corners[0]], False
+            free = False
+            if np.any(np.asarray(body.inertia, float)):
+                corners = [corners[0], 2.0 * corners[1] - corners[0]]
         if len(feet) > 2:
             found += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
         elif len(corners) > 1:
