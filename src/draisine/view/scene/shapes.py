@@ -15,7 +15,7 @@ from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import places, rim, sections
 
 SPOKES = 10
-OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
+OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,28 @@ class SolidBall:
     body: str
     centre: Floats
     radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stone:
+    """A ball or an ellipsoid that a body rolls on, in the drawing: its centre, and its semi-axes as the
+    columns of a matrix.
+    """
+
+    body: str
+    centre: Floats
+    ways: Floats
+
+    def silhouette(self, towards: Floats, count: int = 49) -> Floats:
+        """Return the closed line that an eye far away sees around it, by the direction to the eye.
+
+        >>> ball = Stone("ball", np.zeros(3), 2.0 * np.eye(3))
+        >>> np.allclose(ball.silhouette(np.array([0.0, 0.0, 1.0]))[:, 2], 0.0)
+        True
+        """
+        u, v = np.linalg.svd(np.linalg.solve(self.ways, towards)[None, :])[2][1:]
+        angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
+        return self.centre + (np.cos(angle) * u + np.sin(angle) * v) @ self.ways.T
 
 
 def parts(model: Model) -> list[Outline]:
@@ -115,6 +137,19 @@ def balls(model: Model) -> list[SolidBall]:
     return found
 
 
+def stones(model: Model) -> list[Stone]:
+    """Return the balls and ellipsoids that a machine rolls on."""
+    return [
+        Stone(
+            wheel.body,
+            np.asarray(wheel.centre, float),
+            np.array([u for u, _ in wheel.surface.sections], float).T,
+        )
+        for wheel in model.wheels
+        if len(wheel.surface.sections) > 1
+    ]
+
+
 def reach(model: Model) -> float:
     """Return how large a machine is: the diagonal of all that its model places, in m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
@@ -150,7 +185,7 @@ def _wheel(wheel: Wheel) -> list[Outline]:
     """Return rim, spokes and valve of a wheel; of a ball or an ellipsoid its three sections."""
     around, centre = sections(wheel), np.asarray(wheel.centre, float)
     if len(around) > 1:
-        return [Outline(wheel.body, "rim", curve) for curve in around]
+        return [Outline(wheel.body, "section", curve) for curve in around]
     ends = rim(wheel, SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
