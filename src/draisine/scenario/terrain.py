@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 import numpy as np
-from pydantic import Field, TypeAdapter, model_validator
+from pydantic import BeforeValidator, Field, TypeAdapter, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
@@ -237,7 +237,17 @@ AnyGround = (
     PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround
 )
 
-GroundPart = Annotated[AnyGround, Field(discriminator="shape")]
+
+def _with_shape(table: Any) -> Any:
+    """Return the table of a ground with its shape: that of a plane where it tells what a plane has alone."""
+    if isinstance(table, dict) and table and set(table) <= {"slope", "height"}:
+        return {"shape": "plane", **table}
+    return table
+
+
+GroundPart = Annotated[
+    Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
+]
 
 GROUNDS = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
@@ -279,7 +289,7 @@ class WheelPlace(ScenarioTable):
     """Where a machine starts: the centre of one of its wheels.
 
     With `on` it is first made to stand on that face, which turns it; then x and y are enough, and
-    without them they stay as they were.
+    without them they stay as they were. Where no place is told, it stands on the one face of a plane.
     """
 
     wheel: Text | None = Field(None, description="The first one, if not given.")
