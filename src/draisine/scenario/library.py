@@ -206,12 +206,22 @@ def tell_scenarios(vehicle: str) -> str:
     >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
     (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
+    found = [name.rpartition("/")[2] for name in shipped_runs(vehicle)]
+    return f" `draisine run` knows {few(found)}." if found else ""
+
+
+def shipped_runs(vehicle: str) -> list[str]:
+    """Return the names of the runs of a vehicle that ship with the package.
+
+    >>> shipped_runs("rattleback")
+    ['kane1982/rattleback']
+    """
     found = []
     for name in scenarios():
         content = _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
         if content["kind"] == "run" and content["vehicle"]["name"] == vehicle:
-            found.append(name.rpartition("/")[2])
-    return f" `draisine run` knows {few(found)}." if found else ""
+            found.append(name)
+    return found
 
 
 def _text(path: Path) -> str:
