@@ -148,9 +148,9 @@ class StartOptions:
 class RunOptions(StartOptions):
     """How a scenario is changed before it runs, and what the run is held against."""
 
-    until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
+    until: Annotated[str | None, Parameter(help="How long to run, in s.")] = None
     dt: Annotated[
-        float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
+        str | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
     ] = None
     integrator: Annotated[str | None, Parameter(help="Another integrator, or FILE.py.")] = None
     formulation: Annotated[
@@ -180,7 +180,10 @@ class RunOptions(StartOptions):
             found["law"] = self.laws
         found |= {f"initial.{n}": x for n, x in self.values.items()}
         found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
-        for name in ("until", "dt", "integrator", "formulation"):
+        for name in ("until", "dt"):
+            if (text := getattr(self, name)) is not None:
+                (found[f"run.{name}"],) = numbers(f"--{name}", text, EXAMPLES[f"--{name}"], "s")
+        for name in ("integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
         if machine.published is not None:
@@ -222,6 +225,7 @@ EXAMPLES = {
     "--plot": "--plot run.png",
     "--speed": "--speed 3,5,7",
     "--until": "--until 10",
+    "--dt": "--dt 0.01",
 }
 """How options are written that want a value."""
 

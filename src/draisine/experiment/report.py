@@ -142,7 +142,8 @@ def _plain(x: float) -> float | None:
 
 def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
     """Return rows of name, unit, and [start, end, minimum, maximum], angles in degrees: of the base's
-    angles, the joints and the first output; in full of all outputs and of rates, too.
+    angles, the joints, the first output and what else the run is told to start with; in full of all
+    outputs and of rates, too.
     """
     if result.loaded.scenario.kind in ("map", "linear", "sweep", "gait"):
         return []
@@ -153,8 +154,9 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     own = [o.name for o in model.outputs]
     names = [*angles, *joints, *own[: None if full else 1]]
     names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
+    names += [name for name, value in result.loaded.plan.start.values.items() if value != 0.0]
     rows = []
-    for name in names:
+    for name in dict.fromkeys(names):
         x, unit = readable(series(name, bodies), unit_of(name, model))
         rows.append((name, unit, [_settled(y, unit) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, WithJsonSchema
 _DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
-DIVISORS = {("km/h", "m/s"): 3.6, ("mm", "m"): 1e3, ("cm", "m"): 1e2}
+DIVISORS = {("km/h", "m/s"): 3.6, ("mm", "m"): 1e3, ("cm", "m"): 1e2, ("ms", "s"): 1e3}
 """By what numbers in other units are divided, by the unit that is written and the one that is meant."""
 
 PLAIN = "SI units, without their names"
