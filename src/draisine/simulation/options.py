@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import FunctionType
 from typing import Any, Literal
@@ -427,3 +427,18 @@ def memory_start(system: System, law: Any, states: int) -> Floats:
     if z.shape != (states,):
         raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
     return np.concatenate([np.zeros(system.model.memory), z])
+
+
+def misplaced_option(verb: str, given: Mapping[str, Any]) -> ParameterError:
+    """Return the error that tells where a keyword goes that a verb has not itself.
+
+    >>> misplaced_option("simulate", {"mu": 0.8})
+    ParameterError("simulate has no argument 'mu'; write contact=draisine.ContactOptions(mu=0.8).")
+    """
+    name, value = next(iter(given.items()))
+    for argument, kind in {"contact": ContactOptions, "numerics": Numerics}.items():
+        if name in {field.name for field in fields(kind)}:
+            way = f"write {argument}=draisine.{kind.__name__}({name}={value!r:.40})."
+            return ParameterError(f"{verb} has no argument {name!r}; {way}")
+    known = ["terrain", "law", "inputs", "contact", "numerics", "strict", "progress"]
+    return ParameterError(f"{verb} has no argument {name!r}. {did_you_mean(name, known)}")
