@@ -203,7 +203,10 @@ def test_what_is_restored_is_the_machine_that_ran(name):
 
 
 def test_a_list_in_a_file_is_the_tuple_that_a_vehicle_takes():
-    assert draisine.compile("car_with_trailers", lengths=[1.0, 0.9]).structure["lengths"] == (1, 0.9)
+    assert draisine.compile("car_with_trailers", lengths=[1.0, 0.9]).structure["lengths"] == (
+        1,
+        0.9,
+    )
 
 
 def test_an_argument_that_cannot_be_stored_is_not_left_out(monkeypatch):

@@ -57,7 +57,12 @@ def test_the_way_of_eulers_disc_is_a_circle():
     middle = motion.place("disc", np.array([0.0, 0.0, 0.0375]), 0)
     away = np.linalg.norm(points[10:-10, :2] - middle[:2], axis=1) / (0.0375 * math.cos(tilt))
     assert_allclose(away, 1.0, atol=5e-3)
-    assert [reading.name for reading in motion.readings] == ["yaw", "pitch", "forward_speed", "spin"]
+    assert [reading.name for reading in motion.readings] == [
+        "yaw",
+        "pitch",
+        "forward_speed",
+        "spin",
+    ]
 
 
 def test_a_way_that_is_not_known_is_not_drawn_and_a_turning_point_is():

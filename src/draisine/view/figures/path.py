@@ -377,7 +377,11 @@ def _draw_machine(
     for stone in motion.stones:
         line = motion.silhouette(stone, FAR * motion.size * eye.towards, k)
         axes.fill(
-            *eye.picture(line).T, color=motion.colour(stone), alpha=FILLED * strength, lw=0, zorder=2.5
+            *eye.picture(line).T,
+            color=motion.colour(stone),
+            alpha=FILLED * strength,
+            lw=0,
+            zorder=2.5,
         )
     for ball in motion.balls:
         place = eye.picture(motion.place(ball.body, ball.centre, k))

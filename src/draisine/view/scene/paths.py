@@ -36,7 +36,11 @@ def fine_path(t: Floats, way: Floats, size: float) -> Path:
     ends = np.unique([*ends, *(np.flatnonzero(np.diff(known)) + 1)]).astype(int)
     times, points = [], []
     for when, piece in zip(np.split(t, ends), np.split(way, ends), strict=True):
-        fine = _refine(when, piece, size) if len(piece) > 3 and np.isfinite(piece).all() else (when, piece)
+        fine = (
+            _refine(when, piece, size)
+            if len(piece) > 3 and np.isfinite(piece).all()
+            else (when, piece)
+        )
         times.append(fine[0])
         points.append(fine[1])
     return Path(np.concatenate(times), np.concatenate(points))

@@ -1,6 +1,7 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
 blades, trucks, boxes that a body has, rods from a joint to a mass without inertia, or through the mass
-centre as far again where a body is flat, and boxes of equal inertia where nothing else tells how a body turns.
+centre as far again where a body is flat, and boxes of equal inertia where nothing else tells how a body
+turns; balls and ellipsoids are stones.
 """
 
 from collections.abc import Iterator
