@@ -182,7 +182,7 @@ class RunOptions(StartOptions):
         found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt"):
             if (text := getattr(self, name)) is not None:
-                (found[f"run.{name}"],) = numbers(f"--{name}", text, EXAMPLES[f"--{name}"], "s")
+                found[f"run.{name}"] = _seconds(f"--{name}", text)
         for name in ("integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
@@ -256,6 +256,17 @@ def span(option: str, text: str, example: str, unit: str | None = None) -> tuple
             f"{degrees}:{count}?"
         )
     return *ends, many
+
+
+def _seconds(option: str, text: str) -> float:
+    """Return a time that an option gives, 5, 5s or 10ms."""
+    from draisine.errors import ParameterError
+    from draisine.model.quantity import number
+
+    try:
+        return number(text, "s")
+    except ValueError as error:
+        raise ParameterError(f"{option}: {error}, as in {EXAMPLES[option]}.") from None
 
 
 def numbers(option: str, text: str, example: str, unit: str) -> list[float]:

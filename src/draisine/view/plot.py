@@ -94,7 +94,7 @@ def _parts(data: "Dataset", name: str) -> list[str]:
     """Return a series, or all that a quantity with several parts has."""
     own = data.data_vars.get(name)
     dims = [] if own is None else [dim for dim in own.dims if dim != "time"]
-    if own is None or not dims or any(dim not in data.coords for dim in dims):
+    if own is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
         return [name]
     labels = product(*(map(str, data[dim].values) for dim in dims))
     return [f"{name}[{', '.join(each)}]" for each in labels]
