@@ -222,7 +222,8 @@ def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
         draisine.run("mauny2018/passive-stabilisation", changes=changes)
     placed = draisine.run(
         "mauny2018/passive-stabilisation",
-        changes=changes | {"initial.place.on": "rise", "run.until": 0.1},
+        changes=changes
+        | {"initial.place.on": "rise", "initial.place.centre": [2.0, 0.0], "run.until": 0.1},
     )
     assert placed.outcome == "completed"
 

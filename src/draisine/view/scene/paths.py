@@ -14,14 +14,14 @@ WILD = math.radians(100.0)
 """What lies between samples that turn by more is not known."""
 
 
-class Path(NamedTuple):
+class ContactPath(NamedTuple):
     """Where a contact was, and when."""
 
     time: Floats
     points: Floats
 
 
-def fine_path(t: Floats, way: Floats, size: float) -> Path:
+def fine_path(t: Floats, way: Floats, size: float) -> ContactPath:
     """Return a way (times, 3) with points between its samples where it turns fast, on a cubic spline; not
     a number where they are too few to know, for a machine of a size.
 
@@ -43,7 +43,7 @@ def fine_path(t: Floats, way: Floats, size: float) -> Path:
         )
         times.append(fine[0])
         points.append(fine[1])
-    return Path(np.concatenate(times), np.concatenate(points))
+    return ContactPath(np.concatenate(times), np.concatenate(points))
 
 
 def _refine(t: Floats, way: Floats, size: float) -> tuple[Floats, Floats]:

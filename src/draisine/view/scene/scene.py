@@ -17,7 +17,7 @@ from draisine.results.events import events_of, wheels_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
-from draisine.view.scene.paths import Path, fine_path
+from draisine.view.scene.paths import ContactPath, fine_path
 from draisine.view.scene.shapes import Outline, SolidBall, Stone, balls, parts, stones
 from draisine.view.style import COLOURS, angles_to_draw, displayed_series, headline
 
@@ -69,7 +69,7 @@ class Scene:
     balls: list[SolidBall]
     stones: list[Stone]
     tracks: dict[str, Floats]
-    paths: dict[str, Path]
+    paths: dict[str, ContactPath]
     focus: Floats
     size: float
     ground: float
@@ -120,13 +120,18 @@ def colour_of(part: Outline | SolidBall | Stone, bodies: Sequence[str]) -> str:
     return fixed.get(kind) or COLOURS[bodies.index(part.body) % 6]
 
 
-def _check_finite(time: Floats, values: Floats) -> None:
-    """Raise where the poses of a stored run are not numbers."""
-    bad = ~np.isfinite(values).all(axis=(1, 2))
+def _poses(bodies: Bodies, time: Floats) -> tuple[Floats, Floats]:
+    """Return rotations and positions of all bodies, (times, bodies, ...); raise where those of a stored run
+    are not numbers.
+    """
+    motions = [bodies.motions[body.name] for body in bodies.model.bodies]
+    R, p = np.stack([at.R for at in motions], axis=1), np.stack([at.p for at in motions], axis=1)
+    bad = ~np.isfinite(p + R.sum(axis=(2, 3))[..., None]).all(axis=(1, 2))
     if bad.any():
         raise DataError(
             f"the poses at {time[np.argmax(bad)]:g} s are not finite: the result is damaged."
         )
+    return R, p
 
 
 def scene(
@@ -138,9 +143,7 @@ def scene(
     taken, model = _pick(data, choose), restore_model(data)
     time, bodies = taken["time"].values, Bodies(taken, model)
     names = tuple(body.name for body in model.bodies)
-    motions = [bodies.motions[name] for name in names]
-    R, p = np.stack([at.R for at in motions], axis=1), np.stack([at.p for at in motions], axis=1)
-    _check_finite(time, p + R.sum(axis=(2, 3))[..., None])
+    R, p = _poses(bodies, time)
     drawn, marks = parts(model), balls(model)
     outline = _outline(names, R, p, drawn, marks)
     low, high = outline.min(axis=1), outline.max(axis=1)
@@ -148,7 +151,7 @@ def scene(
     size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
     tracks = _tracks(taken, model)
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
-    terrain, all_times = terrain or terrain_of(data), data["time"].values
+    terrain = terrain or terrain_of(data)
     seen = Scene(
         title=headline(data),
         time=time,
@@ -159,7 +162,7 @@ def scene(
         balls=marks,
         stones=stones(model),
         tracks=tracks,
-        paths={name: fine_path(all_times, way, size) for name, way in _tracks(data, model).items()},
+        paths=_paths(data, model, size),
         focus=focus,
         size=size,
         ground=ground,
@@ -266,6 +269,12 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
         if contact.lifts:
             found[contact.name][np.abs(gap) > LIFTED] = np.nan
     return found
+
+
+def _paths(data: "Dataset", model: Model, size: float) -> dict[str, ContactPath]:
+    """Return the same ways with all samples of a run, smooth where they turn fast."""
+    time = data["time"].values
+    return {name: fine_path(time, way, size) for name, way in _tracks(data, model).items()}
 
 
 def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
