@@ -16,7 +16,7 @@ from draisine.model.quantity import readable
 from draisine.results.attributes import records
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.questions import series, unit_of
+from draisine.results.questions import known_series, series, unit_of
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -154,7 +154,8 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     own = [o.name for o in model.outputs]
     names = [*angles, *joints, *own[: None if full else 1]]
     names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
-    names += [name for name, value in result.loaded.plan.start.values.items() if value != 0.0]
+    start, known = result.loaded.plan.start.values, known_series(model)
+    names += [name for name, value in start.items() if value != 0.0 and name in known]
     rows = []
     for name in dict.fromkeys(names):
         x, unit = readable(series(name, bodies), unit_of(name, model))
