@@ -188,7 +188,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if not choices:
         return "None is known."
     if len(choices) > MANY:
-        return f"None of the {len(choices)} that are known is spelt alike."
+        return "None that is known is spelt alike."
     return f"Known: {', '.join(choices)}."
 
 

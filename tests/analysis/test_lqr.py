@@ -187,3 +187,35 @@ def test_what_moves_along_in_the_steady_motion_is_not_kept_at_a_value():
     across = run.position.values @ aside
     assert_allclose(across[[0, -1]], [0.2, 0.0], atol=1e-2)
     assert np.ptp(run.position.values[:, 0]) > 40.0
+
+
+def test_what_stays_by_itself_is_left_alone():
+    """Two masses pushed against each other: their momentum stays, their distance is kept."""
+    A = np.zeros((4, 4))
+    A[0, 2] = A[1, 3] = 1.0
+    A[2:, :2] = 4.0 * np.array([[1.0, -1.0], [-1.0, 1.0]])  # they repel
+    none = np.zeros((0, 4)), np.zeros((0, 1))
+    B = np.array([[0.0], [0.0], [1.0], [-1.0]])
+    pair = ("a", "b", "a_rate", "b_rate")
+    free = Linear(A, B, *none, pair, ("push",), (), np.zeros(4), np.zeros(1), np.zeros(0))
+    with pytest.raises(ConfigurationError, match="cannot steady"):  # their middle drifts
+        lqr(free, dict.fromkeys(pair, 1.0), {"push": 1.0})
+    held = replace(
+        free, A=A - 0.5 * np.diag([0, 0, 1.0, 1.0]) @ np.kron([[0, 0], [1, 0]], np.ones((2, 2)))
+    )
+    law = lqr(held, dict.fromkeys(pair, 1.0), {"push": 1.0})  # now a spring holds it
+    grows = np.linalg.eigvals(held.A - B @ law.K).real.max()
+    assert np.linalg.eigvals(held.A).real.max() > 1.0 and abs(grows) < 1e-9
+
+
+def test_a_unicycle_is_balanced_by_its_wheel_and_its_turntable():
+    """Its momentum about the vertical cannot be changed: one eigenvalue stays zero."""
+    system = compile("unicycle")
+    law = balance(system, forward_speed=1.0)
+    found = linearise(system, state(system, forward_speed=1.0, pitch=law.about[1]))
+    closed = found.A - found.part(["wheel", "turntable"]).B @ law.K
+    values = np.sort(np.linalg.eigvals(closed).real)
+    assert values[-2] < -0.1 and abs(values[-1]) < 1e-6
+    # the mass centre stands over the hub: hF, hT above it, xT before it
+    aside = math.atan2(4.0 * 0.02, 12.0 * 0.5 + 4.0 * 0.8)
+    assert_allclose(law.about[1], -aside, atol=1e-9)

@@ -133,8 +133,8 @@ WRONG = [
     ("show disc", "Did you mean 'euler_disc' or 'rolling_disc'?"),
     ("eigenvalues --set mb=90", "Did you mean mB (frame with rider, mass)?"),
     (
-        "run rolling-disc --initial speed=1",
-        "The scenario's own are lean_rate = 0.5, spin = 4, yaw_rate = -2",
+        "run rolling-disc --initial speed=1 --initial spin=4",
+        "The scenario's own are lean_rate = 0.5, yaw_rate = -2",
     ),
     (
         "run snakeboard-drive --initial rotor=5",
@@ -147,7 +147,7 @@ WRONG = [
     ("run jump", "Did you mean 'mauny2018/ramp-jump', 'locomotion/skater-jump' or"),
     ("run ramp-jmp", "Did you mean 'mauny2018/ramp-jump'?"),
     ("run controlled-turn", "several: mauny2017/controlled-turn or mauny2018/controlled-turn?"),
-    ("run xyzzy", "that are known is spelt alike. `draisine list scenarios` tells all"),
+    ("run xyzzy", "None that is known is spelt alike. `draisine list scenarios` tells all"),
     ("run mine.toml", "mine.toml: no such file"),
     ("run --speed 3", "Did you mean --initial forward_speed=3?"),
     ("run --lean=10deg", "Did you mean --initial lean=10deg?"),

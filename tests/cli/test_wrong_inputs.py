@@ -77,7 +77,7 @@ COMMANDS = [
     (["run", PASSIVE, "--parameter-set", "bench"], "Did you mean 'benchmark'?"),
     (["run", PASSIVE, "--initial", "lena=0.1"], "Did you mean 'lean'?"),
     (["run", PASSIVE, "--initial", "lean=90deg"], "it stays between -90deg and 90deg"),
-    (["run", PASSIVE, "--initial", "rear_wheel_rate=1"], "contradict"),
+    (["run", PASSIVE, "--initial", "rear_wheel_rate=1", "--initial", "speed=3"], "contradict"),
     (["run", PASSIVE, "--initial", "forward_speed=18deg"], "this is in m/s"),
     (["run", PASSIVE, "--until", "-1"], "run.until = -1.0"),
     (["run", PASSIVE, "--dt", "0"], "run.dt = 0.0"),

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from draisine.cli import main
-from draisine.scenario.library import scenarios
+from draisine.cli.run import MOTIONS
+from draisine.scenario.library import scenarios, titles
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -133,3 +134,13 @@ def test_readers_of_the_thesis_find_every_experiment():
     own = [name for name in scenarios() if name.startswith(("mauny2017/", "mauny2018/"))]
     assert len(own) > 20
     assert not [name for name in own if name.rpartition("/")[2] not in text]
+
+
+def test_runs_to_film_are_motions():
+    """Those that the page of machines names in its third column; the others it names are there."""
+    page = (ROOT / "docs" / "machines.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    kinds = {name: kind for name, (kind, _) in titles().items()}
+    films, others = (re.findall(r"`([^`]+)`", "".join(row[k] for row in rows)) for k in (3, 4))
+    assert len(films) > 20 and {kinds[name] for name in films} == set(MOTIONS)
+    assert not {kinds[name] for name in others} & set(MOTIONS)

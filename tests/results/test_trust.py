@@ -14,9 +14,13 @@ import xarray
 import draisine
 from draisine.cli import main
 from draisine.errors import DataError
+from draisine.model import Body, Model, Prismatic
+from draisine.registry import names
 from draisine.results.bodies import restore_system
 from draisine.results.store import load, save
 from draisine.scenario.library import load as load_scenario
+from draisine.simulation.dataset import maker_attributes
+from draisine.system.artifacts import Recent
 
 SLEDGE = """
 from pathlib import Path
@@ -171,3 +175,50 @@ def test_names_are_text_in_the_page():
             assert inside.startswith("plain(") or re.fullmatch(
                 r"\w\.colour|s|s === .* selected.*", inside
             ), inside
+
+
+OTHERS = {
+    "car_with_trailers": {"lengths": (1.0, 0.9, 0.8)},
+    "chain": {"links": np.int64(3)},
+    "whipple": {"flexible": {"steer_damper": 1.5}},
+}
+"""Arguments that are no plain numbers, by vehicle."""
+
+
+def drawn(system):
+    """Return what a machine is made of, by name."""
+    model = system.model
+    parts = (model.bodies, model.joints, model.contacts, model.couplings)
+    return [[part.name for part in each] for each in parts], system.parameters
+
+
+@pytest.mark.parametrize("name", names("vehicle"))
+def test_what_is_restored_is_the_machine_that_ran(name):
+    for arguments in ({}, OTHERS.get(name, {})):
+        system = draisine.compile(name, **arguments)
+        again = restore_system(xarray.Dataset(attrs=maker_attributes(system)))
+        assert drawn(again) == drawn(system)
+        given = {n for n, value in system.structure.items() if not callable(value)}
+        assert given <= {n for n, value in system.structure.items() if again.structure[n] == value}
+
+
+def test_a_list_in_a_file_is_the_tuple_that_a_vehicle_takes():
+    assert draisine.compile("car_with_trailers", lengths=[1.0, 0.9]).structure["lengths"] == (
+        1,
+        0.9,
+    )
+
+
+def test_an_argument_that_cannot_be_stored_is_not_left_out(monkeypatch):
+    def swarm(*, places=frozenset({1.0, 2.0}), m: float = 2.0):
+        bodies = [Body(f"bee{k}", m, (x, 0.0, 0.0)) for k, x in enumerate(sorted(places))]
+        slides = [Prismatic(f"x{k}", "bee0", b.name, (1, 0, 0)) for k, b in enumerate(bodies) if k]
+        return Model(bodies, slides, base="translations")
+
+    swarm.__module__, swarm.__qualname__ = "draisine.vehicles.swarm", "swarm"
+    system = draisine.compile(swarm, places=frozenset({1.0, 2.0, 3.0}))
+    data = xarray.Dataset(attrs=maker_attributes(system))
+    assert drawn(restore_system(data)) == drawn(system)
+    monkeypatch.setattr("draisine.results.bodies.HERE", Recent(16))  # as in another program
+    with pytest.raises(DataError, match="Of its arguments, numbers"):
+        restore_system(data)

@@ -220,14 +220,26 @@ def test_friction_of_a_file_and_of_an_option_is_the_same():
 
 
 def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
-    changes = {"terrain.shape": "plane", "terrain.slope": "20deg"}
-    with pytest.raises(ConfigurationError, match=r"starts .+ m below 'ground'.+initial\.place\.on"):
+    changes = {"terrain.shape": "corner", "terrain.angle": "20deg", "terrain.at": 0.3}
+    with pytest.raises(ConfigurationError, match=r"starts .+ m below 'rise'.+initial\.place\.on"):
         draisine.run("mauny2018/passive-stabilisation", changes=changes)
     placed = draisine.run(
         "mauny2018/passive-stabilisation",
-        changes=changes | {"initial.place.on": "ground", "run.until": 0.1},
+        changes=changes
+        | {"initial.place.on": "rise", "initial.place.centre": [2.0, 0.0], "run.until": 0.1},
     )
     assert placed.outcome == "completed"
+
+
+def test_a_slope_alone_is_a_plane_and_what_starts_on_it_stands_on_it():
+    changes = {"terrain.slope": "20deg", "run.until": 0.1}
+    found = draisine.run("mauny2018/passive-stabilisation", changes=changes)
+    told = draisine.run(
+        "mauny2018/passive-stabilisation",
+        changes=changes | {"terrain.shape": "plane", "initial.place.on": "ground"},
+    )
+    assert_allclose(found.data.position.values, told.data.position.values, atol=1e-12)
+    assert_allclose(found.data.gap.values[0], 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -329,7 +341,7 @@ MOVING = (
 )
 
 WRONG = [
-    ("[terrain]\nslope = 0.1\n", "terrain.shape: is missing. Take one of: plane, ramp"),
+    ("[terrain]\nslope = 0.1\ndrop = 1.0\n", "terrain.shape: is missing. Take one of: plane, ramp"),
     (
         "[terrain]\nshape = 'plan'\n",
         "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",

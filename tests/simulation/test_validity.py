@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics
@@ -89,17 +90,43 @@ def test_a_slow_bicycle_is_not_believed():
     assert float(caught.value.partial.data.time[-1]) <= min(found.breaks.values())
 
 
-def test_a_disc_that_falls_over_is_told():
-    disc = draisine.compile("rolling_disc")
-    start = draisine.state(disc, lean=1.0)
-    with pytest.raises(SimulationError) as stopped:
-        draisine.simulate(disc, start, 5.0)
-    run = stopped.value.partial
+def test_a_unicycle_that_falls_over_is_told():
+    unicycle = draisine.compile("unicycle")
+    start = draisine.state(unicycle, lean=1.0)
+    run = draisine.simulate(unicycle, start, 0.6)
     lean = np.abs(run.to_xarray().lean.values)
     k = int(np.argmax(lean > math.radians(80)))
     assert run.t[k - 1] <= run.validity.fall_from <= run.t[k]
     with pytest.raises(ValidityError, match="fallen"):
-        draisine.simulate(disc, start, 5.0, strict=True)
+        draisine.simulate(unicycle, start, 0.6, strict=True)
+
+
+def test_a_disc_has_fallen_where_it_lies_flat():
+    disc = draisine.compile("rolling_disc")
+    start = draisine.state(disc, lean=1.0)
+    with pytest.raises(SimulationError, match="fell flat") as stopped:
+        draisine.simulate(disc, start, 5.0)
+    run = stopped.value.partial
+    assert run.validity.fall_from is not None
+    assert np.all(np.abs(run.to_xarray().lean.sel(time=slice(0, 0.9 * run.t[-1]))) < math.pi / 2)
+    ended = draisine.simulate(disc, start, 5.0, terrain=plane())
+    assert ended.outcome == "fell: lean beyond 89.9 deg"
+    assert ended.t[-1] == pytest.approx(run.validity.fall_from, abs=0.02)
+    early = draisine.ContactOptions(fall=math.radians(70))
+    ended = draisine.simulate(disc, start, 5.0, terrain=plane(), contact=early)
+    assert ended.outcome == "fell: lean beyond 70 deg"
+
+
+def test_eulers_disc_is_believed_where_it_circles():
+    """W^2 = g / (radius diametral sin(inclination)), Moffatt (2000)."""
+    disc = draisine.compile("euler_disc")
+    tilt = math.radians(8.0)
+    turning = math.sqrt(9.81 / (0.0375 * 0.25 * math.sin(tilt)))
+    start = draisine.state(disc, lean=math.pi / 2 - tilt, yaw_rate=turning, spin=0.0)
+    for ground in (None, plane()):
+        run = draisine.simulate(disc, start, 0.3, terrain=ground)
+        assert run.validity.sound and run.t[-1] == pytest.approx(0.3)
+        assert_allclose(run.to_xarray().lean, math.pi / 2 - tilt, atol=1e-6)
 
 
 def test_a_pendulum_on_wheels_has_fallen_where_it_turns_over_on_a_terrain():
@@ -116,6 +143,8 @@ def test_a_ball_cannot_fall():
     ball = draisine.compile("ball")
     run = draisine.simulate(ball, draisine.state(ball, Wx=3.0, Wy=2.0), 2.0)
     assert run.validity.fall_from is None and run.validity.sound
+    sideways = draisine.simulate(ball, draisine.state(ball, y_speed=1.0), 1.0, terrain=plane())
+    assert sideways.outcome == "completed"
 
 
 def test_drifts_are_those_of_the_method(bicycle):

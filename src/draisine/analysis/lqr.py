@@ -93,9 +93,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
     kept = np.flatnonzero((_moved_states(part) & still) | (np.diag(Q) > 0.0))
     K = np.zeros((len(inputs), len(linear.states)))
     try:
-        K[:, kept] = riccati_gain(
-            part.A[np.ix_(kept, kept)], part.B[kept], Q[np.ix_(kept, kept)], R
-        )
+        K[:, kept] = _least_gain(part.A[np.ix_(kept, kept)], part.B[kept], Q[np.ix_(kept, kept)], R)
     except np.linalg.LinAlgError:
         raise ConfigurationError(
             f"lqr: the inputs {', '.join(inputs)} cannot steady the motion, or no weight sees a state "
@@ -170,3 +168,37 @@ def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     from scipy.linalg import solve_continuous_are
 
     return np.linalg.solve(R, B.T @ solve_continuous_are(A, B, Q, R))
+
+
+def _least_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+    """Return the gain of least cost; where the inputs do not reach every direction, of what they reach, if
+    the rest neither grows nor drifts by itself: a momentum about the vertical stays, whatever a turntable
+    does.
+    """
+    V, U = _reached_directions(A, B)
+    if not U.shape[1]:
+        return riccati_gain(A, B, Q, R)
+    values, vectors = np.linalg.eig(U.T @ A @ U)
+    grows = values.real.max() > 1e-9 * np.linalg.norm(A)
+    if grows or not V.shape[1] or np.linalg.cond(vectors) > 1e6:
+        raise np.linalg.LinAlgError("what the inputs do not reach does not stay")
+    return riccati_gain(V.T @ A @ V, V.T @ B, V.T @ Q @ V, R) @ V.T
+
+
+def _reached_directions(A: Floats, B: Floats) -> tuple[Floats, Floats]:
+    """Return orthogonal bases of the states that inputs can lead to, and of the rest.
+
+    >>> [x.shape[1] for x in _reached_directions(np.zeros((2, 2)), np.array([[1.0], [-1.0]]))]
+    [1, 1]
+    """
+    V, fresh = np.zeros((len(A), 0)), B / max(np.linalg.norm(B), 1e-300)
+    while True:
+        for _ in range(2):  # once more, against round-off
+            fresh = fresh - V @ (V.T @ fresh)
+        U, sizes, _ = np.linalg.svd(fresh, full_matrices=False)
+        fresh = U[:, sizes > 1e-9]
+        if not fresh.shape[1]:
+            break
+        V = np.column_stack([V, fresh])
+        fresh = A @ fresh / max(np.linalg.norm(A), 1e-300)
+    return V, np.linalg.svd(V)[0][:, V.shape[1] :]

@@ -190,7 +190,10 @@ def _meant_option(error: UnknownOptionError, given: Sequence[str]) -> str:
         right = "--version"
     if command == "run" and name == "vehicle" and not given[1].startswith("-"):
         right += f" --from {given[1]}"
-    right = right.replace("VALUE", _value(option, given) or "VALUE")
+    value = _value(option, given) or "VALUE"
+    if name == "slope" and value.replace(".", "", 1).lstrip("+-").isdigit():
+        value += "deg"
+    right = right.replace("VALUE", value)
     return right and f"Unknown option: {option}. Did you mean {right}?"
 
 

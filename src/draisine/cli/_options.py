@@ -138,9 +138,9 @@ class RunOptions(StartOptions):
             "--input steer=0.5. `draisine show` tells the inputs of a vehicle.",
         ),
     ] = None
-    until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
+    until: Annotated[str | None, Parameter(help="How long to run, in s.")] = None
     dt: Annotated[
-        float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
+        str | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
     ] = None
     integrator: Annotated[str | None, Parameter(help="Another integrator, or FILE.py.")] = None
     formulation: Annotated[
@@ -174,7 +174,10 @@ class RunOptions(StartOptions):
             found["inputs"] = assignments("--input", self.input)
         found |= {f"initial.{n}": x for n, x in self.values.items()}
         found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
-        for name in ("until", "dt", "integrator", "formulation"):
+        for name in ("until", "dt"):
+            if (text := getattr(self, name)) is not None:
+                found[f"run.{name}"] = _seconds(f"--{name}", text)
+        for name in ("integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
         return found
@@ -218,6 +221,7 @@ EXAMPLES = {
     "--plot": "--plot run.png",
     "--speed": "--speed 3,5,7",
     "--until": "--until 10",
+    "--dt": "--dt 0.01",
 }
 """How options are written that want a value."""
 
@@ -248,6 +252,17 @@ def span(option: str, text: str, example: str, unit: str | None = None) -> tuple
             f"{degrees}:{count}?"
         )
     return *ends, many
+
+
+def _seconds(option: str, text: str) -> float:
+    """Return a time that an option gives, 5, 5s or 10ms."""
+    from draisine.errors import ParameterError
+    from draisine.model.quantity import number
+
+    try:
+        return number(text, "s")
+    except ValueError as error:
+        raise ParameterError(f"{option}: {error}, as in {EXAMPLES[option]}.") from None
 
 
 def numbers(option: str, text: str, example: str, unit: str) -> list[float]:

@@ -99,10 +99,21 @@ def _eigenvalue_table(data: Any) -> Any:
     step = max(1, (count - 1) // 10)
     table.caption = None if step == 1 else f"one in {step} of {count} speeds; --out keeps all"
     for k in range(0, count, step):
-        row = data.isel(speed=k)
+        row = _settled(data.isel(speed=k))
         cells = [_roots(row, [n for n in (name, _twin(name, 1)) if n in labels]) for name in names]
         table.add_row(f"{float(row['speed']):g}", *cells)
     return table
+
+
+def _settled(row: Any) -> Any:
+    """Return the eigenvalues of one motion without round-off: what is less than a tiny share of the largest
+    is zero.
+    """
+    from numpy import hypot
+
+    parts = [f"eigenvalue_{part}" for part in ("real", "imaginary")]
+    least = 1e-12 * float(hypot(*(row[part].values for part in parts)).max(initial=0.0))
+    return row.assign({part: row[part].where(abs(row[part]) > least, 0.0) for part in parts})
 
 
 def _heading(name: str) -> str:

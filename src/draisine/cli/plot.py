@@ -1,5 +1,6 @@
 """`draisine plot`."""
 
+import re
 from pathlib import Path
 
 from draisine.cli._keep import beside, check_figure, free_name, tell_file
@@ -29,26 +30,23 @@ def plot(
     :param series: For histories, phase and comparison: what to draw, --series lean,steer.
     :param show: Open the figures.
     """
-    from draisine.errors import DraisineError, ParameterError
+    from draisine.errors import ParameterError
     from draisine.results.store import load
     from draisine.view.plot import plot as draw
 
     names = figure.split(",") if figure else [None]
-    quantities = series.split(",") if series else None
+    quantities = re.split(r",(?![^\[]*\])", series) if series else None  # labels have commas, too
     if out is not None and len(names) > 1:
         raise ParameterError(f"--out {out} is one file, but {len(names)} figures are asked for.")
     targets = {name: out or free_name(_name(result, name), force) for name in names}
     for target in targets.values():
         check_figure(target)
-    data, refused = load(result, trust), []
+    data = load(result, trust)
+    for name in names if len(names) > 1 else ():  # where one is refused, none is written
+        draw(data, name, series=quantities, width=width)
     for name, target in targets.items():
-        try:
-            with tell_file("figure", target):
-                draw(data, name, target, series=quantities, width=width)
-        except DraisineError as error:
-            refused.append(error)
-    if refused:
-        raise refused[0]
+        with tell_file("figure", target):
+            draw(data, name, target, series=quantities, width=width)
     return max(map(show_file, targets.values())) if show else 0
 
 

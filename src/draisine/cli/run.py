@@ -1,6 +1,8 @@
 """`draisine run`."""
 
 import os
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,7 +95,7 @@ def run(
         return repeat(again)
     output.check()
     _check_ground(scenario, machine, trust)
-    loaded = load(scenario, change.changes(machine), trust)
+    loaded = _settle_start(load(scenario, change.changes(machine), trust), change)
     if linear:
         output = _beside_linear(loaded, output, force)
     if show:
@@ -219,6 +221,37 @@ def _check_moves(loaded: "Loaded", animate: Path | None) -> None:
             f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
             f"--vehicle {vehicle}` writes a run of {vehicle}."
         )
+
+
+def _settle_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
+    """Return a scenario without the one value of its start that contradicts what is asked for, and say so;
+    as it is where nothing does, or where it is not clear which.
+    """
+    from draisine.errors import ConfigurationError
+    from draisine.scenario.library import accept, few
+
+    start = loaded.plan.start.values
+    if not change.values or not start:
+        return loaded
+    try:
+        loaded.plan.state()
+        return loaded
+    except ConfigurationError:
+        found = []
+        for name in (n for n in start if n not in change.values):
+            initial = {n: x for n, x in loaded.content["initial"].items() if n != name}
+            other = accept(loaded.name, loaded.file, {**loaded.content, "initial": initial})
+            with suppress(ConfigurationError):
+                other.plan.state()
+                found.append((name, other))
+    if len(found) != 1:
+        return loaded
+    ((name, other),) = found
+    asked = few(
+        [f"{n} = {x:g}" if isinstance(x, float) else f"{n} = {x}" for n, x in change.values.items()]
+    )
+    print(f"note: {name} = {start[name]:.6g} of the scenario gives way to {asked}", file=sys.stderr)
+    return other
 
 
 def _own_start(loaded: "Loaded", change: RunOptions, told: str) -> str:

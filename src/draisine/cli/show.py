@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from draisine.cli._keep import check_figure
 from draisine.cli._options import MACHINE, MachineOptions
-from draisine.cli._screen import open_console
+from draisine.cli._screen import escape, open_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,6 +162,11 @@ def _freedoms(system: "System") -> "Iterator[str]":
         text += f", {_motion(contact)}" if isinstance(contact, Wheel) else ""
         flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
         yield text + (f", may touch {flats}" if flats else "")
+        if contact.surface.sections and contact.body == system.model.bodies[0].name:
+            yield (
+                f"its position is that of the drawing's origin, which turns with the {contact.body}; its "
+                f"middle is at {escape(f'wheel_centre[{contact.name}, x]')}, y, z"
+            )
 
 
 def _motion(wheel: "Wheel") -> str:

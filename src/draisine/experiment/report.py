@@ -16,7 +16,7 @@ from draisine.model.quantity import readable
 from draisine.results.attributes import records
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.questions import series, unit_of
+from draisine.results.questions import known_series, series, unit_of
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -142,7 +142,8 @@ def _plain(x: float) -> float | None:
 
 def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
     """Return rows of name, unit, and [start, end, minimum, maximum], angles in degrees: of the base's
-    angles, the joints and the first output; in full of all outputs and of rates, too.
+    angles, the joints, the first output and what else the run is told to start with; in full of all
+    outputs and of rates, too.
     """
     if result.loaded.scenario.kind in ("map", "linear", "sweep", "gait"):
         return []
@@ -153,8 +154,10 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     own = [o.name for o in model.outputs]
     names = [*angles, *joints, *own[: None if full else 1]]
     names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
+    start, known = result.loaded.plan.start.values, known_series(model)
+    names += [name for name, value in start.items() if value != 0.0 and name in known]
     rows = []
-    for name in names:
+    for name in dict.fromkeys(names):
         x, unit = readable(series(name, bodies), unit_of(name, model))
         rows.append((name, unit, [_settled(y, unit) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows

@@ -213,7 +213,7 @@ def _is_vehicle(where: str) -> bool:
 def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
     """Return a scenario of a vehicle, or else a first run of it; a note tells which."""
     vehicle = ALIASES.get(("vehicle", where), where)
-    known = _motions_of(vehicle)
+    known = motions_of(vehicle)
     way = f"`draisine new scenario mine --vehicle {where}` writes a run of your own"
     if known:
         name = FIRST if FIRST in known else known[0]
@@ -230,7 +230,7 @@ def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
     return name, where, first_run(vehicle, name)
 
 
-def _motions_of(vehicle: str) -> list[str]:
+def motions_of(vehicle: str) -> list[str]:
     """Return the scenarios of a vehicle that are motions: runs first, then cycles."""
     found = {name: _shipped_content(name) for name in scenarios()}
     own = [name for name, told in found.items() if told["vehicle"]["name"] == vehicle]
@@ -288,7 +288,7 @@ def tell_scenarios(vehicle: str) -> str:
     >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
     (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
-    found = [name.rpartition("/")[2] for name in _motions_of(vehicle)]
+    found = [name.rpartition("/")[2] for name in motions_of(vehicle)]
     return f" `draisine run` knows {few(found)}." if found else ""
 
 

@@ -126,10 +126,10 @@ class RunTable(ScenarioTable):
     formulation: Text = Field(
         "projected", description="Others are slow, for passive runs with all contacts closed."
     )
-    fall: Limit = Field(
-        math.radians(80.0),
-        description="The lean that is a fall (so is a frame that turns over), inf for none; it ends the "
-        "run.",
+    fall: Limit | None = Field(
+        None,
+        description="The lean that is a fall (so is a frame that turns over), inf for none; 80 degrees if "
+        "not given, and of a wheel alone where it lies flat; it ends the run.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 

@@ -295,7 +295,17 @@ AnyGround = (
     | HeightGround
 )
 
-GroundPart = Annotated[AnyGround, Field(discriminator="shape")]
+
+def _with_shape(table: Any) -> Any:
+    """Return the table of a ground with its shape: that of a plane where it tells what a plane has alone."""
+    if isinstance(table, dict) and table and set(table) <= {"slope", "height"}:
+        return {"shape": "plane", **table}
+    return table
+
+
+GroundPart = Annotated[
+    Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
+]
 
 GROUNDS = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
@@ -358,7 +368,7 @@ class WheelPlace(ScenarioTable):
     """Where a machine starts: the centre of one of its wheels.
 
     With `on` it is first made to stand on that face, which turns it; then x and y are enough, and
-    without them they stay as they were.
+    without them they stay as they were. Where no place is told, it stands on the one face of a plane.
     """
 
     wheel: Text | None = Field(None, description="The first one, if not given.")

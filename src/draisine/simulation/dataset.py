@@ -18,7 +18,7 @@ from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label, trust
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE
-from draisine.vehicles import plain_structure
+from draisine.vehicles import lost_structure, plain_structure
 
 if TYPE_CHECKING:
     import pandas
@@ -77,7 +77,7 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
         },
         coords=_coordinates(run.t, tuple((d, x) for d, x in labels.items() if d in used)),
         attrs={
-            **_maker(system),
+            **maker_attributes(system),
             "mode": json.dumps(run.arcs[0].mode),
             "outcome": run.outcome,
             "validity": run.validity.dumps(),
@@ -180,10 +180,11 @@ def _spare_rows(run: "Trajectory") -> dict[str, str]:
     return {"spare_rows": json.dumps(spare)} if spare else {}
 
 
-def _maker(system: Any) -> dict[str, str]:
+def maker_attributes(system: Any) -> dict[str, str]:
     """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
     in the script that runs, which would run again), where; parameters, and what decided its
-    structure. What was run is trusted. A vehicle that has no such place is kept `here`.
+    structure. What was run is trusted. A vehicle that has no such place is kept `here`, and so is one with
+    an argument that cannot be told.
     """
     told = {
         "vehicle": system.vehicle.__name__,
@@ -194,10 +195,11 @@ def _maker(system: Any) -> dict[str, str]:
     home = getattr(vehicle, "__module__", None) or "__main__"
     own = home != "__main__" and not home.startswith("draisine.")
     top = own and vehicle.__qualname__ == vehicle.__name__
+    lost = lost_structure(system.structure)
     if top and (path := Path(inspect.getfile(vehicle))).is_file():
         told["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
         trust(told["vehicle_path"])
-    elif not home.startswith("draisine.vehicles."):
+    if lost or ("vehicle_path" not in told and not home.startswith("draisine.vehicles.")):
         made_of = fingerprint((vehicle, system.structure, system.parameters))
         told["vehicle_here"] = str(made_of or f"{PROCESS} {id(system.artifacts)}")
         HERE.get(told["vehicle_here"], lambda: system)

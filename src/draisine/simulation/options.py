@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from types import FunctionType
 from typing import Any, Literal
@@ -161,7 +161,8 @@ class ContactOptions:
     coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
     upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
     plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
-    nothing does. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
+    nothing does. By default it is 80 degrees; a wheel alone goes on until it lies flat, and what is round
+    for ever. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
     further ahead (on fine meshes less is taken), and a run of more than `events` events gives up.
     `solver` is "events" (each located and resolved), "time_stepping" (Moreau and Jean's, of first
     order, in steps of `Numerics.dt`), or a `Compliant` ground.
@@ -178,7 +179,7 @@ class ContactOptions:
     solver: Any = "events"
     stops: Stops = field(default_factory=dict)
     rest_speed: float = 0.0
-    fall: float = math.radians(80.0)
+    fall: float | None = None
     events: int = 1000
     margin: float = 0.5
 
@@ -203,6 +204,8 @@ class ContactOptions:
         _check_table("stops", self.stops, '{"steer": (-1.2, 1.2)}')
         for name, least in {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}.items():
             value = getattr(self, name)
+            if value is None:
+                continue
             _check_number(name, value)
             if not value >= least or (name != "fall" and not math.isfinite(value)):
                 raise ParameterError(f"{name} = {value}: take a number not below {least:g}.")
@@ -440,3 +443,18 @@ def memory_start(system: System, law: Any, states: int) -> Floats:
     if z.shape != (states,):
         raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
     return np.concatenate([np.zeros(system.model.memory), z])
+
+
+def misplaced_option(verb: str, given: Mapping[str, Any]) -> ParameterError:
+    """Return the error that tells where a keyword goes that a verb has not itself.
+
+    >>> misplaced_option("simulate", {"mu": 0.8})
+    ParameterError("simulate has no argument 'mu'; write contact=draisine.ContactOptions(mu=0.8).")
+    """
+    name, value = next(iter(given.items()))
+    for argument, kind in {"contact": ContactOptions, "numerics": Numerics}.items():
+        if name in {field.name for field in fields(kind)}:
+            way = f"write {argument}=draisine.{kind.__name__}({name}={value!r:.40})."
+            return ParameterError(f"{verb} has no argument {name!r}; {way}")
+    known = ["terrain", "law", "inputs", "contact", "numerics", "strict", "progress"]
+    return ParameterError(f"{verb} has no argument {name!r}. {did_you_mean(name, known)}")

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from typing import Never
 
 from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
@@ -17,6 +18,7 @@ from draisine.simulation.options import (
     Numerics,
     Progress,
     Task,
+    misplaced_option,
     report_progress,
 )
 from draisine.simulation.regrip import run_grips
@@ -44,6 +46,7 @@ def simulate(
     numerics: Numerics = NUMERICS,
     strict: bool = False,
     progress: Progress = None,
+    **unknown: Never,
 ) -> Trajectory:
     """Return the motion of a system from a state until a time (s).
 
@@ -70,6 +73,8 @@ def simulate(
     >>> [event.kind for event in run.events]
     ['collision']
     """
+    if unknown:
+        raise misplaced_option("simulate", unknown)
     check_system("simulate", system)
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"

@@ -34,6 +34,9 @@ MOVES = 1e-9
 STEER = math.pi / 2
 """No bar turns further, in rad."""
 
+FALL, FLAT = math.radians(80.0), math.radians(89.9)
+"""The lean at which a machine has fallen, and at which a wheel alone lies flat, in rad."""
+
 
 @dataclass(frozen=True)
 class Validity:
@@ -169,7 +172,7 @@ def assess(run: "Trajectory") -> Validity:
             for wheel in model.wheels
             if wheel.name in forces
         ),
-        fall_from=_fall(run, model, contact.fall),
+        fall_from=_fall(run, model, fall_limit(model, contact.fall)),
         steer_beyond=_crossing(t, STEER - turned),
         steer_turns=float(np.nanmax(turned, initial=0.0)) / (2.0 * math.pi),
         energy_drift=_energy_drift(run, model),
@@ -204,7 +207,8 @@ def until_fall(run: "Trajectory") -> "Trajectory":
         return run
     beyond = float(run.t[np.searchsorted(run.t, fall)])
     part = part_until(run, beyond, "")
-    limit = CONTACT.fall if run.contact is None else run.contact.fall
+    asked = CONTACT.fall if run.contact is None else run.contact.fall
+    limit = fall_limit(run.arcs[0].machine.system.model, asked)
     q = part.arcs[-1].pose()[0][:, -1]
     leans = abs(2.0 * (q[2] * q[3] + q[0] * q[1])) >= math.sin(limit)
     return replace(part, outcome=fall_words(limit if leans else None))
@@ -299,22 +303,29 @@ def _margin(push: Floats, contact: ContactOptions, wheel: Wheel) -> Floats:
 
 def _fall(run: "Trajectory", model: Model, limit: float) -> float | None:
     """Return when the lean passes a limit below 90 degrees, or a frame turns over, at the latest at the
-    end of a run that ended so; what is round cannot fall.
+    end of a run that ended so.
     """
-    ended = float(run.t[-1]) if run.outcome.startswith("fell") else None
-    if not can_fall(model, limit):
+    fell = run.outcome.startswith("fell") or "fell flat" in run.outcome
+    ended = float(run.t[-1]) if fell else None
+    if not limit < math.pi / 2:
         return ended
     q = np.concatenate([arc.pose()[0] for arc in run.arcs], axis=1)
     found = _crossing(run.t, fall_margin(q, limit, model))
     return ended if found is None else found
 
 
-def can_fall(model: Model, limit: float) -> bool:
-    """Return whether a machine has fallen where its lean passes a limit."""
-    if model.base != "SE(3)" or not model.wheels or not limit < math.pi / 2:
-        return False
-    carrier = [w for w in model.wheels if w.body == model.bodies[0].name]
-    return not (carrier and all(_is_round(wheel.surface) for wheel in carrier))
+def fall_limit(model: Model, asked: float | None) -> float:
+    """Return the lean at which a machine has fallen, in rad: what is asked for, or else where something of
+    it that is no wheel strikes the ground, or a wheel alone lies flat; infinite where nothing can fall.
+    """
+    carrier = [wheel for wheel in model.wheels if wheel.body == model.bodies[0].name]
+    rolls_anyhow = carrier and all(_is_round(wheel.surface) for wheel in carrier)
+    if model.base != "SE(3)" or not model.wheels or rolls_anyhow:
+        return math.inf
+    if asked is not None:
+        return asked
+    rolling = {wheel.body for wheel in model.wheels}
+    return FLAT if all(body.name in rolling for body in model.bodies) else FALL
 
 
 def fall_margin(q: Floats, limit: float, model: Model) -> Floats:

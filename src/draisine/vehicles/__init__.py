@@ -7,6 +7,7 @@ from draisine.vehicles._annotations import annotations, expect_parameters, meani
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
     draw,
+    lost_structure,
     make_record,
     plain_structure,
     record_meanings,
@@ -29,6 +30,7 @@ __all__ = [
     "check_numbers",
     "draw",
     "expect_parameters",
+    "lost_structure",
     "make_record",
     "meanings",
     "meant_parameter",

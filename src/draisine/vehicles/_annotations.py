@@ -14,10 +14,15 @@ from draisine.errors import ParameterError, did_you_mean
 @lru_cache(maxsize=64)
 def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
     """Return the kinds of a vehicle's arguments by name; one without an annotation is what its value
-    is, if that is a float.
+    is, if that is a float or a tuple.
     """
     given = inspect.signature(vehicle).parameters.items()
-    plain = {name: float for name, argument in given if isinstance(argument.default, float)}
+    plain = {
+        name: kind
+        for name, argument in given
+        for kind in (float, tuple)
+        if isinstance(argument.default, kind)
+    }
     return plain | get_type_hints(vehicle)
 
 

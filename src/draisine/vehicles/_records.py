@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
+import numpy as np
+
 from draisine.errors import ModelError, ParameterError, expect_known
 from draisine.model import Model, Tyre
 from draisine.registry import find, names, own_plugs
@@ -20,7 +22,7 @@ PLAIN = (str, int, float)
 
 def make_record(what: str, hint: Any, value: Any) -> Any:
     """Return the record that a table stands for, the argument `what` of a vehicle being annotated by
-    `hint`; anything but a table as it is.
+    `hint`, and the tuple that a list stands for; anything else as it is.
 
     >>> from draisine.model import Tyre
     >>> make_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
@@ -35,6 +37,8 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
             f"{what} = {value!r} is a plain value where a record is taken, or a table for one, or a function "
             f"of the time for a motion.{_as_table(what, kinds)}"
         )
+    if isinstance(value, list) and any(tuple in (kind, get_origin(kind)) for kind in kinds):
+        return _as_tuple(value)
     if not isinstance(value, Mapping):
         return value
     from draisine.model.quantity import number
@@ -97,11 +101,37 @@ def record_table(value: Any) -> dict[str, Any] | None:
 
 
 def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the structure of a vehicle as plain data: records as tables; functions,
-    such as motions of joints, are left out.
+    """Return what decides the structure of a vehicle as plain data: records as tables, tuples and lists
+    as they are; functions, such as motions of joints, and what else is not plain are left out.
     """
     told = {name: record_table(value) or value for name, value in structure.items()}
-    return {k: x for k, x in told.items() if isinstance(x, int | float | str | dict | None)}
+    told = {k: x.item() if isinstance(x, np.generic) else x for k, x in told.items()}
+    return {k: x for k, x in told.items() if _is_plain(x)}
+
+
+def lost_structure(structure: Mapping[str, Any]) -> list[str]:
+    """Return which arguments cannot be told as plain data, and are no functions either: without them a
+    vehicle that is drawn again would be another machine.
+
+    >>> lost_structure({"lengths": (1.0, 0.9), "links": {3, 4}, "steering": abs})
+    ['links']
+    """
+    plain = plain_structure(structure)
+    return [k for k, x in structure.items() if k not in plain and not callable(x)]
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is read from a file as what it was, but for tuples, which are lists there."""
+    if isinstance(value, Mapping):
+        return all(isinstance(key, str) and _is_plain(x) for key, x in value.items())
+    return value is None or (
+        all(map(_is_plain, value)) if isinstance(value, list | tuple) else isinstance(value, PLAIN)
+    )
+
+
+def _as_tuple(value: Any) -> Any:
+    """Return a list, and all lists in it, as tuples."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
 
 
 def record_numbers(name: str, value: Any) -> dict[str, float]:

@@ -19,7 +19,7 @@ from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
 from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, WIDTHS, words
+from draisine.view.style import COLOURS, FILLED, WIDTHS, words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -196,6 +196,7 @@ class FilmStage:
             name: axes.add_collection(LineCollection([], capstyle="round", zorder=z))
             for z, name in enumerate(("ground", "shadow", "tracks", "machine"))
         }
+        self.stones: Any = axes.add_collection(PolyCollection([], zorder=2.5, alpha=FILLED))
         self.marks: Any = axes.scatter([], [], zorder=5, edgecolors="white", linewidths=0.8)
         small: dict[str, Any] = {"fontsize": 9, "va": "top", "linespacing": 1.5}
         axes.text(-0.96 * wide, 0.94, motion.title, fontsize=10, va="top", weight="bold")
@@ -279,8 +280,8 @@ class FilmStage:
 
     def _tracks(self, camera: Camera, k: int) -> None:
         lines, colours = [], []
-        for n, way in enumerate(self.motion.tracks.values()):
-            flat, depth = camera.project(way[: k + 1])
+        for n, path in enumerate(self.motion.paths.values()):
+            flat, depth = camera.project(path.points[path.time <= self.motion.time[k]])
             flat[~(depth > camera.near)] = np.nan
             pairs = np.stack([flat[:-1], flat[1:]], axis=1)
             pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
@@ -308,6 +309,9 @@ class FilmStage:
                 linewidths=(np.array(widths) * camera.distance / far)[order],
             )
         self.layers["shadow"].set(segments=shadows, colors=SHADOW, linewidths=3.0)
+        around = [motion.silhouette(stone, camera.eye, k) for stone in motion.stones]
+        self.stones.set_verts([camera.project(line)[0] for line in around])
+        self.stones.set_facecolor([motion.colour(stone) for stone in motion.stones])
         if motion.balls:
             centres = [motion.place(ball.body, ball.centre, k) for ball in motion.balls]
             flat, depth = camera.project(np.array(centres))

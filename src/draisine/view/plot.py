@@ -1,6 +1,7 @@
 """The figure that tells most of a result, or one by name."""
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +72,15 @@ def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     if isinstance(series, str):
         raise ParameterError(f"series are a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
-        raise ParameterError(f"{figure!r} is a quantity, no figure: series=[{figure!r}] draws it.")
+        raise ParameterError(
+            f"{figure!r} is a quantity, no figure: series=[{figure!r}] draws it, --series {figure} on the "
+            "command line."
+        )
     figure = figure or figure_for(data, bool(series))
     check_single(data, figure)
     if series and figure not in SERIES:
         raise ParameterError(f"series go with {' and '.join(SERIES)}, not with {figure}.")
-    draw = find("figure", figure)
+    draw, series = find("figure", figure), [x for name in series or () for x in _parts(data, name)]
     if data.sizes.get("time") == 0:
         raise DataError("the result is empty: it has no times.")
     try:
@@ -95,6 +99,16 @@ def _last_if_still(data: "Dataset") -> "Dataset":
         return data
     begin, end = data["time"].values[[0, -1]]
     return data.isel(time=[-1]) if begin == end else data
+
+
+def _parts(data: "Dataset", name: str) -> list[str]:
+    """Return a series, or all that a quantity with several parts has."""
+    own = data.data_vars.get(name)
+    dims = [] if own is None else [dim for dim in own.dims if dim != "time"]
+    if own is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
+        return [name]
+    labels = product(*(map(str, data[dim].values) for dim in dims))
+    return [f"{name}[{', '.join(each)}]" for each in labels]
 
 
 def figure_for(data: "Dataset", series: bool = False) -> str:

@@ -14,7 +14,7 @@ from draisine.errors import DataError
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM
 from draisine.view.scene.scene import AROUND, Scene, scene
-from draisine.view.style import COLOURS, WIDTHS, words
+from draisine.view.style import COLOURS, FILLED, WIDTHS, words
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -93,6 +93,10 @@ def _tracks(motion: Scene) -> list[dict[str, Any]]:
             "colour": COLOURS[k % 7],
             "points": _rounded(way),
             "pushes": _rounded(motion.pushes[name]),
+            "path": {
+                "time": _rounded(motion.paths[name].time),
+                "points": _rounded(motion.paths[name].points),
+            },
         }
         for k, (name, way) in enumerate(motion.tracks.items())
     ]
@@ -128,6 +132,16 @@ def _machine(motion: Scene) -> dict[str, Any]:
             }
             for ball in motion.balls
         ],
+        "stones": [
+            {
+                "body": motion.bodies.index(stone.body),
+                "centre": _rounded(stone.centre),
+                "ways": _rounded(stone.ways.T),
+                "colour": motion.colour(stone),
+            }
+            for stone in motion.stones
+        ],
+        "filled": FILLED,
     }
 
 

@@ -31,8 +31,13 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), "-")
 """Line styles that tell curves apart without colour."""
 
-WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6}
+WIDTHS = {
+    "link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6, "section": 1.0,
+}  # fmt: skip
 """How thick parts are drawn, in points at the distance of the machine."""
+
+FILLED = 0.45
+"""How much is seen of what is drawn over by a ball or an ellipsoid."""
 
 GREY = "#666666"
 

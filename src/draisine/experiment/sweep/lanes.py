@@ -42,8 +42,8 @@ from draisine.simulation.smooth import REASONS
 from draisine.simulation.validity import (
     PULL,
     STEER,
-    can_fall,
     crossings,
+    fall_limit,
     fall_margin,
     friction_ratio,
 )
@@ -268,10 +268,11 @@ class Lanes:
         """Return when each machine falls, and when its steer is turned too far (NaN: never, or not
         first).
         """
-        model, limit, at = self.plan.system.model, self.plan.contact.fall, self.machine.layout
+        model, at = self.plan.system.model, self.machine.layout
+        limit = fall_limit(model, self.plan.contact.fall)
         y, t = samples.x[:, 1:].transpose(1, 0, 2), samples.held_times
         fallen = turned = np.full(len(t), np.nan)
-        if can_fall(model, limit):
+        if limit < np.pi / 2:
             back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
             q = quaternion_product(y[at.q], back[:, None])
             fallen = crossings(t, samples.hold(fall_margin(q, limit, model)))

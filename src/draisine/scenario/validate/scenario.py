@@ -21,6 +21,7 @@ from draisine.scenario.validate.terrain import (
     check_contact,
     check_place,
     check_without_terrain,
+    on_plane,
     read_terrain,
 )
 from draisine.scenario.validate.vehicle import read_vehicle
@@ -166,7 +167,11 @@ def _read_motion(
         _check_methods(run, tables, mistakes)
     if mistakes or run is None:
         return {}
-    found: dict[str, Any] = {"law": law, "terrain": terrain}
+    found: dict[str, Any] = {
+        "law": law,
+        "terrain": terrain,
+        "start": on_plane(start, ground, model),
+    }
     with mistakes.at("run"):
         found["numerics"] = _numerics(run, on_terrain=ground is not None)
     with mistakes.at("contact"):

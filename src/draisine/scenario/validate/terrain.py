@@ -3,6 +3,7 @@
 import inspect
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,13 @@ from draisine.model import Model
 from draisine.registry import find
 from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
-from draisine.scenario.terrain import HeightGround, MeshGround, faces_of
+from draisine.scenario.terrain import (
+    HeightGround,
+    MeshGround,
+    PlaneGround,
+    WheelPlace,
+    faces_of,
+)
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.simulation.options import default_impact
 from draisine.system.contact_programs import terrain_refusal
@@ -104,6 +111,17 @@ def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -
             mistakes.add(path, f"{impact!r} has no such coefficient. {text}", value)
         elif not low <= value <= 1.0:
             mistakes.add(path, f"take it from {low:g} to 1.", value)
+
+
+def on_plane(start: Start, ground: Any, model: Model) -> Start:
+    """Return a start on the one face that a plane has, where no place is told: what is so on the level
+    plane, is so on a slope or a raised one.
+    """
+    if start.place is not None or not isinstance(ground, PlaneGround):
+        return start
+    if model.base != "SE(3)" or not model.wheels:
+        return start
+    return replace(start, place=WheelPlace(wheel=None, centre=None, on="ground"))
 
 
 def check_place(

@@ -36,6 +36,7 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
 from draisine.simulation.trajectory import Key
+from draisine.simulation.validity import fall_limit
 from draisine.system.layout import Layout
 
 MOST, EVENTS = 6, 32
@@ -150,10 +151,12 @@ class ArcDriver:
 
     def _make_course(self, inside: Floats) -> Course:
         """Return the record of arcs."""
-        look, numerics, limit, n = self.look, self.numerics, self.contact.fall, self.look.y.size
+        look, numerics, n = self.look, self.numerics, self.look.y.size
+        model, asked = look.machine.system.model, self.contact.fall
+        limit = fall_limit(model, asked)
         wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
         guards = 2 + count + most * (borders + 3)
-        over = np.isfinite(limit) and has_frame(look.machine.system.model)
+        over = (asked is None or np.isfinite(asked)) and has_frame(model)
         sizes = dict.fromkeys(("live", "kinds", "contacts", "borders"), guards)
         sizes |= {"box": 6 * wheels, "swept": 6 * wheels, "moved": 2 * wheels + 1, "near": count}
         sizes |= {

@@ -4,6 +4,7 @@ Collisions and lift-offs are located on dense output and reached by a step of th
 contacts carry afterwards is decided at impulse and at acceleration level by `active_set`.
 """
 
+import math
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -293,7 +294,7 @@ class TerrainRun:
             self._give_up(*driver.guard())
         elif how == FELL:
             over = driver.guard()[0] == guards.OVER
-            self.outcome = fall_words(None if over else self.contact.fall)
+            self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
         if len(self.events) > self.contact.events:
             raise ZenoError(

@@ -14,9 +14,10 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.results.bodies import Bodies
 from draisine.scenario.terrain import terrain_of
-from draisine.view.scene.shapes import balls, lies_flat, parts
+from draisine.view.scene.shapes import balls, lies_flat, parts, stones
 from draisine.view.style import (
     COLOURS,
+    FILLED,
     GREY,
     angles_of,
     displayed_series,
@@ -40,7 +41,7 @@ LEAST = 4
 """So many stand side by side, however long they are for their height."""
 
 SLIM = 20.0
-"""A row of machines that lie flat is no longer than so many times its height, where they are few enough."""
+"""A row of machines is no longer than so many times its height, where they are few enough."""
 
 RAISED = math.radians(20.0)
 """How high the eye stands over one machine, so that lines on the ground are seen."""
@@ -110,6 +111,13 @@ class MachineAt:
             motion = self.bodies.motions[body]
             yield kind, body, self.own(motion.p[self.k] + points @ motion.R[self.k].T)
 
+    def silhouettes(self, towards: Floats) -> Iterator[tuple[str, Floats]]:
+        """Yield the lines around balls and ellipsoids for an eye far away: body, points."""
+        for stone in stones(self.bodies.model):
+            motion = self.bodies.motions[stone.body]
+            line = stone.silhouette(motion.R[self.k].T @ self.turn.T @ towards)
+            yield stone.body, self.own(motion.p[self.k] + line @ motion.R[self.k].T)
+
     def contacts(self) -> Floats:
         """Return the contact points."""
         data = self.bodies.data
@@ -167,7 +175,7 @@ def _row(
     bodies: Bodies, sight: Sight, axes: "Axes | None", every: float | None, raised: float
 ) -> "Axes":
     t = bodies.data["time"].values
-    every = every or pause(t, _most(MachineAt(bodies, 0), sight, raised))
+    every = every or pause(t, _most(bodies, sight, raised))
     wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
     samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in wanted))
     machines, times = [MachineAt(bodies, k) for k in samples], t[samples]
@@ -189,8 +197,8 @@ def _row(
     axes.set_xlabel(f"time (s); each machine seen {where}")
     axes.set_ylabel(f"{sight.above if flat else 'z, up'} (m)")
     axes.set_aspect("equal", adjustable="box")
-    low, top = axes.get_ylim()
-    axes.set_ylim(low, top + 0.12 * high)  # marks of mass centres are larger than their points
+    low, top = axes.get_ylim()  # marks of mass centres are larger than their points
+    axes.set_ylim(low - 0.12 * high, top + 0.12 * high)
     legend(axes, 5)
     return axes
 
@@ -199,11 +207,12 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
     return sight.picture(points, raised) + np.array([shift, 0.0])
 
 
-def _most(machine: MachineAt, sight: Sight, raised: float) -> float:
+def _most(bodies: Bodies, sight: Sight, raised: float) -> float:
     """Return how many machines may stand side by side, so that each is seen."""
-    if raised != ABOVE:
-        return MOST
-    wide, high = np.ptp(np.vstack([sight.picture(x, raised) for *_, x in machine.lines()]), axis=0)
+    some = np.linspace(0, bodies.data.sizes["time"] - 1, MOST).astype(int)
+    machines = [MachineAt(bodies, k) for k in some.tolist()]
+    seen = [sight.picture(x, raised) for machine in machines for *_, x in machine.lines()]
+    wide, high = np.ptp(np.vstack(seen), axis=0)
     return float(np.clip(SLIM * high / wide, LEAST, MOST))
 
 
@@ -227,8 +236,12 @@ def outline(
 ) -> None:
     """Draw a machine."""
     names = [body.name for body in machine.bodies.model.bodies]
-    styles = {"rim": ("black", 1.8), "spokes": ("#c4c4c4", 0.5)}
+    styles = {"rim": ("black", 1.8), "section": ("black", 0.5), "spokes": ("#c4c4c4", 0.5)}
     told: set[str] = set()
+    towards = np.cross(*(picture(np.eye(3)) - picture(np.zeros((3, 3)))).T)
+    for body, points in machine.silhouettes(towards):
+        colour = COLOURS[names.index(body) % 6]
+        axes.fill(*picture(points).T, color=colour, alpha=FILLED, lw=0)
     for kind, body, points in machine.lines():
         x, y = picture(points).T
         if kind == "ball":

@@ -19,6 +19,7 @@ from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
 from draisine.view.style import (
     COLOURS,
+    FILLED,
     GREY,
     angles_of,
     bodies_of,
@@ -38,7 +39,9 @@ if TYPE_CHECKING:
 MOST = 14
 """No more snapshots than this, beside those at events."""
 
-LINES = {"link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2}
+LINES = {
+    "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
+}  # fmt: skip
 """How thick parts are drawn, in points."""
 
 LIFTS = 6
@@ -80,6 +83,9 @@ on the ground are level.
 
 SPOT = 0.5
 """Who moves less than so many times its size stays in its place."""
+
+FAR = 1e6
+"""How far away the eye is, in sizes of the machine."""
 
 PALE = 0.45
 """How much of a machine is seen between events, where there are some, and where a run is not to be
@@ -216,6 +222,10 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
     model = bodies_of(data).model
     panels = new_figure(2, 1, (9.0, 6.0))
     side.draw(data, panels[0]).set(yticks=[], ylabel="")
+    tall = float(np.clip(9.0 * _shape(panels[0]) + 0.9, 1.4, 3.0))
+    panels[0].get_gridspec().set_height_ratios([tall, 3.0])
+    figure = panels[0].figure
+    figure.set_figheight(figure.get_figheight() * (tall + 3.0) / 6.0)
     angles = dict.fromkeys([*base_angles(model), *angles_of(model)])
     spans = {name: float(np.ptp(np.unwrap(data[name].values))) for name in angles if name in data}
     moved = [name for name, span in spans.items() if span > 0.1 * max(spans.values())]
@@ -224,8 +234,14 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
         line.set_ydata(np.unwrap(np.asarray(line.get_ydata(), float), period=360.0))
     drawn.relim()
     drawn.autoscale_view()
-    panels[0].figure.suptitle(headline(data), fontsize=letters(10))
+    figure.suptitle(headline(data), fontsize=letters(10))
     return panels
+
+
+def _shape(axes: "Axes") -> float:
+    """Return how high axes are for their width."""
+    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    return (y1 - y0) / (x1 - x0)
 
 
 def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
@@ -378,8 +394,8 @@ def _slope(ground: list[Patch], up: Floats) -> float:
 
 
 def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
-    for k, (name, points) in enumerate(motion.tracks.items()):
-        flat = eye.picture(points)
+    for k, (name, path) in enumerate(motion.paths.items()):
+        flat = eye.picture(path.points)
         axes.plot(*flat.T, color=COLOURS[k % 7], lw=1.3, zorder=2, label=f"{words(name)} contact")
 
 
@@ -388,7 +404,7 @@ def _draw_machine(
 ) -> None:
     """Draw the machine at the k-th time, and its shadow straight below it."""
     for part, points in zip(motion.parts, motion.lines(k), strict=True):
-        if part.kind in ("rim", "link", "box"):
+        if part.kind in ("rim", "link", "box", "section"):
             below = np.column_stack([points[:, :2], heights(ground, points)])
             below[1:][np.abs(np.diff(below[:, 2])) > motion.size / 4.0] = np.nan
             faint = 0.15 * min(1.0, strength / PALE)
@@ -397,6 +413,15 @@ def _draw_machine(
             *eye.picture(points).T, color=motion.colour(part), lw=LINES[part.kind], zorder=3,
             alpha=strength, solid_capstyle="round",
         )  # fmt: skip
+    for stone in motion.stones:
+        line = motion.silhouette(stone, FAR * motion.size * eye.towards, k)
+        axes.fill(
+            *eye.picture(line).T,
+            color=motion.colour(stone),
+            alpha=FILLED * strength,
+            lw=0,
+            zorder=2.5,
+        )
     for ball in motion.balls:
         place = eye.picture(motion.place(ball.body, ball.centre, k))
         axes.plot(*place, "o", color=motion.colour(ball), ms=4, alpha=strength, zorder=3)

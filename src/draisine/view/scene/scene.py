@@ -17,7 +17,8 @@ from draisine.results.events import events_of, wheels_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
-from draisine.view.scene.shapes import Outline, SolidBall, balls, parts
+from draisine.view.scene.paths import ContactPath, fine_path
+from draisine.view.scene.shapes import Outline, SolidBall, Stone, balls, parts, stones
 from draisine.view.style import COLOURS, angles_to_draw, displayed_series, headline
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ class Reading:
 class Scene:
     """A machine in motion, time first: R and p take the drawing to the world, one per body.
 
-    `tracks` are the ways of the contacts on the ground, not a number where they fly; `focus` is
+    `tracks` are the ways of the contacts on the ground, not a number where they fly, and `paths` the same
+    with all samples of the run, and more where they turn fast; `focus` is
     where the camera looks, `size` the radius of the machine about it; `ground` is the height of the
     plane that is drawn, `up` points against gravity, `heading` is where the machine headed first and
     `elevation` from how high it is best seen, in rad. `patches` are the ground where it is known,
@@ -65,7 +67,9 @@ class Scene:
     p: Floats
     parts: list[Outline]
     balls: list[SolidBall]
+    stones: list[Stone]
     tracks: dict[str, Floats]
+    paths: dict[str, ContactPath]
     focus: Floats
     size: float
     ground: float
@@ -89,6 +93,12 @@ class Scene:
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
+    def silhouette(self, stone: Stone, eye: Floats, k: int) -> Floats:
+        """Return the line around a stone at the k-th time, as it is seen from a place."""
+        b = self.bodies.index(stone.body)
+        towards = self.R[k, b].T @ (eye - self.place(stone.body, stone.centre, k))
+        return self.place(stone.body, stone.silhouette(towards), k)
+
     def ground_at(self, k: int) -> list[Patch]:
         """Return the patches of the ground where they are at the k-th time."""
         return [
@@ -98,25 +108,30 @@ class Scene:
             for patch in self.patches
         ]
 
-    def colour(self, part: Outline | SolidBall) -> str:
+    def colour(self, part: Outline | SolidBall | Stone) -> str:
         """Return the colour of a part."""
         return colour_of(part, self.bodies)
 
 
-def colour_of(part: Outline | SolidBall, bodies: Sequence[str]) -> str:
+def colour_of(part: Outline | SolidBall | Stone, bodies: Sequence[str]) -> str:
     """Return the colour of a part: wheels are dark, every other body has its own."""
     kind = part.kind if isinstance(part, Outline) else "ball"
-    fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
+    fixed = {"rim": "#222222", "section": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
     return fixed.get(kind) or COLOURS[bodies.index(part.body) % 6]
 
 
-def _check_finite(time: Floats, values: Floats) -> None:
-    """Raise where the poses of a stored run are not numbers."""
-    bad = ~np.isfinite(values).all(axis=(1, 2))
+def _poses(bodies: Bodies, time: Floats) -> tuple[Floats, Floats]:
+    """Return rotations and positions of all bodies, (times, bodies, ...); raise where those of a stored run
+    are not numbers.
+    """
+    motions = [bodies.motions[body.name] for body in bodies.model.bodies]
+    R, p = np.stack([at.R for at in motions], axis=1), np.stack([at.p for at in motions], axis=1)
+    bad = ~np.isfinite(p + R.sum(axis=(2, 3))[..., None]).all(axis=(1, 2))
     if bad.any():
         raise DataError(
             f"the poses at {time[np.argmax(bad)]:g} s are not finite: the result is damaged."
         )
+    return R, p
 
 
 def scene(
@@ -128,9 +143,7 @@ def scene(
     taken, model = _pick(data, choose), restore_model(data)
     time, bodies = taken["time"].values, Bodies(taken, model)
     names = tuple(body.name for body in model.bodies)
-    motions = [bodies.motions[name] for name in names]
-    R, p = np.stack([at.R for at in motions], axis=1), np.stack([at.p for at in motions], axis=1)
-    _check_finite(time, p + R.sum(axis=(2, 3))[..., None])
+    R, p = _poses(bodies, time)
     drawn, marks = parts(model), balls(model)
     outline = _outline(names, R, p, drawn, marks)
     low, high = outline.min(axis=1), outline.max(axis=1)
@@ -147,7 +160,9 @@ def scene(
         p=p,
         parts=drawn,
         balls=marks,
+        stones=stones(model),
         tracks=tracks,
+        paths=_paths(data, model, size),
         focus=focus,
         size=size,
         ground=ground,
@@ -256,6 +271,12 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
     return found
 
 
+def _paths(data: "Dataset", model: Model, size: float) -> dict[str, ContactPath]:
+    """Return the same ways with all samples of a run, smooth where they turn fast."""
+    time = data["time"].values
+    return {name: fine_path(time, way, size) for name, way in _tracks(data, model).items()}
+
+
 def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
     """Return what a variable tells of a contact. (To select by xarray would import Dask where that is
     installed, which takes longer than to draw.)
@@ -305,9 +326,9 @@ def level(up: Floats) -> Floats:
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
-    """Return what is worth reading: angles, and speeds along the way."""
-    model = bodies.model
-    fast = [o.name for o in model.outputs if o.unit == "m/s" and o.name != "rear_wheel_speed"]
+    """Return what is worth reading: angles, and speeds along the way or of a spin."""
+    model, units = bodies.model, ("m/s", "rad/s")
+    fast = [o.name for o in model.outputs if o.unit in units and o.name != "rear_wheel_speed"]
     found = []
     for name in [*angles_to_draw(data, model)[:3], *fast[:2]]:
         values, unit = displayed_series(name, bodies)

@@ -1,6 +1,7 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, trucks, boxes that a body has, rods from a joint through the mass centre as far again where a body
-is flat, and boxes of equal inertia where nothing else tells how a body turns.
+blades, trucks, boxes that a body has, rods from a joint to a mass without inertia, or through the mass
+centre as far again where a body is flat, and boxes of equal inertia where nothing else tells how a body
+turns; balls and ellipsoids are stones.
 """
 
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import places, rim, sections
 
 SPOKES = 10
-OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
+OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,28 @@ class SolidBall:
     body: str
     centre: Floats
     radius: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stone:
+    """A ball or an ellipsoid that a body rolls on, in the drawing: its centre, and its semi-axes as the
+    columns of a matrix.
+    """
+
+    body: str
+    centre: Floats
+    ways: Floats
+
+    def silhouette(self, towards: Floats, count: int = 49) -> Floats:
+        """Return the closed line that an eye far away sees around it, by the direction to the eye.
+
+        >>> ball = Stone("ball", np.zeros(3), 2.0 * np.eye(3))
+        >>> np.allclose(ball.silhouette(np.array([0.0, 0.0, 1.0]))[:, 2], 0.0)
+        True
+        """
+        u, v = np.linalg.svd(np.linalg.solve(self.ways, towards)[None, :])[2][1:]
+        angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
+        return self.centre + (np.cos(angle) * u + np.sin(angle) * v) @ self.ways.T
 
 
 def parts(model: Model) -> list[Outline]:
@@ -55,7 +78,9 @@ def parts(model: Model) -> list[Outline]:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
-            corners, free = [corners[0], 2.0 * corners[1] - corners[0]], False
+            free = False
+            if np.any(np.asarray(body.inertia, float)):
+                corners = [corners[0], 2.0 * corners[1] - corners[0]]
         if len(feet) > 2:
             found += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
         elif len(corners) > 1:
@@ -113,6 +138,19 @@ def balls(model: Model) -> list[SolidBall]:
     return found
 
 
+def stones(model: Model) -> list[Stone]:
+    """Return the balls and ellipsoids that a machine rolls on."""
+    return [
+        Stone(
+            wheel.body,
+            np.asarray(wheel.centre, float),
+            np.array([u for u, _ in wheel.surface.sections], float).T,
+        )
+        for wheel in model.wheels
+        if len(wheel.surface.sections) > 1
+    ]
+
+
 def reach(model: Model) -> float:
     """Return how large a machine is: the diagonal of all that its model places, in m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
@@ -148,7 +186,7 @@ def _wheel(wheel: Wheel) -> list[Outline]:
     """Return rim, spokes and valve of a wheel; of a ball or an ellipsoid its three sections."""
     around, centre = sections(wheel), np.asarray(wheel.centre, float)
     if len(around) > 1:
-        return [Outline(wheel.body, "rim", curve) for curve in around]
+        return [Outline(wheel.body, "section", curve) for curve in around]
     ends = rim(wheel, SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
