@@ -170,10 +170,11 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     """
     from draisine.model.names import label_units
     from draisine.scenario.first_run import first_start, needs_law
+    from draisine.scenario.library import shipped_start
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
-    start = first_start(system)
+    start = shipped_start(system) or first_start(system)
     first, value = next(iter(start.items()), ("yaw", 0.0))
     first_input = next(iter(system.model.inputs), "")
     if many:

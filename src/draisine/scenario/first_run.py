@@ -16,15 +16,14 @@ PUSH = {"forward_speed": 5.8, "lean_rate": 0.2}
 
 
 def first_start(system: System) -> dict[str, float]:
-    """Return values that a machine can start with: as the first run that ships does where it is one wheel
-    or stone, a push of a two-wheeler, aside where it would hang or stand, else a roll, or the rate of a
-    joint.
+    """Return values that a machine can start with: a push of a two-wheeler, aside where it would hang or
+    stand, else a roll, or the rate of a joint.
 
     >>> from draisine import compile
     >>> first_start(compile("segway")), first_start(compile("cart_pole"))
     ({'forward_speed': 1.0}, {'pole': 0.2})
     """
-    wanted = _shipped_start(system) or (PUSH if is_two_wheeler(system) else _gentle(system))
+    wanted = PUSH if is_two_wheeler(system) else _gentle(system)
     start: dict[str, Any] = {}
     for name, value in (wanted | {f"{one.name}_rate": 0.2 for one in system.model.joints}).items():
         if start and name not in wanted:
@@ -34,22 +33,6 @@ def first_start(system: System) -> dict[str, float]:
             state(system, **asked)
             start = asked
     return start
-
-
-def _shipped_start(system: System) -> dict[str, float]:
-    """Return how the first run that ships starts a machine that is one wheel or stone, if there is one: to
-    roll straight ahead is not what it is looked at for.
-    """
-    from draisine.scenario.library import load, motions_of
-
-    if system.model.joints:
-        return {}
-    for name in motions_of(system.vehicle.__name__):
-        loaded = load(name)
-        if loaded.scenario.kind == "run" and loaded.plan.terrain is None:
-            if loaded.plan.system.parameters == system.parameters:
-                return dict(loaded.plan.start.values)
-    return {}
 
 
 def _gentle(system: System) -> dict[str, float]:

@@ -30,6 +30,7 @@ from draisine.scenario.overrides import is_measured, override, sides
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
     from draisine.scenario.schema import Scenario
+    from draisine.system.system import System
 
 FILES = ("file", "name", "parameter_set", "impact", "integrator", "formulation")
 """The keys that may name a file beside the scenario's."""
@@ -235,6 +236,18 @@ def motions_of(vehicle: str) -> list[str]:
     found = {name: _shipped_content(name) for name in scenarios()}
     own = [name for name, told in found.items() if told["vehicle"]["name"] == vehicle]
     return [name for kind in MOTIONS for name in own if found[name]["kind"] == kind]
+
+
+def shipped_start(system: "System") -> dict[str, float]:
+    """Return how the first run that ships starts a machine that is one wheel or stone, if there is one: to
+    roll straight ahead is not what it is looked at for.
+    """
+    for name in () if system.model.joints else motions_of(system.vehicle.__name__):
+        loaded = load(name)
+        level = loaded.scenario.kind == "run" and loaded.plan.terrain is None
+        if level and loaded.plan.system.parameters == system.parameters:
+            return dict(loaded.plan.start.values)
+    return {}
 
 
 def read_text(where: str) -> str:
