@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
-from draisine import ContactOptions, compile, simulate, state
+from draisine import ContactOptions, compile, place, simulate, state
 from draisine.model import (
     Ball,
     Body,
@@ -87,6 +89,87 @@ def test_what_is_symmetric_strikes_a_kerb_with_friction_symmetrically(speed, hei
     for end in ("front", "rear"):
         left, right = (seen[f"{end}_{side}_rate"] for side in ("left", "right"))
         assert_allclose(left, right, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("torque", [2.5, 3.0, 6.0])
+def test_a_rover_that_skids_about_its_middle_obeys_two_equations(torque):
+    """Driven against each other all its wheels slip alike: K w' = 4 h F_a - 4 d F_c, J W' = T - r F_a, with
+    the friction mu N against the slip (r W - h w, d w), loads of a quarter of the weight each.
+    """
+    machine, mu, r, h, d = compile(rover), 0.8, 0.1, 0.2, 0.25
+    inputs = {f"{end}_{side}": torque * sign for end in ("front", "rear") for side, sign in SIDES}
+    run = simulate(
+        machine, state(machine), 0.5, terrain=plane(), inputs=inputs, contact=ContactOptions(mu=mu)
+    )
+    load, K, J = 14.0 * 9.81 / 4, 0.5 + 4 * (0.003 + h * h + d * d), 0.005
+    ratio = brentq(lambda s: _slips(s, torque, mu * load, r, h, d, K, J), 1e-3, 1e3)
+
+    def rate(_, y):
+        along, across = r * y[1] - h * y[0], d * y[0]
+        a, c = mu * load * np.array([along, across]) / np.hypot(along, across)
+        return [4 * (h * a - d * c) / K, (torque - r * a) / J]
+
+    begin = np.array([1.0, (h + d * ratio) / r]) * 1e-9
+    known = solve_ivp(rate, (0, 0.5), begin, method="Radau", rtol=1e-10, atol=1e-14).y[:, -1]
+    end = run.to_xarray().isel(time=-1)
+    assert run.validity.sound
+    assert float(end.yaw_rate) == pytest.approx(known[0], rel=2e-4)
+    for name, sign in (
+        ("front_left", -1),
+        ("rear_left", -1),
+        ("front_right", 1),
+        ("rear_right", 1),
+    ):
+        assert float(end[f"{name}_rate"]) == pytest.approx(sign * known[1], rel=2e-4)
+
+
+SIDES = (("left", -1.0), ("right", 1.0))
+
+
+def _slips(ratio, torque, force, r, h, d, K, J):
+    """Return by how much slips that begin in a ratio, along to across, grow in another."""
+    a, c = force * np.array([ratio, 1.0]) / np.hypot(ratio, 1.0)
+    turn, spin = 4 * (h * a - d * c) / K, (torque - r * a) / J
+    return r * spin - h * turn - ratio * d * turn
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.5, 1.5])
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+def test_wheels_do_not_strain_against_each_other_for_nothing(speed, mu):
+    """A skateboard that stands or rolls straight ahead needs no friction, whatever there is."""
+    board = compile("skateboard")
+    start = state(board, forward_speed=speed)
+    run = simulate(board, start, 0.5, terrain=plane(), contact=ContactOptions(mu=mu))
+    assert (run.outcome, len(run.events)) == ("completed", 0)
+    assert run.validity.friction_needed < 1e-9
+
+
+def cart(*, r: float = 0.1, wide: float = 0.36) -> Model:
+    """Two driven wheels on one axle, and a ball that slides ahead of them."""
+    hubs = {"left": (0.0, wide / 2, r), "right": (0.0, -wide / 2, r)}
+    axle, foot = (0.0, 1.0, 0.0), (0.15, 0.0, 0.05)
+    return Model(
+        bodies=[Body("box", 8.0, (0.03, 0.0, 0.12), inertia(0.07, 0.12, 0.17))]
+        + [Body(name, 0.8, hub, inertia(0.0021, 0.004, 0.0021)) for name, hub in hubs.items()],
+        joints=[Revolute(name, "box", name, axle, hub) for name, hub in hubs.items()],
+        contacts=[Wheel(name, name, hub, axle, r) for name, hub in hubs.items()]
+        + [Wheel("foot", "box", foot, axle, Ball(0.05), slides=True)],
+    )
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.1])
+@pytest.mark.parametrize(("left", "right"), [(-0.5, 0.5), (0.8, -0.1)])
+def test_two_wheels_on_an_axle_slip_when_no_share_of_the_load_across_holds_them(left, right, slope):
+    """Until then they roll, though the least forces are beyond friction at one of them; none is later."""
+    machine, ground, mu = compile(cart), plane(slope=slope), 0.3
+    start = place(machine, state(machine), ground, on="ground")
+    inputs, friction = {"left": left, "right": right}, ContactOptions(mu=mu)
+    run = simulate(machine, start, 3.0, terrain=ground, contact=friction, inputs=inputs)
+    assert run.outcome == "completed" and run.validity.sound
+    assert 1 <= len(run.events) < 40
+    assert max(event.gain for event in run.events) < 1e-8
+    drag = np.linalg.norm(run.to_xarray().contact_force.values[..., 1:], axis=-1)
+    assert np.all(drag <= (mu + 1e-6) * run.to_xarray().contact_force.values[..., 0] + 1e-6)
 
 
 @pytest.mark.parametrize("mu", [0.3, 0.8])

@@ -64,7 +64,10 @@ VERGE = 1e-6
 slip.
 """
 
-SLOW = 0.5
+WILD = 100.0
+"""What speeds add to a first slip, each by itself, is at most so many times as large."""
+
+SLOW = 0.02
 """Contacts begin to slide together where their slips are at least this part of the largest."""
 
 DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
@@ -526,27 +529,47 @@ def keep_rolling(e: Encounter) -> None:
 
 @routine
 def begins(e: Encounter, j: int) -> int:
-    """Return 1 where the change of the speeds lets the point of a contact slip."""
-    x, m, g, row = e.saddle.x, e.saddle.motion, e.choice, e.near[j * e.saddle.motion.row :]
-    s1 = add_dot(slip(x, row, m, 1), row[m.C + g.n :], g.x, g.n)
-    s2 = add_dot(slip(x, row, m, 2), row[m.C + 2 * g.n :], g.x, g.n)
-    return 1 if max(abs(s1), abs(s2)) > CREEP else 0
+    """Return 1 where the change of the speeds lets the point of a contact slip, and is small: where rows all
+    but repeat each other, a little slip would take large speeds that cancel.
+    """
+    x, m, g, row, most = (
+        e.saddle.x,
+        e.saddle.motion,
+        e.choice,
+        e.near[j * e.saddle.motion.row :],
+        0.0,
+    )
+    for i in range(1, 3):
+        C, parts = row[m.C + i * g.n :], 0.0
+        for k in range(g.n):
+            parts += abs(C[k] * g.x[k])
+        if parts > WILD * ONSET:
+            return 0
+        most = max(most, abs(add_dot(slip(x, row, m, i), C, g.x, g.n)))
+    return 1 if most > CREEP else 0
 
 
 @routine
 def slow_slips(e: Encounter) -> None:
-    """Scale the ways of contacts that begin to slide so that the fastest has length one: wheels of one
-    axle slip across together. Those that are slow to begin roll on.
+    """Scale the ways of contacts that begin to slide so that the fastest has length one, or a little more
+    where the slowest would stick again: wheels of one axle slip across together. Those that hardly begin to
+    roll on.
     """
-    fastest = 0.0
+    fastest, slowest = 0.0, 1.0
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
-            e.ways[2 * j :][:2] /= fastest
-            if norm(e.ways[2 * j], e.ways[2 * j + 1]) < SLOW:
+            part = norm(e.ways[2 * j], e.ways[2 * j + 1]) / fastest
+            if part < SLOW:
                 e.slides[j], e.held[j] = 0, 3
+            else:
+                slowest = min(slowest, part)
+    stretch = max(1.0, 2.0 * CREEP / (slowest * ONSET))
+    for j in range(e.sizes[TOUCHING]):
+        if e.slides[j] == 1:
+            e.ways[2 * j :][:2] *= stretch / fastest
 
 
 @routine

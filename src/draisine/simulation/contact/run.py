@@ -57,6 +57,10 @@ inertia.
 """
 
 
+LAST = 8
+"""Of how many last events one looks whether something bounces."""
+
+
 class EnergyWarning(UserWarning):
     """An impact that creates energy."""
 
@@ -342,7 +346,16 @@ class TerrainRun:
                     raise self._locked(contact, y)
         singular = how == SINGULAR
         why = "its contacts contradict each other" if singular else "no step is small enough"
-        raise SimulationError(f"the run stopped at {t:.9g} s: {why}.")
+        raise SimulationError(f"the run stopped at {t:.9g} s: {why}. {self._way_out()}")
+
+    def _way_out(self) -> str:
+        """Return what helps where wheels that roll or stick and slip leave no way on."""
+        if len(self.look.machine.wheels) < 3:
+            return "Another start, by a little, may go on."
+        return (
+            "Wheels that hold each other, on one axle or on ground that is not even, leave no way on: tyres "
+            "that slip (brush_tyre) or ContactOptions(solver='time_stepping') do."
+        )
 
     def _locked(self, contact: WheelOnFeature, y: Floats) -> ContactSetError:
         """Return the error of a sliding contact whose force grows without bound."""
@@ -386,9 +399,11 @@ class TerrainRun:
     def _give_up(self, kind: int, k: int) -> None:
         """Raise what stops a run that makes no progress."""
         if kind != guards.FORCE:
+            bounces = any(event.kind == "collision" for event in self.events[-LAST:])
+            rest = "A rest_speed (m/s) turns slower bounces into plastic impacts."
             raise ZenoError(
                 f"the run makes no progress at {self.at.t:.9g} s: events follow each other without end. "
-                "A rest_speed (m/s) turns slower bounces into plastic impacts.",
+                f"{rest if bounces else self._way_out()}",
                 self.partial("no progress"),
                 self.state(),
             )
