@@ -454,7 +454,11 @@ RUNS = {
         "locomotion/snakeboard-drive: ",
         "--vehicle snakeboard` writes a run of your own",
     ),
-    "unicycle": ("unicycle: begun with forward_speed = 1\n", "this is a first run of it"),
+    "unicycle": (
+        "locomotion/unicycle-balanced: ",
+        "--vehicle unicycle` writes a run of your own",
+    ),
+    "tricycle": ("tricycle: begun with forward_speed = 1\n", "this is a first run of it"),
     "motorcycle": ("motorcycle: begun with forward_speed = 5.8, lean_rate = 0.2\n", "a first run"),
 }
 
@@ -485,5 +489,6 @@ def test_a_scenario_that_is_called_like_a_vehicle_is_checked():
     """It is one state; a name of a vehicle runs a motion, the whole name the scenario."""
     assert main(["check", "unicycle"]) == 0
     assert load("locomotion/unicycle").scenario.kind == "state"
-    with pytest.warns(UserWarning, match="unicycle is a vehicle; this is a first run of it"):
-        assert load("unicycle").scenario.kind == "run"
+    with pytest.warns(UserWarning, match="unicycle is a vehicle; this is its scenario"):
+        found = load("unicycle")
+    assert (found.name, found.scenario.kind) == ("locomotion/unicycle-balanced", "run")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from draisine.cli import main
-from draisine.cli.run import MOTIONS
-from draisine.scenario.library import scenarios, titles
+from draisine.scenario.library import MOTIONS, scenarios, titles
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])

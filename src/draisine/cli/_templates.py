@@ -187,7 +187,7 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
         law=LAW if needs_law(system, start) else indent(LAW, "# ", bool),
         input=first_input,
-        effort=label_units(system.model, "inputs").get(first_input, "N m"),
+        effort=label_units(system.model, "inputs").get(first_input, "N"),
         first=first,
         value=value,
     )

@@ -28,17 +28,21 @@ from pydantic import (
 )
 
 from draisine.control import SIGNALS
-from draisine.model.quantity import NUMBER_SCHEMA, Duration, NotNegative, Positive, Quantity
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.terrain import GroundPart
 from draisine.scenario.values import (
+    NUMBER_SCHEMA,
     DriftValue,
+    Duration,
     Ends,
     Friction,
     Limit,
     MotionEntry,
+    NotNegative,
     Numbers,
     Places,
+    Positive,
+    Quantity,
     ScenarioTable,
     Text,
     by_word,

@@ -6,8 +6,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from draisine.model.quantity import Quantity
-from draisine.scenario.values import ScenarioTable, Text, check_rising
+from draisine.scenario.values import Quantity, ScenarioTable, Text, check_rising
 
 MOST = 10**8
 """How many runs a sweep has at most: more take more than memory, and longer than a week."""

@@ -17,10 +17,21 @@ from draisine.errors import DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import LENGTH_SCHEMA, Length, Positive, Quantity, Slope, number
+from draisine.model.quantity import number
 from draisine.results.attributes import table
 from draisine.scenario.overrides import override
-from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector, by_word
+from draisine.scenario.values import (
+    LENGTH_SCHEMA,
+    Length,
+    Limit,
+    Positive,
+    Quantity,
+    ScenarioTable,
+    Slope,
+    Text,
+    WorldVector,
+    by_word,
+)
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import (
@@ -288,8 +299,8 @@ AnyGround = (
     | RampGround
     | KerbGround
     | StairsGround
-    | CornerGround
     | RoughGround
+    | CornerGround
     | FacesGround
     | MeshGround
     | HeightGround

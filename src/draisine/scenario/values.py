@@ -7,7 +7,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from draisine.model.quantity import NUMBER_SCHEMA, number
+from draisine.model.quantity import DIVISORS, PLAIN, number
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -52,6 +52,71 @@ def _vector(value: Any) -> tuple[float, float, float]:
     x, y, z = (number(entry) for entry in value)
     return x, y, z
 
+
+def _positive(value: float) -> float:
+    if value <= 0.0:
+        raise ValueError(f"{value:g} is not greater than zero")
+    return value
+
+
+def _not_negative(value: float) -> float:
+    if value < 0.0:
+        raise ValueError(f"{value:g} is negative")
+    return value
+
+
+def _slope(value: Any) -> float:
+    """Return an angle of ground, less steep than a wall: 20 was meant as degrees."""
+    found = number(value, "rad")
+    if abs(found) >= math.pi / 2:
+        raise ValueError(f"{found:g} rad is as steep as a wall; degrees are written '{found:g}deg'")
+    return found
+
+
+NUMBER_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "number"},
+        {"type": "string", "pattern": r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*deg\s*$"},
+    ]
+}
+
+
+def _unit_schema(unit: str) -> dict[str, Any]:
+    """Return the JSON Schema of a number that may be written with a unit."""
+    units = "|".join([unit, *(own for own, meant in DIVISORS if meant == unit)])
+    pattern = rf"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*({units})\s*$"
+    return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": pattern}]}
+
+
+LENGTH_SCHEMA = _unit_schema("m")
+
+Length = Annotated[float, BeforeValidator(lambda x: number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)]
+"""A length in m, or with another unit."""
+
+Duration = Annotated[
+    float, BeforeValidator(lambda x: _positive(number(x, "s"))), WithJsonSchema(_unit_schema("s"))
+]
+"""A time greater than zero, in s, or with another unit."""
+
+Quantity = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
+"""A number, or an angle written in degrees."""
+
+Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
+"""An angle of ground."""
+
+Positive = Annotated[
+    float,
+    BeforeValidator(lambda x: _positive(number(x, PLAIN))),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+"""A number greater than zero; no angle."""
+
+NotNegative = Annotated[
+    float,
+    BeforeValidator(lambda x: _not_negative(number(x, PLAIN))),
+    WithJsonSchema({"type": "number", "minimum": 0}),
+]
+"""A number that is not negative; no angle."""
 
 Limit = Annotated[float, BeforeValidator(limit), WithJsonSchema(NUMBER_SCHEMA)]
 """A number that is not negative, an angle, or `inf`."""

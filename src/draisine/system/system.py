@@ -235,7 +235,7 @@ class System:
         >>> sleigh = compile("chaplygin_sleigh")
         >>> found = sleigh.dynamics(state(sleigh))
         >>> found.rows, found.M.shape, found.C.shape
-        (('blade.across',), (3, 3), (1, 3))
+        (('runner.across',), (3, 3), (1, 3))
         """
         machine, w = self.machine(mode), self.inputs(inputs)
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)

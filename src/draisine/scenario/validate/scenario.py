@@ -256,8 +256,22 @@ def _check_sweep(
             mistakes.add(where, str(error))
             wrong.add(path)
         for mistake in inside:
-            if mistake.path.startswith(path) or mistake.path == str(key_parts(path)[0]):
+            if mistake.path.startswith(path):
                 mistakes.add(where, mistake.text, mistake.value)
+            elif _is_around(mistake.path, path):
+                mistakes.add(where, f"{mistake.path}: {mistake.text}", mistake.value)
     for k, text in enumerate(sweep.outputs):
         with mistakes.at(f"sweep.outputs[{k}]"):
             parse_question(text, model)
+
+
+def _is_around(place: str, path: str) -> bool:
+    """Return whether a mistake is in the table of a key path, or in the one entry of a list that the path
+    reaches without a number.
+
+    >>> _is_around("law[0].name", "law.gain"), _is_around("law[0].name", "law[1].gain")
+    (True, False)
+    """
+    table, *inside = key_parts(path)
+    alone = not any(isinstance(part, int) for part in inside[:1])
+    return place == table or (alone and place.startswith(f"{table}[0]"))

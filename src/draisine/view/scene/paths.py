@@ -48,8 +48,6 @@ def fine_path(t: Floats, way: Floats, size: float) -> ContactPath:
 
 def _refine(t: Floats, way: Floats, size: float) -> tuple[Floats, Floats]:
     """Return a piece of a way without gaps, refined."""
-    from scipy.interpolate import CubicSpline
-
     chords = np.diff(way, axis=0)
     far = np.linalg.norm(chords, axis=1)
     least = 1e-6 * size  # what moves by less rests
@@ -61,6 +59,8 @@ def _refine(t: Floats, way: Floats, size: float) -> tuple[Floats, Floats]:
     counts = np.where(wild, 1, np.ceil(turns / SMOOTH)).astype(int).clip(1)
     if counts.max() == 1 and not wild.any():
         return t, way
+    from scipy.interpolate import CubicSpline
+
     fine = np.concatenate([
         *(np.linspace(a, b, n, endpoint=False) for a, b, n in zip(t[:-1], t[1:], counts, strict=True)),
         t[-1:],
