@@ -132,7 +132,7 @@ def _damage_line(rng, lines):
         case 1:
             lines.insert(at, lines[at])
         case 2:
-            lines[at] = f"{key}x = {value}"
+            lines[at] = f"{key.rstrip()}x = {value}"
         case 3:
             lines[at] = lines[at][: rng.randrange(len(lines[at]) + 1)]
         case _:

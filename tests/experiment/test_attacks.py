@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 SAMPLES = {
-    "scenarios": range(96, 108),
+    "scenarios": range(120),
     "parameters": range(12),
     "meshes": range(150),
     "results": range(8),

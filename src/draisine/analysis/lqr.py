@@ -165,24 +165,37 @@ def balance(
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """Return the gain K of least cost, eq. [lqr]."""
+    return np.linalg.solve(R, B.T @ _riccati_cost(A, B, Q, R))
+
+
+def _riccati_cost(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+    """Return the matrix P of the least cost x' P x from a state x on, eq. [lqr]."""
     from scipy.linalg import solve_continuous_are
 
-    return np.linalg.solve(R, B.T @ solve_continuous_are(A, B, Q, R))
+    return solve_continuous_are(A, B, Q, R)
 
 
 def _least_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
-    """Return the gain of least cost; where the inputs do not reach every direction, of what they reach, if
-    the rest neither grows nor drifts by itself: a momentum about the vertical stays, whatever a turntable
-    does.
+    """Return the gain of least cost; where the inputs do not reach every direction, that of least cost
+    beside what stays there, if that neither grows nor drifts by itself: a momentum about the vertical
+    stays, whatever a turntable does.
     """
+    from scipy.linalg import solve_sylvester
+
     V, U = _reached_directions(A, B)
     if not U.shape[1]:
         return riccati_gain(A, B, Q, R)
-    values, vectors = np.linalg.eig(U.T @ A @ U)
+    rest = U.T @ A @ U
+    values, vectors = np.linalg.eig(rest)
     grows = values.real.max() > 1e-9 * np.linalg.norm(A)
     if grows or not V.shape[1] or np.linalg.cond(vectors) > 1e6:
         raise np.linalg.LinAlgError("what the inputs do not reach does not stay")
-    return riccati_gain(V.T @ A @ V, V.T @ B, V.T @ Q @ V, R) @ V.T
+    own, pushed = V.T @ A @ V, V.T @ B
+    P = _riccati_cost(own, pushed, V.T @ Q @ V, R)
+    K = np.linalg.solve(R, pushed.T @ P)
+    closed = own - pushed @ K
+    beside = solve_sylvester(closed.T, rest, -(P @ V.T @ A @ U + V.T @ Q @ U))
+    return K @ V.T + np.linalg.solve(R, pushed.T @ beside) @ U.T
 
 
 def _reached_directions(A: Floats, B: Floats) -> tuple[Floats, Floats]:

@@ -44,6 +44,8 @@ def check_numbers(
     for name, value in changes.items():
         unit = meanings(vehicle).get(name, (None, ""))[0]
         try:
+            if value is None:
+                raise TypeError  # it would be NaN
             out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
         except (OverflowError, TypeError, ValueError):
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None

@@ -8,6 +8,7 @@ import pytest
 import draisine
 from draisine import ContactOptions
 from draisine.errors import ContactSetError, SimulationError
+from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import corner, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 from simulation.contact.conftest import bicycle
@@ -79,9 +80,11 @@ def test_ideal_friction_stops_a_wheel_that_slides():
     assert run.final().v[4] == pytest.approx(2.0 / 3.0 * 3.0 / 0.5, rel=1e-9)
 
 
-@pytest.mark.parametrize("impact", ["plastic", "newton"])
+@pytest.mark.parametrize("impact", [plastic.impact, newton.impact])
 def test_an_impact_model_that_takes_no_friction_ends_a_run_with_what_came_before(impact):
-    """It rolls until its first impact; what it did until then is kept."""
+    """Given as a function, which none can ask beforehand: it rolls until its first impact; what it did
+    until then is kept.
+    """
     options = ContactOptions(mu=0.8, impact=impact)
     with pytest.raises(
         SimulationError, match=r"at 0\.24.* s: .* need the impact model 'moreau'"

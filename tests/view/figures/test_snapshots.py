@@ -118,6 +118,14 @@ def test_snapshots_are_a_round_time_apart(length, expected):
     assert pause(np.array([0.0, length])) == pytest.approx(expected)
 
 
+def test_a_train_is_drawn_with_as_many_trailers_as_it_has():
+    """Lists in its structure are kept with its data: the car by itself has two trailers."""
+    data = run(load("locomotion/trailer-circle")).data
+    assert set(bodies_of(data).motions) == {"car", "wheel", "fork", "trailer1"}
+    labels = top.draw(data).get_legend_handles_labels()[1]
+    assert "trailer1" in labels and "trailer2" not in labels
+
+
 def test_other_machines_and_results():
     import draisine
 

@@ -71,7 +71,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
 def _draw_both(data: "Dataset", modes: Eigenmodes) -> Any:
     """Return two axes: real parts above imaginary ones."""
     seen = _decisive(modes)
-    slow = np.abs(modes.values[:, [modes.names.index(name) for name in ("weave", "capsize")]].real)
+    slow = np.abs(
+        modes.values[..., [modes.names.index(name) for name in ("weave", "capsize")]].real
+    )
     low = max(1.1 * float(seen.real.min()), -DEEP * float(slow.max()))
     limits = min(low, -1.0), 1.2 * max(float(seen.real.max()), 1.0)
     highest = 1.1 * max(float(seen.imag.max()), 1.0)
@@ -88,7 +90,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
     faster than all that matters.
     """
     told = [k for k, name in enumerate(modes.names) if name in NAMED]
-    return modes.values[:, told or list(range(len(modes.names)))]
+    return modes.values[..., told or list(range(len(modes.names)))]
 
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:

@@ -62,8 +62,11 @@ GAP = 0.15
 HIDDEN = 0.4
 """How much of a machine one at an event may hide; where it would hide more, it is a shade."""
 
+FEW = 6
+"""Up to so many events each has its time, however near they are."""
+
 NEAR = 0.08
-"""Machines at events that are nearer than so many times their size to the one before are left out."""
+"""Of more events, machines nearer than so many times their size to the one before are left out."""
 
 SHADE = 0.12
 """How much is seen of a machine that is a shade."""
@@ -76,7 +79,7 @@ across the picture.
 UPRIGHT = 0.1
 """A face of the ground is a step where its normal rises by less than this."""
 
-NEAR = math.cos(math.radians(20.0))
+ALIGNED = math.cos(math.radians(20.0))
 """A way that goes along an axis of the world but for so much is seen as along that axis, so that the lines
 on the ground are level.
 """
@@ -118,7 +121,7 @@ class Eye:
         axes = axes - np.outer(axes @ up, up)
         axes /= np.linalg.norm(axes, axis=1)[:, None]
         near = axes[np.argmax(axes @ ahead)]
-        ahead = near if near @ ahead > NEAR else ahead
+        ahead = near if near @ ahead > ALIGNED else ahead
         left, right, high = np.cross(up, ahead), -math.sin(aside), math.sin(raised)
         towards = right * ahead + high * up - left
         return cls(ahead + right * left, up + high * left, towards / np.linalg.norm(towards))
@@ -180,12 +183,12 @@ def draw(
 def _merged(
     motion: Scene, way: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Return the events whose machines stand apart, and how many after each hardly do."""
+    """Return the events, of many only those whose machines stand apart, and how many after each hardly do."""
     more: dict[int, int] = {}
     for k in sorted(marked):
         last = max(more, default=k)
         apart = float(np.linalg.norm(way[k] - way[last]))
-        if k in full or not more or apart > NEAR * motion.size:
+        if len(marked) <= FEW or k in full or not more or apart > NEAR * motion.size:
             more[k] = 0
         else:
             more[last] += 1
