@@ -67,9 +67,6 @@ slip.
 WILD = 100.0
 """What speeds add to a first slip, each by itself, is at most so many times as large."""
 
-SLOW = 0.02
-"""Contacts begin to slide together where their slips are at least this part of the largest."""
-
 DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
 """How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;
 the closed contacts contradict each other; no set of contacts is admissible; no forces satisfy the law
@@ -475,11 +472,14 @@ def rub_on(e: Encounter, slipping: int) -> int:
 
 @routine
 def let_slip(e: Encounter) -> None:
-    """Let those that fired slide where no contact begins to: what they carry is too little to tell."""
-    kinds, some = e.law.kinds, 0
+    """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
+    s, kinds, some = e.saddle, e.law.kinds, 0
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
             some = 1
+        for i in range(s.plan[CLOSED]):
+            if s.which[i] == e.who[j] and s.status[i] != e.held[j]:
+                some = 1  # one that slid holds
     for j in range(e.sizes[TOUCHING]):
         if some == 0 and e.part[j] >= 0 and e.fired[e.who[j]] == 1:
             kinds[e.part[j]] = SLIDE
@@ -507,7 +507,7 @@ def keep_rolling(e: Encounter) -> None:
     to slide have a first slip; no other contact that touches comes to approach by it.
     """
     m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, 1
-    slow_slips(e)
+    scale_slips(e)
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
         if e.part[j] >= 0 and e.chosen[j] == 0:
@@ -550,26 +550,18 @@ def begins(e: Encounter, j: int) -> int:
 
 
 @routine
-def slow_slips(e: Encounter) -> None:
-    """Scale the ways of contacts that begin to slide so that the fastest has length one, or a little more
-    where the slowest would stick again: wheels of one axle slip across together. Those that hardly begin to
-    roll on.
+def scale_slips(e: Encounter) -> None:
+    """Scale the ways of contacts that begin to slide so that the fastest has length one, as wheels of one
+    axle slip across together, and none is so slow that it sticks at once.
     """
-    fastest, slowest = 0.0, 1.0
+    fastest = 0.0
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
-            part = norm(e.ways[2 * j], e.ways[2 * j + 1]) / fastest
-            if part < SLOW:
-                e.slides[j], e.held[j] = 0, 3
-            else:
-                slowest = min(slowest, part)
-    stretch = max(1.0, 2.0 * CREEP / (slowest * ONSET))
-    for j in range(e.sizes[TOUCHING]):
-        if e.slides[j] == 1:
-            e.ways[2 * j :][:2] *= stretch / fastest
+            size = norm(e.ways[2 * j], e.ways[2 * j + 1])
+            e.ways[2 * j :][:2] *= max(size / fastest, 2.0 * CREEP / ONSET) / size
 
 
 @routine
