@@ -442,14 +442,13 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
 @routine
 def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
     """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
-    n, at, null, normals = s.motion.speeds, 0, s.work[size * (size + 2) :], s.order[size:]
+    at, null, normals = s.motion.speeds, s.work[size * (size + 2) :], s.order[size:]
     null_vectors(K, s.order, size, repeating, null)
     for k in range(s.plan[CLOSED]):
         normals[k] = at
         at += s.status[k]
-    forces, ways, room = answer[n:], null[n * repeating :], null[size * repeating :]
-    count, rows = s.plan[CLOSED], s.status
-    share(forces, size - n, ways, repeating, normals, rows, s.mu, count, 1, room)
+    count, room = s.plan[CLOSED], null[size * repeating :]
+    share(answer, size, null, repeating, normals, s.status, s.mu, count, 1, room)
 
 
 @routine

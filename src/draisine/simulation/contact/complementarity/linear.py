@@ -312,34 +312,31 @@ def add_barrier(
     H: Floats,
     g: Floats,
 ) -> None:
-    """Add what a contact contributes to the slope and the bend of the barrier; one that null vectors do not
-    change contributes nothing.
+    """Add what a contact contributes to the slope and the bend of the barrier, log((mu lam_n + r)^2 -
+    |lam_t|^2), or log(lam_n + r) without friction; one that null vectors do not change contributes nothing.
     """
-    n, rubs = count + 1, has_cone(rows, mu)
-    bends = max_norm(null[at * count :], (1 + 2 * rubs) * count)
-    if rows == 0 or not bends > 1e-8:
+    n, rubs, load = count + 1, has_cone(rows, mu), null[at * count :]
+    if rows == 0 or not max_norm(load, (1 + 2 * rubs) * count) > 1e-8:
         return
-    steep, load = mu if rubs == 1 else 1.0, null[at * count :]
-    a, x, y = steep * lam[at] + r, 0.0, 0.0
+    slope, steep = g[2 * n :], mu if rubs == 1 else 1.0
+    a = steep * lam[at] + r
+    slope[:count] = steep / a * load[:count]
+    slope[count] = 1.0 / a
     if rubs == 1:
-        x, y = lam[at + 1], lam[at + 2]
-    room = a * a - x * x - y * y if rubs == 1 else a
+        x, y, along, across = lam[at + 1], lam[at + 2], load[count:], load[2 * count :]
+        part = 2.0 / (a * a - x * x - y * y)
+        slope[:n] *= a * a * part
+        slope[:count] -= part * (x * along[:count] + y * across[:count])
+        for i in range(count):
+            row = H[i * n :]
+            row[:count] -= part * steep * load[i] * steep * load[:count]
+            row[:count] += part * (along[i] * along[:count] + across[i] * across[:count])
+            row[count] -= part * steep * load[i]
+            H[count * n + i] -= part * steep * load[i]
+        H[count * n + count] -= part
+    g[:n] -= slope[:n]
     for i in range(n):
-        ai = steep * load[i] if i < count else 1.0
-        xi, yi = 0.0, 0.0
-        if rubs == 1 and i < count:
-            xi, yi = load[count + i], load[2 * count + i]
-        slope = 2.0 * (a * ai - x * xi - y * yi) / room if rubs == 1 else ai / room
-        g[i] -= slope
-        for j in range(n):
-            aj = steep * load[j] if j < count else 1.0
-            xj, yj = 0.0, 0.0
-            if rubs == 1 and j < count:
-                xj, yj = load[count + j], load[2 * count + j]
-            other = 2.0 * (a * aj - x * xj - y * yj) / room if rubs == 1 else aj / room
-            H[i * n + j] += slope * other
-            if rubs == 1:
-                H[i * n + j] -= 2.0 * (ai * aj - xi * xj - yi * yj) / room
+        H[i * n :][:n] += slope[i] * slope[:n]
 
 
 @routine
