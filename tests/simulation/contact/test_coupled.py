@@ -88,8 +88,7 @@ def test_what_is_symmetric_strikes_a_kerb_with_friction_symmetrically(speed, hei
     assert_allclose([seen.yaw, seen.lean, seen.position.sel(axis="y")], 0.0, atol=1e-9)
     for end in ("front", "rear"):
         left, right = (seen[f"{end}_{side}_rate"] for side in ("left", "right"))
-        # two wheels that slide on an edge share their load by a pivot of 1e-6: round-off, a million times
-        assert_allclose(left, right, rtol=0, atol=1e-6)
+        assert_allclose(left, right, rtol=0, atol=1e-7)
 
 
 @pytest.mark.parametrize("torque", [2.5, 3.0, 6.0])

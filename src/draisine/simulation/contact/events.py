@@ -532,13 +532,8 @@ def begins(e: Encounter, j: int) -> int:
     """Return 1 where the change of the speeds lets the point of a contact slip, and is small: where rows all
     but repeat each other, a little slip would take large speeds that cancel.
     """
-    x, m, g, row, most = (
-        e.saddle.x,
-        e.saddle.motion,
-        e.choice,
-        e.near[j * e.saddle.motion.row :],
-        0.0,
-    )
+    x, m, g, most = e.saddle.x, e.saddle.motion, e.choice, 0.0
+    row = e.near[j * m.row :]
     for i in range(1, 3):
         C, parts = row[m.C + i * g.n :], 0.0
         for k in range(g.n):

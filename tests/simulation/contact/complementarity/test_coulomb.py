@@ -9,7 +9,9 @@ import pytest
 from draisine.simulation.contact.complementarity.active_set import saddle
 from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
+    friction_law,
     press,
+    settle_friction,
     solve_friction,
     solve_single_friction,
 )
@@ -250,6 +252,18 @@ def test_a_wheel_of_an_axle_may_be_on_the_verge(beyond):
         lam[0, 1:] = 0.8 * lam[0, 0] * (1.0 + beyond), 0.0
         b = -W @ lam.ravel()
         assert obeys(W, b, solve_friction(W, b, touches, 1e-13), [0.8] * 2)
+
+
+def test_a_contact_alone_does_not_know_what_was_solved_before():
+    """Four wheels share a weight in ways that no motion tells; one alone has no such choice."""
+    C, law = np.zeros((12, 6)), friction_law(4)
+    for k, (x, y) in enumerate(product([1, -1], repeat=2)):
+        C[3 * k : 3 * k + 3] = [0, 0, 1, y, -x, 0], [1, 0, 0, 0, 0, -y], [0, 1, 0, 0, 0, x]
+    law.at[:], law.rows[:], law.mu[:] = 3 * np.arange(4), 3, 0.5
+    for W, b in ((C @ C.T, -9.81 * C[:, 2]), (np.eye(3), np.array([-1.0, 0.1, 0.0]))):
+        law.sizes[:2], law.W[: W.size], law.b[: len(b)] = (len(b) // 3, len(b)), W.ravel(), b
+        assert settle_friction(law, 1e-13) == 0
+    assert law.new[:3] == pytest.approx([1.0, -0.1, 0.0], abs=1e-15)
 
 
 def test_machine_code_is_the_routine():

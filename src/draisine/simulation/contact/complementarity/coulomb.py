@@ -247,10 +247,9 @@ def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
-    if g.sizes[0] > 1:
-        find_spare_loads(g)
-        if hold_all(g, scale) == 1:
-            return 0
+    find_spare_loads(g)
+    if g.sizes[0] > 1 and hold_all(g, scale) == 1:
+        return 0
     for count in range(SWEEPS):
         change = sweep(g)
         if g.sizes[0] == 1:
@@ -391,10 +390,16 @@ def polish(g: FrictionProblem, scale: float, evenly: int) -> int:
         for j in range(n):
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
-    if spare > 0:
+    if spare > 0 and all_lawful(g, 1e-12 * size) == 0:
         spread(g, spare, evenly)
+    return all_lawful(g, 1e-12 * size)
+
+
+@routine
+def all_lawful(g: FrictionProblem, small: float) -> int:
+    """Return 1 where u and lam obey the law at all contacts."""
     for k in range(g.sizes[0]):
-        if lawful(g, k, 1e-12 * size) == 0:
+        if lawful(g, k, small) == 0:
             return 0
     return 1
 

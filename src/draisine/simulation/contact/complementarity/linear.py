@@ -218,8 +218,8 @@ def share(
     """Change least multipliers along `count` null vectors (columns, orthonormal): by as little as it
     takes until every contact pushes; and where contacts have three rows and friction until they have a
     reserve of grip, eq. [grip-reserve]: along all vectors or, where loads are shared evenly, along those
-    that are not about loads alone. What is
-    symmetric stays so. `room` has room for `3 size (size + 1)` numbers.
+    that are not about loads alone. What is symmetric stays so. `room` has room for `3 size (size + 1)`
+    numbers.
 
     Contacts that repeat each other, as two of one wheel do along their chord, or two wheels of one axle
     across, have forces that are not unique.
@@ -261,8 +261,10 @@ def hold_firmly(
     n, largest, least = count + 1, max(max_norm(lam, size), 1e-300), 0.0
     H, g, z, weight = room[0:], room[n * n :], room[n * (n + 1) :], largest
     for k in range(contacts):
-        lack = FIRMLY * largest - reserve(lam, normals[k], rows[k], mu[k])
-        least = max(least, lack * float(has_cone(rows[k], mu[k])))
+        if has_cone(rows[k], mu[k]) == 1:
+            push = lam[normals[k] :]
+            reserve = mu[k] * push[0] - norm(push[1], push[2])
+            least = max(least, FIRMLY * largest - reserve)
     if least == 0.0:
         return
     z[:count] = 0.0
@@ -290,14 +292,6 @@ def hold_firmly(
 def has_cone(rows: int, mu: float) -> int:
     """Return 1 where a contact that does not slip has friction with a limit."""
     return 1 if rows == 3 and mu > 0.0 and isfinite(mu) else 0
-
-
-@routine
-def reserve(lam: Floats, at: int, rows: int, mu: float) -> float:
-    """Return by how much the friction of a contact is below its limit; where it has none, its load."""
-    if has_cone(rows, mu) == 1:
-        return mu * lam[at] - norm(lam[at + 1], lam[at + 2])
-    return lam[at] if rows > 0 else 0.0
 
 
 @routine
