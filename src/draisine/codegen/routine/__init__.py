@@ -46,6 +46,7 @@ from draisine.codegen.routine.kinds import (
     fields,
     is_enum,
     is_fixed,
+    is_flat,
     is_matrix,
     is_mutable,
     is_record,
@@ -59,6 +60,6 @@ __all__ = [
     "ADDRESS", "BOOL", "DOUBLES", "FLAGS", "FLOAT", "FUNCTIONS", "INT", "INTEGERS", "MATRIX", "NONE",
     "Address", "ArrayKind", "FixedVector", "Flags", "IntegerMatrix", "Integers", "Kind", "Matrix",
     "Packed", "Record", "Routine", "Vec2", "Vec3", "Vec4", "Vec6", "call", "cross", "dot", "each",
-    "fields", "is_enum", "is_fixed", "is_matrix", "is_mutable", "is_record", "is_sequence", "is_type",
-    "kind_of", "layout", "make_record", "name_of", "routine",
+    "fields", "is_enum", "is_fixed", "is_flat", "is_matrix", "is_mutable", "is_record",
+    "is_sequence", "is_type", "kind_of", "layout", "make_record", "name_of", "routine",
 ]  # fmt: skip

@@ -95,6 +95,11 @@ def is_matrix(kind: Any) -> TypeGuard[ArrayKind]:
     return isinstance(kind, ArrayKind) and kind.axes == 2
 
 
+def is_flat(kind: Any) -> TypeGuard[ArrayKind]:
+    """Return whether a kind is an array of numbers or bools with one axis."""
+    return isinstance(kind, ArrayKind) and kind.axes == 1 and not is_record(kind.element)
+
+
 def is_sequence(kind: Any) -> TypeGuard[ArrayKind]:
     """Return whether a kind is a sequence of records."""
     return isinstance(kind, ArrayKind) and is_record(kind.element)

@@ -28,8 +28,10 @@ from draisine.codegen.routine.kinds import (
     fields,
     is_enum,
     is_fixed,
+    is_flat,
     is_matrix,
     is_record,
+    is_sequence,
     name_of,
 )
 
@@ -76,17 +78,23 @@ def _structure(record: type) -> struct.Struct:
 # --- values in slots
 
 
-def find_array(array: Any, kind: Kind) -> int:
+def find_array(array: Any, dtype: Any) -> int:
     """Return the address of the elements of an array."""
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        raise TypeError(f"A routine needs a contiguous array of {dtype}.")
     # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for arrays
     # that are empty or read-only.
-    assert isinstance(kind, ArrayKind)
-    if array.dtype != DTYPES[kind.element] or not array.flags.c_contiguous:
-        raise TypeError(f"A routine needs a contiguous array of {DTYPES[kind.element]}.")
     try:
         return _addressof(_from_buffer(array))
     except (TypeError, ValueError):
         return int(array.ctypes.data)
+
+
+def find_flat(array: Any, dtype: Any) -> int:
+    """Return the address of the elements of an array of one axis."""
+    if array.ndim != 1:
+        raise TypeError(f"A field of a record needs an array of {dtype} with one axis.")
+    return find_array(array, dtype)
 
 
 def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
@@ -115,10 +123,11 @@ def encoder(kind: Kind) -> Encoder:
         return lambda value, _: find_matrix(value, kind)
     if is_record(kind):
         return _encode_record
-    if isinstance(kind, ArrayKind):
-        if is_record(kind.element):
-            return _encode_records
-        return lambda value, _: (find_array(value, kind),)
+    if is_sequence(kind):
+        return _encode_records
+    if is_flat(kind):
+        dtype = DTYPES[kind.element]
+        return lambda value, _: (find_flat(value, dtype),)
     return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
 
 
@@ -162,8 +171,11 @@ class Packed:
         owner: type = type(record)
         self.record, self._kept = record, list[Any]()
         slots: list[Any] = list(record)
-        for first, last, encode in _indirect(owner):
-            slots[first:last] = encode(slots[first], self._kept)
+        arrays, others = _indirect(owner)
+        for k, dtype in arrays:
+            slots[k] = find_flat(slots[k], dtype)
+        for k, encode in others:
+            slots[k : k + 1] = encode(slots[k], self._kept)
         _structure(owner).pack_into(self._bytes, 0, *slots)
 
     def replace(self, **changes: Any) -> None:
@@ -178,16 +190,19 @@ class Packed:
 
 
 @cache
-def _indirect(record: type) -> list[tuple[int, int, Encoder]]:
-    """Return the fields that are not stored as they are, from the last one on: where they begin and end
-    in the tuple, and how they are stored.
+def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
+    """Return the numbers of the fields that are not stored as they are: arrays with the types of their
+    elements, which are many and go first, and others with their encoders, from the last one on, because
+    a field of several slots moves those after it.
     """
-    kinds = list(fields(record).values())
-    places = [(k, k + 1, kind) for k, kind in enumerate(kinds)]
-    found = [
-        (k, end, encoder(kind)) for k, end, kind in places if kind not in (INT, FLOAT, ADDRESS)
-    ]
-    return found[::-1]  # a field of several slots moves only what comes after it
+    arrays: list[tuple[int, Any]] = []
+    others: list[tuple[int, Encoder]] = []
+    for k, kind in enumerate(fields(record).values()):
+        if is_flat(kind):
+            arrays.append((k, DTYPES[kind.element]))
+        elif kind not in (INT, FLOAT, ADDRESS):
+            others.append((k, encoder(kind)))
+    return arrays, others[::-1]
 
 
 # --- records with fields that routines may assign
@@ -326,8 +341,7 @@ def make_record(record: type, **given: Any) -> Any:
     made = {}
     for name, value in given.items():
         kind = kinds.get(name)
-        is_size = isinstance(kind, ArrayKind) and isinstance(value, (int, tuple))
-        if is_size and not is_record(kind.element):  # type: ignore[union-attr]
-            value = np.zeros(value, DTYPES[kind.element])  # type: ignore[union-attr]
+        if (is_flat(kind) or is_matrix(kind)) and isinstance(value, (int, tuple)):
+            value = np.zeros(value, DTYPES[kind.element])
         made[name] = value
     return record(**made)

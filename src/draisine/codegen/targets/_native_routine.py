@@ -19,7 +19,6 @@ from draisine.codegen.routine import (
     BOOL,
     FLOAT,
     INT,
-    ArrayKind,
     Kind,
     Packed,
     Routine,
@@ -27,6 +26,7 @@ from draisine.codegen.routine import (
     function,
     is_enum,
     is_fixed,
+    is_flat,
     is_matrix,
     is_record,
     is_sequence,
@@ -36,6 +36,7 @@ from draisine.codegen.routine import (
     subset,
     vectors,
 )
+from draisine.codegen.routine.kinds import DTYPES
 from draisine.codegen.routine.record import Encoder, encoder, find_array
 from draisine.codegen.targets import _llvm_routine
 from draisine.codegen.targets._llvm import load, source
@@ -103,24 +104,25 @@ class NativeRoutine:
             self._results = _Results(routine.returns)
             types.append(ctypes.c_void_p)
         self._call = ctypes.CFUNCTYPE(returns, *types)(self.address)
-        self._arrays = [kind if isinstance(kind, ArrayKind) else None for kind in kinds]
-        self._encoders: list[Encoder] | None = None
-        if any(is_matrix(kind) or is_fixed(kind) or is_sequence(kind) for kind in kinds):
-            self._encoders = [_encoder(kind) for kind in kinds]
         self._enum = routine.returns if is_enum(routine.returns) else None
+        wide = any(is_matrix(kind) or is_fixed(kind) or is_sequence(kind) for kind in kinds)
+        self._is_plain = not wide and not self._several and self._enum is None
+        self._encoders = [_encoder(kind) for kind in kinds]
+        self._dtypes = [DTYPES[kind.element] if is_flat(kind) else None for kind in kinds]
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the routine returns."""
+        if not self._is_plain:
+            return self._call_encoded(arguments)
+        given = zip(arguments, self._dtypes, strict=True)
+        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in given])
+
+    def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
+        """Return the result of a call with arguments or results of several parts."""
         given: list[Any] = []
         kept: list[Any] = []  # until the call is over
-        if self._encoders is None:
-            given = [
-                x if kind is None else find_array(x, kind)
-                for x, kind in zip(arguments, self._arrays, strict=True)
-            ]
-        else:
-            for x, encode in zip(arguments, self._encoders, strict=True):
-                given += encode(x, kept)
+        for x, encode in zip(arguments, self._encoders, strict=True):
+            given += encode(x, kept)
         if self._several:
             return self._results.read(lambda where: self._call(*given, where))
         found = self._call(*given)
@@ -138,6 +140,9 @@ def _encoder(kind: Kind) -> Encoder:
     """Return how an argument becomes C arguments: a matrix two, a fixed-size vector one per entry."""
     if is_record(kind):
         return lambda value, _: (value,)
+    if is_flat(kind):
+        dtype = DTYPES[kind.element]
+        return lambda value, _: (find_array(value, dtype),)
     return encoder(kind)
 
 
@@ -192,6 +197,8 @@ def _as_argument(value: Any, kind: Kind) -> Any:
     """Return an argument as the type that the routine declares."""
     if kind == FLOAT:  # NumPy's doubles divide by zero as machine code does
         return np.float64(value)
+    if is_flat(kind):
+        return value.reshape(-1)  # machine code does not know the shape of an array either
     return kind(value) if is_enum(kind) else bool(value) if kind == BOOL else value
 
 
