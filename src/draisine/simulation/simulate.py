@@ -8,7 +8,7 @@ from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
-from draisine.simulation.compare.timestepping import run_time_stepping
+from draisine.simulation.contact.stepping.run import run_time_stepping
 from draisine.simulation.contact.run import run_on_terrain
 from draisine.simulation.options import (
     CONTACT,

@@ -1,0 +1,340 @@
+"""An interval in time steps: from a state to a sampled motion with its contact forces."""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers
+from draisine.codegen.targets.native import NativeRoutine, Packed, make_record, routine_code
+from draisine.errors import ConfigurationError, ContactSetError, SimulationError
+from draisine.mechanics.base import has_frame
+from draisine.mechanics.contact.elements import contact_elements
+from draisine.model import Wheel
+from draisine.simulation.contact.arc import SteppedArc
+from draisine.simulation.contact.complementarity.impulses import impulse_problem
+from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.stepping import step
+from draisine.simulation.contact.stepping.step import TimeStepping, take_steps
+from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.options import ContactOptions
+from draisine.simulation.validity import fall_limit, fall_words
+
+REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
+DEFAULT_STEP = 1e-3  # s
+FIRST_ROOM = 8  # contacts of a step; grows when needed
+
+
+@cache
+def step_code() -> NativeRoutine:
+    """Return the routine that takes steps, compiled."""
+    return routine_code(take_steps, passes="few")[0]
+
+
+class TimeStepper:
+    """A machine that moves over a terrain in time steps.
+
+    Parameters
+    ----------
+    look
+        Machine and terrain.
+    contact
+        Friction, restitution, fall limit.
+    t, y
+        Time (s) and state at the start.
+    h
+        Length of a step (s). Steps lie on the grid t + i h.
+    """
+
+    def __init__(
+        self, look: ContactQuery, contact: ContactOptions, t: float, y: Floats, h: float
+    ) -> None:
+        self.look = look
+        self.contact = contact
+        self.start = t
+        self.h = h
+        self.count = 0
+        self.outcome = ""
+        self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
+        self._most = FIRST_ROOM
+        self._boxes = look.boxes(t, y)
+        self.near = look.sweep(t, self._boxes, contact.margin)
+        self._make(y)
+
+    @property
+    def t(self) -> float:
+        """The time that is reached."""
+        return self.start + self.count * self.h
+
+    @property
+    def y(self) -> Floats:
+        """The state that is reached."""
+        state: Floats = self.record.y
+        return state
+
+    # --- records
+
+    def _make(self, y: Floats) -> None:
+        """Make the record of the machine and its surroundings at a state."""
+        look = self.look
+        model = look.machine.system.model
+        n, rows = look.n, look.machine.motion.outputs.count("held_c")
+        wheels, near = len(look.machine.wheels), len(self.near)
+        parts = wheels + look.machine.joints
+        limit = fall_limit(model, self.contact.fall)
+        asked = self.contact.fall
+        held, mu, tyred = self._laws()
+        owners = np.full(model.memory + 1, -1)
+        for w, wheel in enumerate(look.machine.wheels):
+            for first, element in contact_elements(model, wheel):
+                owners[first : first + element.states] = w
+        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * self._size())
+        made: TimeStepping = make_record(
+            TimeStepping,
+            motion=look.motion,
+            contacts=self.near.packed,
+            wheels=look.level,
+            problem=Packed(impulse_problem(self._most)),
+            most=self._most,
+            rows=rows,
+            wheel_count=wheels,
+            restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
+            rest_speed=max(rest, float(self.contact.rest_speed)),
+            implicit=1,
+            lean_limit=float(np.sin(limit)) if limit < np.pi / 2 else 2.0,
+            overturns=int((asked is None or np.isfinite(asked)) and has_frame(model)),
+            x=look.x,
+            y=y.copy(),
+            middle=y.copy(),
+            out=look.machine.motion.outputs.size,
+            shifted=look.machine.motion.outputs.size,
+            **dict.fromkeys(("mass", "damping"), n * n),
+            **dict.fromkeys(("after", "free", "force"), n),
+            equality=rows * n + 1,
+            schur=rows * rows + 1,
+            multiplier=rows + 1,
+            response=3 * self._most * n,
+            reaction=3 * self._most * rows + 1,
+            seen=(self._most + 2) * look.row.size,
+            which=self._most + 1,
+            held=held,
+            tyred=tyred,
+            mu=mu,
+            warm=3 * (near + 1),
+            carried=near + 1,
+            centre=look.centres(self.t, y).ravel(),
+            box=6 * wheels,
+            swept=self.near.boxes.copy(),
+            along=look.row.along.start,
+            owners=owners,
+            down=wheels + 1,
+            single_force=3,
+            own=3 * parts,
+            world=3 * parts,
+            equality_sum=rows + 1,
+            counts=5,
+            worst=3,
+        )
+        self.record = made
+        self.packed = Packed(made)
+        self._restore_warm()
+
+    def _size(self) -> float:
+        """Return the largest wheel's size (m), the length scale of the machine."""
+        return max((x for x in self.look.longest if np.isfinite(x)), default=1.0) or 1.0
+
+    def _laws(self) -> tuple[Integers, Floats, Integers]:
+        """Return for each contact nearby the rows that the law of contact acts on, its friction, and
+        whether a tyre makes the other forces.
+        """
+        held, mu = self.look.grips(self.near, self.contact)
+        tyred = np.zeros(len(self.near) + 1, dtype=np.int64)
+        for w, wheel in enumerate(self.look.machine.wheels):
+            if isinstance(wheel, Wheel) and wheel.tyre is not None:
+                own = np.flatnonzero(self.near.wheels == w)
+                tyred[own] = 1
+                # A tyre that holds its contact along (two rows) does so without limit.
+                mu[own] = np.where(held[own] > 1, np.inf, 0.0)
+        return held, mu, tyred
+
+    def _keep_warm(self) -> None:
+        """Keep the impulses and loads of the last step by contact."""
+        self._warm = {}
+        for k in np.flatnonzero(self.record.warm[0 : 3 * len(self.near) : 3]).tolist():
+            impulse = self.record.warm[3 * k : 3 * k + 3].copy()
+            self._warm[self.near[k]] = (impulse, float(self.record.carried[k]))
+
+    def _restore_warm(self) -> None:
+        """Put the impulses and loads that were kept into the present record."""
+        share = self.look.motion.record.share
+        self.record.carried[:] = share
+        for contact, (impulse, load) in self._warm.items():
+            k = self.near.index.get(contact)
+            if k is not None:
+                self.record.warm[3 * k : 3 * k + 3] = impulse
+                self.record.carried[k] = load
+
+    def _remake(self) -> None:
+        """Make new records for other surroundings or for more contacts, from the present state."""
+        old = self.record
+        self._keep_warm()
+        self._make(old.y)
+        for name in ("own", "world", "equality_sum", "counts", "worst", "down", "centre"):
+            getattr(self.record, name)[:] = getattr(old, name)
+
+    def _search(self) -> None:
+        """Search the surroundings of the present state for contacts."""
+        begin = self.record.centre.reshape(-1, 3)
+        self.near = self.look.sweep(self.t, self.record.box, self.contact.margin, begin)
+        self._remake()
+
+    # --- steps
+
+    def advance(self, count: int) -> None:
+        """Take so many steps, or fewer if the machine falls (then `outcome` says so).
+
+        Raises
+        ------
+        ContactSetError
+            If a prescribed motion pushes a contact into the ground.
+        SimulationError
+            If a value is not finite or the mass matrix is singular.
+        """
+        last = self.count + count
+        while self.count < last and not self.outcome:
+            r = self.record
+            how = int(step_code()(self.packed, self.start, self.h, self.count, last - self.count))
+            self.count += int(r.counts[step.STEPS])
+            if how == step.LEFT_SWEEP:
+                self._search()
+            elif how == step.TOO_MANY:
+                self._most *= 2
+                self._remake()
+            elif how == step.INFEASIBLE:
+                self._check_feasible()
+            elif how == step.FALLEN:
+                self.outcome = fall_words(math.asin(min(1.0, float(r.lean_limit))))
+            elif how == step.TURNED_OVER:
+                self.outcome = fall_words(None)
+            elif how == step.NOT_FINITE:
+                raise SimulationError(
+                    f"Time stepping at {self.t:.9g} s produced a value that is not finite. A smaller "
+                    f"step than {self.h:.3g} s may solve it."
+                )
+            elif how == step.SINGULAR_MASS:
+                raise ConfigurationError(f"The mass matrix is singular at {self.t:.9g} s.")
+
+    def _check_feasible(self) -> None:
+        """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
+        ground; otherwise accept the next step as it is.
+        """
+        from scipy.optimize import linprog
+
+        r, n = self.record, self.look.n
+        m, count = self.look.motion.record, int(self.record.counts[step.CONTACTS])
+        rows = r.seen.reshape(-1, self.look.row.size)[:count]
+        normals = rows[:, m.C : m.C + n]
+        moving = rows[:, m.b]
+        J = r.out[m.held : m.held + r.rows * n].reshape(-1, n)
+        target = r.out[m.held_b : m.held_b + r.rows]
+        # Find v and the least approach s with J v = target, C_n v - w_n + s >= 0.
+        found = linprog(
+            np.append(np.zeros(n), 1.0),
+            A_ub=-np.column_stack([normals, np.ones(count)]),
+            b_ub=-moving,
+            A_eq=np.column_stack([J, np.zeros(len(J))]),
+            b_eq=target,
+            bounds=[(None, None)] * n + [(0.0, None)],
+        )
+        scale = np.abs(r.problem.record.b[: 3 * count]).max(initial=1e-300)
+        if found.status == 0 and found.x[-1] <= step.INFEASIBLE_APPROACH * scale:
+            r.counts[step.ACCEPTS] = 1
+            return
+        wheel, feature = self.look.key(self.near[int(r.counts[step.BLOCKED])])
+        joints = self.look.machine.system.model.joints
+        names = ", ".join(repr(joints[k].name) for k in self.look.machine.held) or "couplings"
+        raise ContactSetError(
+            f"at {self.t:.9g} s: the prescribed motion of {names} pushes {wheel!r} into {feature!r}, and "
+            "nothing can give way. Let the joint follow a torque or a servo instead of a motion, or change "
+            "its motion."
+        )
+
+    # --- results
+
+    def take_sums(self) -> tuple[Floats, Floats, Floats]:
+        """Return the impulses since the last call: per wheel and joint in the contact's own axes and in
+        world axes, and of the equality rows; then set them to zero.
+        """
+        r = self.record
+        rows = len(r.equality_sum) - 1
+        own, world = r.own.reshape(-1, 3).copy(), r.world.reshape(-1, 3).copy()
+        equality = r.equality_sum[:rows].copy()
+        for sums in (r.own, r.world, r.equality_sum):
+            sums[:] = 0.0
+        return own, world, equality
+
+    @property
+    def quality(self) -> dict[str, Any]:
+        """Largest residual, deepest penetration (m), number of unsolved steps, work of the contacts (J)."""
+        r = self.record
+        return {
+            "residual": float(r.worst[step.RESIDUAL]),
+            "penetration": float(r.worst[step.PENETRATION]),
+            "work": float(r.worst[step.WORK]),
+            "unsolved": int(r.counts[step.UNSOLVED]),
+        }
+
+
+class SampledSteps:
+    """Samples of a motion in time steps: states, mean accelerations and mean forces."""
+
+    def __init__(self, stepper: TimeStepper) -> None:
+        self.stepper = stepper
+        parts = len(stepper.record.own) // 3
+        rows = len(stepper.record.equality_sum) - 1
+        v = stepper.look.y.v
+        self._v = v
+        self.times = [stepper.t]
+        self.states = [stepper.y.copy()]
+        self.rates = [np.zeros(v.stop - v.start)]
+        self.own = [np.zeros((parts, 3))]
+        self.world = [np.zeros((parts, 3))]
+        self.equality = [np.zeros(rows)]
+
+    def advance(self, steps: int) -> None:
+        """Take so many steps and keep a sample at their end, with means over these steps."""
+        stepper = self.stepper
+        before = stepper.t
+        stepper.advance(steps)
+        span = stepper.t - before
+        if not span > 0.0:
+            return
+        own, world, equality = stepper.take_sums()
+        self.rates.append((stepper.y[self._v] - self.states[-1][self._v]) / span)
+        self.times.append(stepper.t)
+        self.states.append(stepper.y.copy())
+        self.own.append(own / span)
+        self.world.append(world / span)
+        self.equality.append(equality / span)
+
+    def arc(self) -> SteppedArc:
+        """Return the samples as an arc. The first sample has the means of the first interval."""
+        for part in (self.rates, self.own, self.world, self.equality):
+            if len(part) > 1:
+                part[0] = part[1]
+        look = self.stepper.look
+        wheels = len(look.machine.wheels)
+        own = np.array(self.own)
+        return SteppedArc(
+            look.machine,
+            np.array(self.times),
+            np.array(self.states),
+            look.inputs,
+            look.terrain,
+            np.array(self.rates),
+            own[:, :wheels],
+            np.array(self.world)[:, :wheels],
+            np.array(self.equality),
+        )
