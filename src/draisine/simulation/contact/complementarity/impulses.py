@@ -298,23 +298,24 @@ def solve_dense(A: Floats, b: Floats, n: int) -> int:
 
 
 @routine
-def iterate_newton(p: ImpulseProblem, count: int, compliance: float, steps: int) -> float:
-    """Take Newton steps of full length, with sweeps from inside the cones after every third one.
-    Return the smallest residual; its impulses are the result.
+def iterate_newton(p: ImpulseProblem, count: int, compliance: float, sweeps: int) -> float:
+    """Take Newton steps of full length, with so many sweeps from inside the cones after every third
+    one: these end cycles, but also undo slip that has just begun. Return the smallest residual; its
+    impulses are the result.
     """
     size = 3 * count
     smallest = residual(p, count, compliance)
     p.best[:size] = p.impulse[:size]
-    for number in range(steps):
+    for number in range(NEWTON_STEPS):
         if smallest <= tolerance(p, count):
             break
         write_newton_system(p, count, compliance)
         if solve_dense(p.jacobian, p.step, size) == 1:
             break
         p.impulse[:size] += p.step[:size]
-        if number % 3 == 2:
+        if sweeps > 0 and number % 3 == 2:
             clip_to_cones(p, count)
-            for _ in range(SWEEPS_BETWEEN):
+            for _ in range(sweeps):
                 sweep_contacts(p, count, compliance)
         now = residual(p, count, compliance)
         if not isfinite(now):
@@ -327,11 +328,11 @@ def iterate_newton(p: ImpulseProblem, count: int, compliance: float, steps: int)
 
 
 @routine
-def iterate_damped(p: ImpulseProblem, count: int, compliance: float, steps: int) -> float:
+def iterate_damped(p: ImpulseProblem, count: int, compliance: float) -> float:
     """Take Newton steps with Armijo's line search on the residual; return the residual."""
     size = 3 * count
     now = residual(p, count, compliance)
-    for _ in range(steps):
+    for _ in range(LINE_SEARCH_STEPS):
         if now <= tolerance(p, count):
             break
         write_newton_system(p, count, compliance)
@@ -357,17 +358,19 @@ def iterate_damped(p: ImpulseProblem, count: int, compliance: float, steps: int)
 def solve_level(p: ImpulseProblem, count: int, compliance: float, sweeps: int) -> float:
     """Solve at one level of compliance from the present impulses; return the residual.
 
-    Sweeps come first, if any; then full Newton steps, then damped ones from the same point.
+    Sweeps come first, if any; then full Newton steps, without and with sweeps in between, then damped
+    ones, each from the same point.
     """
     size = 3 * count
     for _ in range(sweeps):
         sweep_contacts(p, count, compliance)
     p.entry[:size] = p.impulse[:size]
-    full = iterate_newton(p, count, compliance, NEWTON_STEPS)
-    if full <= tolerance(p, count):
-        return full
-    p.impulse[:size] = p.entry[:size]
-    return iterate_damped(p, count, compliance, LINE_SEARCH_STEPS)
+    for sweeps_between in range(0, 3, 2):
+        found = iterate_newton(p, count, compliance, sweeps_between)
+        if found <= tolerance(p, count):
+            return found
+        p.impulse[:size] = p.entry[:size]
+    return iterate_damped(p, count, compliance)
 
 
 @routine
@@ -431,7 +434,7 @@ def restart_sweeps(p: ImpulseProblem, count: int, smallest: float) -> float:
             sweeps = MANY_SWEEPS
         for _ in range(sweeps):
             sweep_contacts(p, count, COMPLIANCE)
-        found = iterate_newton(p, count, COMPLIANCE, NEWTON_STEPS)
+        found = iterate_newton(p, count, COMPLIANCE, SWEEPS_BETWEEN)
         if found < least:
             least = found
             p.level[:size] = p.impulse[:size]
@@ -450,7 +453,7 @@ def solve_fixed_contacts(p: ImpulseProblem, count: int) -> float:
         sweep_contacts(p, count, COMPLIANCE)
         if residual(p, count, COMPLIANCE) <= SOLVED:
             return residual(p, count, COMPLIANCE)
-    found = iterate_newton(p, count, COMPLIANCE, NEWTON_STEPS)
+    found = iterate_newton(p, count, COMPLIANCE, SWEEPS_BETWEEN)
     if found <= tolerance(p, count):
         return found
     p.level[:size] = p.impulse[:size]

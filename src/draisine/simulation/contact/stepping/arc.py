@@ -25,6 +25,7 @@ from draisine.simulation.validity import fall_limit, fall_words
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 DEFAULT_STEP = 1e-3  # s
 FIRST_ROOM = 8  # contacts of a step; grows when needed
+SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
 
 
 @cache
@@ -60,7 +61,7 @@ class TimeStepper:
         self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
         self._boxes = look.boxes(t, y)
-        self.near = look.sweep(t, self._boxes, contact.margin)
+        self.near = look.sweep(t, self._boxes, self._margin)
         self._make(y)
 
     @property
@@ -73,6 +74,11 @@ class TimeStepper:
         """The state that is reached."""
         state: Floats = self.record.y
         return state
+
+    @property
+    def _margin(self) -> float:
+        """How far around the wheels' paths features are searched (m)."""
+        return min(self.contact.margin, SEARCH_MARGIN * self._size())
 
     # --- records
 
@@ -108,8 +114,7 @@ class TimeStepper:
             x=look.x,
             y=y.copy(),
             middle=y.copy(),
-            out=look.machine.motion.outputs.size,
-            shifted=look.machine.motion.outputs.size,
+            **dict.fromkeys(("out", "centred", "shifted"), look.machine.motion.outputs.size),
             **dict.fromkeys(("mass", "damping"), n * n),
             **dict.fromkeys(("after", "free", "force"), n),
             equality=rows * n + 1,
@@ -187,7 +192,7 @@ class TimeStepper:
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
         begin = self.record.centre.reshape(-1, 3)
-        self.near = self.look.sweep(self.t, self.record.box, self.contact.margin, begin)
+        self.near = self.look.sweep(self.t, self.record.box, self._margin, begin)
         self._remake()
 
     # --- steps

@@ -82,7 +82,8 @@ class TimeStepping(NamedTuple):
     middle: Floats  # state at mid-step
     after: Floats  # speeds at the end of the step (n)
     out: Floats  # output of the program of the free machine
-    shifted: Floats  # the same at perturbed rates
+    centred: Floats  # the same at the speeds of the step or their negative
+    shifted: Floats  # the same at perturbed speeds
     mass: Floats  # (n, n) Cholesky factor of M + h A
     damping: Floats  # (n, n) A
     free: Floats  # (n) speeds without contact impulses
@@ -275,23 +276,54 @@ def add_tyre_forces(s: TimeStepping, j: int, row: Floats, factor: float, into: F
 
 
 @routine
-def differentiate_rates(s: TimeStepping, h: float) -> None:
-    """Write A, the symmetric part of the derivative of all forces by the speeds."""
+def add_rate_derivative(s: TimeStepping, sign: float) -> None:
+    """Add half of the derivative of F by the speeds at `sign` times the speeds of the step."""
+    m, n = s.motion, s.motion.speeds
+    v = s.x[m.x_v :]
+    v[:n] *= sign
+    call(m.call, s.x, m.table, s.centred, 1)
+    for j in range(n):
+        speed = v[j]
+        increment = RATE_INCREMENT * (1.0 + abs(speed))
+        v[j] = speed + increment
+        call(m.call, s.x, m.table, s.shifted, 1)
+        column = s.damping[j * n :]
+        column[:n] += 0.5 * (s.shifted[m.F :][:n] - s.centred[m.F :][:n]) / increment
+        v[j] = speed
+    v[:n] *= sign
+
+
+@routine
+def add_tyre_derivative(s: TimeStepping) -> None:
+    """Add the derivative of the tyre forces, with their sign in F, by the speeds."""
     m, n = s.motion, s.motion.speeds
     scratch = s.seen[s.most * m.row :]
     for j in range(n):
         speed = s.x[m.x_v + j]
         increment = RATE_INCREMENT * (1.0 + abs(speed))
         s.x[m.x_v + j] = speed + increment
-        call(m.call, s.x, m.table, s.shifted, 1)
         column = s.damping[j * n :]
-        column[:n] = (s.shifted[m.F :][:n] - s.out[m.F :][:n]) / increment
-        for c in range(s.counts[CONTACTS] if m.acted > 0 else 0):
+        for c in range(s.counts[CONTACTS]):
             if s.tyred[s.which[c]] == 1:
                 meet_one(s.x, s.contacts, s.which[c], scratch)
                 add_tyre_forces(s, c, scratch, -1.0 / increment, column)
                 add_tyre_forces(s, c, s.seen[c * m.row :], 1.0 / increment, column)
         s.x[m.x_v + j] = speed
+
+
+@routine
+def differentiate_rates(s: TimeStepping) -> None:
+    """Write A, the symmetric part of the derivative of all dissipative forces by the speeds.
+
+    The mean of the derivatives at v and at -v contains no Coriolis forces, which are quadratic in v.
+    With them the errors of a rolling bicycle were three times as large.
+    """
+    m, n = s.motion, s.motion.speeds
+    s.damping[: n * n] = 0.0
+    add_rate_derivative(s, 1.0)
+    add_rate_derivative(s, -1.0)
+    if m.acted > 0:
+        add_tyre_derivative(s)
     for i in range(n):
         for j in range(i):
             mean = 0.5 * (s.damping[i * n + j] + s.damping[j * n + i])
@@ -307,7 +339,7 @@ def factor_mass(s: TimeStepping, h: float) -> int:
     m, n = s.motion, s.motion.speeds
     M = s.out[m.M :]
     if s.implicit == 1:
-        differentiate_rates(s, h)
+        differentiate_rates(s)
         s.mass[: n * n] = M[: n * n] + h * s.damping[: n * n]
         if factor(s.mass, n, 0.0) == 0:
             return 0
