@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -164,12 +165,15 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample of all arcs, time last."""
-        together = getattr(self.arcs[0], "observe_together", None)  # cheaper than one by one
-        if len(self.arcs) == 1 or together is None:
-            seen = [arc.observations for arc in self.arcs]
-            return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
-        found: dict[str, Floats] = together(self.arcs)
-        return found
+        seen = []
+        for together, arcs in groupby(
+            self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
+        ):
+            # Arcs of one kind are cheaper together than one by one.
+            seen += [arc.observations for arc in arcs] if together is None else [together([*arcs])]
+        if len(seen) == 1:
+            return seen[0]
+        return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
 
     def final(self) -> State:
         """Return the last state."""

@@ -6,7 +6,7 @@ contacts carry afterwards is decided at impulse and at acceleration level by `ac
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -20,6 +20,7 @@ from draisine.errors import (
     ConfigurationError,
     ContactSetError,
     DeadEndError,
+    DraisineError,
     ParameterError,
     SimulationError,
     TerrainError,
@@ -27,13 +28,16 @@ from draisine.errors import (
     expect_known,
 )
 from draisine.simulation.contact import guards, march
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.events import CONTRADICTED, FULL, NO_FRICTION, NO_SET, STRUCK
 from draisine.simulation.contact.march import ENDED, LOCKED, OUTSIDE, SINGULAR, SUNK, TOO_SMALL
 from draisine.simulation.contact.passage import BEGIN, FELL, JUMP, SHARP, STALLED, UNKNOWN
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
+from draisine.simulation.contact.stepping import switch
+from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
+from draisine.simulation.contact.stepping.step import SETTLED
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
@@ -77,10 +81,15 @@ class TerrainRun:
         self.arc_closed: tuple[Closed, ...] = ()
         self.samples: list[tuple[Floats, Floats]] = []
         self.grazes: list[tuple[float, Key]] = []
-        self.arcs: list[TerrainArc] = []
+        self.arcs: list[TerrainArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
         self.driver: ArcDriver | None = None
+        self.steps: SteppedSamples | None = None  # the arc in time steps that is under way
+        self.ended = ""  # outcome of a run that cannot go on
+        self.reason = ""  # of the arc in time steps
+        self.required = switch.FIRST_SETTLED  # settled steps before event location resumes
+        self.resumed = -np.inf  # when event location resumed last, s
 
     @property
     def next_jump(self) -> float:
@@ -97,6 +106,7 @@ class TerrainRun:
         for name in ("arcs", "events", "samples", "grazes"):
             setattr(other, name, list(getattr(self, name)))
         other.at, other.until = replace(self.at, y=self.at.y.copy()), until
+        other.steps = None if self.steps is None else self.steps.copy()
         return other
 
     # --- on and on
@@ -121,7 +131,13 @@ class TerrainRun:
             shallow.append((contact, 1, 0.0))
         if shallow:
             y[look.pose] = look.settle(t, y, shallow)[look.pose]
-        self._proceed(0, 1, Cause(BEGIN))
+        if self.contact.solver == "time_stepping":
+            self._enter_steps("requested")
+            return
+        try:
+            self._proceed(0, 1, Cause(BEGIN))
+        except (ContactSetError, ConfigurationError) as error:
+            self._switch(error)
         if not self.events:
             self.arc_closed = self.at.closed
 
@@ -149,14 +165,114 @@ class TerrainRun:
 
     def move(self, steps: int = 1, events: int = 1) -> None:
         """Take some steps, through some events at most."""
+        if self.steps is not None:
+            self._move_steps(steps)
+        else:
+            try:
+                self._move_events(steps, events)
+                if self.contact.solver == "auto" and switch.crowded(self.look, self.events):
+                    self._enter_steps("events accumulate")
+            except (ContactSetError, ConfigurationError, SimulationError) as error:
+                self._switch(error)
+        if self.progress is not None:
+            self.progress((self.at.t - self.start) / (self.until - self.start))
+
+    def _move_events(self, steps: int, events: int) -> None:
+        """Integrate some steps, through some events at most."""
         if self._proceed(steps, events if self.progress is None else 1) == ENDED:
             if self.at.t < self.until:
                 self._proceed(0, 1, Cause(JUMP))
             else:
                 self.mark()
                 self._close_arc(None)
-        if self.progress is not None:
-            self.progress((self.at.t - self.start) / (self.until - self.start))
+
+    # --- time stepping
+
+    def _switch(self, error: DraisineError) -> None:
+        """Go on in time steps after an error of event location, or raise it."""
+        if self.contact.solver != "auto" or isinstance(error, DeadEndError):
+            raise self._with_partial(error)
+        wheels = switch.over_constrained(self.look, self.at.t, self.at.y, self.at.closed)
+        if wheels is not None:
+            self.ended = "over-constrained"
+            told = ContactSetError(
+                f"at {self.at.t:.9g} s: the ideal contacts {', '.join(wheels)} over-constrain the machine on "
+                "this ground: wheels on one axle cannot all roll without slip where it is uneven. Give "
+                "friction a limit, ContactOptions(mu=0.8).",
+                state=self.state(),
+            )
+            raise self._with_partial(told) from error
+        self._enter_steps(switch.reason_of(error))
+
+    def _with_partial(self, error: DraisineError) -> DraisineError:
+        """Return an error with the motion that was computed before it."""
+        if isinstance(error, SimulationError) and error.partial is None:
+            self.mark()
+            error.partial = self.partial(self.ended or str(error))
+        return error
+
+    def _enter_steps(self, reason: str) -> None:
+        """Begin an arc in time steps at the present state."""
+        look, t, y = self.look, self.at.t, self.at.y
+        h = choose_step(look, self.contact, t, y)
+        if t - self.resumed < switch.SOON * h:
+            self.required = min(2 * self.required, switch.MOST_SETTLED)
+        if self.samples:
+            self.mark()
+            self._close_arc(self._change("time stepping", y, y, self.at.closed, ()))
+        self.reason = reason
+        stepper = TimeStepper(look, self.contact, t, y, h)
+        self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
+
+    def _move_steps(self, steps: int) -> None:
+        """Take some time steps; resume event location if the same contacts carry with margin."""
+        assert self.steps is not None
+        stepper = self.steps.stepper
+        self.steps.advance(steps, self.until)
+        self.at = Standing(stepper.t, stepper.y.copy())
+        if stepper.outcome or self.at.t >= self.until:
+            self.outcome = stepper.outcome
+            self._close_steps(None)
+        elif self.contact.solver == "auto" and stepper.settled >= self.required:
+            self._resume_events(stepper)
+
+    def _resume_events(self, stepper: TimeStepper) -> None:
+        """Return to event location, if the state can be projected onto the constraints."""
+        found = switch.resume_events(stepper)
+        kept = self.at
+        if found is not None:
+            y, closed = found
+            try:
+                self.at = Standing(stepper.t, y)
+                self._proceed(0, 1, Cause(BEGIN))
+            except (ContactSetError, ConfigurationError, SimulationError):
+                found = None
+        if found is None:
+            self.at, self.samples = kept, []
+            self.required = min(2 * self.required, switch.MOST_SETTLED)
+            stepper.record.counts[SETTLED] = 0
+            return
+        self.resumed = self.at.t
+        begun, self.samples = self.samples, []
+        self._close_steps(self._change("event location", kept.y, self.at.y, (), self.at.closed))
+        self.samples, self.arc_closed = begun, self.at.closed
+
+    def _change(
+        self, kind: str, y: Floats, after: Floats, closed: Sequence[Closed], later: Sequence[Closed]
+    ) -> Event:
+        """Return the event at which a run changes its solver."""
+        look, t = self.look, self.at.t
+        ends = (look.machine.leave(y), look.machine.leave(after))
+        energies = (look.energy(t, y), look.energy(t, after))
+        return Event(t, kind, (), True, *ends, look.mode(closed), look.mode(later), *energies)
+
+    def _close_steps(self, event: Event | None) -> None:
+        """Keep the arc in time steps that ends here, and what ends it."""
+        assert self.steps is not None
+        self.arcs.append(self.steps.arc())
+        self.steps = None
+        if event is not None:
+            self.events.append(event)
 
     def _drive(self) -> ArcDriver:
         """Return what leads on from here."""
@@ -273,10 +389,14 @@ class TerrainRun:
         numerics = self.numerics
         made = {"impact": self.contact.impact_name, "dt": numerics.dt, "rtol": numerics.rtol}
         made["atol"] = numerics.atol
+        made["solver"] = self.contact.solver
         return Trajectory(tuple(self.arcs), outcome, made, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
         """Return what was computed so far, the arc in the making included."""
+        if self.steps is not None:
+            self._close_steps(None)
+            return self.trajectory(outcome)
         if len(self.arcs) <= len(self.events) and not self.samples:
             self.samples.append((np.array([self.at.t]), self.at.y[None].copy()))
         self._close_arc(None)
@@ -301,11 +421,11 @@ class TerrainRun:
             self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
         if len(self.events) > self.contact.events:
+            self.ended = "too many events"
             raise ZenoError(
                 f"more than {self.contact.events} events until {self.at.t:.9g} s; "
                 "a rest_speed turns small bounces into plastic impacts.",
-                self.partial("too many events"),
-                self.state(),
+                state=self.state(),
             )
 
     def _refuse(self, how: int, driver: ArcDriver) -> NoReturn:
@@ -326,7 +446,7 @@ class TerrainRun:
         """Raise an error with the time, the state and what was computed before it."""
         error.args = (f"at {self.at.t:.9g} s: {error}",)
         error.state = self.look.machine.leave(y) if error.state is None else error.state
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
     def _fail(self, how: int) -> None:
@@ -380,7 +500,7 @@ class TerrainRun:
             self.mark()
         contact = closed[int(course.clock[march.WHICH])][0]
         error = self._locked(contact, course.rows[: len(y)])
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
     def _sink(self, driver: ArcDriver) -> None:
@@ -401,11 +521,11 @@ class TerrainRun:
         if kind != guards.FORCE:
             bounces = any(event.kind == "collision" for event in self.events[-LAST:])
             rest = "A rest_speed (m/s) turns slower bounces into plastic impacts."
+            self.ended = "no progress"
             raise ZenoError(
                 f"the run makes no progress at {self.at.t:.9g} s: events follow each other without end. "
                 f"{rest if bounces else self._way_out()}",
-                self.partial("no progress"),
-                self.state(),
+                state=self.state(),
             )
         contact = self.at.closed[k][0]
         wheel, feature = self.look.key(contact)
@@ -417,7 +537,7 @@ class TerrainRun:
             f"into it if released: no contact set is admissible. {slip} may solve it.",
             state=self.state(),
         )
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
 
@@ -437,10 +557,7 @@ def run_on_terrain(task: Task) -> Trajectory:
         kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
         raise kind(f"at {run.at.t:.9g} s: {error}", run.partial(str(error))) from error
     except SimulationError as error:
-        if error.partial is None:
-            run.mark()
-            error.partial = run.partial(str(error))
-        raise
+        raise run._with_partial(error) from error.__cause__
     finally:
         look_back(run.look)
 
@@ -466,10 +583,6 @@ def _check_tyres(task: Task) -> None:
         if any(np.isfinite(mu) for mu in finite):
             raise ParameterError(
                 f"mu: wheel {wheel.name!r} has a tyre, whose law is its friction; leave mu out."
-            )
-        if contact.solver != "events":
-            raise ParameterError(
-                f"wheel {wheel.name!r}: tyres run on terrain by events alone; leave `solver` out."
             )
         if "along" in wheel.rows["tyre"] and contact.impact_name not in ("plastic", "newton"):
             raise ParameterError(

@@ -1,6 +1,7 @@
 """An interval in time steps: from a state to a sampled motion with its contact forces."""
 
 import math
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,7 @@ from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
-from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.stepping import step
 from draisine.simulation.contact.stepping.step import TimeStepping, take_steps
 from draisine.simulation.contact.table import WheelOnFeature
@@ -23,7 +24,8 @@ from draisine.simulation.options import ContactOptions
 from draisine.simulation.validity import fall_limit, fall_words
 
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
-DEFAULT_STEP = 1e-3  # s
+STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
+TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step at the initial speed
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
 
@@ -32,6 +34,29 @@ SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a st
 def step_code() -> NativeRoutine:
     """Return the routine that takes steps, compiled."""
     return routine_code(take_steps, passes="few")[0]
+
+
+def wheel_size(look: ContactQuery) -> float:
+    """Return the largest wheel's size (m), the length scale of a machine."""
+    return max((x for x in look.longest if np.isfinite(x)), default=1.0) or 1.0
+
+
+def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
+    """Return the length of time steps (s): the one that is asked for, or what suits the size of the
+    wheels, gravity and the speed.
+    """
+    if contact.step is not None:
+        return contact.step
+    size = wheel_size(look)
+    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
+    moment = 1e-6 * math.sqrt(size / max(gravity, 1e-300)) if gravity > 0.0 else 1e-6
+    later = y.copy()
+    later[look.pose] += moment * look.dynamics(t, y)["flow"]
+    speed = float(np.abs(look.centres(t, later) - look.centres(t, y)).max(initial=0.0)) / moment
+    by_gravity = STEP * math.sqrt(size / gravity) if gravity > 0.0 else math.inf
+    by_speed = TRAVEL * size / speed if speed > 0.0 else math.inf
+    found = min(by_gravity, by_speed)
+    return found if math.isfinite(found) else 1.0
 
 
 class TimeStepper:
@@ -46,7 +71,8 @@ class TimeStepper:
     t, y
         Time (s) and state at the start.
     h
-        Length of a step (s). Steps lie on the grid t + i h.
+        Length of a step (s). Steps lie on the grid t + i h; only the last one before an end of the run
+        is shorter.
     """
 
     def __init__(
@@ -57,17 +83,13 @@ class TimeStepper:
         self.start = t
         self.h = h
         self.count = 0
+        self.t = t
         self.outcome = ""
         self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
         self._boxes = look.boxes(t, y)
         self.near = look.sweep(t, self._boxes, self._margin)
         self._make(y)
-
-    @property
-    def t(self) -> float:
-        """The time that is reached."""
-        return self.start + self.count * self.h
 
     @property
     def y(self) -> Floats:
@@ -78,7 +100,7 @@ class TimeStepper:
     @property
     def _margin(self) -> float:
         """How far around the wheels' paths features are searched (m)."""
-        return min(self.contact.margin, SEARCH_MARGIN * self._size())
+        return min(self.contact.margin, SEARCH_MARGIN * wheel_size(self.look))
 
     # --- records
 
@@ -96,7 +118,7 @@ class TimeStepper:
         for w, wheel in enumerate(look.machine.wheels):
             for first, element in contact_elements(model, wheel):
                 owners[first : first + element.states] = w
-        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * self._size())
+        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * wheel_size(self.look))
         made: TimeStepping = make_record(
             TimeStepping,
             motion=look.motion,
@@ -139,16 +161,15 @@ class TimeStepper:
             own=3 * parts,
             world=3 * parts,
             equality_sum=rows + 1,
-            counts=5,
+            loaded=self._most + 1,
+            rolling=self._most + 1,
+            weight=look.motion.record.share * max(1, wheels),
+            counts=7,
             worst=3,
         )
         self.record = made
         self.packed = Packed(made)
         self._restore_warm()
-
-    def _size(self) -> float:
-        """Return the largest wheel's size (m), the length scale of the machine."""
-        return max((x for x in self.look.longest if np.isfinite(x)), default=1.0) or 1.0
 
     def _laws(self) -> tuple[Integers, Floats, Integers]:
         """Return for each contact nearby the rows that the law of contact acts on, its friction, and
@@ -188,6 +209,8 @@ class TimeStepper:
         self._make(old.y)
         for name in ("own", "world", "equality_sum", "counts", "worst", "down", "centre"):
             getattr(self.record, name)[:] = getattr(old, name)
+        # Numbers of contacts among those nearby have changed: counting begins again.
+        self.record.counts[[step.SETTLED, step.LOADED]] = 0
 
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
@@ -197,8 +220,9 @@ class TimeStepper:
 
     # --- steps
 
-    def advance(self, count: int) -> None:
-        """Take so many steps, or fewer if the machine falls (then `outcome` says so).
+    def advance(self, count: int, until: float = math.inf) -> None:
+        """Take so many steps, or fewer if a time is reached or the machine falls (then `outcome` says
+        so). The last step before `until` is shorter than the others, if need be.
 
         Raises
         ------
@@ -208,28 +232,43 @@ class TimeStepper:
             If a value is not finite or the mass matrix is singular.
         """
         last = self.count + count
-        while self.count < last and not self.outcome:
-            r = self.record
-            how = int(step_code()(self.packed, self.start, self.h, self.count, last - self.count))
-            self.count += int(r.counts[step.STEPS])
-            if how == step.LEFT_SWEEP:
-                self._search()
-            elif how == step.TOO_MANY:
-                self._most *= 2
-                self._remake()
-            elif how == step.INFEASIBLE:
-                self._check_feasible()
-            elif how == step.FALLEN:
-                self.outcome = fall_words(math.asin(min(1.0, float(r.lean_limit))))
-            elif how == step.TURNED_OVER:
-                self.outcome = fall_words(None)
-            elif how == step.NOT_FINITE:
-                raise SimulationError(
-                    f"Time stepping at {self.t:.9g} s produced a value that is not finite. A smaller "
-                    f"step than {self.h:.3g} s may solve it."
-                )
-            elif how == step.SINGULAR_MASS:
-                raise ConfigurationError(f"The mass matrix is singular at {self.t:.9g} s.")
+        while self.count < last and self.t < until and not self.outcome:
+            # Steps that end within rounding of `until` belong to the grid.
+            whole = math.floor((until - self.start) / self.h * (1.0 + 1e-14) + 1e-9) - self.count
+            if whole > 0:
+                self._take(self.start, self.h, self.count, min(whole, last - self.count), True)
+            else:
+                self._take(self.t, until - self.t, 0, 1, False)
+
+    def _take(self, start: float, h: float, first: int, count: int, on_grid: bool) -> None:
+        """Take steps on the grid start + i h from number `first` on, or one step off the grid."""
+        r = self.record
+        how = int(step_code()(self.packed, start, h, first, count))
+        taken = int(r.counts[step.STEPS])
+        if taken and on_grid:
+            self.count += taken
+            self.t = self.start + self.count * self.h
+        elif taken:
+            # The grid begins anew after a step of another length.
+            self.start, self.count, self.t = start + h, 0, start + h
+        if how == step.LEFT_SWEEP:
+            self._search()
+        elif how == step.TOO_MANY:
+            self._most *= 2
+            self._remake()
+        elif how == step.INFEASIBLE:
+            self._check_feasible()
+        elif how == step.FALLEN:
+            self.outcome = fall_words(math.asin(min(1.0, float(r.lean_limit))))
+        elif how == step.TURNED_OVER:
+            self.outcome = fall_words(None)
+        elif how == step.NOT_FINITE:
+            raise SimulationError(
+                f"the run stopped at {self.t:.9g} s: time stepping with steps of {h:.3g} s produced a value "
+                "that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
+            )
+        elif how == step.SINGULAR_MASS:
+            raise ConfigurationError(f"the mass matrix is singular at {self.t:.9g} s.")
 
     def _check_feasible(self) -> None:
         """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
@@ -268,6 +307,34 @@ class TimeStepper:
 
     # --- results
 
+    @property
+    def settled(self) -> int:
+        """The number of successive steps in which the same contacts carried a load with margin."""
+        return int(self.record.counts[step.SETTLED])
+
+    def loaded(self) -> list[Closed]:
+        """Return the contacts that carry a load, as constraints: rows and friction of each."""
+        r = self.record
+        found = []
+        for i in range(int(r.counts[step.LOADED])):
+            k = int(r.loaded[i])
+            free = int(r.held[k]) if r.tyred[k] else 1
+            found.append((self.near[k], 3 if r.rolling[i] else free, float(r.mu[k])))
+        return found
+
+    def copy(self) -> "TimeStepper":
+        """Return a stepper in the same state that goes on by itself."""
+        other = copy(self)
+        arrays = {
+            name: value.copy()
+            for name, value in self.record._asdict().items()
+            if isinstance(value, np.ndarray) and name != "x"
+        }
+        problem = Packed(impulse_problem(self._most))
+        other.record = self.record._replace(problem=problem, **arrays)
+        other.packed = Packed(other.record)
+        return other
+
     def take_sums(self) -> tuple[Floats, Floats, Floats]:
         """Return the impulses since the last call: per wheel and joint in the contact's own axes and in
         world axes, and of the equality rows; then set them to zero.
@@ -292,54 +359,92 @@ class TimeStepper:
         }
 
 
-class SampledSteps:
-    """Samples of a motion in time steps: states, mean accelerations and mean forces."""
 
-    def __init__(self, stepper: TimeStepper) -> None:
+class SteppedSamples:
+    """Samples of a motion in time steps, at the times that a run is sampled.
+
+    States between two steps are interpolated. Accelerations and forces of a sample are means over the
+    interval since the sample before: their sum over time is the impulse, whatever the spacing.
+    """
+
+    def __init__(self, stepper: TimeStepper, first: float, dt: float) -> None:
         self.stepper = stepper
-        parts = len(stepper.record.own) // 3
-        rows = len(stepper.record.equality_sum) - 1
-        v = stepper.look.y.v
-        self._v = v
+        self._origin = first
+        self._dt = dt
+        self._v = stepper.look.y.v
+        self._sums = [np.zeros_like(part) for part in stepper.take_sums()]
         self.times = [stepper.t]
         self.states = [stepper.y.copy()]
-        self.rates = [np.zeros(v.stop - v.start)]
-        self.own = [np.zeros((parts, 3))]
-        self.world = [np.zeros((parts, 3))]
-        self.equality = [np.zeros(rows)]
+        self._totals = [[part.copy() for part in self._sums]]
 
-    def advance(self, steps: int) -> None:
-        """Take so many steps and keep a sample at their end, with means over these steps."""
+    def copy(self) -> "SteppedSamples":
+        """Return the same samples with a stepper that goes on by itself."""
+        other = copy(self)
+        other.stepper = self.stepper.copy()
+        other._sums = [total.copy() for total in self._sums]
+        other.times, other.states = list(self.times), list(self.states)
+        other._totals = list(self._totals)
+        return other
+
+    def _next(self) -> float:
+        """Return the time of the next sample."""
+        number = math.floor((self.times[-1] - self._origin) / self._dt + 1e-9) + 1
+        return self._origin + number * self._dt
+
+    def advance(self, count: int, until: float) -> None:
+        """Take so many steps at most, until a time, and keep the samples on the way."""
         stepper = self.stepper
-        before = stepper.t
-        stepper.advance(steps)
-        span = stepper.t - before
-        if not span > 0.0:
-            return
-        own, world, equality = stepper.take_sums()
-        self.rates.append((stepper.y[self._v] - self.states[-1][self._v]) / span)
-        self.times.append(stepper.t)
-        self.states.append(stepper.y.copy())
-        self.own.append(own / span)
-        self.world.append(world / span)
-        self.equality.append(equality / span)
+        last = stepper.count + count
+        while stepper.count < last and stepper.t < until and not stepper.outcome:
+            due = self._next()
+            ahead = max(1, math.ceil((due - stepper.t) / stepper.h * (1.0 - 1e-14) - 1e-9))
+            if ahead > 1:
+                self._step(min(ahead - 1, last - stepper.count), until)
+            else:
+                self._step_over(until)
+
+    def _step(self, count: int, until: float) -> None:
+        """Take steps and add up their impulses."""
+        self.stepper.advance(count, until)
+        for total, part in zip(self._sums, self.stepper.take_sums(), strict=True):
+            total += part
+
+    def _step_over(self, until: float) -> None:
+        """Take one step and keep all samples that are due within it."""
+        stepper = self.stepper
+        begin, before = stepper.t, stepper.y.copy()
+        sums = [total.copy() for total in self._sums]
+        self._step(1, until)
+        span = stepper.t - begin
+        while span > 0.0 and self._next() <= stepper.t * (1.0 + 1e-14) + 1e-300:
+            due = min(self._next(), stepper.t)
+            part = (due - begin) / span
+            state = (1.0 - part) * before + part * stepper.y
+            state[:4] /= np.linalg.norm(state[:4])
+            totals = [a + part * (b - a) for a, b in zip(sums, self._sums, strict=True)]
+            self._keep(due, state, totals)
+
+    def _keep(self, t: float, state: Floats, totals: list[Floats]) -> None:
+        self.times.append(t)
+        self.states.append(state)
+        self._totals.append(totals)
 
     def arc(self) -> SteppedArc:
-        """Return the samples as an arc. The first sample has the means of the first interval."""
-        for part in (self.rates, self.own, self.world, self.equality):
-            if len(part) > 1:
-                part[0] = part[1]
-        look = self.stepper.look
-        wheels = len(look.machine.wheels)
-        own = np.array(self.own)
+        """Return the samples as an arc that ends at the present time. The first sample has the means of
+        the first interval.
+        """
+        stepper = self.stepper
+        if stepper.t > self.times[-1] or len(self.times) == 1:
+            self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
+        times, states = np.array(self.times), np.array(self.states)
+        spans = np.maximum(np.diff(times), 1e-300)
+        means = []
+        for part in (states[:, self._v], *map(np.array, zip(*self._totals, strict=True))):
+            mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
+            means.append(np.concatenate([mean[:1], mean]))
+        rates, own, world, equality = means
+        look, wheels = stepper.look, len(stepper.look.machine.wheels)
         return SteppedArc(
-            look.machine,
-            np.array(self.times),
-            np.array(self.states),
-            look.inputs,
-            look.terrain,
-            np.array(self.rates),
-            own[:, :wheels],
-            np.array(self.world)[:, :wheels],
-            np.array(self.equality),
-        )
+            look.machine, times, states, look.inputs, look.terrain, rates,
+            own[:, :wheels], world[:, :wheels], equality,
+        )  # fmt: skip

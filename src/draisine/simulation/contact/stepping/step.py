@@ -110,13 +110,17 @@ class TimeStepping(NamedTuple):
     own: Floats  # (w + joints, 3) contact impulses since the last sample, in the contact's own axes
     world: Floats  # (w + joints, 3) the same in world axes
     equality_sum: Floats  # (m) impulses of the equality rows since the last sample
+    loaded: Integers  # (k) contacts that carry a load, by number among those nearby
+    rolling: Integers  # (k) 1 for those that stick, 0 for those that slide or have no friction
+    weight: float  # N; weight of the machine
     counts: Integers  # see below
     worst: Floats  # see below
 
 
-CONTACTS, STEPS, UNSOLVED, BLOCKED, ACCEPTS = range(5)
+CONTACTS, STEPS, UNSOLVED, BLOCKED, ACCEPTS, SETTLED, LOADED = range(7)
 """Entries of `counts`: contacts of the step, steps of the call, unsolved steps of the arc, the contact
-that a prescribed motion pushes into the ground, 1 if the next such step is accepted.
+that a prescribed motion pushes into the ground, 1 if the next such step is accepted, successive steps
+in which the same contacts carried a load with margin, contacts that carry a load.
 """
 
 RESIDUAL, PENETRATION, WORK = range(3)
@@ -124,6 +128,8 @@ RESIDUAL, PENETRATION, WORK = range(3)
 at mid-step (m), work of the contact impulses (J).
 """
 
+MIN_LOAD = 0.01  # of the weight; a contact with less may open at any moment
+FRICTION_MARGIN = 0.95  # of mu; a contact that uses more may slip at any moment
 ACCEPTED_RESIDUAL = 1e-6  # of the largest free velocity; steps above it are counted as unsolved
 
 
@@ -547,6 +553,49 @@ def record_impulses(s: TimeStepping, h: float) -> None:
 
 
 @routine
+def judge_contact(s: TimeStepping, c: int, h: float) -> int:
+    """Return 1 if a loaded contact sticks with margin, 0 if it slides with margin or has no friction,
+    -1 if it is near a change of its status.
+    """
+    m, n = s.motion, s.motion.speeds
+    row, lam, k = s.seen[c * m.row :], s.problem.impulse[3 * c :], s.which[c]
+    if lam[0] < MIN_LOAD * s.weight * h:
+        return -1
+    if s.held[k] < 3 or s.mu[k] == 0.0:
+        return 0
+    if not isfinite(s.mu[k]):
+        return 1
+    if sqrt(lam[1] * lam[1] + lam[2] * lam[2]) < FRICTION_MARGIN * s.mu[k] * lam[0]:
+        return 1
+    along = add_dot(-row[m.b + 1], row[m.C + n :], s.after, n)
+    across = add_dot(-row[m.b + 2], row[m.C + 2 * n :], s.after, n)
+    return 0 if sqrt(along * along + across * across) > s.rest_speed else -1
+
+
+@routine
+def count_settled(s: TimeStepping, h: float) -> None:
+    """Count successive steps in which the same contacts carry a load, each with margin: then the motion
+    may be continued with these contacts as constraints.
+    """
+    count = 0
+    same = 1
+    for c in range(s.counts[CONTACTS]):
+        if s.problem.impulse[3 * c] > 0.0:
+            status = judge_contact(s, c, h)
+            if status < 0:
+                same = 0
+            elif count >= s.counts[LOADED] or s.loaded[count] != s.which[c] or s.rolling[count] != status:
+                same = 0
+            s.loaded[count] = s.which[c]
+            s.rolling[count] = status
+            count += 1
+    if count != s.counts[LOADED]:
+        same = 0
+    s.counts[LOADED] = count
+    s.counts[SETTLED] = s.counts[SETTLED] + 1 if same == 1 else 0
+
+
+@routine
 def update_states(s: TimeStepping, h: float) -> None:
     """Integrate the states of the law and of force elements. Tyres of wheels that touch down begin
     without slip.
@@ -619,6 +668,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> int:
     if found > ACCEPTED_RESIDUAL:
         s.counts[UNSOLVED] += 1
     record_impulses(s, h)
+    count_settled(s, h)
     keep_centres(s)
     return finish_step(s, t, h)
 

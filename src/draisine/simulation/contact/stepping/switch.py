@@ -1,0 +1,92 @@
+"""When a run changes between event location and time stepping.
+
+Event-driven arcs are of high order. They stop making progress if contacts stick and slip in quick
+succession (wheels that over-constrain a machine on uneven ground), if bounces accumulate, or if no set
+of contacts is admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps
+always advance. A run returns to event location when the same contacts have carried their loads with
+margin for some steps. If that fails soon, it takes twice as many steps the next time.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ContactSetError, DraisineError, ZenoError
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
+from draisine.simulation.trajectory import Event
+
+CROWDED_EVENTS = 20  # events within CROWDED_TIME: no progress
+CROWDED_TIME = 0.05  # of sqrt(wheel size / g); time steps of the default length cost less then
+FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
+SOON = 20  # steps; a switch back within so many doubles the number required
+MOST_SETTLED = 1 << 20  # steps; never more are required
+MOVED = 1e-4  # of the wheel size, or rad; a projection onto the constraints that moves further is refused
+NEARLY_REDUNDANT = 0.02  # singular value of unit rows below which they over-constrain the machine
+REDUNDANT = 1e-7  # singular value below which rows are redundant: exactly so on planes
+
+
+def crowded(look: ContactQuery, events: Sequence[Event]) -> bool:
+    """Return whether the latest events follow each other so fast that the run makes no progress."""
+    if len(events) < CROWDED_EVENTS:
+        return False
+    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
+    if not gravity > 0.0:
+        return False
+    window = CROWDED_TIME * math.sqrt(wheel_size(look) / gravity)
+    return events[-1].t - events[-CROWDED_EVENTS].t < window
+
+
+def reason_of(error: DraisineError) -> str:
+    """Return why event location stopped, in a few words."""
+    if isinstance(error, ZenoError):
+        return "events accumulate"
+    if isinstance(error, ContactSetError):
+        return "no admissible contact set"
+    return "no step is small enough"
+
+
+def over_constrained(
+    look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]
+) -> list[str] | None:
+    """Return the ideal contacts that over-constrain the machine, if they do: some of their rows are
+    nearly but not exactly redundant, so that no motion but rest satisfies all of them.
+    """
+    ideal = [(c, rows) for c, rows, mu in closed if rows == 3 and not math.isfinite(mu)]
+    if len(ideal) < 2:
+        return None
+    seen = look.meet(t, y, [contact for contact, _ in ideal])
+    C = look.jacobian(seen).reshape(-1, look.n)
+    M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+    rows = np.linalg.solve(np.linalg.cholesky(M), C.T).T
+    length = np.linalg.norm(rows, axis=1)
+    rows = rows[length > 0.0] / length[length > 0.0, None]
+    values = np.linalg.svd(rows, compute_uv=False)
+    if not ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
+        return None
+    return [":".join(look.key(contact)) for contact, _ in ideal]
+
+
+def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
+    """Return the state of a stepper projected onto the constraints of the contacts that carry a load,
+    and these contacts; None if the projection moves the machine too far.
+    """
+    look, t, y = stepper.look, stepper.t, stepper.y
+    closed = stepper.loaded()
+    touching = {contact for contact, *_ in closed}
+    size = wheel_size(look)
+    below = [
+        (contact, 1, 0.0)
+        for contact, row in look.in_ground(t, y, stepper.near)
+        if contact not in touching and look.gap(row) < 0.0
+    ]
+    moved = look.settle(t, y, [*closed, *below]) if closed or below else y.copy()
+    if not np.isfinite(moved).all():
+        return None
+    change = moved - y
+    change[look.y.p] /= size
+    if np.abs(change[look.pose]).max(initial=0.0) > MOVED:
+        return None
+    return moved, closed
