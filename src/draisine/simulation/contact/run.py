@@ -168,14 +168,29 @@ class TerrainRun:
         if self.steps is not None:
             self._move_steps(steps)
         else:
+            before = self.at.t
             try:
                 self._move_events(steps, events)
-                if self.contact.solver == "auto" and switch.crowded(self.look, self.events):
-                    self._enter_steps("events accumulate")
+                if self.contact.solver == "auto":
+                    self._watch_progress(before)
             except (ContactSetError, ConfigurationError, SimulationError) as error:
                 self._switch(error)
         if self.progress is not None:
             self.progress((self.at.t - self.start) / (self.until - self.start))
+
+    def _watch_progress(self, before: float) -> None:
+        """Go on in time steps if the run advances more slowly than by these."""
+        if self.outcome or self.at.t >= self.until or self.driver is None:
+            return
+        taken = int(self.driver.course.clock[march.STEPS])
+        since = self.at.t - before
+        if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
+            return
+        h = choose_step(self.look, self.contact, self.at.t, self.at.y)
+        if switch.crowded(self.events, h):
+            self._enter_steps("events accumulate")
+        elif taken >= switch.FEW_STEPS and since < switch.SLOW * taken * h:
+            self._enter_steps("integration steps are too short")
 
     def _move_events(self, steps: int, events: int) -> None:
         """Integrate some steps, through some events at most."""
@@ -510,6 +525,10 @@ class TerrainRun:
         if any(contact == shut for shut, *_ in self.at.closed):
             self._fail(TOO_SMALL)
         wheel, feature = self.look.key(contact)
+        if not self.look.discs[contact.wheel]:
+            raise SimulationError(
+                f"the run stopped at {t:.9g} s: no step keeps wheel {wheel!r} out of {feature!r}."
+            )
         raise TerrainError(
             f"wheel {wheel!r} sinks into {feature!r}: it came over a point of the ground that its "
             "shape cannot meet. A disc meets no vertices and no edges in its plane: give the wheel "

@@ -158,6 +158,7 @@ class TimeStepper:
             owners=owners,
             down=wheels + 1,
             single_force=3,
+            relaxed=look.machine.memory + 1,
             own=3 * parts,
             world=3 * parts,
             equality_sum=rows + 1,

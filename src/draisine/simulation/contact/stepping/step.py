@@ -107,6 +107,7 @@ class TimeStepping(NamedTuple):
     owners: Integers  # (states) wheel to which each state of an element belongs, -1: none
     down: Integers  # (w) 1 if a wheel touched in the step before
     single_force: Floats  # (3) forces of a tyre
+    relaxed: Floats  # (states) states of the elements at the beginning of the step
     own: Floats  # (w + joints, 3) contact impulses since the last sample, in the contact's own axes
     world: Floats  # (w + joints, 3) the same in world axes
     equality_sum: Floats  # (m) impulses of the equality rows since the last sample
@@ -256,7 +257,10 @@ def find_contacts(s: TimeStepping, h: float) -> int:
         if excess(m, b, k, row) > BORDER_TOLERANCE or is_above(m, b, k, row) == 0:
             continue
         b.features[k * FEATURE + LOAD] = max(s.carried[k], 1e-3 * m.share)
-        meet_one(s.x, b, k, row)
+        if s.tyred[k] == 1:
+            meet_tyre(s, k, h, row)
+        else:
+            meet_one(s.x, b, k, row)
         approach = -slip(s.x, row, m, 0)
         if gap > h * (max(approach, 0.0) + s.rest_speed):
             continue
@@ -271,6 +275,20 @@ def find_contacts(s: TimeStepping, h: float) -> int:
 
 
 # --- the momentum balance
+
+
+@routine
+def meet_tyre(s: TimeStepping, k: int, h: float, row: Floats) -> None:
+    """Evaluate a contact on a tyre with the tyre's states at the end of the step, for the speeds in x:
+    a relaxation length is a stiff spring, which explicit states would excite.
+    """
+    m = s.motion
+    z = s.x[m.x_q + m.y_z :]
+    meet_one(s.x, s.contacts, k, row)
+    s.relaxed[: m.remembered] = z[: m.remembered]
+    z[: m.remembered] += h * row[m.rates :][: m.remembered]
+    meet_one(s.x, s.contacts, k, row)
+    z[: m.remembered] = s.relaxed[: m.remembered]
 
 
 @routine
@@ -300,7 +318,7 @@ def add_rate_derivative(s: TimeStepping, sign: float) -> None:
 
 
 @routine
-def add_tyre_derivative(s: TimeStepping) -> None:
+def add_tyre_derivative(s: TimeStepping, h: float) -> None:
     """Add the derivative of the tyre forces, with their sign in F, by the speeds."""
     m, n = s.motion, s.motion.speeds
     scratch = s.seen[s.most * m.row :]
@@ -311,14 +329,14 @@ def add_tyre_derivative(s: TimeStepping) -> None:
         column = s.damping[j * n :]
         for c in range(s.counts[CONTACTS]):
             if s.tyred[s.which[c]] == 1:
-                meet_one(s.x, s.contacts, s.which[c], scratch)
+                meet_tyre(s, s.which[c], h, scratch)
                 add_tyre_forces(s, c, scratch, -1.0 / increment, column)
                 add_tyre_forces(s, c, s.seen[c * m.row :], 1.0 / increment, column)
         s.x[m.x_v + j] = speed
 
 
 @routine
-def differentiate_rates(s: TimeStepping) -> None:
+def differentiate_rates(s: TimeStepping, h: float) -> None:
     """Write A, the symmetric part of the derivative of all dissipative forces by the speeds.
 
     The mean of the derivatives at v and at -v contains no Coriolis forces, which are quadratic in v.
@@ -329,7 +347,7 @@ def differentiate_rates(s: TimeStepping) -> None:
     add_rate_derivative(s, 1.0)
     add_rate_derivative(s, -1.0)
     if m.acted > 0:
-        add_tyre_derivative(s)
+        add_tyre_derivative(s, h)
     for i in range(n):
         for j in range(i):
             mean = 0.5 * (s.damping[i * n + j] + s.damping[j * n + i])
@@ -345,7 +363,7 @@ def factor_mass(s: TimeStepping, h: float) -> int:
     m, n = s.motion, s.motion.speeds
     M = s.out[m.M :]
     if s.implicit == 1:
-        differentiate_rates(s)
+        differentiate_rates(s, h)
         s.mass[: n * n] = M[: n * n] + h * s.damping[: n * n]
         if factor(s.mass, n, 0.0) == 0:
             return 0
@@ -469,7 +487,7 @@ def follow_loads(s: TimeStepping, h: float) -> float:
             largest = max(largest, change)
             s.carried[k] = load
             s.contacts.features[k * FEATURE + LOAD] = max(load, 1e-3 * m.share)
-            meet_one(s.x, s.contacts, k, s.seen[c * m.row :])
+            meet_tyre(s, k, h, s.seen[c * m.row :])
     return largest
 
 
@@ -596,24 +614,25 @@ def count_settled(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def update_states(s: TimeStepping, h: float) -> None:
-    """Integrate the states of the law and of force elements. Tyres of wheels that touch down begin
-    without slip.
+def relax_tyres(s: TimeStepping, h: float) -> None:
+    """Integrate the states of force elements at contacts, with the speeds at the end of the step. Tyres
+    of wheels that touch down begin without slip.
     """
-    m = s.motion
-    z = s.y[m.y_z :]
-    z[: m.states] += h * s.out[m.zdot :][: m.states]
-    for c in range(s.counts[CONTACTS]):
-        if m.acted > 0:
-            z[: m.remembered] += h * s.seen[c * m.row + m.rates :][: m.remembered]
+    m, n = s.motion, s.motion.speeds
+    scratch = s.seen[s.most * m.row :]
+    s.x[m.x_v :][:n] = s.after[:n]
     for i in range(m.remembered):
-        if s.owners[i] >= 0:
-            touching = 0
-            for c in range(s.counts[CONTACTS]):
-                if s.contacts.wheels[s.which[c]] == s.owners[i]:
-                    touching = 1
-            if touching == 1 and s.down[s.owners[i]] == 0:
-                z[i] = 0.0
+        touching = 0
+        for c in range(s.counts[CONTACTS]):
+            if s.contacts.wheels[s.which[c]] == s.owners[i]:
+                touching = 1
+        if touching == 1 and s.down[s.owners[i]] == 0:
+            s.y[m.y_z + i] = 0.0
+            s.x[m.x_q + m.y_z + i] = 0.0
+    for c in range(s.counts[CONTACTS]):
+        if s.tyred[s.which[c]] == 1:
+            meet_one(s.x, s.contacts, s.which[c], scratch)
+            s.y[m.y_z :][: m.remembered] += h * scratch[m.rates :][: m.remembered]
     s.down[: s.wheels.size] = 0
     for c in range(s.counts[CONTACTS]):
         if s.contacts.wheels[s.which[c]] < s.wheels.size:
@@ -625,7 +644,9 @@ def finish_step(s: TimeStepping, t: float, h: float) -> int:
     """Move to the end of the step; return how the run goes on."""
     m, n = s.motion, s.motion.speeds
     size = m.y_z + m.states
-    update_states(s, h)
+    s.y[m.y_z :][: m.states] += h * s.out[m.zdot :][: m.states]
+    if m.acted > 0:
+        relax_tyres(s, h)
     s.middle[m.y_v :][:n] = s.after[:n]
     put_state(s.x, t + 0.5 * h, s.middle, size)
     call(m.call, s.x, m.table, s.out, 1)

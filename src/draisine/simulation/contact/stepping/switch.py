@@ -18,8 +18,9 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
 from draisine.simulation.trajectory import Event
 
-CROWDED_EVENTS = 20  # events within CROWDED_TIME: no progress
-CROWDED_TIME = 0.05  # of sqrt(wheel size / g); time steps of the default length cost less then
+CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
+FEW_STEPS = 100  # integration steps over which progress is measured
+SLOW = 0.1  # of a time step; shorter integration steps cost more than time steps
 FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
 SOON = 20  # steps; a switch back within so many doubles the number required
 MOST_SETTLED = 1 << 20  # steps; never more are required
@@ -28,15 +29,11 @@ NEARLY_REDUNDANT = 0.02  # singular value of unit rows below which they over-con
 REDUNDANT = 1e-7  # singular value below which rows are redundant: exactly so on planes
 
 
-def crowded(look: ContactQuery, events: Sequence[Event]) -> bool:
-    """Return whether the latest events follow each other so fast that the run makes no progress."""
+def crowded(events: Sequence[Event], h: float) -> bool:
+    """Return whether the latest events follow each other faster than time steps of length h would."""
     if len(events) < CROWDED_EVENTS:
         return False
-    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
-    if not gravity > 0.0:
-        return False
-    window = CROWDED_TIME * math.sqrt(wheel_size(look) / gravity)
-    return events[-1].t - events[-CROWDED_EVENTS].t < window
+    return events[-1].t - events[-CROWDED_EVENTS].t < CROWDED_EVENTS * h
 
 
 def reason_of(error: DraisineError) -> str:
