@@ -136,7 +136,7 @@ class TerrainRun:
             return
         try:
             self._proceed(0, 1, Cause(BEGIN))
-        except (ContactSetError, ConfigurationError) as error:
+        except (ConfigurationError, ContactSetError) as error:
             self._switch(error)
         if not self.events:
             self.arc_closed = self.at.closed
@@ -173,7 +173,7 @@ class TerrainRun:
                 self._move_events(steps, events)
                 if self.contact.solver == "auto":
                     self._watch_progress(before)
-            except (ContactSetError, ConfigurationError, SimulationError) as error:
+            except (ConfigurationError, SimulationError, TerrainError) as error:
                 self._switch(error)
         if self.progress is not None:
             self.progress((self.at.t - self.start) / (self.until - self.start))
@@ -260,7 +260,7 @@ class TerrainRun:
             try:
                 self.at = Standing(stepper.t, y)
                 self._proceed(0, 1, Cause(BEGIN))
-            except (ContactSetError, ConfigurationError, SimulationError):
+            except (ConfigurationError, SimulationError, TerrainError):
                 found = None
         if found is None:
             self.at, self.samples = kept, []

@@ -236,6 +236,15 @@ def keep_centres(s: TimeStepping) -> None:
 
 
 @routine
+def is_regular(m: Dynamics, row: Floats) -> int:
+    """Return 1 if the rows of a contact are finite; those of a disc on an edge in its plane are not."""
+    total = 0.0
+    for i in range(3 * m.speeds):
+        total += 0.0 * row[m.C + i]
+    return 1 if total == 0.0 else 0
+
+
+@routine
 def find_contacts(s: TimeStepping, h: float) -> int:
     """Write the contacts that touch or can close within the step; return 1 if there are too many.
 
@@ -261,6 +270,8 @@ def find_contacts(s: TimeStepping, h: float) -> int:
             meet_tyre(s, k, h, row)
         else:
             meet_one(s.x, b, k, row)
+        if is_regular(m, row) == 0:
+            continue
         approach = -slip(s.x, row, m, 0)
         if gap > h * (max(approach, 0.0) + s.rest_speed):
             continue

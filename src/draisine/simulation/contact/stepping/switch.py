@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ContactSetError, DraisineError, ZenoError
+from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
 from draisine.simulation.trajectory import Event
@@ -42,6 +42,8 @@ def reason_of(error: DraisineError) -> str:
         return "events accumulate"
     if isinstance(error, ContactSetError):
         return "no admissible contact set"
+    if isinstance(error, TerrainError):
+        return "a point of the ground that the wheel's shape cannot meet"
     return "no step is small enough"
 
 
