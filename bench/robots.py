@@ -277,7 +277,7 @@ def classify(told):
     for words, cause in causes.items():
         if words in told:
             return cause
-    return "other: " + told[:80]
+    return "other: " + told[:40]
 
 
 def random_run(seed):
@@ -288,8 +288,13 @@ def random_run(seed):
     vehicle = name.removesuffix("-crown")
     system = compiled(vehicle, tuple(structure.items()))
     speed = float(rng.uniform(0.5, 4.0))
-    asked = {"forward_speed": speed} if "forward_speed" in names_of(system) else {"Vx": speed}
-    asked["lean"] = float(rng.normal(scale=0.03))
+    asked = {"x": -2.0} if "Vx" in system.model.speeds else {}
+    if "forward_speed" in names_of(system):
+        asked["forward_speed"] = speed
+    elif "Vx" in system.model.speeds:
+        asked["Vx"] = speed
+    if name in LEANING:
+        asked["lean"] = float(rng.normal(scale=0.03))
     ground = [
         lambda: hills(float(rng.uniform(0.002, 0.03)), seed, float(rng.uniform(0.1, 0.5))),
         lambda: kerb(1.5, float(rng.choice([-1.0, 1.0]) * rng.uniform(0.005, 0.1))),
@@ -311,6 +316,9 @@ RANDOM = (
     "whipple", "whipple-crown", "ball", "rolling_disc", "euler_disc", "rattleback", "tricycle", "car",
     "segway", "skateboard", "unicycle", "trailing_wheel", "motorcycle", "rimless_wheel", "skater",
 )  # fmt: skip
+
+
+LEANING = ("whipple", "whipple-crown", "rolling_disc", "euler_disc", "unicycle", "motorcycle")
 
 
 @cache
@@ -390,7 +398,7 @@ def throws(solver):
         try:
             found = simulate(car, begin, 1.5, terrain=plane(), contact=options)
             row = row_of(found, time.process_time() - began)
-            least = float(found.to_xarray().contact_force.sel(axis="normal").min())
+            least = float(found.to_xarray().contact_force.sel(direction="normal").min())
         except DraisineError as error:
             row, least = row_of(error, time.process_time() - began), np.nan
         wrong = row["bad"] or least < -1e-6

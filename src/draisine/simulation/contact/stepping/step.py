@@ -56,6 +56,7 @@ RATE_INCREMENT = 1e-6  # of 1 + |v|; far below the rates over which friction law
 INFEASIBLE_APPROACH = 1e-4  # of the largest free velocity; feasible problems leave 3e-6 (SOLVED: p99)
 LOAD_PASSES = 6  # rounds in which tyre forces follow the loads of the step
 LOAD_CHANGE = 1e-8  # of the load; the rounds end below it
+MASS_RIDGE = 1e-10  # of the largest diagonal entry; added to a singular mass matrix
 REDUNDANT_ROW = 1e-12  # of the largest pivot; equality rows below it are redundant
 
 
@@ -379,6 +380,15 @@ def factor_mass(s: TimeStepping, h: float) -> int:
         if factor(s.mass, n, 0.0) == 0:
             return 0
     s.mass[: n * n] = M[: n * n]
+    if factor(s.mass, n, 0.0) == 0:
+        return 0
+    # Bodies without inertia about an axis leave M singular; constraints make the motion unique.
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, M[i * n + i])
+    s.mass[: n * n] = M[: n * n]
+    for i in range(n):
+        s.mass[i * n + i] += MASS_RIDGE * largest
     return 0 if factor(s.mass, n, 0.0) == 0 else 1
 
 
