@@ -224,7 +224,7 @@ class GradientRun:
     ) -> tuple[Floats, tuple[EventGradient, ...]]:
         """Return what is seen at times of a motion on a terrain, with derivatives, and its events."""
         assert self.terrain is not None
-        if isinstance(self.contact.solver, Compliant) or self.contact.solver != "events":
+        if isinstance(self.contact.solver, Compliant) or self.contact.solver == "time_stepping":
             raise ParameterError("gradients on a terrain go by events: leave the solver out.")
         options: dict[str, Any] = {"terrain": self.terrain, "law": self.law, "inputs": self.inputs}
         options |= {"contact": self.contact, "numerics": self.numerics}

@@ -30,10 +30,13 @@ REDUNDANT = 1e-7  # singular value below which rows are redundant: exactly so on
 
 
 def crowded(events: Sequence[Event], h: float) -> bool:
-    """Return whether the latest events follow each other faster than time steps of length h would."""
-    if len(events) < CROWDED_EVENTS:
+    """Return whether the latest events follow each other faster than time steps of length h would.
+    Collisions do not count: bounces that accumulate come to rest.
+    """
+    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
+    if len(latest) < CROWDED_EVENTS:
         return False
-    return events[-1].t - events[-CROWDED_EVENTS].t < CROWDED_EVENTS * h
+    return latest[-1] - latest[-CROWDED_EVENTS] < CROWDED_EVENTS * h
 
 
 def reason_of(error: DraisineError) -> str:
