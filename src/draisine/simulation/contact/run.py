@@ -88,6 +88,8 @@ class TerrainRun:
         self.outcome = ""
         self.driver: ArcDriver | None = None
         self.steps: SteppedSamples | None = None  # the arc in time steps that is under way
+        self.watched = task.contact.solver == "auto"  # whether contacts may over-constrain it
+        self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
         self.ended = ""  # outcome of a run that cannot go on
         self.reason = ""  # of the arc in time steps
         self.required = switch.FIRST_SETTLED  # settled steps before event location resumes
@@ -155,7 +157,7 @@ class TerrainRun:
         self.begin()
         before, moves = self.at.t, 0
         while self.at.t < self.until and not self.outcome:
-            self.move(CHUNK, CHUNK)
+            self.move(CHUNK, 1 if self.watched else CHUNK)
             moves += 1
             if moves % WATCH == 0:
                 if CHUNKS * (self.at.t - before) < self.until - self.at.t:
@@ -173,10 +175,11 @@ class TerrainRun:
             before = self.at.t
             try:
                 self._move_events(steps, events)
-                if self.contact.solver == "auto":
-                    self._watch_progress(before)
             except (ConfigurationError, SimulationError, TerrainError) as error:
                 self._switch(error)
+            else:
+                if self.contact.solver == "auto":
+                    self._watch_progress(before)
         if self.progress is not None:
             self.progress((self.at.t - self.start) / (self.until - self.start))
 
@@ -184,6 +187,13 @@ class TerrainRun:
         """Go on in time steps if the run advances more slowly than by these."""
         if self.outcome or self.at.t >= self.until or self.driver is None:
             return
+        if self.watched and self._rank() is switch.Rank.OVER_CONSTRAINED:
+            self._refuse_ideal()
+            self._enter_steps("contacts over-constrain the machine")
+            return
+        if self.watched and sum(rows == 3 for _, rows, _ in self.at.closed) > 1:
+            # Machines whose wheels are independent once are so everywhere: events need no watching.
+            self.watched = self._rank() is not switch.Rank.INDEPENDENT
         taken = int(self.driver.course.clock[march.STEPS])
         since = self.at.t - before
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
@@ -209,17 +219,33 @@ class TerrainRun:
         """Go on in time steps after an error of event location, or raise it."""
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self._with_partial(error)
-        wheels = switch.over_constrained(self.look, self.at.t, self.at.y, self.at.closed)
-        if wheels is not None:
-            self.ended = "over-constrained"
-            told = ContactSetError(
-                f"at {self.at.t:.9g} s: the ideal contacts {', '.join(wheels)} over-constrain the machine on "
-                "this ground: wheels on one axle cannot all roll without slip where it is uneven. Give "
-                "friction a limit, ContactOptions(mu=0.8).",
-                state=self.state(),
-            )
-            raise self._with_partial(told) from error
+        self._refuse_ideal()
         self._enter_steps(switch.reason_of(error))
+
+    def _rank(self) -> switch.Rank:
+        """Return how independent the rows of the rolling contacts are; each set is examined once."""
+        wanted = tuple(contact for contact, rows, _ in self.at.closed if rows == 3)
+        if wanted not in self.ranks:
+            look, t, y = self.look, self.at.t, self.at.y
+            self.ranks[wanted] = switch.rank_of(look, t, y, self.at.closed)
+        return self.ranks[wanted]
+
+    def _refuse_ideal(self) -> None:
+        """Raise if ideal contacts over-constrain the machine: friction with a limit decides which of
+        them creeps, and they have none.
+        """
+        ideal = [c for c, rows, mu in self.at.closed if rows == 3 and not np.isfinite(mu)]
+        if len(ideal) < 2 or self._rank() is not switch.Rank.OVER_CONSTRAINED:
+            return
+        names = ", ".join(":".join(self.look.key(contact)) for contact in ideal)
+        self.ended = "over-constrained"
+        error = ContactSetError(
+            f"at {self.at.t:.9g} s: the ideal contacts {names} over-constrain the machine on this ground: "
+            "wheels on one axle cannot all roll without slip where it is uneven. Give friction a limit, "
+            "ContactOptions(mu=0.8).",
+            state=self.state(),
+        )
+        raise self._with_partial(error)
 
     def _with_partial(self, error: DraisineError) -> DraisineError:
         """Return an error with the motion that was computed before it."""
@@ -613,12 +639,16 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
 
 
 def _check_tyres(task: Task) -> None:
-    """Raise where a machine on tyres is asked for what these do not do."""
-    tyred = [wheel for wheel in task.system.model.wheels if wheel.tyre is not None]
-    contact = task.contact
+    """Raise if friction is given for a wheel on a tyre, or an impact model that its tyre excludes."""
+    contact, model = task.contact, task.system.model
+    tyred = [wheel for wheel in model.wheels if wheel.tyre is not None]
+    others = len(model.contacts) > len(tyred)
     for wheel in tyred:
-        finite = contact.mu.values() if isinstance(contact.mu, Mapping) else [contact.mu]
-        if any(np.isfinite(mu) for mu in finite):
+        if isinstance(contact.mu, Mapping):
+            named = any(name.partition("/")[0] == wheel.name for name in contact.mu)
+        else:
+            named = np.isfinite(contact.mu) and not others
+        if named:
             raise ParameterError(
                 f"mu: wheel {wheel.name!r} has a tyre, whose law is its friction; leave mu out."
             )

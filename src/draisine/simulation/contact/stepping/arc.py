@@ -448,4 +448,5 @@ class SteppedSamples:
         return SteppedArc(
             look.machine, times, states, look.inputs, look.terrain, rates,
             own[:, :wheels], world[:, :wheels], equality,
+            world[:, wheels:, 0] if look.stops else None,
         )  # fmt: skip

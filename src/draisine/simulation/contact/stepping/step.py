@@ -110,7 +110,7 @@ class TimeStepping(NamedTuple):
     single_force: Floats  # (3) forces of a tyre
     relaxed: Floats  # (states) states of the elements at the beginning of the step
     own: Floats  # (w + joints, 3) contact impulses since the last sample, in the contact's own axes
-    world: Floats  # (w + joints, 3) the same in world axes
+    world: Floats  # (w + joints, 3) the same in world axes; of joints the angular impulse of their stops
     equality_sum: Floats  # (m) impulses of the equality rows since the last sample
     loaded: Integers  # (k) contacts that carry a load, by number among those nearby
     rolling: Integers  # (k) 1 for those that stick, 0 for those that slide or have no friction
@@ -589,7 +589,11 @@ def record_impulses(s: TimeStepping, h: float) -> None:
         wheel = 3 * s.contacts.wheels[k]
         s.warm[3 * k :][:3] = lam[:3]
         s.own[wheel:][:3] += lam[:3]
-        add_world(s, row, lam, 1.0, s.world[wheel:])
+        if s.contacts.wheels[k] < s.wheels.size:
+            add_world(s, row, lam, 1.0, s.world[wheel:])
+        else:
+            # A stop pushes its joint up (feature number 1) or down (-1).
+            s.world[wheel] += s.contacts.features[k * FEATURE] * lam[0]
         for a in range(3):
             mean = 0.5 * (slip(s.x, row, m, a) + add_dot(-row[m.b + a], row[m.C + a * n :], s.after, n))
             s.worst[WORK] += lam[a] * mean

@@ -1,14 +1,14 @@
 """When a run changes between event location and time stepping.
 
-Event-driven arcs are of high order. They stop making progress if contacts stick and slip in quick
-succession (wheels that over-constrain a machine on uneven ground), if bounces accumulate, or if no set
-of contacts is admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps
+Event-driven arcs are of high order. They stop making progress if wheels over-constrain the machine on
+uneven ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of
+contacts is admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps
 always advance. A run returns to event location when the same contacts have carried their loads with
 margin for some steps. If that fails soon, it takes twice as many steps the next time.
 """
 
-import math
 from collections.abc import Sequence
+from enum import IntEnum
 
 import numpy as np
 
@@ -50,33 +50,45 @@ def reason_of(error: DraisineError) -> str:
     return "no step is small enough"
 
 
-def over_constrained(
-    look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]
-) -> list[str] | None:
-    """Return the ideal contacts that over-constrain the machine, if they do: some of their rows are
-    nearly but not exactly redundant, so that no motion but rest satisfies all of them.
+class Rank(IntEnum):
+    """How independent the rows of rolling contacts are."""
+
+    INDEPENDENT = 0
+    REDUNDANT = 1  # exactly: wheels of one axle on a plane
+    OVER_CONSTRAINED = 2  # nearly redundant: wheels of one axle on faces of different slope
+
+
+def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
+    """Return how independent the rows of the rolling contacts are.
+
+    If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
     """
-    ideal = [(c, rows) for c, rows, mu in closed if rows == 3 and not math.isfinite(mu)]
-    if len(ideal) < 2:
-        return None
-    seen = look.meet(t, y, [contact for contact, _ in ideal])
-    C = look.jacobian(seen).reshape(-1, look.n)
+    rolling = [contact for contact, rows, _ in closed if rows == 3]
+    if len(rolling) < 2:
+        return Rank.INDEPENDENT
+    rows = look.jacobian(look.meet(t, y, rolling)).reshape(-1, look.n)
     M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
-    rows = np.linalg.solve(np.linalg.cholesky(M), C.T).T
-    length = np.linalg.norm(rows, axis=1)
-    rows = rows[length > 0.0] / length[length > 0.0, None]
-    values = np.linalg.svd(rows, compute_uv=False)
-    if not ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
-        return None
-    return [":".join(look.key(contact)) for contact, _ in ideal]
+    try:
+        scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
+    except np.linalg.LinAlgError:
+        return Rank.INDEPENDENT
+    length = np.linalg.norm(scaled, axis=1)
+    units = scaled[length > 0.0] / length[length > 0.0, None]
+    values = np.linalg.svd(units, compute_uv=False)
+    if ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
+        return Rank.OVER_CONSTRAINED
+    full = len(values) == len(units) and (values > REDUNDANT).all()
+    return Rank.INDEPENDENT if full else Rank.REDUNDANT
 
 
 def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
     """Return the state of a stepper projected onto the constraints of the contacts that carry a load,
-    and these contacts; None if the projection moves the machine too far.
+    and these contacts; None if they over-constrain the machine or the projection moves it too far.
     """
     look, t, y = stepper.look, stepper.t, stepper.y
     closed = stepper.loaded()
+    if rank_of(look, t, y, closed) is Rank.OVER_CONSTRAINED:
+        return None
     touching = {contact for contact, *_ in closed}
     size = wheel_size(look)
     below = [
