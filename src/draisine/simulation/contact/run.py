@@ -287,7 +287,9 @@ class TerrainRun:
         assert self.steps is not None
         stepper = self.steps.stepper
         self.steps.advance(steps, self.until)
-        self.at = Standing(stepper.t, stepper.y.copy())
+        self.at = Standing(stepper.t, stepper.y.copy(), closed=tuple(stepper.loaded()))
+        if self.contact.solver == "auto":
+            self._refuse_ideal()
         if stepper.outcome or self.at.t >= self.until:
             self.outcome = stepper.outcome
             self._close_steps(None)

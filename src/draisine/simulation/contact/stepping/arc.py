@@ -320,7 +320,7 @@ class TimeStepper:
         for i in range(int(r.counts[step.LOADED])):
             k = int(r.loaded[i])
             free = int(r.held[k]) if r.tyred[k] else 1
-            found.append((self.near[k], 3 if r.rolling[i] else free, float(r.mu[k])))
+            found.append((self.near[k], 3 if r.rolling[i] == 1 else free, float(r.mu[k])))
         return found
 
     def copy(self) -> "TimeStepper":
