@@ -21,7 +21,7 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.contact.arc import TerrainArc, observe_states
+from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, march_code
@@ -446,6 +446,4 @@ class _OnTerrain:
         return self.here.state()
 
     def observe(self, t: float) -> dict[str, Floats]:
-        run = self.here
-        seen = observe_states(run.look, [(np.array([run.at.t]), run.at.y[None], run.at.closed)])
-        return {name: values[..., -1] for name, values in seen.items()}
+        return {name: values[..., -1] for name, values in self.here.observe().items()}

@@ -28,7 +28,7 @@ from draisine.errors import (
     expect_known,
 )
 from draisine.simulation.contact import guards, march
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.events import CONTRADICTED, FULL, NO_FRICTION, NO_SET, STRUCK
@@ -104,6 +104,15 @@ class TerrainRun:
         """Return the present state."""
         return self.look.machine.leave(self.at.y)
 
+    def observe(self) -> dict[str, Floats]:
+        """Return everything that can be observed of the present state, time last. Forces in time steps
+        are means since the last sample.
+        """
+        if self.steps is not None:
+            return self.steps.copy().arc(latest=2).observations
+        here = (np.array([self.at.t]), self.at.y[None], self.at.closed)
+        return observe_states(self.look, [here])
+
     def branch(self, until: float) -> "TerrainRun":
         """Return a run that goes on from here on its own, until a time."""
         other = copy(self)
@@ -150,7 +159,14 @@ class TerrainRun:
         self.driver = self.driver if look is self.look else None
         self.look, look.inputs = look, inputs
         self.at = replace(self.at, y=y)
-        self._proceed(0, 1, Cause(JUMP))
+        if self.steps is not None:
+            self._close_steps(self._change("input", y, y, (), ()))
+            self._begin_steps(choose_step(look, self.contact, self.at.t, y))
+            return
+        try:
+            self._proceed(0, 1, Cause(JUMP))
+        except (ConfigurationError, SimulationError, TerrainError) as error:
+            self._switch(error)
 
     def go(self) -> Trajectory:
         """Return the whole run."""
@@ -266,6 +282,10 @@ class TerrainRun:
             closed = getattr(self.arcs[-1], "closed", ())
             self.events.append(self._change("time stepping", self.at.y, self.at.y, closed, ()))
         self.reason = reason
+        self._begin_steps(h)
+
+    def _begin_steps(self, h: float) -> None:
+        """Begin time steps of a length at the present state."""
         stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h)
         self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
 

@@ -430,17 +430,17 @@ class SteppedSamples:
         self.states.append(state)
         self._totals.append(totals)
 
-    def arc(self) -> SteppedArc:
-        """Return the samples as an arc that ends at the present time. The first sample has the means of
-        the first interval.
+    def arc(self, latest: int = 0) -> SteppedArc:
+        """Return the samples, or only the latest ones, as an arc that ends at the present time. The first
+        sample has the means of the first interval.
         """
         stepper = self.stepper
         if stepper.t > self.times[-1] or len(self.times) == 1:
             self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
-        times, states = np.array(self.times), np.array(self.states)
+        times, states = np.array(self.times[-latest:]), np.array(self.states[-latest:])
         spans = np.maximum(np.diff(times), 1e-300)
         means = []
-        for part in (states[:, self._v], *map(np.array, zip(*self._totals, strict=True))):
+        for part in (states[:, self._v], *map(np.array, zip(*self._totals[-latest:], strict=True))):
             mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
             means.append(np.concatenate([mean[:1], mean]))
         rates, own, world, equality = means
