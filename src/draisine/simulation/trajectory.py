@@ -35,7 +35,8 @@ class Event:
     """What happened at an instant.
 
     `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump). `soft` events
+    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
+    "event-location" (the solver changes). `soft` events
     have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
     `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
     that were tried at impulse level, the first being the prediction that all contacts stay closed.

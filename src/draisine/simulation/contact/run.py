@@ -280,7 +280,7 @@ class TerrainRun:
             self._close_arc(None)
             self._rewind(h)
             closed = getattr(self.arcs[-1], "closed", ())
-            self.events.append(self._change("time stepping", self.at.y, self.at.y, closed, ()))
+            self.events.append(self._change("time-stepping", self.at.y, self.at.y, closed, ()))
         self.reason = reason
         self._begin_steps(h)
 
@@ -334,7 +334,7 @@ class TerrainRun:
             return
         self.resumed = self.at.t
         begun, self.samples = self.samples, []
-        self._close_steps(self._change("event location", kept.y, self.at.y, (), self.at.closed))
+        self._close_steps(self._change("event-location", kept.y, self.at.y, (), self.at.closed))
         self.samples, self.arc_closed = begun, self.at.closed
 
     def _change(

@@ -44,7 +44,7 @@ def test_arcs_and_events_alternate_and_times_go_on():
     for before, after, event in zip(run.arcs, run.arcs[1:], run.events, strict=False):
         assert before.t[-1] == pytest.approx(event.t, abs=1e-12)
         assert after.t[0] == pytest.approx(event.t, abs=1e-12)
-    assert "time stepping" in {event.kind for event in run.events}
+    assert "time-stepping" in {event.kind for event in run.events}
     data = run.to_xarray()
     assert np.isfinite(data.energy).all()
 
