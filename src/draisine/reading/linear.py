@@ -20,7 +20,7 @@ from draisine.codegen.formula import (
     Block,
     Expression,
     Heading,
-    Matrix,
+    MatrixFormula,
     Name,
     Number,
     Page,
@@ -245,5 +245,5 @@ def write_numbers(
     ]
     for k, (name, matrix) in enumerate(matrices.items(), start=2):
         rows = [tuple(Number(Fraction(f"{y:.{digits}g}")) for y in row) for row in matrix]
-        blocks.append(Assignment(name_of(name), Matrix(tuple(rows)), k))
+        blocks.append(Assignment(name_of(name), MatrixFormula(tuple(rows)), k))
     return Equations(Page(title, tuple(blocks)))

@@ -13,7 +13,7 @@ from draisine.codegen.formula import (
     Definitions,
     Expression,
     Heading,
-    Matrix,
+    MatrixFormula,
     Name,
     Page,
     Paragraph,
@@ -86,12 +86,12 @@ class _Grid:
             self.short[key] = Name(sheet.names.symbols[number])
         self.written[place] = self.short[key]
 
-    def filled(self) -> Matrix:
+    def filled(self) -> MatrixFormula:
         """Return the matrix as it is written so far."""
         whole = [
             [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
         ]
-        return Matrix(tuple(map(tuple, whole)), self.bar)
+        return MatrixFormula(tuple(map(tuple, whole)), self.bar)
 
 
 class Sheet:

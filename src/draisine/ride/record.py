@@ -9,7 +9,7 @@ from draisine.algebra.scalar import Floats
 
 
 @dataclass
-class Record:
+class RideRecord:
     """What repeats a ride to the bit: parameters and friction at the start; frame by frame how many
     steps under which inputs; parameters that changed before a frame.
     """

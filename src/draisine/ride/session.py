@@ -21,7 +21,7 @@ from draisine.registry import names
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, SLIDERS, ride_system, rider_of
 from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
-from draisine.ride.record import Record
+from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import place_state
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
@@ -93,7 +93,7 @@ class Session:
         )
         self.status, self.reason = RIDING, ""
         self._look()
-        self.record = Record(dict(self.system.parameters), self.preset.mu)
+        self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
         """Return who rides; on a terrain another one takes over where the bar is guided."""
