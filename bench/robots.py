@@ -27,7 +27,7 @@ from pathlib import Path
 import numpy as np
 
 import draisine
-from draisine import ContactOptions, Numerics, simulate, state
+from draisine import ContactOptions, simulate, state
 from draisine.analysis.lqr import balance
 from draisine.errors import DraisineError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
@@ -113,9 +113,7 @@ def jackal(*, tyred: bool = False):
 def husky(*, tyred: bool = False):
     """Return Clearpath Husky."""
     moments, wheel = (0.6022, 1.7386, 2.0296), (2.637, (0.0246, 0.0441, 0.0246))
-    return four_wheels(
-        tyred, 46.034, (0.0, 0.0, 0.19), moments, 0.1651, 0.03, 0.256, 0.2854, wheel
-    )
+    return four_wheels(tyred, 46.034, (0.0, 0.0, 0.19), moments, 0.1651, 0.03, 0.256, 0.2854, wheel)
 
 
 class WheelServos:
@@ -206,8 +204,8 @@ def drive(name, ground, path, mu, stiff, seed, solver="auto", step=None, until=U
     if name in DRIVEN:
         _, _, radius, track, left, right, gains = DRIVEN[name]
         speed = max(0.2, 2.0 * radius)
-        rates = {joint: (speed - turn * track / 2) / radius for joint in left}
-        rates |= {joint: (speed + turn * track / 2) / radius for joint in right}
+        rates = dict.fromkeys(left, (speed - turn * track / 2) / radius)
+        rates |= dict.fromkeys(right, (speed + turn * track / 2) / radius)
         law = WheelServos(rates, gains[stiff])
     elif name == "segway":
         law = balancing(name)
@@ -222,7 +220,9 @@ def drive(name, ground, path, mu, stiff, seed, solver="auto", step=None, until=U
     options = ContactOptions(solver=solver, step=step, **friction)
     began = time.process_time()
     try:
-        found = simulate(system, begin, until, terrain=GROUNDS[ground](seed), law=law, contact=options)
+        found = simulate(
+            system, begin, until, terrain=GROUNDS[ground](seed), law=law, contact=options
+        )
     except DraisineError as error:
         found = error
     return found, time.process_time() - began
@@ -230,7 +230,9 @@ def drive(name, ground, path, mu, stiff, seed, solver="auto", step=None, until=U
 
 def stepped(run):
     """Return how long a run went in time steps, s."""
-    return sum(float(arc.t[-1] - arc.t[0]) for arc in run.arcs if type(arc).__name__ == "SteppedArc")
+    return sum(
+        float(arc.t[-1] - arc.t[0]) for arc in run.arcs if type(arc).__name__ == "SteppedArc"
+    )
 
 
 def row_of(found, took):
@@ -429,7 +431,9 @@ def accuracy(count, first):
 def main():
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco"))
+    parser.add_argument(
+        "what", choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco")
+    )
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--solver", default="auto")

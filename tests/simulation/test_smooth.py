@@ -219,8 +219,8 @@ class TestLaws:
             torque = where(readings.output("forward_speed") > 0.4, -5.0, 5.0)
             return {"left": torque, "right": torque}, ()
 
+        strict = {} if ground is None else {"contact": draisine.ContactOptions(solver="events")}
         with pytest.raises(SimulationError, match="A law that switches to and fro") as told:
-            strict = {} if ground is None else {"contact": draisine.ContactOptions(solver="events")}
             draisine.simulate(segway, start, 1.0, law=law, terrain=ground, **strict)
         seen = told.value.partial.to_xarray().isel(time=[1, 2])
         slope = float(seen.forward_speed.diff("time")[0]) / 0.01

@@ -135,7 +135,9 @@ class RunTable(ScenarioTable):
         description="The lean that is a fall (so is a frame that turns over), inf for none; 80 degrees if "
         "not given, and of a wheel alone where it lies flat; it ends the run.",
     )
-    events: int = Field(1000, ge=1, description="More events than this within a second, on a terrain, are an error.")
+    events: int = Field(
+        1000, ge=1, description="More events than this within a second, on a terrain, are an error."
+    )
 
 
 class ContactTable(ScenarioTable):
@@ -158,7 +160,8 @@ class ContactTable(ScenarioTable):
         "progress (auto), or compliant ground: the `name` of its law, the other keys are its numbers.",
     )
     step: Positive | None = Field(
-        None, description="Length of time steps in s; by wheel size, gravity and speed if not given."
+        None,
+        description="Length of time steps in s; by wheel size, gravity and speed if not given.",
     )
 
 

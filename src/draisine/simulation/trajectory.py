@@ -166,12 +166,13 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample of all arcs, time last."""
-        seen = []
-        for together, arcs in groupby(
+        seen: list[dict[str, Floats]] = []
+        for together, some in groupby(
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
         ):
+            arcs = list(some)
             # Arcs of one kind are cheaper together than one by one.
-            seen += [arc.observations for arc in arcs] if together is None else [together([*arcs])]
+            seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
         if len(seen) == 1:
             return seen[0]
         return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}

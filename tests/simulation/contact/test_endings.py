@@ -21,6 +21,7 @@ G = 9.81
 
 STRICT = draisine.ContactOptions(solver="events")
 
+
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     go, stopped = driver.ArcDriver.go, []
 
@@ -63,7 +64,9 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
     and nothing is told of lift-offs that did not happen.
     """
     with pytest.raises(ContactSetError) as caught:
-        draisine.simulate(disc(), draisine.state(disc(), lean=0.5), 5.0, terrain=plane(), contact=STRICT)
+        draisine.simulate(
+            disc(), draisine.state(disc(), lean=0.5), 5.0, terrain=plane(), contact=STRICT
+        )
     kept = caught.value.partial
     assert not kept.events
     assert kept.arcs[-1].observations["forces"][0].min() > -1e-6

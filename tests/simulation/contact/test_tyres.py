@@ -237,6 +237,6 @@ def test_a_tyre_that_leans_on_its_own_load_locks():
     tyre = BrushTyre(12.0, 1.5, 0.1)
     system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
     start = draisine.state(system, forward_speed=6.0, lean=0.4, steer=0.6)
+    contact = ContactOptions(solver="events")
     with pytest.raises(ContactSetError, match="Less grip of its tyre may solve it"):
-        contact = ContactOptions(solver="events")
         draisine.simulate(system, start, 0.5, terrain=plane(), contact=contact)

@@ -37,7 +37,6 @@ from draisine.simulation.contact.passage import BEGIN, FELL, JUMP, SHARP, STALLE
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
-from draisine.simulation.contact.stepping.step import SETTLED
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
@@ -321,7 +320,7 @@ class TerrainRun:
         found = switch.resume_events(stepper)
         kept = self.at
         if found is not None:
-            y, closed = found
+            y, _closed = found
             try:
                 self.at = Standing(stepper.t, y)
                 self._proceed(0, 1, Cause(BEGIN))
@@ -330,7 +329,7 @@ class TerrainRun:
         if found is None:
             self.at, self.samples = kept, []
             self.required = min(2 * self.required, switch.MOST_SETTLED)
-            stepper.record.counts[SETTLED] = 0
+            stepper.record.settled = 0
             return
         self.resumed = self.at.t
         begun, self.samples = self.samples, []

@@ -34,7 +34,10 @@ def rover(*, tyred: bool = False) -> Model:
         ],
         joints=[Revolute(name, "base", name, AXLE, hub) for name, hub in hubs.items()],
         contacts=[
-            *(Wheel(name, name, hub, AXLE, Torus(0.05, 0.01), tyre=tyre) for name, hub in hubs.items()),
+            *(
+                Wheel(name, name, hub, AXLE, Torus(0.05, 0.01), tyre=tyre)
+                for name, hub in hubs.items()
+            ),
             Wheel("caster", "base", (-0.12, 0.0, 0.02), AXLE, Ball(0.02), slides=True),
         ],
     )
@@ -155,7 +158,9 @@ def test_the_motion_does_not_depend_on_the_unit_of_mass(mass):
     for unit in (1.0, mass):
         system = draisine.compile(scaled, unit=unit)
         law, contact = Servos(10.0, 0.1 * unit), steps(1e-3, mu=0.8)
-        run = simulate(system, state(system), 0.3, terrain=kerb(0.12, 0.005), law=law, contact=contact)
+        run = simulate(
+            system, state(system), 0.3, terrain=kerb(0.12, 0.005), law=law, contact=contact
+        )
         ends.append(run.arcs[0].y[-1])
     assert_allclose(ends[1], ends[0], atol=1e-9)
 
@@ -213,7 +218,9 @@ def test_brush_tyres_carry_and_drive():
     """On level ground the event-driven run is the reference; steps are of first order."""
     system, law = machine(tyred=True), Servos(10.0, 0.05)
     start = state(system)
-    exact = simulate(system, start, 0.5, terrain=plane(), law=law, contact=ContactOptions(solver="events"))
+    exact = simulate(
+        system, start, 0.5, terrain=plane(), law=law, contact=ContactOptions(solver="events")
+    )
     errors = []
     for h in (1e-3, 5e-4):
         run = simulate(system, start, 0.5, terrain=plane(), law=law, contact=steps(h))
@@ -226,7 +233,10 @@ def test_a_value_that_is_not_finite_ends_the_run_with_an_error():
     system = machine()
 
     def explode(readings, z):
-        return {"left": 1e200 * readings.rate("left") * readings.rate("left") + 1.0, "right": 0.0}, []
+        return {
+            "left": 1e200 * readings.rate("left") * readings.rate("left") + 1.0,
+            "right": 0.0,
+        }, []
 
     with pytest.raises(SimulationError, match="not finite"):
         simulate(

@@ -27,7 +27,9 @@ def stepped(run):
 def test_a_robot_drives_over_hills_and_agrees_with_small_time_steps(seed):
     """Wheels of one axle creep on uneven ground: exact stick and slip events have no end."""
     system, ground, law = machine(), hills(0.01, seed), Servos(10.0, 0.05)
-    run = simulate(system, state(system), 2.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8))
+    run = simulate(
+        system, state(system), 2.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8)
+    )
     assert run.outcome == "completed"
     assert stepped(run) > 0.0
     fine = ContactOptions(mu=0.8, solver="time_stepping", step=1.25e-4)

@@ -22,13 +22,12 @@ The result is the best iterate with its residual; the caller decides what residu
 """
 
 from math import isfinite, sqrt
-from typing import NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import Packed, make_record, room, shared_code
+from draisine.codegen.routine import Flags, Matrix, Record, routine
+from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.simulation.contact.complementarity.coulomb import press
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
 
@@ -49,18 +48,19 @@ RESTARTS = 3  # of 200 sweeps and Newton's method each, if the continuation fail
 MANY_SWEEPS = 5000  # last resort
 
 
-class ImpulseProblem(NamedTuple):
+class ImpulseProblem(Record):
     """Contacts at impulse level, with room to solve for their impulses.
 
     Arrays of k contacts have three entries each (normal, along, across) unless noted.
     """
 
+    count: int = 0  # k
     mu: Floats  # (k) friction coefficients; infinite for ideal contacts
-    W: Floats  # (3 k, 3 k) Delassus matrix row by row, symmetric, 1/kg
+    W: Matrix  # (3 k, 3 k) Delassus matrix, symmetric, 1/kg
     b: Floats  # velocities without contact impulses, m/s
     impulse: Floats  # N s; start value and result
     velocity: Floats  # W impulse + b, m/s
-    released: Integers  # (k) 1 for ideal contacts that are open: all three rows are dropped
+    released: Flags  # (k) ideal contacts that are open: all three rows are dropped
     scale: Floats  # (k) tr(W_ii) / 3
     start: Floats  # impulses at the beginning
     best: Floats  # impulses of the best iterate
@@ -69,39 +69,39 @@ class ImpulseProblem(NamedTuple):
     point: Floats  # impulses before a damped step
     unreleased: Floats  # impulses before ideal contacts are released
     first: Floats  # impulses of the first Newton iteration, if the continuation has to follow
-    jacobian: Floats  # (3 k, 3 k) of Newton's method
+    jacobian: Matrix  # (3 k, 3 k) of Newton's method
     step: Floats  # Newton step
-    block: Floats  # (12) one contact's part of W, and its b
+    block: Floats  # (12) one contact's part of W row by row, and its b
     single: Floats  # (11) impulse of one contact, and room for `press`
 
 
 @routine
-def measure_scales(p: ImpulseProblem, count: int) -> None:
+def measure_scales(p: ImpulseProblem) -> None:
     """Write the mean inverse mass of each contact, the scale of its compliance."""
-    size = 3 * count
-    for k in range(count):
+    for k in range(p.count):
         i = 3 * k
-        trace = p.W[i * size + i] + p.W[(i + 1) * size + i + 1] + p.W[(i + 2) * size + i + 2]
+        trace = p.W[i, i] + p.W[i + 1, i + 1] + p.W[i + 2, i + 2]
         p.scale[k] = max(trace / 3.0, 1e-300)
 
 
 @routine
-def measure_velocities(p: ImpulseProblem, count: int, compliance: float) -> None:
+def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
     """Write u = (W + eps D) lam + b."""
-    size = 3 * count
+    size = 3 * p.count
     for i in range(size):
         own = p.b[i] + compliance * p.scale[i // 3] * p.impulse[i]
-        p.velocity[i] = add_dot(own, p.W[i * size :], p.impulse, size)
+        p.velocity[i] = add_dot(own, p.W[i], p.impulse, size)
 
 
 @routine
-def largest_response(p: ImpulseProblem, count: int) -> float:
+def largest_response(p: ImpulseProblem) -> float:
     """Return the largest sum of |W_ij lam_j|, of which rounding errors are a part."""
-    size, largest = 3 * count, 0.0
+    size = 3 * p.count
+    largest = 0.0
     for i in range(size):
         total = 0.0
         for j in range(size):
-            total += abs(p.W[i * size + j] * p.impulse[j])
+            total += abs(p.W[i, j] * p.impulse[j])
         largest = max(largest, total)
     return largest
 
@@ -111,8 +111,10 @@ def contact_residual(p: ImpulseProblem, k: int) -> float:
     """Return by how much (m/s) a contact violates Coulomb's law: the natural map
     D |lam - P(lam - u / D)| with the projection P onto the cone of the projected normal impulse.
     """
-    lam, u, d = p.impulse[3 * k :], p.velocity[3 * k :], p.scale[k]
-    if p.released[k] == 1:
+    lam = p.impulse[3 * k :]
+    u = p.velocity[3 * k :]
+    d = p.scale[k]
+    if p.released[k]:
         return max(-u[0], 0.0)
     normal = max(lam[0] - u[0] / d, 0.0)
     worst = abs(lam[0] - normal)
@@ -129,20 +131,20 @@ def contact_residual(p: ImpulseProblem, k: int) -> float:
 
 
 @routine
-def residual(p: ImpulseProblem, count: int, compliance: float) -> float:
+def residual(p: ImpulseProblem, compliance: float) -> float:
     """Return the largest violation of Coulomb's law in parts of the largest free velocity."""
-    measure_velocities(p, count, compliance)
+    measure_velocities(p, compliance)
     worst = 0.0
-    for k in range(count):
+    for k in range(p.count):
         worst = max(worst, contact_residual(p, k))
-    return worst / max(max_norm(p.b, 3 * count), 1e-300)
+    return worst / max(max_norm(p.b, 3 * p.count), 1e-300)
 
 
 @routine
-def tolerance(p: ImpulseProblem, count: int) -> float:
+def tolerance(p: ImpulseProblem) -> float:
     """Return the residual at which a problem is solved, rounding errors considered."""
-    rounding = ROUNDING * largest_response(p, count)
-    return SOLVED + rounding / max(max_norm(p.b, 3 * count), 1e-300)
+    rounding = ROUNDING * largest_response(p)
+    return SOLVED + rounding / max(max_norm(p.b, 3 * p.count), 1e-300)
 
 
 @routine
@@ -162,17 +164,19 @@ def hold_single(W: Floats, b: Floats, lam: Floats) -> None:
 
 
 @routine
-def sweep_contacts(p: ImpulseProblem, count: int, compliance: float) -> None:
+def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
     """Solve the contacts one after the other, each exactly with the others' impulses fixed."""
-    size = 3 * count
-    W, rest, lam = p.block[0:], p.block[9:], p.single[0:]
-    for k in range(count):
+    size = 3 * p.count
+    W = p.block[0:]
+    rest = p.block[9:]
+    lam = p.single[0:]
+    for k in range(p.count):
         at = 3 * k
-        if p.released[k] == 1:
+        if p.released[k]:
             p.impulse[at:][:3] = 0.0
             continue
         for i in range(3):
-            row = p.W[(at + i) * size :]
+            row = p.W[at + i]
             rest[i] = add_dot(p.b[at + i], row, p.impulse, size)
             for j in range(3):
                 W[3 * i + j] = row[at + j]
@@ -186,9 +190,9 @@ def sweep_contacts(p: ImpulseProblem, count: int, compliance: float) -> None:
 
 
 @routine
-def clip_to_cones(p: ImpulseProblem, count: int) -> None:
+def clip_to_cones(p: ImpulseProblem) -> None:
     """Move impulses outside their friction cones onto them."""
-    for k in range(count):
+    for k in range(p.count):
         lam = p.impulse[3 * k :]
         lam[0] = max(lam[0], 0.0)
         if isfinite(p.mu[k]):
@@ -199,67 +203,69 @@ def clip_to_cones(p: ImpulseProblem, count: int) -> None:
 
 
 @routine
-def write_newton_row(p: ImpulseProblem, count: int, compliance: float, i: int) -> None:
+def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
     """Write the row of Newton's method that makes u_i zero: W_i dlam = -u_i."""
-    size = 3 * count
-    p.jacobian[i * size :][:size] = p.W[i * size :][:size]
-    p.jacobian[i * size + i] += compliance * p.scale[i // 3]
+    size = 3 * p.count
+    p.jacobian[i, :size] = p.W[i, :size]
+    p.jacobian[i, i] += compliance * p.scale[i // 3]
     p.step[i] = -p.velocity[i]
 
 
 @routine
-def write_zero_row(p: ImpulseProblem, count: int, i: int) -> None:
+def write_zero_row(p: ImpulseProblem, i: int) -> None:
     """Write the row of Newton's method that makes lam_i zero, in the scale of velocities."""
-    size = 3 * count
-    p.jacobian[i * size :][:size] = 0.0
-    p.jacobian[i * size + i] = p.scale[i // 3]
+    size = 3 * p.count
+    p.jacobian[i, :size] = 0.0
+    p.jacobian[i, i] = p.scale[i // 3]
     p.step[i] = -p.scale[i // 3] * p.impulse[i]
 
 
 @routine
-def write_newton_system(p: ImpulseProblem, count: int, compliance: float) -> None:
+def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
 
     Each contact is open, sticks or slips by where lam - u / D lies. A slipping contact has
     lam_t = mu x_n x_t / |x_t| with x = lam - u / D, differentiated.
     """
-    size = 3 * count
-    measure_velocities(p, count, compliance)
-    for k in range(count):
+    size = 3 * p.count
+    measure_velocities(p, compliance)
+    for k in range(p.count):
         at = 3 * k
         d = p.scale[k]
         x_n = p.impulse[at] - p.velocity[at] / d
-        ideal = 0 if isfinite(p.mu[k]) else 1
-        if p.released[k] == 1:
+        ideal = not isfinite(p.mu[k])
+        if p.released[k]:
             for i in range(3):
-                write_zero_row(p, count, at + i)
+                write_zero_row(p, at + i)
             continue
         if x_n <= 0.0:
-            write_zero_row(p, count, at)
+            write_zero_row(p, at)
         else:
-            write_newton_row(p, count, compliance, at)
-        if x_n <= 0.0 and ideal == 0:
-            write_zero_row(p, count, at + 1)
-            write_zero_row(p, count, at + 2)
+            write_newton_row(p, compliance, at)
+        if x_n <= 0.0 and not ideal:
+            write_zero_row(p, at + 1)
+            write_zero_row(p, at + 2)
             continue
         x_1 = p.impulse[at + 1] - p.velocity[at + 1] / d
         x_2 = p.impulse[at + 2] - p.velocity[at + 2] / d
         length = sqrt(x_1 * x_1 + x_2 * x_2)
-        if ideal == 1 or length <= p.mu[k] * x_n:
-            write_newton_row(p, count, compliance, at + 1)
-            write_newton_row(p, count, compliance, at + 2)
+        if ideal or length <= p.mu[k] * x_n:
+            write_newton_row(p, compliance, at + 1)
+            write_newton_row(p, compliance, at + 2)
             continue
         # d(lam_t - mu x_n e) with e = x_t / |x_t| and dx = dlam - (W + eps D) dlam / D.
         e_1 = x_1 / length
         e_2 = x_2 / length
         turn = p.mu[k] * x_n / length
-        normal, first, second = p.W[at * size :], p.W[(at + 1) * size :], p.W[(at + 2) * size :]
+        normal = p.W[at]
+        first = p.W[at + 1]
+        second = p.W[at + 2]
         for i in range(2):
             e_i = e_1 if i == 0 else e_2
             t_1 = turn * ((1.0 if i == 0 else 0.0) - e_i * e_1)
             t_2 = turn * ((1.0 if i == 1 else 0.0) - e_i * e_2)
             push = p.mu[k] * e_i
-            row = p.jacobian[(at + 1 + i) * size :]
+            row = p.jacobian[at + 1 + i]
             row[:size] = push * normal[:size] + t_1 * first[:size] + t_2 * second[:size]
             keeps = d * (1.0 - compliance)
             row[at] -= push * keeps
@@ -270,54 +276,54 @@ def write_newton_system(p: ImpulseProblem, count: int, compliance: float) -> Non
 
 
 @routine
-def solve_dense(A: Floats, b: Floats, n: int) -> int:
-    """Solve A x = b by elimination with partial pivoting; x replaces b. Return 1 if A is singular."""
+def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
+    """Solve A x = b by elimination with partial pivoting; x replaces b. Return False if A is singular."""
     for k in range(n):
         pivot = k
         for i in range(k + 1, n):
-            if abs(A[i * n + k]) > abs(A[pivot * n + k]):
+            if abs(A[i, k]) > abs(A[pivot, k]):
                 pivot = i
-        if not abs(A[pivot * n + k]) > 0.0:
-            return 1
+        if not abs(A[pivot, k]) > 0.0:
+            return False
         if pivot != k:
             for j in range(k, n):
-                A[k * n + j], A[pivot * n + j] = A[pivot * n + j], A[k * n + j]
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
             b[k], b[pivot] = b[pivot], b[k]
-        top = A[k * n :]
+        top = A[k]
         for i in range(k + 1, n):
-            row = A[i * n :]
+            row = A[i]
             factor = row[k] / top[k]
             if factor != 0.0:
                 row[k + 1 : n] -= factor * top[k + 1 : n]
                 b[i] -= factor * b[k]
     for k in range(n - 1, -1, -1):
         for j in range(k + 1, n):
-            b[k] -= A[k * n + j] * b[j]
-        b[k] /= A[k * n + k]
-    return 0
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+    return True
 
 
 @routine
-def iterate_newton(p: ImpulseProblem, count: int, compliance: float, sweeps: int) -> float:
+def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     """Take Newton steps of full length, with so many sweeps from inside the cones after every third
     one: these end cycles, but also undo slip that has just begun. Return the smallest residual; its
     impulses are the result.
     """
-    size = 3 * count
-    smallest = residual(p, count, compliance)
+    size = 3 * p.count
+    smallest = residual(p, compliance)
     p.best[:size] = p.impulse[:size]
     for number in range(NEWTON_STEPS):
-        if smallest <= tolerance(p, count):
+        if smallest <= tolerance(p):
             break
-        write_newton_system(p, count, compliance)
-        if solve_dense(p.jacobian, p.step, size) == 1:
+        write_newton_system(p, compliance)
+        if not solve_dense(p.jacobian, p.step, size):
             break
         p.impulse[:size] += p.step[:size]
         if sweeps > 0 and number % 3 == 2:
-            clip_to_cones(p, count)
+            clip_to_cones(p)
             for _ in range(sweeps):
-                sweep_contacts(p, count, compliance)
-        now = residual(p, count, compliance)
+                sweep_contacts(p, compliance)
+        now = residual(p, compliance)
         if not isfinite(now):
             break
         if now < smallest:
@@ -328,61 +334,61 @@ def iterate_newton(p: ImpulseProblem, count: int, compliance: float, sweeps: int
 
 
 @routine
-def iterate_damped(p: ImpulseProblem, count: int, compliance: float) -> float:
+def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
     """Take Newton steps with Armijo's line search on the residual; return the residual."""
-    size = 3 * count
-    now = residual(p, count, compliance)
+    size = 3 * p.count
+    now = residual(p, compliance)
     for _ in range(LINE_SEARCH_STEPS):
-        if now <= tolerance(p, count):
+        if now <= tolerance(p):
             break
-        write_newton_system(p, count, compliance)
-        if solve_dense(p.jacobian, p.step, size) == 1:
+        write_newton_system(p, compliance)
+        if not solve_dense(p.jacobian, p.step, size):
             break
         p.point[:size] = p.impulse[:size]
         length = 1.0
-        accepted = 0
-        while accepted == 0 and length > 1e-3:
+        accepted = False
+        while not accepted and length > 1e-3:
             p.impulse[:size] = p.point[:size] + length * p.step[:size]
-            trial = residual(p, count, compliance)
+            trial = residual(p, compliance)
             if isfinite(trial) and trial < (1.0 - 1e-4 * length) * now:
                 now = trial
-                accepted = 1
+                accepted = True
             length *= 0.5
-        if accepted == 0:
+        if not accepted:
             p.impulse[:size] = p.point[:size]
             break
     return now
 
 
 @routine
-def solve_level(p: ImpulseProblem, count: int, compliance: float, sweeps: int) -> float:
+def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     """Solve at one level of compliance from the present impulses; return the residual.
 
     Sweeps come first, if any; then full Newton steps, without and with sweeps in between, then damped
     ones, each from the same point.
     """
-    size = 3 * count
+    size = 3 * p.count
     for _ in range(sweeps):
-        sweep_contacts(p, count, compliance)
+        sweep_contacts(p, compliance)
     p.entry[:size] = p.impulse[:size]
     for sweeps_between in range(0, 3, 2):
-        found = iterate_newton(p, count, compliance, sweeps_between)
-        if found <= tolerance(p, count):
+        found = iterate_newton(p, compliance, sweeps_between)
+        if found <= tolerance(p):
             return found
         p.impulse[:size] = p.entry[:size]
-    return iterate_damped(p, count, compliance)
+    return iterate_damped(p, compliance)
 
 
 @routine
-def enter_continuation(p: ImpulseProblem, count: int) -> float:
+def enter_continuation(p: ImpulseProblem) -> float:
     """Solve at the first level of the continuation; return its compliance, or 0 if none is solved."""
-    size = 3 * count
+    size = 3 * p.count
     compliance = FIRST_COMPLIANCE
     while compliance <= LARGEST_COMPLIANCE:
         sweeps = 5
         while sweeps <= 80:
             p.impulse[:size] = p.start[:size]
-            if solve_level(p, count, compliance, sweeps) <= tolerance(p, count):
+            if solve_level(p, compliance, sweeps) <= tolerance(p):
                 return compliance
             sweeps *= 4
         compliance *= 10.0
@@ -390,21 +396,21 @@ def enter_continuation(p: ImpulseProblem, count: int) -> float:
 
 
 @routine
-def continue_compliance(p: ImpulseProblem, count: int) -> float:
+def continue_compliance(p: ImpulseProblem) -> float:
     """Follow the solution from a large compliance down to COMPLIANCE; return the residual there.
 
     After a failed level the next one lies halfway (geometrically) to the last solved one.
     """
-    size = 3 * count
-    solved = enter_continuation(p, count)
+    size = 3 * p.count
+    solved = enter_continuation(p)
     if solved == 0.0:
         return 1e300
     p.level[:size] = p.impulse[:size]
     trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
     while solved > COMPLIANCE:
         p.impulse[:size] = p.level[:size]
-        found = solve_level(p, count, trial, 0)
-        if found <= tolerance(p, count):
+        found = solve_level(p, trial, 0)
+        if found <= tolerance(p):
             p.level[:size] = p.impulse[:size]
             solved = trial
             trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
@@ -413,15 +419,15 @@ def continue_compliance(p: ImpulseProblem, count: int) -> float:
             if trial > SMALLEST_PROGRESS * solved:
                 break
     p.impulse[:size] = p.level[:size]
-    return residual(p, count, COMPLIANCE)
+    return residual(p, COMPLIANCE)
 
 
 @routine
-def restart_sweeps(p: ImpulseProblem, count: int, smallest: float) -> float:
+def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
     """Try long Gauss-Seidel runs from the start value and from zero; return the smallest residual of
     these and of the impulses in `level`, whose residual is given.
     """
-    size = 3 * count
+    size = 3 * p.count
     least = smallest
     for number in range(2 * RESTARTS + 1):
         if number == 0:
@@ -433,96 +439,97 @@ def restart_sweeps(p: ImpulseProblem, count: int, smallest: float) -> float:
             p.impulse[:size] = p.level[:size]
             sweeps = MANY_SWEEPS
         for _ in range(sweeps):
-            sweep_contacts(p, count, COMPLIANCE)
-        found = iterate_newton(p, count, COMPLIANCE, SWEEPS_BETWEEN)
+            sweep_contacts(p, COMPLIANCE)
+        found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
         if found < least:
             least = found
             p.level[:size] = p.impulse[:size]
-        if least <= tolerance(p, count):
+        if least <= tolerance(p):
             break
     p.impulse[:size] = p.level[:size]
     return least
 
 
 @routine
-def solve_fixed_contacts(p: ImpulseProblem, count: int) -> float:
+def solve_fixed_contacts(p: ImpulseProblem) -> float:
     """Solve for the impulses of all contacts that are not released; return the residual."""
-    size = 3 * count
+    size = 3 * p.count
     p.start[:size] = p.impulse[:size]
     for _ in range(FIRST_SWEEPS):
-        sweep_contacts(p, count, COMPLIANCE)
-        if residual(p, count, COMPLIANCE) <= SOLVED:
-            return residual(p, count, COMPLIANCE)
-    found = iterate_newton(p, count, COMPLIANCE, SWEEPS_BETWEEN)
-    if found <= tolerance(p, count):
+        sweep_contacts(p, COMPLIANCE)
+        if residual(p, COMPLIANCE) <= SOLVED:
+            return residual(p, COMPLIANCE)
+    found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
+    if found <= tolerance(p):
         return found
     p.level[:size] = p.impulse[:size]
     p.first[:size] = p.impulse[:size]
-    followed = continue_compliance(p, count)
-    if followed <= tolerance(p, count):
+    followed = continue_compliance(p)
+    if followed <= tolerance(p):
         return followed
     if found < followed:
         p.level[:size] = p.first[:size]
-    return restart_sweeps(p, count, min(found, followed))
+    return restart_sweeps(p, min(found, followed))
 
 
 @routine
-def release_unloaded(p: ImpulseProblem, count: int) -> int:
+def release_unloaded(p: ImpulseProblem) -> int:
     """Release ideal contacts that carry no load and separate; return how many."""
     number = 0
-    for k in range(count):
-        ideal = 0 if isfinite(p.mu[k]) else 1
-        if ideal == 1 and p.released[k] == 0 and p.impulse[3 * k] <= 0.0:
-            if p.velocity[3 * k] > SOLVED * max_norm(p.b, 3 * count):
-                p.released[k] = 1
-                number += 1
+    for k in range(p.count):
+        ideal = not isfinite(p.mu[k])
+        unloaded = p.impulse[3 * k] <= 0.0
+        separates = p.velocity[3 * k] > SOLVED * max_norm(p.b, 3 * p.count)
+        if ideal and unloaded and separates and not p.released[k]:
+            p.released[k] = True
+            number += 1
     return number
 
 
 @routine
-def solve_impulses(p: ImpulseProblem, count: int) -> float:
+def solve_impulses(p: ImpulseProblem) -> float:
     """Solve for the impulses of k contacts, from the impulses in the problem; return the residual in
     parts of the largest free velocity. `velocity` is W lam + b without compliance afterwards.
 
     Ideal contacts hold their tangents even without load at first. Those that carry none and
     separate are released, if none of them approaches then.
     """
-    size = 3 * count
-    p.released[:count] = 0
+    size = 3 * p.count
+    for k in range(p.count):
+        p.released[k] = False
     if not max_norm(p.b, size) > 0.0:
         p.impulse[:size] = 0.0
-        measure_velocities(p, count, 0.0)
+        measure_velocities(p, 0.0)
         return 0.0
-    measure_scales(p, count)
-    found = solve_fixed_contacts(p, count)
-    measure_velocities(p, count, COMPLIANCE)
+    measure_scales(p)
+    found = solve_fixed_contacts(p)
+    measure_velocities(p, COMPLIANCE)
     passes = 0
-    while passes < RELEASE_PASSES and release_unloaded(p, count) > 0:
+    while passes < RELEASE_PASSES and release_unloaded(p) > 0:
         passes += 1
         p.unreleased[:size] = p.impulse[:size]
-        again = solve_fixed_contacts(p, count)
+        again = solve_fixed_contacts(p)
         if not again <= max(found, 1e-9):
             # A released contact approaches: keep the solution that holds its tangents.
             p.impulse[:size] = p.unreleased[:size]
             break
         found = again
-        measure_velocities(p, count, COMPLIANCE)
-    measure_velocities(p, count, 0.0)
+        measure_velocities(p, COMPLIANCE)
+    measure_velocities(p, 0.0)
     return found
 
 
 def impulse_problem(most: int) -> ImpulseProblem:
     """Return a problem with room for so many contacts."""
     rows = 3 * most
+    vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
     made: ImpulseProblem = make_record(
         ImpulseProblem,
+        count=0,
         **dict.fromkeys(("mu", "released", "scale"), most),
-        **dict.fromkeys(("W", "jacobian"), rows * rows),
-        **dict.fromkeys(
-            ("b", "impulse", "velocity", "start", "best", "level", "step")
-            + ("entry", "point", "unreleased", "first"),
-            rows,
-        ),
+        **dict.fromkeys((*vectors, "unreleased", "first"), rows),
+        W=np.zeros((rows, rows)),
+        jacobian=np.zeros((rows, rows)),
         block=12,
         single=11,
     )
@@ -558,13 +565,12 @@ def solve_contact_impulses(
     >>> impulse.round(6).tolist(), velocity.round(6).tolist(), residual < 1e-10
     ([1.0, -0.5, 0.0], [0.0, 2.5, 0.0], True)
     """
-    count = len(mu)
-    packed: Packed = room(impulse_problem, max(count, 1))
-    p: ImpulseProblem = packed.record
-    size = 3 * count
-    p.W[: size * size] = (0.5 * (W + W.T)).ravel()
+    p: ImpulseProblem = room(impulse_problem, max(len(mu), 1))
+    p.count = len(mu)
+    size = 3 * p.count
+    p.W[:size, :size] = 0.5 * (W + W.T)
     p.b[:size] = b
-    p.mu[:count] = mu
+    p.mu[: p.count] = mu
     p.impulse[:size] = 0.0 if start is None else start
-    found = shared_code(solve_impulses)(packed, count)
+    found = shared_code(solve_impulses)(p)
     return p.impulse[:size].copy(), p.velocity[:size].copy(), float(found)

@@ -6,10 +6,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers
-from draisine.codegen.targets.native import NativeRoutine, Packed, make_record, routine_code
+from draisine.codegen.routine import Integers, Record
+from draisine.codegen.routine.kinds import fields
+from draisine.codegen.targets.native import NativeRoutine, make_record, routine_code
 from draisine.errors import ConfigurationError, ContactSetError, SimulationError
 from draisine.mechanics.base import has_frame
 from draisine.mechanics.contact.elements import contact_elements
@@ -17,8 +19,13 @@ from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.stepping import step
-from draisine.simulation.contact.stepping.step import TimeStepping, take_steps
+from draisine.simulation.contact.stepping.step import (
+    INFEASIBLE_APPROACH,
+    ContactStatus,
+    StepResult,
+    TimeStepping,
+    take_steps,
+)
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.validity import fall_limit, fall_words
@@ -27,6 +34,7 @@ REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
 TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step at the initial speed
 FIRST_ROOM = 8  # contacts of a step; grows when needed
+QUALITY = ("residual", "penetration", "work", "unsolved")  # what a record knows of the whole arc
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
 
 
@@ -119,69 +127,59 @@ class TimeStepper:
             for first, element in contact_elements(model, wheel):
                 owners[first : first + element.states] = w
         rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * wheel_size(self.look))
-        made: TimeStepping = make_record(
+        self.record: TimeStepping = make_record(
             TimeStepping,
             motion=look.motion,
             contacts=self.near.packed,
             wheels=look.level,
-            problem=Packed(impulse_problem(self._most)),
+            problem=impulse_problem(self._most),
             most=self._most,
             rows=rows,
-            wheel_count=wheels,
+            along=look.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),
-            implicit=1,
             lean_limit=float(np.sin(limit)) if limit < np.pi / 2 else 2.0,
-            overturns=int((asked is None or np.isfinite(asked)) and has_frame(model)),
+            overturns=(asked is None or np.isfinite(asked)) and has_frame(model),
+            weight=look.motion.record.share * max(1, wheels),
             x=look.x,
             y=y.copy(),
             middle=y.copy(),
+            **dict.fromkeys(("after", "free"), n),
             **dict.fromkeys(("out", "centred", "shifted"), look.machine.motion.outputs.size),
-            **dict.fromkeys(("mass", "damping"), n * n),
-            **dict.fromkeys(("after", "free", "force"), n),
-            equality=rows * n + 1,
-            schur=rows * rows + 1,
+            **dict.fromkeys(("mass", "damping"), (n, n)),
+            equality=(rows + 1, n),
+            schur=(rows + 1, rows + 1),
             multiplier=rows + 1,
-            response=3 * self._most * n,
-            reaction=3 * self._most * rows + 1,
-            seen=(self._most + 2) * look.row.size,
-            which=self._most + 1,
+            response=(3 * self._most, n),
+            reaction=(3 * self._most, rows + 1),
+            seen=(self._most + 2, look.row.size),
+            **dict.fromkeys(("which", "loaded", "status"), self._most + 1),
             held=held,
             tyred=tyred,
             mu=mu,
-            warm=3 * (near + 1),
+            warm=(near + 1, 3),
             carried=near + 1,
-            centre=look.centres(self.t, y).ravel(),
+            centre=look.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=self.near.boxes.copy(),
-            along=look.row.along.start,
-            owners=owners,
             down=wheels + 1,
-            single_force=3,
+            owners=owners,
             relaxed=look.machine.memory + 1,
-            own=3 * parts,
-            world=3 * parts,
+            **dict.fromkeys(("own", "world"), (parts, 3)),
             equality_sum=rows + 1,
-            loaded=self._most + 1,
-            rolling=self._most + 1,
-            weight=look.motion.record.share * max(1, wheels),
-            counts=7,
-            worst=3,
         )
-        self.record = made
-        self.packed = Packed(made)
         self._restore_warm()
 
-    def _laws(self) -> tuple[Integers, Floats, Integers]:
+    def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
         """Return for each contact nearby the rows that the law of contact acts on, its friction, and
         whether a tyre makes the other forces.
         """
         held, mu = self.look.grips(self.near, self.contact)
-        tyred = np.zeros(len(self.near) + 1, dtype=np.int64)
+        tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
         for w, wheel in enumerate(self.look.machine.wheels):
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
                 own = np.flatnonzero(self.near.wheels == w)
-                tyred[own] = 1
+                tyred[own] = True
                 # A tyre that holds its contact along (two rows) does so without limit.
                 mu[own] = np.where(held[own] > 1, np.inf, 0.0)
         return held, mu, tyred
@@ -189,8 +187,8 @@ class TimeStepper:
     def _keep_warm(self) -> None:
         """Keep the impulses and loads of the last step by contact."""
         self._warm = {}
-        for k in np.flatnonzero(self.record.warm[0 : 3 * len(self.near) : 3]).tolist():
-            impulse = self.record.warm[3 * k : 3 * k + 3].copy()
+        for k in np.flatnonzero(self.record.warm[: len(self.near), 0]).tolist():
+            impulse = self.record.warm[k].copy()
             self._warm[self.near[k]] = (impulse, float(self.record.carried[k]))
 
     def _restore_warm(self) -> None:
@@ -200,7 +198,7 @@ class TimeStepper:
         for contact, (impulse, load) in self._warm.items():
             k = self.near.index.get(contact)
             if k is not None:
-                self.record.warm[3 * k : 3 * k + 3] = impulse
+                self.record.warm[k] = impulse
                 self.record.carried[k] = load
 
     def _remake(self) -> None:
@@ -208,14 +206,15 @@ class TimeStepper:
         old = self.record
         self._keep_warm()
         self._make(old.y)
-        for name in ("own", "world", "equality_sum", "counts", "worst", "down", "centre"):
+        # Contacts nearby have other numbers now: counting settled steps begins again.
+        for name in ("own", "world", "equality_sum", "down", "centre"):
             getattr(self.record, name)[:] = getattr(old, name)
-        # Numbers of contacts among those nearby have changed: counting begins again.
-        self.record.counts[[step.SETTLED, step.LOADED]] = 0
+        for name in QUALITY:
+            setattr(self.record, name, getattr(old, name))
 
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
-        begin = self.record.centre.reshape(-1, 3)
+        begin = self.record.centre.copy()
         self.near = self.look.sweep(self.t, self.record.box, self._margin, begin)
         self._remake()
 
@@ -244,32 +243,32 @@ class TimeStepper:
     def _take(self, start: float, h: float, first: int, count: int, on_grid: bool) -> None:
         """Take steps on the grid start + i h from number `first` on, or one step off the grid."""
         r = self.record
-        how = int(step_code()(self.packed, start, h, first, count))
-        taken = int(r.counts[step.STEPS])
-        if taken and on_grid:
-            self.count += taken
+        result = step_code()(r, start, h, first, count)
+        if r.steps and on_grid:
+            self.count += r.steps
             self.t = self.start + self.count * self.h
-        elif taken:
+        elif r.steps:
             # The grid begins anew after a step of another length.
             self.start, self.count, self.t = start + h, 0, start + h
-        if how == step.LEFT_SWEEP:
-            self._search()
-        elif how == step.TOO_MANY:
-            self._most *= 2
-            self._remake()
-        elif how == step.INFEASIBLE:
-            self._check_feasible()
-        elif how == step.FALLEN:
-            self.outcome = fall_words(math.asin(min(1.0, float(r.lean_limit))))
-        elif how == step.TURNED_OVER:
-            self.outcome = fall_words(None)
-        elif how == step.NOT_FINITE:
-            raise SimulationError(
-                f"the run stopped at {self.t:.9g} s: time stepping with steps of {h:.3g} s produced a value "
-                "that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
-            )
-        elif how == step.SINGULAR_MASS:
-            raise ConfigurationError(f"the mass matrix is singular at {self.t:.9g} s.")
+        match result:
+            case StepResult.LEFT_SURROUNDINGS:
+                self._search()
+            case StepResult.TOO_MANY_CONTACTS:
+                self._most *= 2
+                self._remake()
+            case StepResult.INFEASIBLE:
+                self._check_feasible()
+            case StepResult.FALLEN:
+                self.outcome = fall_words(math.asin(min(1.0, r.lean_limit)))
+            case StepResult.TURNED_OVER:
+                self.outcome = fall_words(None)
+            case StepResult.NOT_FINITE:
+                raise SimulationError(
+                    f"the run stopped at {self.t:.9g} s: time stepping with steps of {h:.3g} s produced a "
+                    "value that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
+                )
+            case StepResult.SINGULAR_MASS:
+                raise ConfigurationError(f"the mass matrix is singular at {self.t:.9g} s.")
 
     def _check_feasible(self) -> None:
         """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
@@ -278,14 +277,14 @@ class TimeStepper:
         from scipy.optimize import linprog
 
         r, n = self.record, self.look.n
-        m, count = self.look.motion.record, int(self.record.counts[step.CONTACTS])
-        rows = r.seen.reshape(-1, self.look.row.size)[:count]
+        m, count = self.look.motion.record, r.contact_count
+        rows = r.seen[:count]
         normals = rows[:, m.C : m.C + n]
         moving = rows[:, m.b]
         J = r.out[m.held : m.held + r.rows * n].reshape(-1, n)
         target = r.out[m.held_b : m.held_b + r.rows]
         # Find v and the least approach s with J v = target, C_n v - w_n + s >= 0.
-        found = linprog(
+        found: Any = linprog(
             np.append(np.zeros(n), 1.0),
             A_ub=-np.column_stack([normals, np.ones(count)]),
             b_ub=-moving,
@@ -293,11 +292,11 @@ class TimeStepper:
             b_eq=target,
             bounds=[(None, None)] * n + [(0.0, None)],
         )
-        scale = np.abs(r.problem.record.b[: 3 * count]).max(initial=1e-300)
-        if found.status == 0 and found.x[-1] <= step.INFEASIBLE_APPROACH * scale:
-            r.counts[step.ACCEPTS] = 1
+        scale = np.abs(r.problem.b[: 3 * count]).max(initial=1e-300)
+        if found.status == 0 and found.x[-1] <= INFEASIBLE_APPROACH * scale:
+            r.accepts_blocked = True
             return
-        wheel, feature = self.look.key(self.near[int(r.counts[step.BLOCKED])])
+        wheel, feature = self.look.key(self.near[r.blocked])
         joints = self.look.machine.system.model.joints
         names = ", ".join(repr(joints[k].name) for k in self.look.machine.held) or "couplings"
         raise ContactSetError(
@@ -311,29 +310,22 @@ class TimeStepper:
     @property
     def settled(self) -> int:
         """The number of successive steps in which the same contacts carried a load with margin."""
-        return int(self.record.counts[step.SETTLED])
+        return self.record.settled
 
     def loaded(self) -> list[Closed]:
         """Return the contacts that carry a load, as constraints: rows and friction of each."""
         r = self.record
         found = []
-        for i in range(int(r.counts[step.LOADED])):
-            k = int(r.loaded[i])
+        for k, status in zip(r.loaded.tolist(), r.status[: r.loaded_count].tolist(), strict=False):
             free = int(r.held[k]) if r.tyred[k] else 1
-            found.append((self.near[k], 3 if r.rolling[i] == 1 else free, float(r.mu[k])))
+            rows = 3 if status == ContactStatus.ROLLING else free
+            found.append((self.near[k], rows, float(r.mu[k])))
         return found
 
     def copy(self) -> "TimeStepper":
         """Return a stepper in the same state that goes on by itself."""
         other = copy(self)
-        arrays = {
-            name: value.copy()
-            for name, value in self.record._asdict().items()
-            if isinstance(value, np.ndarray) and name != "x"
-        }
-        problem = Packed(impulse_problem(self._most))
-        other.record = self.record._replace(problem=problem, **arrays)
-        other.packed = Packed(other.record)
+        other.record = copy_record(self.record, shared=("x",))
         return other
 
     def take_sums(self) -> tuple[Floats, Floats, Floats]:
@@ -341,24 +333,30 @@ class TimeStepper:
         world axes, and of the equality rows; then set them to zero.
         """
         r = self.record
-        rows = len(r.equality_sum) - 1
-        own, world = r.own.reshape(-1, 3).copy(), r.world.reshape(-1, 3).copy()
-        equality = r.equality_sum[:rows].copy()
+        own, world = r.own.copy(), r.world.copy()
+        equality = r.equality_sum[: r.rows].copy()
         for sums in (r.own, r.world, r.equality_sum):
             sums[:] = 0.0
         return own, world, equality
 
     @property
-    def quality(self) -> dict[str, Any]:
+    def quality(self) -> dict[str, float]:
         """Largest residual, deepest penetration (m), number of unsolved steps, work of the contacts (J)."""
-        r = self.record
-        return {
-            "residual": float(r.worst[step.RESIDUAL]),
-            "penetration": float(r.worst[step.PENETRATION]),
-            "work": float(r.worst[step.WORK]),
-            "unsolved": int(r.counts[step.UNSOLVED]),
-        }
+        return {name: float(getattr(self.record, name)) for name in QUALITY}
 
+
+def copy_record(record: Any, shared: tuple[str, ...]) -> Any:
+    """Return a record with copies of its arrays and records, except of those that are shared."""
+    owner: type = type(record)
+    values = {}
+    for name in fields(owner):
+        value = getattr(record, name)
+        if isinstance(value, np.ndarray) and name not in shared:
+            value = value.copy()
+        elif isinstance(value, Record):
+            value = copy_record(value, ())
+        values[name] = value
+    return owner(**values)
 
 
 class SteppedSamples:

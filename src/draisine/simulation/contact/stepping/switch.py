@@ -25,7 +25,9 @@ FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
 SOON = 20  # steps; a switch back within so many doubles the number required
 MOST_SETTLED = 1 << 20  # steps; never more are required
 MOVED = 1e-4  # of the wheel size, or rad; a projection onto the constraints that moves further is refused
-NEARLY_REDUNDANT = 0.1  # singular value of unit rows; on a plane those of 10 machines are 0 or above 0.18
+NEARLY_REDUNDANT = (
+    0.1  # singular value of unit rows; on a plane those of 10 machines are 0 or above 0.18
+)
 REDUNDANT = 1e-7  # singular value below which rows are redundant: exactly so on planes
 
 
