@@ -712,7 +712,11 @@ def count_settled(s: TimeStepping, h: float) -> None:
 @routine
 def touches(s: TimeStepping, wheel: int) -> bool:
     """Return whether a wheel has a contact in the step."""
-    return any(s.contacts.wheels[s.which[c]] == wheel for c in range(s.contact_count))
+    found = False
+    for c in range(s.contact_count):
+        if s.contacts.wheels[s.which[c]] == wheel:
+            found = True
+    return found
 
 
 @routine
