@@ -175,9 +175,11 @@ class TerrainRun:
             self.move(CHUNK, 1 if self.watched else CHUNK)
             moves += 1
             if moves % WATCH == 0:
-                if CHUNKS * (self.at.t - before) < self.until - self.at.t:
-                    raise SimulationError(
-                        f"the run stopped at {self.at.t:.9g} s: {NO_END}. {SMOOTHER}"
+                if CHUNKS * (self.at.t - before) < self.until - self.at.t and self.steps is None:
+                    self._switch(
+                        SimulationError(
+                            f"the run stopped at {self.at.t:.9g} s: {NO_END}. {SMOOTHER}"
+                        )
                     )
                 before = self.at.t
         return self.trajectory(self.outcome or "completed")

@@ -133,8 +133,10 @@ def test_a_redundant_problem_keeps_its_solution_under_a_change_of_units():
 @pytest.mark.skipif(not RECORDED.exists(), reason="the recorded contact problems are not here")
 def test_recorded_problems_of_vehicles_are_solved():
     """Problems of time-stepping runs of seven vehicles, a tenth of them, hard ones included."""
-    data = np.load(RECORDED)
-    loaded = {name: data[name] for name in ("k", "W_upper", "b", "mu", "previous", "made", "hard")}
+    with np.load(RECORDED) as data:
+        loaded = {
+            name: data[name] for name in ("k", "W_upper", "b", "mu", "previous", "made", "hard")
+        }
     chosen = np.flatnonzero((loaded["made"] == 0) & (loaded["hard"] == 1))
     chosen = np.concatenate([chosen, np.flatnonzero(loaded["made"] == 0)[::10]])
     for i in chosen:
@@ -148,4 +150,4 @@ def test_recorded_problems_of_vehicles_are_solved():
         impulse, _, residual = solve_contact_impulses(W, b, mu, start)
         assert residual < 2e-9
         if np.isfinite(mu).all():
-            assert violation(W, b, mu, impulse) < 1e-8
+            assert violation(W, b, mu, impulse) < 1e-6

@@ -153,7 +153,7 @@ class TimeStepper:
             response=(3 * self._most, n),
             reaction=(3 * self._most, rows + 1),
             seen=(self._most + 2, look.row.size),
-            **dict.fromkeys(("which", "loaded", "status"), self._most + 1),
+            **dict.fromkeys(("which", "grip", "loaded", "status"), self._most + 1),
             held=held,
             tyred=tyred,
             mu=mu,

@@ -82,6 +82,10 @@ INFEASIBLE_APPROACH = (
     1e-4  # of the largest free velocity; 99 % of feasible problems leave below 3e-6
 )
 MIN_TYRE_LOAD = 1e-3  # of a wheel's share of the weight; tyre forces are evaluated at no less
+MAX_TYRE_LOAD = 50.0  # of a wheel's share of the weight; nor at more
+SAME_DIRECTION = (
+    0.9  # cosine between normals; two contacts of a wheel then hold nearly the same rows
+)
 LOAD_PASSES = 6  # rounds in which tyre forces follow the loads of the step
 LOAD_CHANGE = 1e-8  # of the load; the rounds end below it
 MASS_RIDGE = 1e-10  # of the largest diagonal entry; added to a singular mass matrix
@@ -133,6 +137,7 @@ class TimeStepping(Record):
     contact_count: int = 0
     seen: Matrix  # (k + 2, row) what the programs of the contacts return; the last rows are scratch
     which: Integers  # (k) contacts of the step, by number among those nearby
+    grip: Integers  # (k) rows that the law of contact acts on in this step, of those that are held
 
     # Contacts nearby
     held: Integers  # (c) rows that the law of contact acts on: normal, along, across in this order
@@ -320,11 +325,12 @@ def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
 
 @routine
 def set_load(s: TimeStepping, k: int, load: float) -> None:
-    """Set the load under which the forces of a tyre are evaluated; never zero, where they have no
-    derivative.
+    """Set the load under which the forces of a tyre are evaluated: never zero, where they have no
+    derivative, and bounded, because a side force in proportion to the load may feed it.
     """
-    s.carried[k] = load
-    s.contacts.features[k * FEATURE + LOAD] = max(load, MIN_TYRE_LOAD * s.motion.share)
+    share = s.motion.share
+    s.carried[k] = min(load, MAX_TYRE_LOAD * share)
+    s.contacts.features[k * FEATURE + LOAD] = max(s.carried[k], MIN_TYRE_LOAD * share)
 
 
 @routine
@@ -366,6 +372,34 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
         s.which[s.contact_count] = k
         s.contact_count += 1
     return True
+
+
+@routine
+def repeats_ideal(s: TimeStepping, c: int) -> bool:
+    """Return whether an ideal contact repeats another one of its wheel: the wheel lies in a shallow
+    concave edge and cannot roll without slip on both faces. The more loaded contact holds the tangents.
+    """
+    m, k = s.motion, s.which[c]
+    repeats = False
+    for other in range(s.contact_count):
+        near = s.which[other]
+        if other == c or s.contacts.wheels[near] != s.contacts.wheels[k] or isfinite(s.mu[near]):
+            continue
+        if dot(s.seen[c, m.normal :], s.seen[other, m.normal :], 3) > SAME_DIRECTION:
+            heavier = s.warm[near, 0] > s.warm[k, 0]
+            if heavier or (s.warm[near, 0] == s.warm[k, 0] and other < c):
+                repeats = True
+    return repeats
+
+
+@routine
+def choose_grips(s: TimeStepping) -> None:
+    """Write the rows that the law of contact acts on, for each contact of the step."""
+    for c in range(s.contact_count):
+        k = s.which[c]
+        s.grip[c] = s.held[k]
+        if not isfinite(s.mu[k]) and repeats_ideal(s, c):
+            s.grip[c] = 1
 
 
 # --- the momentum balance
@@ -495,13 +529,13 @@ def assemble_delassus(s: TimeStepping) -> None:
     m, n, p = s.motion, s.motion.speeds, s.problem
     size = 3 * s.contact_count
     for i in range(size):
-        if i % 3 < s.held[s.which[i // 3]]:
+        if i % 3 < s.grip[i // 3]:
             respond(s, s.seen[i // 3, m.C + (i % 3) * n :], s.response[i], s.reaction[i])
         else:
             s.response[i, :n] = 0.0
             s.reaction[i, : s.rows] = 0.0
     for i in range(size):
-        holds = i % 3 < s.held[s.which[i // 3]]
+        holds = i % 3 < s.grip[i // 3]
         for j in range(size):
             row = s.seen[i // 3, m.C + (i % 3) * n :]
             p.W[i, j] = dot(row, s.response[j], n) if holds else 0.0
@@ -553,14 +587,14 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
         k = s.which[c]
         row = s.seen[c]
         for axis in range(3):
-            holds = axis < s.held[k]
+            holds = axis < s.grip[c]
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = slip(s.x, row, s.motion, 0)
         if before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
         else:
             p.b[3 * c] += max(row[s.motion.gap] / h, -s.rest_speed)
-        p.mu[c] = s.mu[k]
+        p.mu[c] = s.mu[k] if s.grip[c] > 1 else 0.0
 
 
 @routine
@@ -674,7 +708,7 @@ def judge_contact(s: TimeStepping, c: int, h: float) -> ContactStatus:
     impulse = s.problem.impulse[3 * c :]
     if impulse[0] < MIN_LOAD * s.weight * h:
         return ContactStatus.NEAR_CHANGE
-    if s.held[k] < 3 or s.mu[k] == 0.0:
+    if s.grip[c] < 3 or s.mu[k] == 0.0:
         return ContactStatus.SLIDING
     if not isfinite(s.mu[k]):
         return ContactStatus.ROLLING
@@ -777,6 +811,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.LEFT_SURROUNDINGS
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
+    choose_grips(s)
     if not factor_mass(s, h) or not factor_equalities(s):
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
