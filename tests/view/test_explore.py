@@ -26,9 +26,9 @@ const told = new Function("D", "changes", code + `
   const values = D.parameters.map((p) => changes[p.name] ?? p.value);
   const g = values[D.parameters.findIndex((p) => p.name === "g")];
   const table = new Float64Array(straightTableSize), m = {};
-  for (const name of ["M", "C1", "K0", "K2"]) m[name] = new Float64Array(4);
+  for (const name of ["M", "C0", "C1", "Ks", "K0", "K2"]) m[name] = new Float64Array(4);
   straightPrologue(Float64Array.from(values), table);
-  straight(table, m.M, m.C1, m.K0, m.K2);
+  straight(table, m.M, m.C0, m.C1, m.Ks, m.K0, m.K2);
   const rows = followed(m, g, Array.from({ length: 201 }, (_, k) => k / 20));
   const weave = rows[100][modeNames(rows).indexOf("weave")];
   return { rows: [0, 60, 100, 140, 200].map((k) => rows[k]), names: modeNames(rows),

@@ -100,7 +100,7 @@ class Linear:
 
     def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
         """Return the system to read, in numbers of so many digits."""
-        from draisine.reading.linear import write_numbers
+        from draisine.reading.linear.page import write_numbers
 
         matrices = {"A": self._one("equations"), "B": self.B}
         return write_numbers(matrices, self.states, self.inputs, title, digits)

@@ -262,7 +262,7 @@ class System:
         ['Constraints', 'Free dynamics']
         """
         from draisine.reading.document import write
-        from draisine.reading.linear import write_linear
+        from draisine.reading.linear.page import write_linear
 
         subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()

@@ -116,7 +116,9 @@ def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
+        "C0": (("row", "column"), matrices.C0, "kg m2/s"),
         "C1": (("row", "column"), matrices.C1, "kg m"),
+        "Ks": (("row", "column"), matrices.Ks, "kg m2/s2"),
         "K0": (("row", "column"), matrices.K0, "kg m"),
         "K2": (("row", "column"), matrices.K2, "kg"),
         "weave_speed": ((), critical.weave, "m/s"),
