@@ -50,7 +50,7 @@ def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
     assert isinstance(plan.scenario, RunScenario)
     asked: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
     about = steady_driven(plan.system, mode=plan.scenario.run.mode, **asked)
-    found, bodies = about.linear()[0], Bodies(data, plan.system.model)
+    found, bodies = about.linear(), Bodies(data, plan.system.model)
     start = {name: float(series(name, bodies)[0]) for name in found.states}
     title = f"linear, about {asked.get('forward_speed', 0.0):g} m/s"
     return found.simulate(start, data["time"].values).assign_attrs(title=title)
