@@ -84,10 +84,14 @@ class TextOptions:
         """The option, if any, that asks for what only a page has."""
         return next(iter(self._page_options), "")
 
-    def check_options(self) -> None:
-        """Raise if options contradict each other: the walk through the stages has one form, and linear
-        equations have one detail.
+    def check_options(self, program: str) -> None:
+        """Raise if options contradict each other or the program: the walk through the stages has one
+        form, and linear equations have one detail.
         """
+        if self.as_ in ("casadi", "gymnasium"):
+            raise ParameterError(f"--as {self.as_}: draisine.interop.{self.as_} in Python has it.")
+        if self.pages_only and program != "rate":
+            raise ParameterError(f"{self.pages_only} goes without --program: it asks for a page.")
         if (self.explain or self.linear) and len(self._page_options) > 1:
             first, second, *_ = self._page_options
             raise ParameterError(f"{first} does not combine with {second}; leave out one of them.")
@@ -151,15 +155,11 @@ def equations(
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
-    if text.as_ in ("casadi", "gymnasium"):
-        raise ParameterError(f"--as {text.as_}: draisine.interop.{text.as_} in Python has it.")
+    text.check_options(program)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
     if begin.law and program != "simulate":
         raise ParameterError("--law goes with a whole simulator: --program simulate.")
-    text.check_options()
-    if text.pages_only and program != "rate":
-        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
     if program == "simulate":
         _check_projected("--program simulate has", formulation)
         how = text.as_ or "c", out, begin.values, statuses, begin.laws
@@ -168,11 +168,7 @@ def equations(
         return
     language, suffix = text.page(out)
     if language in text.pages(language):
-        _check_projected(f"Pages to read (--as {language}) have", formulation)
-        if program != "rate":
-            raise ParameterError(
-                f"--program {program} goes with source code (--as c, python, ...); --as {language} is a page."
-            )
+        _check_page(language, program, formulation)
         form = text.form, text.detail == "full", text.linear, text.explain
         written = write_page(system, language, statuses, *form, suffix)
     else:
@@ -182,6 +178,15 @@ def equations(
         return
     with tell_file("equations", out):
         write_text(written, out)
+
+
+def _check_page(language: str, program: str, formulation: str) -> None:
+    """Raise if options of source code come with a page."""
+    _check_projected(f"Pages to read (--as {language}) have", formulation)
+    if program != "rate":
+        raise ParameterError(
+            f"--program {program} goes with source code (--as c, python, ...); --as {language} is a page."
+        )
 
 
 def _check_projected(what: str, formulation: str) -> None:

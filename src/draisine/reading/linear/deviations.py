@@ -1,7 +1,9 @@
 """Small deviations from straight running: coordinates q, independent speeds u and states z of force
-elements obey
+elements satisfy
 
-    M udot + C u + K q + E z = f,    qdot = G u + H q,    zdot = R u + S q + T z.
+    M udot + C u + K q + E z = f,    qdot = G u + H q,    zdot = R u + S q + T z,
+
+eq. [straight-running].
 
 The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of
 those of the states, in the straight motion. Steps: choose coordinates whose changes keep the
