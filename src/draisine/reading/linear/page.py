@@ -73,7 +73,6 @@ ENTRIES = {
 }
 """What letters mean on this page, other than on those of nonlinear equations."""
 
-
 PARTS = 2
 """Most terms of a value that has no name, on pages whose entries are too long to be written out."""
 
@@ -201,7 +200,7 @@ class _Section:
         out: list[str | Expression] = []
         for vector, names in (
             ("q", motion.coordinates),
-            ("u", () if motion.second_order else self._speeds()),
+            ("u", () if motion.second_order else motion.speeds),
             ("z", motion.states),
         ):
             if names:
@@ -216,13 +215,6 @@ class _Section:
         matrices = [self.motion.matrices[letter] for letter in "CK"]
         names = [matrix.name((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
         return [self.sheet.quantity(self._text(name)) for name in names]
-
-    def _speeds(self) -> list[str]:
-        """Return the names of the speeds, "rate" behind those of joints."""
-        return [
-            name.removesuffix("_rate") + " rate" * name.endswith("_rate")
-            for name in self.motion.speeds
-        ]
 
     def list_matrices(self) -> None:
         """Write the matrices, entry by entry."""
