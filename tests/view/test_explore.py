@@ -26,9 +26,9 @@ const told = new Function("D", "changes", code + `
   const values = D.parameters.map((p) => changes[p.name] ?? p.value);
   const g = values[D.parameters.findIndex((p) => p.name === "g")];
   const table = new Float64Array(straightTableSize), m = {};
-  for (const name of ["M", "C1", "K0", "K2"]) m[name] = new Float64Array(4);
+  for (const name of ["M", "C0", "C1", "Ks", "K0", "K2"]) m[name] = new Float64Array(4);
   straightPrologue(Float64Array.from(values), table);
-  straight(table, m.M, m.C1, m.K0, m.K2);
+  straight(table, m.M, m.C0, m.C1, m.Ks, m.K0, m.K2);
   const rows = followed(m, g, Array.from({ length: 201 }, (_, k) => k / 20));
   const weave = rows[100][modeNames(rows).indexOf("weave")];
   return { rows: [0, 60, 100, 140, 200].map((k) => rows[k]), names: modeNames(rows),
@@ -70,16 +70,33 @@ def test_the_matrices_are_those_of_the_linear_analysis(bicycle, changes):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_the_browser_counts_springs_and_dampers(tmp_path):
+    """Constant terms are neither multiplied with the speed nor with gravity."""
+    flexible = {"steer_spring": 5.0, "steer_damper": 2.0}
+    system = draisine.compile("whipple", flexible=flexible, g=5.0)
+    told = in_node(explore_page(system), {}, tmp_path)
+    modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
+    for theirs, ours in zip(told["rows"], modes.values, strict=True):
+        found = np.array([complex(*z) for z in theirs])
+        assert np.abs(found[:, None] - ours[None, :]).min(axis=0).max() < 1e-8
+
+
+def in_node(page, changes, folder):
+    """Return what the page computes, with other parameters."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    (folder / "harness.cjs").write_text(HARNESS, encoding="utf-8")
+    command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 @pytest.mark.parametrize("changes", [{}, {"mB": 60.0, "c": 0.03}])
 def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     """Eigenvalues, critical speeds and mode shapes; for the benchmark those of Meijaard and others
     (2007), doi:10.1098/rspa.2007.1857.
     """
-    (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    (tmp_path / "harness.cjs").write_text(HARNESS, encoding="utf-8")
-    command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
+    told = in_node(page, changes, tmp_path)
     system = bicycle.with_parameters(**changes)
     modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
     for theirs, ours in zip(told["rows"], modes.values, strict=True):

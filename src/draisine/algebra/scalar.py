@@ -126,12 +126,14 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """Return `yes` where the condition holds, else `no`; both are evaluated."""
+    if isinstance(condition, (bool, float)):
+        return yes if condition else no
     match _algebra(condition, yes, no):
         case "draisine":
             return trace.where(condition, yes, no)
         case "casadi":
             return _casadi(sys.modules["casadi"].if_else, condition, yes, no)
-        case "sympy" if not isinstance(condition, bool):
+        case "sympy":
             return sys.modules["sympy"].Piecewise((yes, condition), (no, True))
         case _:
             return yes if condition else no

@@ -1,8 +1,14 @@
-// Eigenvalues of a machine that runs straight: M qdd + v C1 qd + (g K0 + v^2 K2) q = 0, q = (lean, steer).
+// Eigenvalues of a machine that runs straight: M qdd + C qd + K q = 0 with C = C0 + v C1, K = Ks + g K0 + v^2 K2
+// and q = (lean, steer). Springs and dampers are in Ks and C0.
 
-// Coefficients a4 ... a0 of det(M s^2 + v C1 s + g K0 + v^2 K2).
+// Entries i of M, C and K.
+function entries(m, g, v, i) {
+  return [m.M[i], m.C0[i] + v * m.C1[i], m.Ks[i] + g * m.K0[i] + v * v * m.K2[i]];
+}
+
+// Coefficients a4 ... a0 of det(M s^2 + C s + K).
 function characteristic(m, g, v) {
-  const entry = (i) => [m.M[i], v * m.C1[i], g * m.K0[i] + v * v * m.K2[i]];
+  const entry = (i) => entries(m, g, v, i);
   const product = (a, b) => {
     const out = [0, 0, 0, 0, 0];
     a.forEach((x, i) => b.forEach((y, j) => { out[i + j] += x * y; }));
@@ -102,7 +108,7 @@ function stableRanges(m, g, limit) {
 // Lean and steer of an eigenmode, the larger one being 1; each as [real, imaginary].
 function modeShape(m, g, v, [x, y]) {
   const row = (i, j) => {
-    const k = g * m.K0[i * 2 + j] + v * v * m.K2[i * 2 + j], c = v * m.C1[i * 2 + j], a = m.M[i * 2 + j];
+    const [a, c, k] = entries(m, g, v, i * 2 + j);
     return [a * (x * x - y * y) + c * x + k, 2 * a * x * y + c * y];
   };
   const sizes = [0, 1].map((i) => Math.hypot(...row(i, 0)) + Math.hypot(...row(i, 1)));
