@@ -50,7 +50,7 @@ while others turn. The error is the square of it."""
 HORIZON = float(np.finfo(float).max)
 """Upper end of the integration: friction dissipates until an event ends it."""
 
-PRECISION = {"rtol": 1e-12, "atol": 1e-14}
+RTOL, ATOL = 1e-12, 1e-14
 """Tolerances of the integration: about the round-off of the velocities."""
 
 Ending = Callable[[Floats, Floats, Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
@@ -273,53 +273,13 @@ class _Process:
         return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
 
     def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
-        """Return impulses and work at the next event; on the way slip directions turn.
-
-        In terms of s, dLam = h ds with 1 / h the sum of 1 / slip, slip decays exponentially and nothing
-        is singular where it ends. The variables are log(slip) and direction of each slipping contact,
-        impulses and work.
-        """
-        turning, pushed = mode.slipping, mode.pushed
-        others = [j for j in np.flatnonzero(~self.ended) if j not in pushed]
-        n, m = len(turning), self.count
-        u = self.velocities(Lam)
-        # Contacts that are as slow as the pushed ones and separate are ahead by nothing but round-off.
-        ahead = u[others, 0] - float(u[pushed, 0].mean())
-        slack = np.maximum(-ahead, 0.0) + self.resolution(Lam)
-        logs = [math.log(self.slip(u, i)) for i in turning]
-        angles = [math.atan2(u[i, 2], u[i, 1]) for i in turning]
-        last = math.log(0.1 * self.resolution(Lam))
-        shares = self.shares(mode)
-
-        def rate(_: float, x: Floats) -> Floats:
-            slip, angle = np.exp(x[:n]), x[n : 2 * n]
-            dLam = shares(angle)[0]
-            along, across = (self.W @ dLam).reshape(-1, 3)[turning, 1:].T
-            growth = np.cos(angle) * along + np.sin(angle) * across
-            turn = np.cos(angle) * across - np.sin(angle) * along
-            un = self.velocities(x[2 * n : -m])[:, 0]
-            h = 1.0 / float((1.0 / slip).sum())
-            return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
-
-        def margin(x: Floats) -> float:
-            """Return what is positive up to the next event."""
-            un = self.velocities(x[2 * n : -m])[:, 0]
-            distance = self.distance(x[2 * n : -m], x[-m:])
-            ahead = un[others] - float(un[pushed].mean()) + slack
-            finished = distance[others] >= -self.tolerance[others]
-            joins = np.where(finished, np.inf, ahead)
-            dLam, share = shares(x[n : 2 * n])
-            margins = [-distance[pushed].max(), (x[:n] - last).min(), share.min(), *joins]
-            for i in mode.holding:
-                if not math.isinf(self.mu[i]):
-                    friction = math.hypot(dLam[3 * i + 1], dLam[3 * i + 2])
-                    margins.append(self.mu[i] * dLam[3 * i] - friction)
-            return float(min(margins))
-
-        x = _integrate_to_event(rate, margin, np.array([*logs, *angles, *Lam, *work]))
+        """Return impulses and work at the next event; on the way slip directions turn."""
+        motion = _Turning(self, mode, Lam)
+        x = _integrate_to_event(motion.rate, motion.margin, motion.start(Lam, work))
+        log_slip, _, Lam, work = motion.split(x)
         # What is left of a slip that has ended is round-off.
-        rested = [i for i, log in zip(turning, x[:n], strict=True) if log <= last + math.log(10.0)]
-        return self._stop(x[2 * n : -m], rested), x[-m:]
+        rested = np.array(mode.slipping)[log_slip <= motion.last + math.log(10.0)]
+        return self._stop(Lam, rested.tolist()), work
 
     def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:
         """Return impulses after which contacts of infinite friction do not slip.
@@ -346,6 +306,66 @@ class _Process:
         return out
 
 
+class _Turning:
+    """The differential equation of a mode in which contacts slip.
+
+    In terms of s, dLam = h ds with 1 / h the sum of 1 / slip, slip decays exponentially and nothing is
+    singular where it ends. The variables are log(slip) and direction (angle) of each slipping contact,
+    impulses (3m) and work (m).
+    """
+
+    def __init__(self, process: _Process, mode: _Mode, Lam: Floats) -> None:
+        self.process = process
+        self.mode = mode
+        self.shares = process.shares(mode)
+        self.last = math.log(0.1 * process.resolution(Lam))
+        self.others = [j for j in np.flatnonzero(~process.ended) if j not in mode.pushed]
+        # Contacts that are as slow as the pushed ones and separate are ahead by nothing but round-off.
+        un = process.velocities(Lam)[:, 0]
+        ahead = un[self.others] - float(un[mode.pushed].mean())
+        self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
+
+    def start(self, Lam: Floats, work: Floats) -> Floats:
+        """Return the variables at the beginning."""
+        along, across = self.process.velocities(Lam)[self.mode.slipping, 1:].T
+        log_slip = np.log(np.hypot(along, across))
+        return np.concatenate([log_slip, np.arctan2(across, along), Lam, work])
+
+    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return log(slip), directions, impulses and work."""
+        n, m = len(self.mode.slipping), self.process.count
+        return x[:n], x[n : 2 * n], x[2 * n : -m], x[-m:]
+
+    def rate(self, _: float, x: Floats) -> Floats:
+        """Return the derivatives of the variables by s."""
+        log_slip, angle, Lam = self.split(x)[:3]
+        slip = np.exp(log_slip)
+        dLam = self.shares(angle)[0]
+        along, across = (self.process.W @ dLam).reshape(-1, 3)[self.mode.slipping, 1:].T
+        growth = np.cos(angle) * along + np.sin(angle) * across
+        turn = np.cos(angle) * across - np.sin(angle) * along
+        un = self.process.velocities(Lam)[:, 0]
+        h = 1.0 / float((1.0 / slip).sum())
+        return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
+
+    def margin(self, x: Floats) -> float:
+        """Return a number that is positive up to the next event."""
+        process, pushed, others = self.process, self.mode.pushed, self.others
+        log_slip, angle, Lam, work = self.split(x)
+        distance = process.distance(Lam, work)
+        un = process.velocities(Lam)[:, 0]
+        ahead = un[others] - float(un[pushed].mean()) + self.slack
+        finished = distance[others] >= -process.tolerance[others]
+        joins = np.where(finished, np.inf, ahead)
+        dLam, share = self.shares(angle)
+        margins = [-distance[pushed].max(), (log_slip - self.last).min(), share.min(), *joins]
+        for i in self.mode.holding:
+            if not math.isinf(process.mu[i]):
+                friction = math.hypot(dLam[3 * i + 1], dLam[3 * i + 2])
+                margins.append(process.mu[i] * dLam[3 * i] - friction)
+        return float(min(margins))
+
+
 def _normal_rows(single: int, triple: int) -> Floats:
     """Return 1 for the normal and 0 for the tangential rows of contacts of one and of three rows."""
     return np.array([1.0] * single + [1.0, 0.0, 0.0] * triple)
@@ -362,7 +382,7 @@ def _integrate_to_event(
     rate: Callable[[float, Floats], Floats], margin: Callable[[Floats], float], start: Floats
 ) -> Floats:
     """Return the state at which the margin, positive at the start, becomes zero."""
-    solver = DOP853(rate, 0.0, start, HORIZON, **PRECISION)
+    solver = DOP853(rate, 0.0, start, HORIZON, rtol=RTOL, atol=ATOL)
     before = start
     while margin(solver.y) > 0.0:
         before = solver.y
@@ -374,8 +394,8 @@ def _integrate_to_event(
     begin, end = solver.t_old, solver.t
     dense = solver.dense_output()
     root = brentq(lambda s: margin(dense(s)), begin, end, xtol=1e-12 * (end - begin))
-    # The interpolant is good to some 1e-9. Integrate up to there, and take one step of Newton's.
-    solver = DOP853(rate, begin, before, root, **PRECISION)
+    # The interpolant is good to about 1e-9. Integrate up to its root, then take one Newton step.
+    solver = DOP853(rate, begin, before, root, rtol=RTOL, atol=ATOL)
     while solver.status == "running":
         solver.step()
     x, change, h = solver.y, rate(root, solver.y), 1e-6 * (end - begin)

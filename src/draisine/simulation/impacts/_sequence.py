@@ -10,18 +10,14 @@ No contact of a group comes before another, so the result depends neither on the
 contacts are listed nor on the side of a mirror.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.active_set import (
-    Candidate,
-    ImpactProblem,
-    Selection,
-)
+from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
 from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
 
 MAX_IMPACTS = 5000
@@ -65,21 +61,20 @@ class SequentialImpact:
             e = normal if fastest > given.rest_speed else 0.0
             group = np.flatnonzero(approach >= fastest - TIE * largest)
             rows = (3 * group[:, None] + np.arange(3)).ravel()
-            Lam = self.model(W[np.ix_(rows, rows)], u[rows], mu[group], e)
+            names = ", ".join(":".join(contacts[i].key) for i in group.tolist())
+            try:
+                Lam = self.model(W[np.ix_(rows, rows)], u[rows], mu[group], e)
+            except ContactSetError as error:
+                raise ContactSetError(f"Impact of {names}: {error}") from error
             if not Lam.any():
-                raise _not_pressed([contacts[i] for i in group])
+                # Contacts that separate as soon as infinite friction stops their slip.
+                raise ContactSetError(
+                    f"Impact of {names}: wheels that never slip would have to be pulled. "
+                    "Set a finite mu: --mu 0.8, in Python ContactOptions(mu=0.8)."
+                )
             impulses[rows] += Lam
         names = ", ".join(":".join(k.key) for k in contacts)
         raise ContactSetError(
             f"The contacts {names} still approach after {MAX_IMPACTS} impacts in sequence. "
             "Use the impact model 'moreau', which resolves all contacts at once."
         )
-
-
-def _not_pressed(contacts: Sequence[Candidate]) -> ContactSetError:
-    """Return the error of contacts that separate as soon as their slip stops."""
-    names = ", ".join(":".join(k.key) for k in contacts)
-    return ContactSetError(
-        f"At the contacts {names}, wheels that never slip would have to be pulled: they separate as soon "
-        "as their slip stops. Set a finite mu: --mu 0.8, in Python ContactOptions(mu=0.8)."
-    )
