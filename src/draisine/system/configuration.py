@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.energy import rest_speeds
-from draisine.mechanics.tree import Tree, assemble
+from draisine.mechanics.tree import Tree, assemble, wheel_joints
 from draisine.model.names import state_names
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class Configuration:
         q, p = machine.inner_pose(upright, np.zeros((3, count)), self.frames)
         r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
         self.y = np.ascontiguousarray(machine.layout.pack(q=q, p=p, r=r).T)
-        links = machine.system.tree.links
-        self._spinning = {rotor.joint for link in links for rotor in link.rotors}
+        self._spinning = wheel_joints(model)
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
