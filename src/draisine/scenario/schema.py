@@ -136,6 +136,12 @@ class RunTable(ScenarioTable):
         "not given, and of a wheel alone where it lies flat; it ends the run.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
+    expects: list[Literal["fall", "pull", "friction", "steer", "friction_demand"]] = Field(
+        [],
+        description="Faults that this run is meant to show: it falls, the ground pulls a wheel, friction "
+        "exceeds mu, the steer is turned too far, or friction above 1.5 is needed. Others make `draisine "
+        "run` fail.",
+    )
 
 
 class ContactTable(ScenarioTable):

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Never
+from typing import Any, Never
 
 from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
@@ -24,7 +24,7 @@ from draisine.simulation.options import (
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity import demand
+from draisine.simulation.validity.assess import check_finite, demand, warn_invalid
 from draisine.system.artifacts import check_system
 from draisine.system.state import State
 from draisine.system.system import System
@@ -55,9 +55,12 @@ def simulate(
     are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
     which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
     and `numerics` hold everything else. `progress` is told from time to time which fraction of the
-    run is done; True shows a bar. Its `validity` tells whether the run can be believed: with `strict`,
-    one in which the ground would have to pull, friction passes `contact.mu`, the machine falls or a
-    value is no number raises `ValidityError`.
+    run is done; True shows a bar.
+
+    The run stops where the machine falls, and its `outcome` says so; `contact.fall = inf` lets it go
+    on. Its `validity` says whether the run is physically valid. If it is not (the ground would have to
+    pull, friction exceeds `contact.mu`, the machine falls, the energy or the constraints drift), a
+    `ValidityWarning` is issued; with `strict`, `ValidityError` is raised instead.
 
     A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
     the motion until then in its `partial`.
@@ -75,6 +78,36 @@ def simulate(
     """
     if unknown:
         raise misplaced_option("simulate", unknown)
+    run = compute_run(
+        system,
+        state,
+        until,
+        terrain=terrain,
+        law=law,
+        inputs=inputs,
+        contact=contact,
+        numerics=numerics,
+        strict=strict,
+        progress=progress,
+    )
+    warn_invalid(run)
+    return run
+
+
+def compute_run(
+    system: System,
+    state: State,
+    until: float,
+    *,
+    terrain: Terrain | None = None,
+    law: Any = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+    strict: bool = False,
+    progress: Progress = None,
+) -> Trajectory:
+    """Return the motion as `simulate` does, without a warning if it is not physically valid."""
     check_system("simulate", system)
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"
@@ -82,6 +115,7 @@ def simulate(
         with report_progress(progress, text) as tell:
             task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
             run = _driver(task)(task)
+        check_finite(run)
     except SimulationError as error:
         if strict and error.partial is not None:
             demand(error.partial)

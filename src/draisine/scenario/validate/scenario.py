@@ -165,6 +165,8 @@ def _read_motion(
         check_without_terrain(contact, run, start, mistakes)
     if run is not None:
         _check_methods(run, tables, mistakes)
+        if kind == "sweep" and run.expects:
+            mistakes.add("run.expects", "goes with kind = 'run'; a sweep tells how each run ended.")
     if mistakes or run is None:
         return {}
     found: dict[str, Any] = {

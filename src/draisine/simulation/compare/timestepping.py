@@ -16,6 +16,7 @@ from draisine.simulation.contact.run import place_on_terrain
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Trajectory
+from draisine.simulation.validity.fall import fall_rule
 
 SteppedState = tuple[Floats, Floats, Floats, Floats]
 """y after a step, impulses per wheel as (normal, along, across) and in world axes, impulses of what
@@ -45,18 +46,24 @@ def run_time_stepping(task: Task) -> Trajectory:
     none = np.zeros((len(look.machine.wheels), 3))
     idle = np.zeros_like(look.dynamics(start, y)["held_c"])
     steps: list[SteppedState] = [(y, none, none, idle)]
+    rule, outcome = fall_rule(task.system.model, task.contact.fall), "completed"
     for t, after in pairwise(times):
         steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
         if task.progress is not None:
             task.progress((after - start) / (until - start))
-    h = (until - start) / count
+        if not np.isfinite(steps[-1][0]).all():
+            break
+        if rule.falls(steps[-2][0][look.y.q], steps[-1][0][look.y.q]):
+            outcome = rule.outcome(steps[-1][0][look.y.q])
+            break
+    h, times = (until - start) / count, times[: len(steps)]
     states, *impulses = (np.array(part) for part in zip(*steps, strict=True))
     v = states[:, look.y.v]
     rates = np.diff(v, axis=0, prepend=v[:1]) / h
     forces = (part / h for part in impulses)
     arc = SteppedArc(look.machine, times, states, look.inputs, look.terrain, rates, *forces)
-    made = {"solver": "time_stepping", "dt": dt}
-    return Trajectory((arc,), "completed", made, contact=task.contact)
+    made = {"solver": "time_stepping", "dt": dt, "drift": "none"}
+    return Trajectory((arc,), outcome, made, contact=task.contact)
 
 
 def _step(
