@@ -141,10 +141,7 @@ def equations(
         raise ParameterError(f"--as {text.as_}: draisine.interop.{text.as_} in Python has it.")
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
-    if begin.law and program != "simulate":
-        raise ParameterError("--law goes with a whole simulator: --program simulate.")
-    if text.pages_only and program != "rate":
-        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
+    _check_program(program, begin, text)
     if program == "simulate":
         how = text.as_ or "c", out, begin.values, statuses, begin.laws
         files = write_simulator_files(system, *how)
@@ -152,6 +149,7 @@ def equations(
         return
     language, suffix = text.page(out)
     if language in text.pages(language):
+        _check_page(program, language)
         form = text.form, text.detail == "full", text.linear, text.explain
         written = write_page(system, language, statuses, *form, suffix)
     else:
@@ -161,3 +159,21 @@ def equations(
         return
     with tell_file("equations", out):
         write_text(written, out)
+
+
+def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None:
+    """Refuse options that a program does not use."""
+    for option, given in (("--law", begin.law), ("--initial", begin.initial)):
+        if given and program != "simulate":
+            raise ParameterError(f"{option} goes with a whole simulator: --program simulate.")
+    if text.pages_only and program != "rate":
+        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
+
+
+def _check_page(program: str, language: str) -> None:
+    """Refuse a program of a page to read, which has none."""
+    if program != "rate":
+        raise ParameterError(
+            f"--program {program} is source code, {language} a page to read. Leave it out, or name a "
+            "language: --as c."
+        )

@@ -55,6 +55,16 @@ def repeat(ride: "Dataset") -> int:
     return 0
 
 
+def _check_bare(scenario: str, *options: object) -> None:
+    """Refuse options where a stored ride is repeated as it was."""
+    from draisine.errors import ParameterError
+
+    if any(given not in (MACHINE, RUN, OUTPUT, None, False) for given in options):
+        raise ParameterError(
+            f"{scenario} is a ride: it is repeated as it was ridden, without options."
+        )
+
+
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
     """Return what the first command leaves: data, and a picture that is called like it, and replaced with
     it.
@@ -94,6 +104,7 @@ def run(
     if scenario is None:
         scenario, output = FIRST, _first_output(output, force)
     if (again := ride_file(scenario, trust)) is not None:
+        _check_bare(scenario, machine, change, output, animate, full, linear, show)
         return repeat(again)
     output.check()
     _check_ground(scenario, machine, trust)
@@ -102,7 +113,7 @@ def run(
         output = _beside_linear(loaded, output, force)
     if show:
         animate, output = _for_the_eye(loaded, animate, output, force)
-    _check_moves(loaded, animate)
+    _check_moves(loaded, animate, full)
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
@@ -225,15 +236,19 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
             )
 
 
-def _check_moves(loaded: "Loaded", animate: Path | None) -> None:
-    """Refuse to film what is no motion, or into a file that cannot be written."""
+def _check_moves(loaded: "Loaded", animate: Path | None, full: bool) -> None:
+    """Refuse to film what is no motion, or into a file that cannot be written; or its full table."""
     from draisine.errors import ParameterError
     from draisine.scenario.library import MOTIONS
 
+    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
+    if full and kind not in MOTIONS:
+        raise ParameterError(
+            f"--full goes with the table of a motion; {loaded.name} is of the kind {kind!r}."
+        )
     if animate is None:
         return
     check_film(animate)
-    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
     if kind not in MOTIONS:
         raise ParameterError(
             f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "

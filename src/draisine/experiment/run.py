@@ -197,6 +197,8 @@ def sweep(
     if not isinstance(loaded.scenario, SweepScenario):
         kind = loaded.scenario.kind
         raise ParameterError(f"{loaded.name} is of the kind {kind!r}; a sweep is needed.")
+    if resume and out is None:
+        raise ParameterError("resume: there is no store to go on with; name it by `out`.")
     system, begun, runner = loaded.plan.system, time.perf_counter(), Runner(loaded)
     count, chunk, questions = runner.design.count, runner.chunk, runner.questions
     run = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)

@@ -408,6 +408,8 @@ class GaitPart(ScenarioTable):
             raise ValueError("harmonics are a mean, then as many cosines as sines")
         if self.plane is not None and self.shapes is None:
             raise ValueError("a plane belongs to shapes")
+        if self.shapes is not None and "sizes" in self.model_fields_set:
+            raise ValueError("sizes belong to a path, not to shapes")
         return self
 
 

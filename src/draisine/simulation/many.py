@@ -18,6 +18,7 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect_known
 from draisine.mechanics.readings import law_states
+from draisine.simulation import run_kinds
 from draisine.simulation.integrators import (
     DEGENERATE,
     FELL,
@@ -28,6 +29,7 @@ from draisine.simulation.integrators import (
     Span,
 )
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
+from draisine.simulation.run_kinds import check_options
 from draisine.simulation.smooth import REASONS, run_smooth
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
@@ -93,6 +95,7 @@ def simulate_many(
     """
     _check_states(states)
     task = Task(system, states[0], until, None, law, None, contact, numerics, None)
+    check_options(run_kinds.MANY, task)
     _check_spare(system, task, parameters or {})
     machine = system.machine(task.mode, law, law_states(law))
     count, z = len(states), task.law_start(machine.states)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Never
 
 from draisine.errors import ParameterError, SimulationError, expect
+from draisine.simulation import run_kinds
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
@@ -22,6 +23,7 @@ from draisine.simulation.options import (
     report_progress,
 )
 from draisine.simulation.regrip import run_grips
+from draisine.simulation.run_kinds import RunKind, check_options
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import check_finite, demand, warn_invalid
@@ -129,38 +131,28 @@ def compute_run(
 
 
 def _driver(task: Task) -> Callable[[Task], Trajectory]:
-    """Return what carries out a task; what it could not heed is refused."""
-    contact, numerics = task.contact, task.numerics
-    _refuse("a run by itself", numerics, "precision")
+    """Return what carries out a task, after a check of its options."""
+    kind, driver = _kind(task)
+    check_options(kind, task)
+    return driver
+
+
+def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
+    """Return the kind of run that a task asks for, and what carries it out."""
     if task.terrain is not None:
-        _refuse("a run on a terrain", contact, "mode")
-        _refuse("a run on a terrain", numerics, "formulation")
-        if isinstance(contact.solver, Compliant):
-            return run_compliant
-        if contact.solver == "time_stepping":
-            return run_time_stepping
-        _refuse("a run on a terrain", numerics, "integrator", "drift")
-        return run_on_terrain
-    _refuse("a run without a terrain", contact, "solver", "stops")
+        if isinstance(task.law, SpeedLaw):
+            raise ParameterError(
+                "a SpeedLaw leads a machine on the level plane; leave the terrain out."
+            )
+        if isinstance(task.contact.solver, Compliant):
+            return run_kinds.COMPLIANT, run_compliant
+        if task.contact.solver == "time_stepping":
+            return run_kinds.TIME_STEPPING, run_time_stepping
+        return run_kinds.TERRAIN, run_on_terrain
     if isinstance(task.law, SpeedLaw):
-        _refuse("a run without dynamics", numerics, "formulation", "drift", "breakpoints")
-        return run_kinematic
-    if isinstance(contact.mode, GripSchedule):
-        _refuse("a change of grips", numerics, "formulation", "start")
-        return run_grips
-    if numerics.formulation != "projected":
-        what = f"a run by {numerics.formulation!r}"
-        _refuse(what, contact, "mode")
-        _refuse(what, numerics, "drift", "breakpoints", "start")
-        _refuse(what, task, "law")
-        return run_by_formulation
-    return run_smooth
-
-
-def _refuse(what: str, options: ContactOptions | Numerics | Task, *names: str) -> None:
-    """Raise where one of the named options is not as it is by default."""
-    plain = CONTACT if isinstance(options, ContactOptions) else NUMERICS
-    for name in names:
-        value = getattr(options, name)
-        if value != getattr(plain, name, None):
-            raise ParameterError(f"{what} knows no {name} (it is {value!r}); leave it out.")
+        return run_kinds.KINEMATIC, run_kinematic
+    if isinstance(task.contact.mode, GripSchedule):
+        return run_kinds.GRIPS, run_grips
+    if task.numerics.formulation != "projected":
+        return run_kinds.FORMULATION, run_by_formulation
+    return run_kinds.PLANE, run_smooth

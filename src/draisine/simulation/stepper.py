@@ -28,6 +28,7 @@ from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, FELL, march_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
 from draisine.simulation.trajectory import Event
 from draisine.system.artifacts import check_system
@@ -85,6 +86,8 @@ class Stepper:
         expect("numerics", numerics, Numerics, "Numerics(dt=1/512) makes one")
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
+        kind = STEPPER_ON_PLANE if terrain is None else STEPPER_ON_TERRAIN
+        check_options(kind, self._task)
         commands = tuple(getattr(law, "commands", ()))
         self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)

@@ -81,7 +81,7 @@ def run_kinematic(task: Task) -> Trajectory:
         if rule.falls(before, before := q):
             outcome = rule.outcome(q)
             break
-        x = _rk4_step(lambda y: slope(y)[0], x, h, k1)
+        x = _rk4_step(lambda y: slope(y)[0], x, h, k1, at.q)
     times = numerics.start + h * np.arange(len(samples))
     still = np.zeros((len(system.model.inputs), len(times)))
     arc = SmoothArc(machine, times, np.array(samples), still)
@@ -89,13 +89,15 @@ def run_kinematic(task: Task) -> Trajectory:
     return Trajectory((arc,), outcome, made, contact=task.contact)
 
 
-def _rk4_step(slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats) -> Floats:
-    """Return x, which begins with a unit quaternion, after a step of RK4 of length h with the first
-    slope k1.
+def _rk4_step(
+    slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats, turn: slice
+) -> Floats:
+    """Return x after a step of RK4 of length h with the first slope k1; what turns the base is a unit
+    quaternion.
     """
     k2 = slope(x + 0.5 * h * k1)
     k3 = slope(x + 0.5 * h * k2)
     k4 = slope(x + h * k3)
     after = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
-    after[:4] /= np.linalg.norm(after[:4])
+    after[turn] /= np.linalg.norm(after[turn])
     return after

@@ -212,8 +212,9 @@ def _earliest(times: Iterable[float | None]) -> float | None:
 
 
 def _wheels(model: Model) -> list[tuple[int, Wheel]]:
-    """Return the contacts that are wheels, with their numbers."""
-    return [(k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel)]
+    """Return the wheels that the ground carries, with the numbers of their contacts."""
+    wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
+    return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 
 
 def largest_force(stretches: Sequence[ObservedArc]) -> float:
