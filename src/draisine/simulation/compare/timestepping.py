@@ -48,7 +48,8 @@ def run_time_stepping(task: Task) -> Trajectory:
     steps: list[SteppedState] = [(y, none, none, idle)]
     rule, outcome = fall_rule(task.system.model, task.contact.fall), "completed"
     for t, after in pairwise(times):
-        steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite ends the run below
+            steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
         if task.progress is not None:
             task.progress((after - start) / (until - start))
         if not np.isfinite(steps[-1][0]).all():

@@ -12,10 +12,10 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.simulation.integrators import NODES, PLACES
 
-FINE = np.union1d(np.linspace(0.0, 1.0, 17), PLACES)
+FINE = np.linspace(0.0, 1.0, 33)
 """Places of a step at which the polynomial is looked at."""
 
-HALVINGS = 50
+HALVINGS = 60
 """How often an interval is halved to locate a zero: to round-off."""
 
 
@@ -38,23 +38,44 @@ def first_below(t: Floats, margin: Floats) -> float | None:
         return None
     with np.errstate(invalid="ignore"):
         fine, error = margin @ _TO_FINE.T, 2.0 * np.abs(margin @ _LAST_TERM)
-        dips = (fine.min(axis=1) < -error) | (margin.min(axis=1) < 0.0)
+        dips = (low < 0.0) | (np.minimum(fine.min(axis=1), _vertices(fine)[1].min(axis=1)) < -error)
     if not dips.any():
         return None
     k = int(dips.argmax())
-    at = int((fine[k] < 0.0).argmax())
-    if not fine[k, at] < 0.0:  # by round-off
-        return float(t[k, int((margin[k] < 0.0).argmax())])
+    z = _first_zero(margin[k], fine[k])
+    return float(t[k, 0] + z * (t[k, -1] - t[k, 0]))
+
+
+def _vertices(fine: Floats) -> tuple[Floats, Floats]:
+    """Return places and values of the vertices of the parabolas through three neighbouring values (...,
+    FINE) each; infinite if the parabola has no minimum between them.
+    """
+    before, here, after = fine[..., :-2], fine[..., 1:-1], fine[..., 2:]
+    bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
+    inside = (bend > 0.0) & (np.abs(slope) <= bend)
+    shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=inside)
+    values = np.where(inside, here + 0.5 * slope * shift, np.inf)
+    return FINE[1:-1] + shift * FINE[1], values
+
+
+def _first_zero(margin: Floats, fine: Floats) -> float:
+    """Return where on a step the polynomial through values at the nodes becomes negative first."""
+    places, values = _vertices(fine)
+    known = np.unique(np.concatenate([FINE, PLACES, places[np.isfinite(values)]]))
+    negative = _interpolation(known) @ margin < 0.0
+    at = int(negative.argmax())
+    if not negative.any():  # by round-off
+        return float(PLACES[int((margin < 0.0).argmax())])
     if at == 0:
-        return float(t[k, 0])
-    low, high = FINE[at - 1], FINE[at]
+        return 0.0
+    low, high = known[at - 1], known[at]
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
-        if float(_interpolation(np.array([middle]))[0] @ margin[k]) < 0.0:
+        if float((_interpolation(np.array([middle])) @ margin)[0]) < 0.0:
             high = middle
         else:
             low = middle
-    return float(t[k, 0] + high * (t[k, -1] - t[k, 0]))
+    return float(high)
 
 
 def crossing_time(t: Floats, margin: Floats) -> float | None:
