@@ -49,7 +49,7 @@ the tolerance of 1e-10 are rounding errors of the terms that cancel.
 """
 
 LONGEST = 2.0
-"""Runs of shipped scenarios are cut to this time (s), but for those of the thesis, whose events come later."""
+"""Runs of shipped scenarios are cut to this time (s), except those of the thesis, whose events are later."""
 
 # --- the runs
 

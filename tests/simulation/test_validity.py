@@ -89,7 +89,7 @@ def judge(bicycle, dt, **options):
         {"contact": ContactOptions(fall=math.inf)},
         {"contact": ContactOptions(mu=0.3)},
         {"law": BRAKE},
-        {"terrain": plane()},
+        {"terrain": plane(), "contact": ContactOptions(solver="events")},
         {"terrain": plane(), "contact": ContactOptions(mu=0.3)},
     ],
     ids=["falls", "goes on", "friction", "braked", "terrain", "slides"],

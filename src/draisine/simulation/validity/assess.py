@@ -318,7 +318,7 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
     if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
         return None
     rule, arc, found = fall_rule(model, options.fall), run.arcs[-1], None
-    if arc.dense is None and rule.watches:
+    if arc.dense is None and rule.watches and not _is_stepped(arc):
         found = crossing_time(arc.t, rule.margin(arc.pose()[0]))
     return float(run.t[-1]) if found is None else found
 
