@@ -14,7 +14,7 @@ from draisine.codegen import subset, vectors
 from draisine.codegen.cache import Store
 from draisine.codegen.routine import ADDRESS, DOUBLES, FLOAT, INT, INTEGERS, Kind, Routine, fields
 from draisine.codegen.targets import _llvm_routine
-from draisine.codegen.targets._llvm import load, source
+from draisine.codegen.targets._llvm import MachineCode, load, source
 from draisine.codegen.targets._llvm_routine import KnownFields, symbol, type_of, write
 
 _C: dict[str, Any] = {
@@ -119,9 +119,10 @@ def _where(array: Any, kind: Kind) -> int:
 class NativeRoutine:
     """A routine as machine code, called like the routine itself; records are given `Packed`."""
 
-    def __init__(self, routine: Routine, engine: Any) -> None:
-        self.routine, self._engine = routine, engine
-        self.address: int = engine.get_function_address(symbol(routine))
+    def __init__(self, routine: Routine, code: MachineCode) -> None:
+        self.routine = routine
+        self._code = code  # it stays in memory as long as the routine
+        self.address = code.addresses[symbol(routine)]
         self._kinds = list(routine.parameters.values())
         types = [_C[type_of(kind)] for kind in self._kinds]
         self._call = ctypes.CFUNCTYPE(_C[type_of(routine.returns)], *types)(self.address)
@@ -148,5 +149,6 @@ def compile_routines(
         [(record.__qualname__, field, number) for record, field, number in known],
         tuple(one.text for one in routines),
     )
-    engine = load(task, lambda: write(routines, width, known), store, passes)
-    return [NativeRoutine(one, engine) for one in routines]
+    names = [symbol(one) for one in routines]
+    code = load(task, lambda: write(routines, width, known), names, store, passes)
+    return [NativeRoutine(one, code) for one in routines]
