@@ -231,7 +231,7 @@ class SteppedArc(_FreeArc):
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = revisit(machine, self.terrain, self.inputs)
-        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int))
+        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int), sinks=True)
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}

@@ -219,23 +219,21 @@ class FeatureTable:
             remember(self._known, wanted, self._pack(wheels, sides, np.array(rows, int)))
         return self._known[wanted]
 
-    def surroundings(
-        self, boxes: Floats, features: Sequence[Sequence[int]], own: bool = True
-    ) -> Surroundings:
+    def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
         """Return the contacts that may come about while wheels' centres stay in boxes: with features of
         the terrain, ascending, given for each wheel, and with what is the machine's own; those asked for
         lately are at hand.
         """
         wanted = tuple(map(tuple, features))
-        if (wanted, own) not in self._around:
-            remember(self._around, (wanted, own), self._surround(wanted, own), FEW)
-        return Surroundings(boxes, *self._around[wanted, own])
+        if wanted not in self._around:
+            remember(self._around, wanted, self._surround(wanted), FEW)
+        return Surroundings(boxes, *self._around[wanted])
 
     def _surround(
-        self, features: tuple[tuple[int, ...], ...], own: bool
+        self, features: tuple[tuple[int, ...], ...]
     ) -> tuple[Integers, Integers, Integers, Packed]:
         """Return wheels, features and sides of contacts in order, and all for routines."""
-        found = [(*c, self._rows[c]) for c in self._own] if own else []
+        found = [(*c, self._rows[c]) for c in self._own]
         parts = [np.array(found, int).reshape(-1, 4)]
         self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
         for wheel, some in enumerate(features):
