@@ -306,6 +306,18 @@ def test_linear_equations_are_linear_in_every_language(capsys, how):
     assert "Straight running" in text and ("K_{0,11}" in text or "K_0_11 = " in text)
 
 
+@pytest.mark.parametrize("ending", ["tex", "html", "md", "py", "wl", "mpl", "m", "c"])
+def test_linear_equations_of_the_motorcycle_in_a_file(capsys, ending):
+    said(capsys, "equations", "motorcycle", "--linear", "--out", f"page.{ending}")
+    text = Path(f"page.{ending}").read_text()
+    assert "Straight running" in text and "states of the force elements" in text
+
+
+def test_linear_equations_have_a_matrix_for_dampers(capsys):
+    wanted = ["equations", "whipple", "--linear", "--set", "flexible.steer_damper=2"]
+    assert "C_0_22 = flexible_steer_damper;" in said(capsys, *wanted, "--as", "c")
+
+
 def test_linear_equations_in_a_file_of_source_code(capsys):
     said(capsys, "equations", "whipple", "--linear", "--out", "lin.c")
     assert "Straight running" in Path("lin.c").read_text()

@@ -225,6 +225,32 @@ def test_a_start_with_more_than_its_joints_give_is_told():
     assert free.start_energy is None
 
 
+def test_a_start_under_more_than_ten_weights_is_reported():
+    """A penny of radius R that rolls with n and turns with W is pushed aside with m R n W."""
+    penny = draisine.compile("penny", R=0.1)
+
+    def start(roll, turn):
+        state = draisine.state(penny, roll_rate=roll, Wz=turn)
+        return draisine.simulate(penny, state, 0.01).validity
+
+    wild = start(100.0, 20.0)
+    assert wild.start_load == pytest.approx(0.1 * 100.0 * 20.0 / 9.81, rel=1e-12)
+    assert "at the start 'ground' is loaded with 20.4 weights" in str(wild)
+    assert "weights" not in str(start(100.0, 9.0))
+    assert Validity.loads(wild.dumps()) == wild
+
+
+@pytest.mark.parametrize("terrain", [None, plane()], ids=["plane", "terrain"])
+def test_the_load_of_the_start_is_reported_on_any_ground(terrain):
+    """A ball whose mass centre is h below its middle starts to roll under 1 + h w^2 / g weights."""
+    ball = draisine.compile("ball", radius=0.1, offset=0.02)
+    start = draisine.state(ball, x_speed=10.0, y_speed=0.0, Wz=0.0)
+    run = draisine.simulate(ball, start, 1e-3, terrain=terrain)
+    weights = 1.0 + 0.02 * (10.0 / 0.1) ** 2 / 9.81
+    assert run.validity.start_load == pytest.approx(weights, rel=1e-9)
+    assert "weights of the machine" in str(run.validity)
+
+
 def test_what_nothing_carries_is_told():
     """A rod that is let go falls; one without weight does not, nor one on wheels."""
     loose, light = draisine.compile(rod, damper=0.0, g=9.81), draisine.compile(rod, g=0.0)

@@ -54,10 +54,14 @@ class Steady:
         return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
 
     def linear(self, *, outputs: Sequence[str] | None = None, cyclic: bool = False) -> Linear:
-        """Return the linear system about the motion, the first axis counting this one motion."""
-        return linear_systems(
+        """Return the linear system about the motion, as `linearise` does about a state.
+
+        Unlike that it knows the slips of tyres in the motion, and its control law.
+        """
+        found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic
         )
+        return found[0]
 
 
 def steady(

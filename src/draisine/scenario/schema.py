@@ -135,7 +135,9 @@ class RunTable(ScenarioTable):
         description="The lean that is a fall (so is a frame that turns over), inf for none; 80 degrees if "
         "not given, and of a wheel alone where it lies flat; it ends the run.",
     )
-    events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
+    events: int = Field(
+        1000, ge=1, description="More events than this within a second, on a terrain, are an error."
+    )
 
 
 class ContactTable(ScenarioTable):
@@ -152,10 +154,14 @@ class ContactTable(ScenarioTable):
     stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
     resolution: Literal["complete", "reduced"] = "complete"
-    solver: Literal["events", "time_stepping"] | dict[str, Any] = Field(
-        "events",
-        description="Events each located and resolved, steps of Moreau and Jean, or ground that gives "
-        "way: the `name` of its law, the other keys are its numbers.",
+    solver: Literal["auto", "events", "time_stepping"] | dict[str, Any] = Field(
+        "auto",
+        description="Event location, time steps of Moreau and Jean, the former as long as it makes "
+        "progress (auto), or compliant ground: the `name` of its law, the other keys are its numbers.",
+    )
+    step: Positive | None = Field(
+        None,
+        description="Length of time steps in s; by wheel size, gravity and speed if not given.",
     )
 
 

@@ -8,7 +8,6 @@ from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
-from draisine.simulation.compare.timestepping import run_time_stepping
 from draisine.simulation.contact.run import run_on_terrain
 from draisine.simulation.options import (
     CONTACT,
@@ -103,8 +102,6 @@ def _driver(task: Task) -> Callable[[Task], Trajectory]:
         _refuse("a run on a terrain", numerics, "formulation")
         if isinstance(contact.solver, Compliant):
             return run_compliant
-        if contact.solver == "time_stepping":
-            return run_time_stepping
         _refuse("a run on a terrain", numerics, "integrator", "drift")
         return run_on_terrain
     _refuse("a run without a terrain", contact, "solver", "stops")

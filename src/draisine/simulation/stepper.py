@@ -21,7 +21,7 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.contact.arc import TerrainArc, observe_states
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, march_code
@@ -93,7 +93,7 @@ class Stepper:
         self._driver: _Driver = _OnPlane(task) if task.terrain is None else _OnTerrain(task)
         self.count, self._asked = 0, 0.0
         self.events: deque[Event] = deque(maxlen=REMEMBERED)
-        self.arcs: tuple[TerrainArc, ...] = ()
+        self.arcs: tuple[TerrainArc | SteppedArc, ...] = ()
 
     @property
     def system(self) -> System:
@@ -256,7 +256,7 @@ class _Driver(Protocol):
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         """Go on from one step to another; return how far it came, events, and arcs that ended."""
 
     def check(self) -> None:
@@ -316,7 +316,7 @@ class _OnPlane:
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
         march = march_code(self.method.march, 1)
         self.check()
@@ -397,7 +397,7 @@ class _OnTerrain:
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         self.check()
         start, h = self.numerics.start, self.numerics.dt
         try:
@@ -428,7 +428,7 @@ class _OnTerrain:
             here.move()
         self.here = here
 
-    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc, ...]]:
+    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         """Return the events and arcs that were not told yet; forget those that the run is past."""
         events, arcs = tuple(self.here.events[self.told :]), tuple(self.run.arcs)
         past = len(self.run.events)
@@ -446,6 +446,4 @@ class _OnTerrain:
         return self.here.state()
 
     def observe(self, t: float) -> dict[str, Floats]:
-        run = self.here
-        seen = observe_states(run.look, [(np.array([run.at.t]), run.at.y[None], run.at.closed)])
-        return {name: values[..., -1] for name, values in seen.items()}
+        return {name: values[..., -1] for name, values in self.here.observe().items()}

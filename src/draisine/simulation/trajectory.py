@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +35,8 @@ class Event:
     """What happened at an instant.
 
     `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump). `soft` events
+    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
+    "event-location" (the solver changes). `soft` events
     have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
     `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
     that were tried at impulse level, the first being the prediction that all contacts stay closed.
@@ -164,12 +166,16 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample of all arcs, time last."""
-        together = getattr(self.arcs[0], "observe_together", None)  # cheaper than one by one
-        if len(self.arcs) == 1 or together is None:
-            seen = [arc.observations for arc in self.arcs]
-            return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
-        found: dict[str, Floats] = together(self.arcs)
-        return found
+        seen: list[dict[str, Floats]] = []
+        for together, some in groupby(
+            self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
+        ):
+            arcs = list(some)
+            # Arcs of one kind are cheaper together than one by one.
+            seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
+        if len(seen) == 1:
+            return seen[0]
+        return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
 
     def final(self) -> State:
         """Return the last state."""

@@ -31,6 +31,11 @@ SLACK = 1e-6
 MOVES = 1e-9
 """A start with less J than this is one from rest."""
 
+HEAVY_START = 10.0
+"""A contact force of the start beyond this many weights of the machine is reported: speeds that no rider
+asks for are behind it, such as a yaw rate of hundreds of rad/s.
+"""
+
 STEER = math.pi / 2
 """No bar turns further, in rad."""
 
@@ -56,7 +61,8 @@ class Validity:
     how many J the kinetic energy of the start exceeds that of a start from rest, where joints are
     prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
     carries it. `unphysical`: what no real machine has. `not_finite_from`: a value is no longer a
-    number.
+    number. `start_load`: the largest contact force of the start, in weights of the machine, and
+    `start_load_contact`: where it acts.
     """
 
     pull_from: float | None = None
@@ -75,6 +81,8 @@ class Validity:
     unsupported: bool = False
     unphysical: tuple[str, ...] = ()
     not_finite_from: float | None = None
+    start_load: float = 0.0
+    start_load_contact: str | None = None
 
     @property
     def breaks(self) -> dict[str, float]:
@@ -118,6 +126,11 @@ class Validity:
         if (self.start_energy or 0.0) > MOVES:
             notes.append(
                 f"it starts in motion, with {self.start_energy:.3g} J beyond what its prescribed joints need"
+            )
+        if self.start_load > HEAVY_START:
+            notes.append(
+                f"at the start {self.start_load_contact!r} is loaded with {self.start_load:.3g} weights of "
+                "the machine: check the initial speeds"
             )
         if self.unsupported:
             notes.append("nothing carries it: it falls all the time")
@@ -163,6 +176,7 @@ def assess(run: "Trajectory") -> Validity:
     )
     turned = _steer(run, model)
     grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
+    start_load, loaded = _start_load(run, model)
     return Validity(
         pull_from=None if first is None else pull[first],
         pull_contact=first,
@@ -184,6 +198,8 @@ def assess(run: "Trajectory") -> Validity:
         unsupported=_is_unsupported(run, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),
+        start_load=start_load,
+        start_load_contact=loaded,
     )
 
 
@@ -387,6 +403,18 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     rows = multiplier.active_rows(model, arc.machine.mode) + multiplier.joint_rows(model)
     rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
+
+
+def _start_load(run: "Trajectory", model: Model) -> tuple[float, str | None]:
+    """Return the largest contact force of the start in weights of the machine, and its contact. Time
+    stepping has none: its forces are means over the steps that end at a sample.
+    """
+    weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
+    forces = np.linalg.norm(run.observations["forces"][:, 0].reshape(-1, 3), axis=1)
+    if not weight > 0.0 or not np.any(forces):
+        return 0.0, None
+    k = int(np.argmax(forces))
+    return float(forces[k]) / weight, model.contacts[k].name
 
 
 def _is_unsupported(run: "Trajectory", model: Model) -> bool:

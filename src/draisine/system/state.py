@@ -119,6 +119,10 @@ def state(
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
     units and radians, or angles as "10deg"; `speed` means `forward_speed`.
 
+    Speeds that are not asked for are zero as far as possible, rates of joints and turning of the base
+    before spins of rolling wheels; a zero that would multiply the kinetic energy gives way, eq.
+    [dear-zero].
+
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
     leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no

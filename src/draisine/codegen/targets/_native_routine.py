@@ -37,7 +37,7 @@ from draisine.codegen.routine import (
     vectors,
 )
 from draisine.codegen.routine.kinds import DTYPES
-from draisine.codegen.routine.record import Encoder, encoder, find_array
+from draisine.codegen.routine.record import Encoder, encoder, find_array, pack
 from draisine.codegen.targets import _llvm_routine
 from draisine.codegen.targets._llvm import load, source
 from draisine.codegen.targets._llvm_routine import (
@@ -68,7 +68,7 @@ class _Rooms(threading.local):
     """The workspaces of a thread."""
 
     def __init__(self) -> None:
-        self.kept: dict[Any, Packed] = {}
+        self.kept: dict[Any, Any] = {}
 
 
 _rooms = _Rooms()
@@ -77,15 +77,15 @@ ROOMS = 16
 """How many workspaces a thread keeps: the latest ones."""
 
 
-def room(make: Callable[..., Any], *sizes: int) -> Packed:
-    """Return a packed record of some sizes that belongs to this thread: made once, and left as its last user
-    left it.
+def room(make: Callable[..., Any], *sizes: int) -> Any:
+    """Return a record of some sizes that belongs to this thread, packed if it is a named tuple: made once,
+    and left as its last user left it.
     """
     kept, wanted = _rooms.kept, (make, *sizes)
     if wanted not in kept:
         if len(kept) >= ROOMS:
             del kept[next(iter(kept))]
-        kept[wanted] = Packed(make(*sizes))
+        kept[wanted] = pack(make(*sizes))
     return kept[wanted]
 
 

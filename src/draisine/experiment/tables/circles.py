@@ -91,7 +91,9 @@ def asked_turn(
     _check_bicycle(system)
     found = _asked(system, asked)
     told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
-    return _dataset(system, [found], found.linear().eigenvalues(), f"circle with {told}", begun)
+    return _dataset(
+        system, [found], found.linear().eigenvalues()[None], f"circle with {told}", begun
+    )
 
 
 def ride_turn(turn: "Dataset") -> "Dataset":

@@ -179,6 +179,7 @@ class SteppedArc(_FreeArc):
     forces: Floats
     world: Floats
     torques: Floats
+    stops: Floats | None = None
 
     @property
     def mode(self) -> TerrainMode:
@@ -195,11 +196,13 @@ class SteppedArc(_FreeArc):
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
+        if self.stops is not None:
+            flat["stop_torques"] = self.stops
         return (
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T, "camber_powers": np.zeros((0, count))}
+            | {"gaps": gaps.T, "camber_powers": np.zeros((len(look.tyred), count))}
         )
 
     def redundant_rows(self) -> list[str]:
