@@ -53,38 +53,97 @@ LONGEST = 2.0
 
 # --- the runs
 
-SHIPPED = """
-escalona2012/steering escalona2012/steering-guided escalona2012/steering-leaning iftomm/uncontrolled-m1
-iftomm/uncontrolled-m2 iftomm/uncontrolled-m3 kane1982/rattleback kooijman2008/run-52
-locomotion/ball-on-bar locomotion/ball-on-slope locomotion/car-four-arcs locomotion/car-parking
-locomotion/car-wriggle locomotion/chaplygin-sleigh locomotion/chaplygin-sleigh-back
-locomotion/differential-platform locomotion/euler-disc-circles locomotion/falling-cat
-locomotion/falling-cat-held locomotion/fish locomotion/penny locomotion/penny-driven
-locomotion/purcell-swimmer locomotion/roller-racer locomotion/roller-racer-ahead
-locomotion/roller-racer-rest locomotion/roller-racer-sprung locomotion/roller-racer-torque
-locomotion/rolling-disc locomotion/satellite locomotion/satellite-circle locomotion/satellite-turn
-locomotion/segway locomotion/skateboard-carve locomotion/skater-jump locomotion/snake-3
-locomotion/snake-6 locomotion/snakeboard-drive locomotion/snakeboard-parking
-locomotion/snakeboard-rotate locomotion/trailer-straight locomotion/trailers-1-off-axle
-locomotion/trailers-1-on-axle locomotion/trailers-2-off-axle locomotion/trailers-2-on-axle
-locomotion/trailers-off-axle locomotion/trailers-on-axle locomotion/trikke-fixed
-locomotion/trikke-steered locomotion/unicycle-balanced mauny2017/controlled-turn
-mauny2018/controlled-turn mauny2018/drift-corrected mauny2018/elastic-bounces
-mauny2018/impact-lift-off mauny2018/incline mauny2018/incline-fall
-mauny2018/kinematic-reconstruction mauny2018/lift-offs mauny2018/passive-stabilisation
-mauny2018/ramp-jump mauny2018/ramp-jump-pitched mauny2018/wheelie-disturbed
-mauny2018/wheelie-gyroscope mauny2018/wheelie-held mauny2018/wheelie-held-hard schwab2003/absolute
-schwab2003/passive walkers/bouncing-ball-1 walkers/bouncing-ball-2 walkers/compass-walks
-""".split()  # noqa: SIM905 - a list literal would take a line per name
+SHIPPED = [
+    "escalona2012/steering",
+    "escalona2012/steering-guided",
+    "escalona2012/steering-leaning",
+    "iftomm/uncontrolled-m1",
+    "iftomm/uncontrolled-m2",
+    "iftomm/uncontrolled-m3",
+    "kane1982/rattleback",
+    "kooijman2008/run-52",
+    "locomotion/ball-on-bar",
+    "locomotion/ball-on-slope",
+    "locomotion/car-four-arcs",
+    "locomotion/car-parking",
+    "locomotion/car-wriggle",
+    "locomotion/chaplygin-sleigh",
+    "locomotion/chaplygin-sleigh-back",
+    "locomotion/differential-platform",
+    "locomotion/euler-disc-circles",
+    "locomotion/falling-cat",
+    "locomotion/falling-cat-held",
+    "locomotion/fish",
+    "locomotion/penny",
+    "locomotion/penny-driven",
+    "locomotion/purcell-swimmer",
+    "locomotion/roller-racer",
+    "locomotion/roller-racer-ahead",
+    "locomotion/roller-racer-rest",
+    "locomotion/roller-racer-sprung",
+    "locomotion/roller-racer-torque",
+    "locomotion/rolling-disc",
+    "locomotion/satellite",
+    "locomotion/satellite-circle",
+    "locomotion/satellite-turn",
+    "locomotion/segway",
+    "locomotion/skateboard-carve",
+    "locomotion/skater-jump",
+    "locomotion/snake-3",
+    "locomotion/snake-6",
+    "locomotion/snakeboard-drive",
+    "locomotion/snakeboard-parking",
+    "locomotion/snakeboard-rotate",
+    "locomotion/trailer-straight",
+    "locomotion/trailers-1-off-axle",
+    "locomotion/trailers-1-on-axle",
+    "locomotion/trailers-2-off-axle",
+    "locomotion/trailers-2-on-axle",
+    "locomotion/trailers-off-axle",
+    "locomotion/trailers-on-axle",
+    "locomotion/trikke-fixed",
+    "locomotion/trikke-steered",
+    "locomotion/unicycle-balanced",
+    "mauny2017/controlled-turn",
+    "mauny2018/controlled-turn",
+    "mauny2018/drift-corrected",
+    "mauny2018/elastic-bounces",
+    "mauny2018/impact-lift-off",
+    "mauny2018/incline",
+    "mauny2018/incline-fall",
+    "mauny2018/kinematic-reconstruction",
+    "mauny2018/lift-offs",
+    "mauny2018/passive-stabilisation",
+    "mauny2018/ramp-jump",
+    "mauny2018/ramp-jump-pitched",
+    "mauny2018/wheelie-disturbed",
+    "mauny2018/wheelie-gyroscope",
+    "mauny2018/wheelie-held",
+    "mauny2018/wheelie-held-hard",
+    "schwab2003/absolute",
+    "schwab2003/passive",
+    "walkers/bouncing-ball-1",
+    "walkers/bouncing-ball-2",
+    "walkers/compass-walks",
+]
 
-CYCLES = """
-walkers/rimless-10 walkers/simplest-long-004 mauny2018/rocr-gait-a mauny2018/rocr-gait-b
-mauny2018/rocr-gait-c
-""".split()  # noqa: SIM905 - a list literal would take a line per name
+CYCLES = [
+    "walkers/rimless-10",
+    "walkers/simplest-long-004",
+    "mauny2018/rocr-gait-a",
+    "mauny2018/rocr-gait-b",
+    "mauny2018/rocr-gait-c",
+]
 
-FIRST_RUNS = """
-acrobot cart_pole chain motorcycle steering_linkage trailing_wheel tricycle
-""".split()  # noqa: SIM905 - a list literal would take a line per name
+FIRST_RUNS = [
+    "acrobot",
+    "cart_pole",
+    "chain",
+    "motorcycle",
+    "steering_linkage",
+    "trailing_wheel",
+    "tricycle",
+]
 
 IMPACTS = ("brach", "keller", "moreau", "newton", "plastic", "poisson", "stronge")
 FORMULATIONS = ("absolute", "multiplier", "partitioned", "planar")
