@@ -158,8 +158,7 @@ def equations(
     text.check_options(program)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
-    if begin.law and program != "simulate":
-        raise ParameterError("--law goes with a whole simulator: --program simulate.")
+    _check_program(program, begin, text)
     if program == "simulate":
         _check_projected("--program simulate has", formulation)
         how = text.as_ or "c", out, begin.values, statuses, begin.laws
@@ -196,3 +195,12 @@ def _check_projected(what: str, formulation: str) -> None:
             f"{what} the projected equations alone. --formulation {formulation} goes with source code: --as "
             "c, python, javascript, jax, latex or json."
         )
+
+
+def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None:
+    """Refuse options that a program does not use."""
+    for option, given in (("--law", begin.law), ("--initial", begin.initial)):
+        if given and program != "simulate":
+            raise ParameterError(f"{option} goes with a whole simulator: --program simulate.")
+    if text.pages_only and program != "rate":
+        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")

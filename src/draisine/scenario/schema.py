@@ -138,6 +138,12 @@ class RunTable(ScenarioTable):
     events: int = Field(
         1000, ge=1, description="More events than this within a second, on a terrain, are an error."
     )
+    expects: list[Literal["fall", "pull", "friction", "steer", "friction_demand"]] = Field(
+        [],
+        description="Faults that this run is meant to show: it falls, the ground pulls a wheel, friction "
+        "exceeds mu, the steer is turned too far, or friction above 1.5 is needed. Others make `draisine "
+        "run` fail.",
+    )
 
 
 class ContactTable(ScenarioTable):
@@ -408,6 +414,8 @@ class GaitPart(ScenarioTable):
             raise ValueError("harmonics are a mean, then as many cosines as sines")
         if self.plane is not None and self.shapes is None:
             raise ValueError("a plane belongs to shapes")
+        if self.shapes is not None and "sizes" in self.model_fields_set:
+            raise ValueError("sizes belong to a path, not to shapes")
         return self
 
 

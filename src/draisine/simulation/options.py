@@ -199,13 +199,14 @@ class ContactOptions:
         named = isinstance(self.solver, str) and self.solver in SOLVERS
         if not named and not hasattr(self.solver, "compliance"):
             told = did_you_mean(str(self.solver), SOLVERS)
-            raise ParameterError(f"solver {self.solver!r:.80}. {told}")
+            raise ParameterError(f"unknown solver {self.solver!r:.80}. {told}")
         if self.step is not None:
             _check_number("step", self.step)
             if not (math.isfinite(self.step) and self.step > 0):
                 raise ParameterError(f"step = {self.step} s is not a positive time.")
         _check_plug("impact", self.impact_name)
         self._check_friction()
+        self._check_resolution()
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
         if self.restitution:
             self._check_restitution()
@@ -228,6 +229,15 @@ class ContactOptions:
             raise ParameterError(
                 f"impact = {self.impact_name!r} knows no friction with a limit, as mu = {self.mu} is one: "
                 "take impact = 'moreau' (or none: it is that by default then), or leave mu out."
+            )
+
+    def _check_resolution(self) -> None:
+        """Raise if the impact model has one resolution only."""
+        own = isinstance(self.impact_name, str) and self.impact_name in own_plugs("impact")
+        if self.resolution != "complete" and own and self.impact_name not in ("newton", "plastic"):
+            raise ParameterError(
+                f"resolution = {self.resolution!r} goes with the impact models 'newton' and 'plastic', "
+                f"not with {self.impact_name!r}; leave it out."
             )
 
     def _check_restitution(self) -> None:

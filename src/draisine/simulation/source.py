@@ -67,13 +67,13 @@ class Simulator:
     def sizes(self) -> dict[str, int]:
         """The arrays that a machine owns, and their sizes."""
         tables = {f"{name}_table": len(self.programs[name].table) for name in PROGRAMS}
-        own = ("x", "y", "k", "settled", "headings", "gap", "wrong")
+        own = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
         return tables | {name: getattr(self.workspace, name).size for name in own}
 
     @property
     def constants(self) -> dict[str, Floats]:
         """The numbers that are the same for all machines."""
-        return {name: getattr(self.workspace, name) for name in ("floors", "method")}
+        return {name: getattr(self.workspace, name) for name in ("floors", "method", "watch")}
 
 
 def write_simulator(

@@ -144,9 +144,13 @@ def state(
 
 def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]:
     """Return what is asked of an initial state as numbers, by the names that the model has."""
-    known = state_names(model)
-    named = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
-    return {name: _number(name, value, model) for name, value in named.items()}
+    known, found = state_names(model), dict[str, float]()
+    for given, value in asked.items():
+        name = given if given in known else SYNONYMS.get(given, given)
+        if name in found:
+            raise ParameterError(f"initial state: {given} means {name}, which is given, too.")
+        found[name] = _number(name, value, model)
+    return found
 
 
 def flat_lean(lean: float) -> str:

@@ -40,8 +40,8 @@ from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import Event, Key, Trajectory
-from draisine.simulation.validity import fall_words
+from draisine.simulation.trajectory import DenseOutput, Event, Key, Trajectory
+from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
@@ -82,6 +82,8 @@ class TerrainRun:
         self.arc_closed: tuple[Closed, ...] = ()
         self.samples: list[tuple[Floats, Floats]] = []
         self.grazes: list[tuple[float, Key]] = []
+        self.nodes: list[tuple[Floats, Floats]] = []
+        self.keeps_dense = True
         self.arcs: list[TerrainArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
@@ -115,7 +117,7 @@ class TerrainRun:
     def branch(self, until: float) -> "TerrainRun":
         """Return a run that goes on from here on its own, until a time."""
         other = copy(self)
-        for name in ("arcs", "events", "samples", "grazes"):
+        for name in ("arcs", "events", "samples", "grazes", "nodes"):
             setattr(other, name, list(getattr(self, name)))
         other.at, other.until = replace(self.at, y=self.at.y.copy()), until
         other.steps = None if self.steps is None else self.steps.copy()
@@ -287,7 +289,7 @@ class TerrainRun:
 
     def _begin_steps(self, h: float) -> None:
         """Begin time steps of a length at the present state."""
-        stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h)
+        stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h, self.reason)
         self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
 
     def _rewind(self, h: float) -> None:
@@ -404,13 +406,19 @@ class TerrainRun:
     def _take_over(self, driver: ArcDriver) -> None:
         """Take over what a call has left: samples, events, where the run stands."""
         (times, states), grazes, records = driver.samples(), driver.grazes(), driver.events()
-        self.at = driver.standing()
+        self.at, (node_times, nodes) = driver.standing(), driver.nodes()
+        begins = node_times[:, 0]
         ends = [(one.samples, one.grazes) for one in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, graze), (last, until)) in enumerate(pairwise(bounds)):
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[graze:until]
+            # A step belongs to the arc in which it begins; arcs of one instant have none.
+            early = begins < (records[k].t if k < len(records) else np.inf)
+            if self.keeps_dense and early.any():
+                self.nodes.append((node_times[early], nodes[early]))
+            node_times, nodes, begins = node_times[~early], nodes[~early], begins[~early]
             if k < len(records):
                 self._tell(records[k])
 
@@ -460,8 +468,12 @@ class TerrainRun:
             times, states = (np.concatenate(parts) for parts in zip(*self.samples, strict=True))
             mode, grazes = look.mode(closed), tuple(self.grazes)
             own = (look.machine, times, states, look.inputs, closed, look.terrain, mode, look.stops)
-            self.arcs.append(TerrainArc(*own, grazes))
-            self.samples, self.grazes = [], []
+            dense = None
+            if self.nodes:
+                t, y = (np.concatenate(parts) for parts in zip(*self.nodes, strict=True))
+                dense = DenseOutput(t, y, look.inputs)
+            self.arcs.append(TerrainArc(*own, grazes, dense))
+            self.samples, self.grazes, self.nodes = [], [], []
         if event is not None:
             self.events.append(event)
 

@@ -13,7 +13,6 @@ from draisine.codegen.routine import Integers, Record
 from draisine.codegen.routine.kinds import fields
 from draisine.codegen.targets.native import NativeRoutine, make_record, routine_code
 from draisine.errors import ConfigurationError, ContactSetError, SimulationError
-from draisine.mechanics.base import has_frame
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
@@ -28,7 +27,8 @@ from draisine.simulation.contact.stepping.step import (
 )
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
-from draisine.simulation.validity import fall_limit, fall_words
+from draisine.simulation.validity.fall import fall_rule, fall_words
+from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
@@ -81,10 +81,18 @@ class TimeStepper:
     h
         Length of a step (s). Steps lie on the grid t + i h; only the last one before an end of the run
         is shorter.
+    reason
+        Why the run takes time steps.
     """
 
     def __init__(
-        self, look: ContactQuery, contact: ContactOptions, t: float, y: Floats, h: float
+        self,
+        look: ContactQuery,
+        contact: ContactOptions,
+        t: float,
+        y: Floats,
+        h: float,
+        reason: str = "requested",
     ) -> None:
         self.look = look
         self.contact = contact
@@ -93,6 +101,7 @@ class TimeStepper:
         self.count = 0
         self.t = t
         self.outcome = ""
+        self.reason = reason
         self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
         self._boxes = look.boxes(t, y)
@@ -119,8 +128,7 @@ class TimeStepper:
         n, rows = look.n, look.machine.motion.outputs.count("held_c")
         wheels, near = len(look.machine.wheels), len(self.near)
         parts = wheels + look.machine.joints
-        limit = fall_limit(model, self.contact.fall)
-        asked = self.contact.fall
+        fall = fall_rule(model, self.contact.fall)
         held, mu, tyred = self._laws()
         owners = np.full(model.memory + 1, -1)
         for w, wheel in enumerate(look.machine.wheels):
@@ -138,8 +146,8 @@ class TimeStepper:
             along=look.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),
-            lean_limit=float(np.sin(limit)) if limit < np.pi / 2 else 2.0,
-            overturns=(asked is None or np.isfinite(asked)) and has_frame(model),
+            lean_limit=fall.sine,
+            overturns=fall.over,
             weight=look.motion.record.share * max(1, wheels),
             x=look.x,
             y=y.copy(),
@@ -339,10 +347,9 @@ class TimeStepper:
             sums[:] = 0.0
         return own, world, equality
 
-    @property
-    def quality(self) -> dict[str, float]:
-        """Largest residual, deepest penetration (m), number of unsolved steps, work of the contacts (J)."""
-        return {name: float(getattr(self.record, name)) for name in QUALITY}
+    def made(self) -> TimeStepped:
+        """Return how the steps were made: why, their length and quality."""
+        return TimeStepped(self.reason, self.h, **{n: getattr(self.record, n) for n in QUALITY})
 
 
 def copy_record(record: Any, shared: tuple[str, ...]) -> Any:
@@ -447,4 +454,5 @@ class SteppedSamples:
             look.machine, times, states, look.inputs, look.terrain, rates,
             own[:, :wheels], world[:, :wheels], equality,
             world[:, wheels:, 0] if look.stops else None,
+            stepper.made(),
         )  # fmt: skip
