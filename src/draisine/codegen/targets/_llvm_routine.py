@@ -12,6 +12,7 @@ results a structure: all are values, like numbers. A bool takes eight bytes in a
 import ast
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,7 @@ def result_kinds(kind: Kind) -> list[Kind]:
     return list(kind) if isinstance(kind, tuple) else [kind]
 
 
+@cache
 def type_of(kind: Kind) -> str:
     """Return the type of a kind in LLVM's text."""
     if isinstance(kind, tuple):
