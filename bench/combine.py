@@ -28,23 +28,25 @@ from typing import Any
 
 import numpy as np
 
-ROOT = Path(__file__).parents[1]
-sys.path[:1] = [str(ROOT / "tests")]  # in place of bench, where this file has the same name
+BENCH = Path(__file__).parent
+TESTS = BENCH.parent / "tests"
+# without bench, where this file has the name of the package
+sys.path[:] = [str(TESTS), *(path for path in sys.path if Path(path) != BENCH)]
 
-import draisine  # noqa: E402
-from combine.invariants import INVARIANTS, Verdict, judge  # noqa: E402
-from combine.machines import (  # noqa: E402
+import draisine
+from combine.invariants import INVARIANTS, Verdict, judge
+from combine.machines import (
     Combination,
     Machine,
     draw_combination,
     draw_machine,
     read_combination,
 )
-from combine.records import Units, deviation, record, same_sign  # noqa: E402
-from draisine import ContactOptions, Numerics  # noqa: E402
-from draisine.errors import DraisineError  # noqa: E402
-from draisine.model import Body, Model, Revolute, Wheel, forward_speed, inertia  # noqa: E402
-from draisine.terrain import corner, kerb, plane  # noqa: E402
+from combine.records import Units, deviation, record, same_sign
+from draisine import ContactOptions, Numerics
+from draisine.errors import DraisineError
+from draisine.model import Body, Model, Revolute, Wheel, forward_speed, inertia
+from draisine.terrain import corner, kerb, plane
 
 BAD = ("violated", "failed")
 """Verdicts that are findings."""

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import draisine
 from draisine import Numerics
+from draisine.algebra.scalar import cos, exp, sin, sqrt, where
 from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.rolling_resistance import RollingResistance
 from draisine.model import (
@@ -148,8 +149,65 @@ class PythonFeedback(Feedback):
         return {self.joint: -self.gain * float(angle) - self.damping * float(rate)}, ()
 
 
+@dataclass(frozen=True)
+class RandomLaw:
+    """A law by chance: an expression of readings, the time and two states, small and smooth enough to
+    be followed by every integrator.
+    """
+
+    joint: str
+    readings: tuple[str, ...]
+    effort: float
+    seed: int
+
+    states = 2
+
+    def __call__(self, readings, z):
+        rng = random.Random(self.seed)
+        known = [*(readings.value(name) for name in self.readings), z[0], z[1], sin(readings.t)]
+        values = [self._expression(rng, known, 3) for _ in range(3)]
+        return {self.joint: self.effort * values[0]}, (values[1] - z[0], values[2] - z[1])
+
+    def _expression(self, rng: random.Random, known: list[Any], depth: int) -> Any:
+        """Return an expression between about -1 and 1."""
+        if depth == 0 or rng.random() < 0.2:
+            x = rng.choice(known)
+            return rng.uniform(0.2, 1.0) * x / sqrt(1.0 + x * x)
+        kind = rng.randrange(6)
+        a = self._expression(rng, known, depth - 1)
+        b = self._expression(rng, known, depth - 1)
+        if kind == 0:
+            return 0.5 * (a + b)
+        if kind == 1:
+            return a * b
+        if kind == 2:
+            return sin(2.0 * a) * cos(b)
+        if kind == 3:
+            return a / sqrt(1.0 + b * b)
+        if kind == 4:
+            return exp(a - 1.0) - exp(b - 1.0)
+        return where(a < b, a * (b - a), b * (b - a))  # continuous, with a kink
+
+
+@dataclass(frozen=True)
+class InPython:
+    """A law that is called with numbers only, so that it cannot be traced."""
+
+    law: Any
+
+    @property
+    def states(self) -> int:
+        return self.law.states
+
+    def __call__(self, readings, z):
+        float(readings.t + readings.lean + sum(z, 0.0))  # a traced value is no number
+        return self.law(readings, z)
+
+
 LAWS = ("none", "feedback", "memory", "guided", "python")
-"""Kinds of control laws: none, proportional, with a state, a guided joint, one that runs in Python."""
+"""Kinds of control laws: none, proportional, with a state, a guided joint, one that runs in Python.
+There are also random ones, such as "random7".
+"""
 
 
 # --- what each vehicle can be combined with
@@ -249,7 +307,7 @@ class Recipe:
     `start` holds intervals of initial values by name; `steady` names the initial values that describe a
     motion that does not change (all others being zero). `joint` and `angle` are what laws act on and
     read, `effort` the gain of a law in N m/rad (N/m for a slide). `step` is the longest step in s that
-    resolves the fastest motion.
+    resolves the fastest motion. `fixed` tells that its numbers are no parameters.
     """
 
     vehicle: Any
@@ -260,6 +318,7 @@ class Recipe:
     effort: float = 1.0
     steady: tuple[str, ...] = ()
     step: float = 2.0**-10
+    fixed: bool = False
 
 
 def _crowns(crown: float) -> dict[str, dict[str, Arguments]]:
@@ -573,6 +632,12 @@ def make_law(combination: Combination) -> Any:
     gains = {"gain": recipe.effort, "damping": 0.1 * recipe.effort}
     if kind == "memory":
         gains["memory"] = recipe.effort
+    if kind.startswith("random"):
+        model = combination.system.model
+        names = ["lean", "yaw_rate", recipe.joint, f"{recipe.joint}_rate", *model.speeds[:2]]
+        return RandomLaw(
+            recipe.joint, tuple(names), recipe.effort, int(kind.removeprefix("random"))
+        )
     law = PythonFeedback if kind == "python" else Feedback
     return law(recipe.joint, recipe.angle, **gains, guided=kind == "guided")
 
@@ -599,7 +664,7 @@ def draw_combination(rng: random.Random, machine: Machine) -> Combination:
     """Return a random way to run a machine."""
     return Combination(
         machine,
-        law=rng.choice(("none", "none", *LAWS[1:])),
+        law=rng.choice(("none", "none", *LAWS[1:], f"random{rng.randrange(1000)}")),
         integrator=rng.choice(("rk4", "rk4", "dop853", "ab4", "abm4", "abm5")),
         drift=rng.choice(("project", "project", "none", 0.5)),
         mu=rng.choice((math.inf, math.inf, 0.9, 0.4)),
