@@ -13,7 +13,7 @@ from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_p
 from draisine.mechanics.kinematics import Geometry, point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
-from draisine.model import ForceElement, Wrench
+from draisine.model import ForceElement, Tyre, Wrench
 
 
 def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
@@ -78,17 +78,28 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     return ElementForces(array(Q), rates, pushes)
 
 
-def camber_powers(readings: Readings, mode: Mode, z: Array) -> list[Scalar]:
-    """Return what the camber of each tyre brings in, zero where it does not touch; z are the states of
-    all elements, tyres first.
+def tyre_powers(readings: Readings, mode: Mode, z: Array) -> list[tuple[Scalar, Scalar]]:
+    """Return the power (W) of each tyre on the machine and the energy (J) stored in it, zero if it does
+    not touch; z are the states of all elements, tyres first.
     """
-    out, first, statuses = list[Scalar](), 0, dict(mode)
-    for tyre in (w.tyre for w in readings.tree.model.wheels if w.tyre is not None):
+    out: list[tuple[Scalar, Scalar]] = []
+    first, statuses = 0, dict(mode)
+    for tyre in (wheel.tyre for wheel in readings.tree.model.wheels if wheel.tyre is not None):
         own = z[first : first + tyre.states]
         first += tyre.states
-        power = getattr(tyre, "camber_power", None) if statuses[tyre.name] == "tyre" else None
-        out.append(0.0 if power is None else power(readings, own))
+        if statuses[tyre.name] != "tyre":
+            out.append((0.0, 0.0))
+            continue
+        done, _ = tyre(readings, own)
+        Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
+        out.append((Q @ readings.speeds, stored_energy(tyre, readings, own)))
     return out
+
+
+def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
+    """Return the energy stored in a tyre, J; zero for a tyre without a method `stored_energy`."""
+    stored = getattr(tyre, "stored_energy", None)
+    return 0.0 if stored is None else stored(readings, z)
 
 
 def _generalised(

@@ -62,7 +62,7 @@ class TwoWheeler:
         """Return the eigenmodes at speeds in m/s, linearised from the nonlinear model.
 
         >>> from draisine import compile
-        >>> modes = TwoWheeler(compile("motorcycle")).eigenmodes([15.24])
+        >>> modes = TwoWheeler(compile("motorcycle", tyres="sharp_tyre")).eigenmodes([15.24])
         >>> print(modes.mode("wobble").round(3), modes.mode("capsize").round(3))
         [-6.519+54.589j] [0.073+0.j]
         """

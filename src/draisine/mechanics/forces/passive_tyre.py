@@ -30,5 +30,9 @@ class PassiveTyre(OnWheel):
         wrench = Wrench(across=side, aligning=self.arm * side)
         return {self.contact: wrench}, [(-slip - V * z[0]) / self.relaxation]
 
+    def stored_energy(self, readings: Any, z: Array) -> Scalar:
+        """Return the energy of the lateral spring, J."""
+        return 0.5 * self.relaxation * self.cornering * z[0] * z[0]
+
 
 FORCE = PassiveTyre

@@ -137,12 +137,16 @@ def _sum_contacts(
     generalised = np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, load)
     np.add.at(held, state, generalised)
     forces, world = np.zeros((2, count, wheels + joints, 3))
-    powers, stops = np.zeros((2, count, wheels + joints))
+    stops, closed_at = np.zeros((2, count, wheels + joints))
+    powers = np.zeros((count, wheels + joints, 2))
     np.add.at(forces, (state, own), push)
     np.add.at(world, (state, own), np.einsum("ti,tij->tj", push, look.axes(row)))
-    np.add.at(powers, (state, own), look.camber_power(row, load))
+    np.add.at(powers, (state, own), look.tyre_powers(row, load))
+    np.add.at(closed_at, (state, own), 1.0)
     sums = {"forces": forces[:, :wheels], "forces_world": world[:, :wheels]}
-    sums["camber_powers"] = powers[:, look.tyred]
+    sums["tyre_powers"] = powers[:, look.tyred, 0]
+    # A wheel on several features has one deflection, whose rates they add up to.
+    sums["tyre_energies"] = (powers[..., 1] / np.maximum(closed_at, 1.0))[:, look.tyred]
     if look.stops:
         towards = [[look.feature(c).numbers[0] for c, *_ in closed] for closed in modes]
         np.add.at(stops, (state, own), load * np.array([one for k in mode for one in towards[k]]))
@@ -199,7 +203,8 @@ class SteppedArc(_FreeArc):
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T, "camber_powers": np.zeros((0, count))}
+            | {"gaps": gaps.T}
+            | dict.fromkeys(("tyre_powers", "tyre_energies"), np.zeros((0, count)))
         )
 
     def redundant_rows(self) -> list[str]:
