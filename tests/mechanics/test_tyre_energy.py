@@ -73,6 +73,15 @@ def taken(tyre, z, **moving):
     return -sum(parts), sum(map(abs, parts))
 
 
+def settled(tyre, **moving):
+    """Return the wrench of a linear tyre after its states have settled."""
+    n = tyre.states
+    rates = np.array([tyre(read(**moving), z)[1] for z in np.vstack([np.zeros(n), np.eye(n)])])
+    z = np.linalg.solve((rates[1:] - rates[0]).T, -rates[0])
+    (wrench,) = tyre(read(**moving), z)[0].values()
+    return wrench
+
+
 LAWS = {
     "linear": LinearTyre(8e3, 5e2, 0.1),
     "linear with trail": LinearTyre(8e3, 5e2, 0.1, 0.03),
@@ -112,15 +121,13 @@ class TestLaws:
 
     @pytest.mark.parametrize("travel", [5.0, -5.0])
     def test_the_linear_tyre_loses_a_square(self, travel):
-        """a |V| (twist - rho slip)^2, rho = (reach - trail) / (reach + trail), which changes its sign
-        with the direction: the least loss, for it vanishes in a motion."""
-        C, camber, trail = 8e3, 5e2, 0.03
-        tyre, rng = LinearTyre(C, camber, 0.1, trail), np.random.default_rng(2)
-        reach = camber / C * RADIUS
-        rho = math.copysign(1.0, travel) * (reach - trail) / (reach + trail)
+        """a |V| (slip + 2 twist)^2, the twist turned over backwards: no less is passive, for there are
+        motions in which it vanishes."""
+        C, tyre = 8e3, LinearTyre(8e3, 5e2, 0.1, 0.03)
+        rng, side = np.random.default_rng(2), math.copysign(1.0, travel)
         for _ in range(20):
             z, across, spin = rng.normal(size=2), rng.normal(), rng.normal()
-            wanted = C * abs(travel) * (z[1] - rho * z[0]) ** 2
+            wanted = C * abs(travel) * (z[0] + 2.0 * side * z[1]) ** 2
             found, scale = taken(tyre, z, across=across, spin=spin, travel=travel)
             assert_allclose(found, wanted, rtol=0, atol=1e-6 * scale)
 
@@ -134,24 +141,18 @@ class TestLaws:
         b, c = camber * RADIUS, -t * a
         d = (b + c) ** 2 / (4 * a) + (spinning or 0.0)
         for s, w in ((0.01, 0.0), (0.0, 0.5), (0.02, -1.0)):
-            moving = {"across": 5.0 * s, "spin": 5.0 * w, "travel": travel}
-            rates = np.array(
-                [tyre(read(**moving), z)[1] for z in np.vstack([np.zeros(2), np.eye(2)])]
-            )
-            z = np.linalg.solve((rates[1:] - rates[0]).T, -rates[0])
-            (wrench,) = tyre(read(**moving), z)[0].values()
+            wrench = settled(tyre, across=5.0 * s, spin=5.0 * w, travel=travel)
             assert_allclose(wrench.across, -(a * s + side * b * w), rtol=1e-6)
             assert_allclose(wrench.aligning, -(side * c * s + d * w), rtol=1e-5)
 
-    def test_a_cambered_wheel_that_rolls_straight_has_its_camber_thrust(self):
-        """The spin is V sin(camber) / radius."""
-        lean, tyre = 0.3, LinearTyre(8e3, 5e2, 0.1)
-        spin = 5.0 * math.sin(lean) / RADIUS
-        twist = -0.5 * (5e2 / 8e3) * RADIUS * spin / 5.0
-        slip = 2.0 * twist
-        wrenches, rates = tyre(read(spin=spin), np.array([slip, twist]))
-        assert_allclose(rates, 0.0, atol=1e-12)
-        assert wrenches[""].across == pytest.approx(-5e2 * math.sin(lean), rel=1e-12)
+    @pytest.mark.parametrize("travel", [5.0, -5.0])
+    def test_a_cambered_wheel_that_rolls_straight_has_its_camber_thrust(self, travel):
+        """The spin is V sin(camber) / radius; forwards and backwards it is pushed to where it leans."""
+        lean = 0.3
+        spin = travel * math.sin(lean) / RADIUS
+        for tyre in (LinearTyre(8e3, 5e2, 0.1), PassiveTyre(8e3, 5e2 / 8e3 * RADIUS, 0.1)):
+            wrench = settled(tyre, spin=spin, travel=travel)
+            assert wrench.across == pytest.approx(-5e2 * math.sin(lean), rel=1e-6)
 
     @pytest.mark.parametrize("one", parameter_sets("magic_formula"))
     @pytest.mark.parametrize("fitted", [True, False])

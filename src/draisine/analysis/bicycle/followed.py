@@ -17,8 +17,8 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 SETTLED = 30.0
-"""Names are given at this speed, m/s, or at the highest asked for: of the pairs that swing there the one
-that was slowest at a third of it is the weave, the real eigenvalue next to zero the capsize. Of the other
+"""Names are given at this speed, m/s, or at the highest asked for: of the pairs that swing there and at a
+third of it the slowest at the third is the weave, the real eigenvalue next to zero the capsize. Of the other
 pairs, a swaying rider's (`torso`) apart, the wobble is the one that is damped least at some speed between a
 third and half of it. What is left is called by what moves most at a third of it.
 """
@@ -96,19 +96,20 @@ class TwoWheeler:
         found: dict[tuple[str, int], CriticalSpeed] = {}
         for j, name in enumerate(modes.names):
             for k in np.flatnonzero(growth[:-1, j] * growth[1:, j] < 0.0):
-                ends, between = (v[k], v[k + 1]), (modes.values[k, j] + modes.values[k + 1, j]) / 2
-                speed, value = self._refined(ends, between)
+                speed, value = self._refined(v[k : k + 2], modes.values[k : k + 2, j])
                 crossing = CriticalSpeed(name, speed, abs(value.imag), bool(growth[k, j] > 0))
                 found[name, int(k)] = crossing
         return sorted(found.values(), key=lambda crossing: crossing.speed)
 
-    def _refined(self, ends: tuple[float, float], near: complex) -> tuple[float, complex]:
-        """Return where the eigenvalue near a value has no real part, by the secant between two
-        speeds, and its value there.
+    def _refined(self, ends: Floats, known: Any) -> tuple[float, complex]:
+        """Return the speed between two at which an eigenvalue known at both has no real part, and its
+        value there. In between it is the one nearest to the chord.
         """
         from scipy.optimize import brentq
 
         def value(v: float) -> complex:
+            part = (v - ends[0]) / (ends[1] - ends[0])
+            near = known[0] + part * (known[1] - known[0])
             values = np.linalg.eigvals(self.matrices(np.array([v, 1.0]))[0][0])
             return complex(values[np.argmin(np.abs(values - near))])
 
@@ -141,7 +142,8 @@ def _named(
     """
     first = middle[0]
     swings = np.abs(last.imag) > 1e-9
-    slow = np.argsort(np.abs(first.imag), stable=True)
+    # A pair of the tyres may swing at the last speed alone, so those that swing at both come first.
+    slow = np.lexsort((np.abs(first.imag), np.abs(first.imag) <= 1e-9))
     pairs = [int(k) for k in slow if last[k].imag > max(1e-9, abs(last[k].real))]
     firm = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
     if not pairs or not firm:

@@ -1,24 +1,29 @@
-"""What all tyres share: their wheel, its rolling speed, and the springs between rim and contact patch.
+"""What all tyres share: their wheel, its rolling speed, and what it takes to create no energy.
 
-Passivity: let s be the side slip and w the spin about the ground's normal (yaw rate and camber), both
-per unit of rolling speed V. The steady law F = -(a s + b w), M = -(c s + d w) takes the power
+Let s be the side slip and w the spin about the ground's normal (yaw rate and camber), both per unit of
+rolling speed V. The steady law F = -(a s + b w), M = -(c s + d w) takes the power
 V (a s^2 + (b + c) s w + d w^2) from the wheel. It creates no energy if and only if a, d >= 0 and
 (b + c)^2 <= 4 a d, eq. [tyre-passivity]. A trail t on the side force of the slip is c = -t a.
 
-Relaxation: lags of s and w by themselves break that condition in every unsteady motion, unless b = c. A
-lateral and a torsional spring between rim and patch keep it: the patch obeys the steady law, the springs
-store energy, eq. [tyre-patch].
+Relaxation asks for more. Lags of s and w, however short, create energy in fast motion unless b = c: what
+the spin does to the side force the side slip must at first do to the moment. So the side force acts b / a
+ahead of the contact at first, and moves back to the trail over a second lag, eq. [linear-tyre].
 """
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from draisine.algebra.scalar import Array, Scalar, where
+from draisine.algebra.scalar import Array, Scalar, sqrt, where
 from draisine.errors import ModelError
 
 TWIST_RELAXATION = 1.0 / 3.0
-"""Relaxation length of the torsional spring per that of the lateral one: that of a line of bristles, of
-half length l, whose two relaxation lengths are l / 3 and l (Pacejka 2012, chapter 3).
+"""Relaxation length of the twist per that of the slip: that of a line of bristles, of half length l, whose
+relaxation lengths are l / 3 and l (Pacejka 2012, chapter 3).
+"""
+
+SLOW = 1e-3
+"""Rolling speed, m/s, below which the direction of travel fades: far below walking, and passed in many
+steps by a machine that starts or stops.
 """
 
 
@@ -61,6 +66,11 @@ class OnWheel:
         """Return the magnitude of the rolling speed, m/s."""
         speed = self.rolling_speed(readings)
         return where(speed < 0.0, -speed, speed)
+
+    def direction(self, readings: Any) -> Scalar:
+        """Return 1 if the wheel rolls forwards and -1 backwards, without a jump at rest."""
+        speed = self.rolling_speed(readings)
+        return speed / sqrt(SLOW * SLOW + speed * speed)
 
     def refuse_negative(self, *names: str) -> None:
         """Raise if one of the named numbers is negative; symbols pass."""

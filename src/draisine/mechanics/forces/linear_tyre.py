@@ -1,40 +1,36 @@
 """A linear tyre: side slip, spin and relaxation, without creating energy.
 
-Side force and aligning moment act through a lateral and a torsional spring on the contact patch, whose
-steady law is linear in side slip and spin, eq. [linear-tyre]. At rest the tyre is these two springs, and
-it is smooth through zero speed. Along its heading the contact holds.
+The slip follows side slip and spin over the relaxation length, as in Sharp's tyre; the twist follows the
+slip, for the pneumatic trail, and the spin, eq. [linear-tyre]. Side force and moment store energy in both.
+At rest the tyre is a lateral and a torsional spring. Along its heading the contact holds.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, NamedTuple
 
-from draisine.algebra.scalar import Array, Scalar, sqrt
+from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces._tyre import TWIST_RELAXATION, OnWheel
 from draisine.model import Wrench
 
-SHORTEST_ARM = 1e-9
-"""Added to the arm of the moment, m: keeps ratios finite for a tyre with neither camber thrust nor trail.
-Its moment, 1e-9 N m per newton, is below round-off of the others.
-"""
-
 
 class Patch(NamedTuple):
-    """How side force and moment of a contact patch depend on slip and twist, eq. [linear-tyre]."""
+    """How slip and twist of a contact patch depend on the spin, eq. [linear-tyre]."""
 
-    arm: Scalar  # m: the moment is cornering stiffness times arm times twist
-    thrust: Scalar  # 1: side slip caused by the twist
-    trail: Scalar  # 1: twist caused by the side slip
+    reach: Scalar  # m: the camber thrust is that of the slip `reach` ahead of the contact
+    lever: (
+        Scalar  # m: reach and trail; the moment of the twist is cornering times lever times twist
+    )
+    resistance: Scalar  # m: twist per spin
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTyre(OnWheel):
     """A linear tyre whose forces do not depend on the load; it never creates energy.
 
-    Its states are the slip (the side force is `cornering` times slip) and the twist, which carries the
-    aligning moment. `camber` is the side force per radian of camber of a wheel that rolls straight
-    ahead; in turns the spin about the ground's normal takes the place of the camber. The side force of
-    the slip acts `trail` behind the contact.
+    Its states are the slip (the side force is `cornering` times slip) and the twist. `camber` is the side
+    force per radian of camber of a wheel that rolls straight ahead; in turns the spin about the ground's
+    normal takes the place of the camber. The side force of the slip acts `trail` behind the contact.
 
     The moment against the spin is the least that creates no energy, `(camber radius - trail
     cornering)^2 / (4 cornering)` per radian per metre, plus `spin`.
@@ -55,36 +51,40 @@ class LinearTyre(OnWheel):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force and aligning moment, and the rates of slip and twist."""
         slip, twist = z
-        speed, pace = self.rolling_speed(readings), self.pace(readings)
         patch = self.patch(readings)
         across, spin = readings.slip(self.contact).across, readings.spin(self.contact)
-        kept = 1.0 - patch.thrust * patch.trail
-        slip_rate = (-across - pace * kept * slip + speed * patch.thrust * twist) / self.relaxation
-        twist_rate = (-patch.arm * spin - pace * twist - speed * patch.trail * slip) / (
+        # Ahead and behind change sides with the direction of travel.
+        direction = self.direction(readings)
+        pace = direction * self.rolling_speed(readings)
+        ahead = direction * patch.reach
+        slip_rate = (-across - ahead * spin - pace * slip) / self.relaxation
+        twist_rate = (-patch.resistance * spin - pace * (twist + direction * slip)) / (
             TWIST_RELAXATION * self.relaxation
         )
         side = self.cornering * slip
-        moment = self.cornering * patch.arm * twist
+        moment = ahead * side + self.cornering * patch.lever * twist
         return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
     def patch(self, readings: Any) -> Patch:
         """Return the coefficients of the contact patch."""
-        # Side slip per spin: the camber thrust of a wheel that rolls straight ahead, spin sin / radius.
+        # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
         reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
-        if self.trail is None and self.spin is None:
-            return Patch(reach / 2.0, 2.0, 0.0)
-        trail = 0.0 if self.trail is None else self.trail
-        arm = (reach + trail) / 2.0
+        lever = reach if self.trail is None else reach + self.trail
+        resistance = lever / 4.0
         if self.spin is not None:
-            arm = sqrt(arm * arm + self.spin / self.cornering)
-        arm = arm + SHORTEST_ARM
-        return Patch(arm, reach / arm, trail / arm)
+            resistance = resistance + self.spin / (self.cornering * (lever + SHORTEST_LEVER))
+        return Patch(reach, lever, resistance)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of both springs, J."""
         slip, twist = z
-        squares = slip * slip + TWIST_RELAXATION * twist * twist
+        patch = self.patch(readings)
+        share = TWIST_RELAXATION * patch.lever / (patch.resistance + SHORTEST_LEVER)
+        squares = slip * slip + share * twist * twist
         return 0.5 * self.relaxation * self.cornering * squares
 
+
+SHORTEST_LEVER = 1e-9
+"""Added to a length, m, by which something is divided; a tyre without camber thrust and trail has none."""
 
 FORCE = LinearTyre

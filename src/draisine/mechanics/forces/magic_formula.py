@@ -15,7 +15,6 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, atan2, clip, exp, sin, sqrt, where
 from draisine.errors import ModelError
 from draisine.mechanics.forces._tyre import OnWheel
-from draisine.mechanics.forces.joint_friction import smooth_sign
 from draisine.model import Wrench
 
 DEGREE = math.pi / 180.0
@@ -29,11 +28,6 @@ class Patch(NamedTuple):
     reach: Scalar  # m, slip per spin whose side force is the camber thrust
     twisting: Scalar  # N m2/rad, moment per spin at a held side force
 
-
-SLOW = 0.01
-"""Rolling speed, m/s, below which camber thrust and moments fade: they change sides with the direction of
-travel. As in the rolling resistance.
-"""
 
 SOFTEST = 1e-9
 """Smallest stiffness (N/rad, N m2/rad) by which a force or moment is divided: an unloaded tyre has none."""
@@ -132,7 +126,7 @@ class MagicFormula(OnWheel):
         along, across, spin, late_across, late_spin = z
         load, patch = self._load(readings), self._patch(readings)
         slip, pace = readings.slip(self.contact), self.pace(readings)
-        direction = smooth_sign(self.rolling_speed(readings) / SLOW)
+        direction = self.direction(readings)
         side, moment = self._side_and_twist(load, patch, z)
         grip = self.grip(load, along, across - patch.reach * spin)
         wrench = Wrench(
