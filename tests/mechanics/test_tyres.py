@@ -18,6 +18,7 @@ from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.forces.rolling_resistance import RollingResistance
+from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.model import Body, Disc, Model, Revolute, Torus, Wheel, inertia
 from draisine.vehicles import parameter_set
 
@@ -108,6 +109,63 @@ class TestBrush:
         run = draisine.simulate(system, draisine.state(system, Vx=8.0), 0.8, numerics=TIGHT)
         slow = run.to_xarray().speeds.sel(speed="Vx").values
         assert_allclose(np.diff(slow)[20:] / 0.01, -0.8 * G, rtol=1e-9)
+
+
+class TestLoadTyre:
+    @pytest.mark.parametrize("load", [0.0, 250.0, 700.0])
+    def test_force_and_moment_are_those_of_the_linear_tyre_times_the_load(self, load):
+        """At equal slip and twist; the states follow the motion at the same rates."""
+        numbers = 11.0, 0.5, 0.1, 0.02
+        slip = SimpleNamespace(along=0.0, across=0.2, normal=0.0)
+        there = {"slip": slip, "travel": 4.0, "spin": 1.5}
+        unit, rates = push_for(LinearTyre(*numbers), (0.01, -0.004), **there)
+        wrench, same = push_for(LoadTyre(*numbers), (0.01, -0.004), load=load, **there)
+        assert unit.aligning != 0.0
+        assert_allclose(
+            [wrench.across, wrench.aligning], load * np.array([unit.across, unit.aligning])
+        )
+        assert rates == same
+
+    @pytest.mark.parametrize("load", [250.0, 700.0])
+    def test_a_steady_side_slip_is_answered_behind_the_contact(self, load):
+        """F = -C N s at the trail t: M = -t F, positive for a slip to the left."""
+        slip = SimpleNamespace(along=0.0, across=0.05, normal=0.0)
+        tyre, s = LoadTyre(11.0, 0.0, 0.1, 0.02), 0.05 / 5.0
+        z = -s, s  # the twist follows the slip to the other side
+        wrench, rates = push_for(tyre, z, slip=slip, travel=5.0, load=load)
+        assert_allclose(rates, 0.0, atol=1e-6)
+        assert wrench.across == pytest.approx(-11.0 * load * s, rel=1e-9)
+        assert wrench.aligning == pytest.approx(0.02 * 11.0 * load * s, rel=1e-9)
+
+
+class TestPace:
+    """How fast a contact is renewed: slips decay over the relaxation length that is rolled or travelled."""
+
+    @pytest.mark.parametrize(
+        ("travel", "along", "pace"),
+        [
+            (5.0, 0.0, 5.0),  # rolling
+            (5.0, 5.0, 5.0),  # locked: the material point slides ahead with the wheel
+            (0.5, -7.5, 8.0),  # spinning on the spot: its rim runs backwards at 8 m/s
+            (-5.0, 0.0, 5.0),  # backwards
+            (-0.5, 7.5, 8.0),
+        ],
+    )
+    def test_rolling_locked_and_spinning_wheels_renew_it(self, travel, along, pace):
+        slip, z = SimpleNamespace(along=along, across=0.0, normal=0.0), (0.0, 0.1, 0.0)
+        there = {"slip": slip, "travel": travel, "load": 300.0}
+        for tyre in (BrushTyre(12.0, 0.9, 0.2), MagicFormula(SCHWALBE, 0.2)):
+            own = (*z, *[0.0] * (tyre.states - 3))
+            _, rates = push_for(tyre, own, **there)
+            assert rates[1] == pytest.approx(-pace * 0.1 / 0.2, rel=1e-12)
+
+    def test_a_tyre_that_holds_along_is_renewed_by_its_travel(self):
+        slip = SimpleNamespace(along=0.0, across=0.0, normal=0.0)
+        for tyre in (SharpTyre(8e3, 0.0, 0.2), LinearTyre(8e3, 0.0, 0.2)):
+            own = (0.1, *[0.0] * (tyre.states - 1))
+            for travel in (3.0, -3.0):
+                _, rates = push_for(tyre, own, slip=slip, travel=travel, camber=0.0)
+                assert rates[0] == pytest.approx(-3.0 * 0.1 / 0.2, rel=1e-6)
 
 
 def test_the_crown_turns_a_leaning_wheel_over():

@@ -78,21 +78,23 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     return ElementForces(array(Q), rates, pushes)
 
 
-def tyre_powers(readings: Readings, mode: Mode, z: Array) -> list[tuple[Scalar, Scalar]]:
-    """Return the power (W) of each tyre on the machine and the energy (J) stored in it, zero if it does
-    not touch; z are the states of all elements, tyres first.
+def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
+    """Return the powers (W) of the tyres on the machine and the energies (J) stored in them, zero for
+    those that do not touch; z are the states of all elements, tyres first.
     """
-    out: list[tuple[Scalar, Scalar]] = []
+    out: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
     first, statuses = 0, dict(mode)
     for tyre in (wheel.tyre for wheel in readings.tree.model.wheels if wheel.tyre is not None):
         own = z[first : first + tyre.states]
         first += tyre.states
-        if statuses[tyre.name] != "tyre":
-            out.append((0.0, 0.0))
-            continue
-        done, _ = tyre(readings, own)
-        Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
-        out.append((Q @ readings.speeds, stored_energy(tyre, readings, own)))
+        power: Scalar = 0.0
+        energy: Scalar = 0.0
+        if statuses[tyre.name] == "tyre":
+            done, _ = tyre(readings, own)
+            Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
+            power, energy = Q @ readings.speeds, stored_energy(tyre, readings, own)
+        out["tyre_powers"].append(power)
+        out["tyre_energies"].append(energy)
     return out
 
 

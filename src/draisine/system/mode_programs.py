@@ -79,7 +79,6 @@ def observe(d: Derivation) -> Program:
     outputs = [readings.yaw, readings.lean, readings.pitch]
     outputs += [o.value(readings) for o in d.model.outputs]
     seed = _seed(d)
-    tyres = tyre_powers(d.loaded_readings, d.mode, d.symbols["z"])
     return d.tracing.program(
         "observe",
         d.inputs,
@@ -90,8 +89,7 @@ def observe(d: Derivation) -> Program:
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
-            "tyre_powers": [power for power, _ in tyres],
-            "tyre_energies": [energy for _, energy in tyres],
+            **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ at.c for at, _ in found.found],

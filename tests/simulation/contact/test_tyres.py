@@ -222,7 +222,7 @@ def test_measured_tyres_leave_the_ground_and_land(measured):
     air = (data.time.values > run.events[0].t) & (data.time.values < run.events[1].t)
     assert not force[air].any()
     for load, along, z in zip(force[:, 0], force[:, 1], states, strict=True):
-        slips = z[0], z[1] - tyre.patch(load, 0.35).reach * z[2]
+        slips = z[0], z[1] - tyre.small_slips(load, 0.35).reach * z[2]
         pushed = tyre.grip(load, *slips) * z[0] if load > 0.0 else 0.0
         assert along == pytest.approx(pushed, abs=1e-9 * (1.0 + abs(load)))
 

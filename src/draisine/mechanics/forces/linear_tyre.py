@@ -14,8 +14,8 @@ from draisine.mechanics.forces._tyre import TWIST_RELAXATION, OnWheel
 from draisine.model import Wrench
 
 
-class Patch(NamedTuple):
-    """How slip and twist of a contact patch depend on the spin, eq. [linear-tyre]."""
+class SpinLevers(NamedTuple):
+    """How slip and twist depend on the spin, eq. [linear-tyre]."""
 
     reach: Scalar  # m: the camber thrust is that of the slip `reach` ahead of the contact
     lever: (
@@ -51,35 +51,35 @@ class LinearTyre(OnWheel):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force and aligning moment, and the rates of slip and twist."""
         slip, twist = z
-        patch = self.patch(readings)
+        levers = self.levers(readings)
         across, spin = readings.slip(self.contact).across, readings.spin(self.contact)
         # Ahead and behind change sides with the direction of travel.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)
-        ahead = direction * patch.reach
+        ahead = direction * levers.reach
         slip_rate = (-across - ahead * spin - pace * slip) / self.relaxation
-        twist_rate = (-patch.resistance * spin - pace * (twist + direction * slip)) / (
+        twist_rate = (-levers.resistance * spin - pace * (twist + direction * slip)) / (
             TWIST_RELAXATION * self.relaxation
         )
         side = self.cornering * slip
-        moment = ahead * side + self.cornering * patch.lever * twist
+        moment = ahead * side + self.cornering * levers.lever * twist
         return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
-    def patch(self, readings: Any) -> Patch:
-        """Return the coefficients of the contact patch."""
+    def levers(self, readings: Any) -> SpinLevers:
+        """Return the levers of camber thrust, trail and spin."""
         # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
         reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
         lever = reach if self.trail is None else reach + self.trail
         resistance = lever / 4.0
         if self.spin is not None:
             resistance = resistance + self.spin / (self.cornering * (lever + SHORTEST_LEVER))
-        return Patch(reach, lever, resistance)
+        return SpinLevers(reach, lever, resistance)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of both springs, J."""
         slip, twist = z
-        patch = self.patch(readings)
-        share = TWIST_RELAXATION * patch.lever / (patch.resistance + SHORTEST_LEVER)
+        levers = self.levers(readings)
+        share = TWIST_RELAXATION * levers.lever / (levers.resistance + SHORTEST_LEVER)
         squares = slip * slip + share * twist * twist
         return 0.5 * self.relaxation * self.cornering * squares
 

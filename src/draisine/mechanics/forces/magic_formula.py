@@ -20,8 +20,8 @@ from draisine.model import Wrench
 DEGREE = math.pi / 180.0
 
 
-class Patch(NamedTuple):
-    """Coefficients of a contact patch at small slips."""
+class SmallSlips(NamedTuple):
+    """Coefficients of a tyre at small slips."""
 
     cornering: Scalar  # N/rad, side force per slip
     trail: Scalar  # m, how far behind the contact the side force of a slip acts
@@ -124,16 +124,16 @@ class MagicFormula(OnWheel):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return forces and aligning moment on the contact, and the rates of the states."""
         along, across, spin, late_across, late_spin = z
-        load, patch = self._load(readings), self._patch(readings)
+        load, small = self._load(readings), self._small_slips(readings)
         slip, pace = readings.slip(self.contact), self.pace(readings)
         direction = self.direction(readings)
-        side, moment = self._side_and_twist(load, patch, z)
-        grip = self.grip(load, along, across - patch.reach * spin)
+        side, moment = self._side_and_twist(load, small, z)
+        grip = self.grip(load, along, across - small.reach * spin)
         wrench = Wrench(
             normal=load if self.sprung else 0.0,
             along=grip * along,
             across=side,
-            aligning=direction * (patch.reach * side + moment),
+            aligning=direction * (small.reach * side + moment),
         )
         turning = direction * readings.spin(self.contact)
         rates = [
@@ -145,29 +145,29 @@ class MagicFormula(OnWheel):
         ]
         return {self.contact: wrench}, [rate / self.relaxation for rate in rates]
 
-    def _patch(self, readings: Any) -> Patch:
-        """Return the small-slip coefficients of the contact patch."""
-        return self.patch(self._load(readings), readings.rolling_radius(self.contact))
+    def _small_slips(self, readings: Any) -> SmallSlips:
+        """Return the small-slip coefficients."""
+        return self.small_slips(self._load(readings), readings.rolling_radius(self.contact))
 
-    def _side_and_twist(self, load: Scalar, patch: Patch, z: Array) -> tuple[Scalar, Scalar]:
+    def _side_and_twist(self, load: Scalar, small: SmallSlips, z: Array) -> tuple[Scalar, Scalar]:
         """Return the side force, and the moment about the point `reach` ahead where it acts at first."""
         along, across, spin, late_across, late_spin = z
-        shifted, late = across - patch.reach * spin, late_across - patch.reach * late_spin
+        shifted, late = across - small.reach * spin, late_across - small.reach * late_spin
         side = self.grip(load, along, shifted) * shifted
         late_side = self.grip(load, along, late) * late
-        late_moment = -(patch.trail * late_side)
+        late_moment = -(small.trail * late_side)
         if self.Mz:  # passive if the trail is largest at small slips
             size = _size(along, late)
             fitted = self.moment(load, size, 0.0) * late / size
             late_moment = where(fitted * late > late_moment * late, fitted, late_moment)
-        return side, late_moment - patch.reach * late_side - patch.twisting * spin
+        return side, late_moment - small.reach * late_side - small.twisting * spin
 
     def grip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
         """Return the force per slip, N, at a load in N and slips."""
         size = _size(along, across)
         return self.side_force(load, size, 0.0) / size
 
-    def patch(self, load: Scalar, radius: Scalar) -> Patch:
+    def small_slips(self, load: Scalar, radius: Scalar) -> SmallSlips:
         """Return the small-slip coefficients at a load in N and a rolling radius in m."""
         a, c, F = self.Fy, self.Mz, load / 1000.0
         stiffness = a[3] * sin(2.0 * atan2(F, a[4])) / DEGREE
@@ -178,19 +178,19 @@ class MagicFormula(OnWheel):
         arm = (reach + trail) / 2.0
         least = cornering * arm * arm
         if not c:
-            return Patch(cornering, trail, reach, least)
+            return SmallSlips(cornering, trail, reach, least)
         camber = c[11] * slope + (c[14] * F * F + c[15] * F) / DEGREE
         fitted = radius * camber - slope * reach
-        return Patch(cornering, trail, reach, where(fitted > least, fitted, least))
+        return SmallSlips(cornering, trail, reach, where(fitted > least, fitted, least))
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of slips and twist, J, and that of the vertical spring."""
-        load, patch = self._load(readings), self._patch(readings)
-        size = _size(z[0], z[1] - patch.reach * z[2])
+        load, small = self._load(readings), self._small_slips(readings)
+        size = _size(z[0], z[1] - small.reach * z[2])
         nodes = zip(0.5 * (1.0 + NODES), 0.5 * WEIGHTS, strict=True)
         mean = sum(w * self.side_force(load, float(x) * size, 0.0) for x, w in nodes)
-        _, moment = self._side_and_twist(load, patch, z)
-        twisting = where(patch.twisting > SOFTEST, patch.twisting, SOFTEST)
+        _, moment = self._side_and_twist(load, small, z)
+        twisting = where(small.twisting > SOFTEST, small.twisting, SOFTEST)
         energy = self.relaxation * (size * mean + 0.5 * moment * moment / twisting)
         if self.vertical is None:
             return energy
