@@ -62,6 +62,7 @@ TESTS = {
     "mechanics/couplings.py": ("mechanics/test_couplings.py", "agree/test_many_wheels.py"),
     "mechanics/forces": (
         "mechanics/test_tyres.py",
+        "mechanics/test_tyre_energy.py",
         "vehicles/test_tyred.py",
         "mechanics/test_applied.py",
     ),

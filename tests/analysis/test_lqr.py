@@ -121,8 +121,8 @@ def test_slips_of_tyres_are_fed_back_too():
     law = balance(system, {"lean": 10.0}, {"steer": 1.0}, forward_speed=5.0)
     straight = state(system, forward_speed=5.0)
     found = linearise(system, straight)
-    assert law.states_read[-2:] == ("z[0]", "z[1]")
-    assert np.abs(law.K[:, -2:]).max() > 0.1
+    assert law.states_read[-4:] == ("z[0]", "z[1]", "z[2]", "z[3]")
+    assert np.abs(law.K[:, -4:]).max() > 0.1
     closed = found.A - found.part(["steer"]).B @ law.K
     assert_allclose(
         linearise(system, straight, law=law).A, closed, atol=1e-9 * np.abs(closed).max()

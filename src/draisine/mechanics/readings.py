@@ -224,6 +224,11 @@ class Readings:
         up = self.world.up[at.link]
         return atan2(up @ surface.axle, surface.slope(up))
 
+    def rolling_radius(self, name: str) -> Scalar:
+        """Return the distance of a wheel's touching point from its axle, m."""
+        _, at, surface = self._touch(name)
+        return surface.rolling_radius(self.world.up[at.link])
+
     def spin(self, name: str) -> Scalar:
         """Return how fast a wheel turns about the ground's normal, positive to the left."""
         _, at, _ = self._touch(name)

@@ -171,12 +171,16 @@ def _sum_contacts(
     generalised = np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, load)
     np.add.at(held, state, generalised)
     forces, world = np.zeros((2, count, wheels + joints, 3))
-    powers, stops = np.zeros((2, count, wheels + joints))
+    stops, closed_at = np.zeros((2, count, wheels + joints))
+    powers = np.zeros((count, wheels + joints, 2))
     np.add.at(forces, (state, own), push)
     np.add.at(world, (state, own), np.einsum("ti,tij->tj", push, look.axes(row)))
-    np.add.at(powers, (state, own), look.camber_power(row, load))
+    np.add.at(powers, (state, own), look.tyre_powers(row, load))
+    np.add.at(closed_at, (state, own), 1.0)
     sums = {"forces": forces[:, :wheels], "forces_world": world[:, :wheels]}
-    sums["camber_powers"] = powers[:, look.tyred]
+    sums["tyre_powers"] = powers[:, look.tyred, 0]
+    # A wheel on several features has one deflection, whose rates they add up to.
+    sums["tyre_energies"] = (powers[..., 1] / np.maximum(closed_at, 1.0))[:, look.tyred]
     if look.stops:
         towards = [[look.feature(c).numbers[0] for c, *_ in closed] for closed in modes]
         np.add.at(stops, (state, own), load * np.array([one for k in mode for one in towards[k]]))
@@ -214,6 +218,7 @@ class SteppedArc(_FreeArc):
     world: Floats
     torques: Floats
     stops: Floats | None = None
+    tyres: Floats | None = None  # (time, wheels, 2) mean power (W) and stored energy (J)
     made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
 
     @property
@@ -242,8 +247,17 @@ class SteppedArc(_FreeArc):
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T, "camber_powers": np.zeros((len(look.tyred), count))}
+            | {"gaps": gaps.T}
+            | self._tyres(look)
         )
+
+    def _tyres(self, look: ContactQuery) -> dict[str, Floats]:
+        """Return power and stored energy of the tyres, time last; compliant ground has none."""
+        known = np.zeros((len(self.t), len(look.machine.wheels), 2))
+        if self.tyres is not None:
+            known = self.tyres
+        powers, energies = np.moveaxis(known[:, look.tyred], -1, 0)
+        return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
         """Return none: contacts are no rows here."""

@@ -432,13 +432,15 @@ class ContactQuery:
         moment: Floats = row[:, at.push] + load * row[:, at.lift] - pushed
         return moment
 
-    def camber_power(self, row: Floats, load: Floats) -> Floats:
-        """Return what camber brings in, in what a contact looks like at some states, under loads."""
+    def tyre_powers(self, row: Floats, load: Floats) -> Floats:
+        """Return power (W) and stored energy (J) of the tyre of a contact at some states, under loads;
+        the axes are state and these two.
+        """
         if not self.motion.record.acted:
-            return np.zeros(len(row))
-        last, at = 3, self.row
-        power: Floats = row[:, at.forces][:, last] + load * row[:, at.lifted][:, last]
-        return power
+            return np.zeros((len(row), 2))
+        at = self.row
+        powers: Floats = row[:, at.forces][:, 3:] + load[:, None] * row[:, at.lifted][:, 3:]
+        return powers
 
     @property
     def tyred(self) -> list[int]:

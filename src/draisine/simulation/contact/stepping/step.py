@@ -158,6 +158,8 @@ class TimeStepping(Record):
     own: Matrix  # (w + joints, 3) contact impulses in the contact's own axes
     world: Matrix  # (w + joints, 3) the same in world axes; of joints the angular impulse of their stops
     equality_sum: Floats  # (m) impulses of the equality rows
+    tyre_work: Floats  # (w + joints) work that tyres do on the machine, J
+    tyre_energy: Floats  # (w + joints) energy stored in tyres at the last step, J
 
     # Contacts that carry a load
     loaded_count: int = 0
@@ -680,6 +682,8 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
         forces = Vec3(*row[m.forces : m.forces + 3])
         lifted = Vec3(*row[m.lifted : m.lifted + 3])
         impulse += h * (forces + load * lifted)
+        s.tyre_work[part] += h * (row[m.forces + 3] + load * row[m.lifted + 3])
+        s.tyre_energy[part] = row[m.forces + 4] + load * row[m.lifted + 4]
         add_world(s, row, impulse, s.world[part])
     else:
         add_world(s, row, impulse, s.world[part])
@@ -695,6 +699,7 @@ def record_impulses(s: TimeStepping, h: float) -> None:
     """
     s.warm[: s.contacts.size, :3] = 0.0
     s.equality_sum[: s.rows] += s.multiplier[: s.rows]
+    s.tyre_energy[: s.wheels.size] = 0.0
     for c in range(s.contact_count):
         s.warm[s.which[c], :3] = s.problem.impulse[3 * c :][:3]
         record_contact(s, c, h)
