@@ -676,7 +676,8 @@ class _LlvmWriter:
             self.lines.append(f"  call void {where.text}({text})")
             return Value("void", "")
         if is_fixed(target):
-            return self.together(type_of(target), [self.convert(a, "double") for a in args])
+            kind: Kind = target
+            return self.together(type_of(kind), [self.convert(a, "double") for a in args])
         if is_enum(target):
             return args[0]
         return self.function_of(target, args)
