@@ -1,9 +1,12 @@
 """Who may ride, and what is answered to those who may not or who talk nonsense."""
 
 import json
+import logging
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
+from socket import create_connection
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +16,7 @@ from websockets.sync.client import connect
 
 from draisine.cli import main
 from draisine.control.rider import COMMANDS
+from draisine.ride import serve
 from draisine.ride.presets import Preset
 from draisine.ride.server import CATCH_UP, RideServer
 from draisine.ride.session import RATE
@@ -67,6 +71,8 @@ def test_the_page_needs_the_token_and_its_own_host(served):
     for path, host in [
         ("/", None),
         ("/?token=wrong", None),
+        ("/?token=%C3%A9", None),
+        ("/?token=%FF", None),
         (f"/?token={served.token}", "evil.example"),
         ("/main.js", "evil.example"),
     ]:
@@ -77,8 +83,8 @@ def test_the_page_needs_the_token_and_its_own_host(served):
 
 @pytest.mark.parametrize(
     "options",
-    [{"token": "wrong"}, {"origin": "http://evil.example"}, {"origin": None}],
-    ids=["token", "origin", "no origin"],
+    [{"token": "wrong"}, {"token": "%C3%A9"}, {"origin": "http://evil.example"}, {"origin": None}],
+    ids=["token", "token beyond ASCII", "origin", "no origin"],
 )
 def test_strangers_get_no_socket(served, options):
     with pytest.raises(InvalidStatus, match="403"):
@@ -177,6 +183,40 @@ def test_nonsense_closes_the_socket(served, message, code):
     with enter(served) as socket:
         until_scene(socket)
         assert close_code(socket, message) == code
+
+
+def test_text_that_is_not_utf_8_closes_the_socket_without_a_traceback(served, caplog, request):
+    logger = logging.getLogger("uvicorn.error")
+    logger.addHandler(caplog.handler)
+    request.addfinalizer(lambda: logger.removeHandler(caplog.handler))
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.send(b"\xff", text=True)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=PATIENCE)
+    assert closed.value.rcvd.code == 1007
+    assert caplog.records == []
+
+
+def check_responses(stranger, count):
+    """See that a connection ends after some complete responses."""
+    received = b"".join(iter(lambda: stranger.recv(65536), b""))
+    assert received.count(b"HTTP/1.1 200") == count
+
+
+def test_requests_that_do_not_arrive_are_given_up_and_a_silent_rider_is_not(served, monkeypatch):
+    """Nothing, half a head, and half of a second head on the connection of a first request."""
+    monkeypatch.setattr(serve, "REQUEST_TIME", 1.0)
+    with enter(served) as rider:
+        scene = until_scene(rider)
+        page = f"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+        with ExitStack() as strangers:
+            for request, complete in (("", 0), (page, 0), (f"{page}\r\n{page}", 1)):
+                stranger = create_connection(("127.0.0.1", served.port), timeout=PATIENCE)
+                strangers.enter_context(stranger).sendall(request.encode())
+                strangers.callback(check_responses, stranger, complete)
+        rider.send(commands(scene, 1))
+        assert np.frombuffer(rider.recv(timeout=PATIENCE))[0] == 1
 
 
 def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served):
