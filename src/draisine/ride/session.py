@@ -22,12 +22,12 @@ from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, SLIDERS, ride_system, rider_of
 from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
 from draisine.ride.record import RideRecord
-from draisine.scenario.terrain import place_state
+from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
-from draisine.system.state import State, state
+from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
@@ -104,11 +104,7 @@ class Session:
 
     def _start(self) -> State:
         """Return the state at the start of the ride."""
-        asked: dict[str, Any] = dict(self.preset.start)
-        start = state(self.system, **asked)
-        if self.terrain is None or self.preset.place is None:
-            return start
-        return place_state(self.system.tree, self.terrain, start, self.preset.place)
+        return start_on(self.system, self.preset.start, self.terrain, self.preset.place)
 
     @property
     def machine(self) -> ClosedForm | Generic:

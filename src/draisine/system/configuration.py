@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.lie import quaternion_product, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.tree import Tree, assemble, wheel_joints
-from draisine.model.names import state_names
+from draisine.model.names import PLACE, state_names
 
 if TYPE_CHECKING:
     from draisine.system.closed_form import ClosedForm
@@ -79,6 +80,9 @@ def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
 class Configuration:
     """N configurations of a machine, as y (N, entries) at rest, on their way from the drawing to what
     is asked of them, each by itself; q, p and r are those of the first.
+
+    The contacts are closed on level ground. What is asked for holds after the whole is turned by the
+    quaternion `tilt`, onto a slope; places (x, y, z) are those on the level.
     """
 
     def __init__(
@@ -87,8 +91,9 @@ class Configuration:
         count: int = 1,
         t: float = 0.0,
         parameters: Floats | None = None,
+        tilt: Floats | None = None,
     ) -> None:
-        self.machine, self.t, self._parameters = machine, t, parameters
+        self.machine, self.t, self._parameters, self._tilt = machine, t, parameters, tilt
         self._initial, model = self.table(machine.initial), machine.system.model
         self.names, self.columns = state_names(model), len(machine.columns)
         self.frames = None if parameters is None else machine.frames_for(parameters.T)
@@ -100,7 +105,8 @@ class Configuration:
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
-        self.start = self.look()["values"].T
+        level, seen = self._look_where_asked(np.arange(count))
+        self.start, self._drawn = level["values"].T, seen["values"].T
         moving = self.by_speed()
         self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
 
@@ -131,11 +137,15 @@ class Configuration:
         own = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
         return assemble(system.artifacts.draw(own))
 
-    def look(self, s: Floats | None = None, here: Floats | None = None) -> dict[str, Floats]:
+    def look(
+        self, s: Floats | None = None, here: Floats | None = None, tilted: bool = False
+    ) -> dict[str, Floats]:
         """Return what the program `initial` tells of the configurations (or some of them), one per
-        column.
+        column; as they are on the level, or `tilted`.
         """
         y = self.y if here is None else self.y[here]
+        if tilted:
+            y = self._turn(y)
         table = self._initial if here is None or self._initial is None else self._initial[:, here]
         parts, count = self.machine.layout.split(y.T), len(y)
         given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
@@ -146,6 +156,32 @@ class Configuration:
             found = program.batch(program.inputs.pack(**given), table)
             given["anchors"] = self._pinned(found["conditions"])
         return program.batch(program.inputs.pack(**given), table)
+
+    def _turn(self, y: Floats) -> Floats:
+        """Return configurations turned by the tilt about the world's origin."""
+        if self._tilt is None:
+            return y
+        at, turned = self.machine.layout, y.copy()
+        tilt = np.repeat(self._tilt[:, None], len(y), axis=1)
+        turned[:, at.q] = quaternion_product(tilt, y[:, at.q].T).T
+        turned[:, at.p] = y[:, at.p] @ rotation(self._tilt).T
+        return turned
+
+    def _look_where_asked(self, here: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return what the program `initial` tells of some configurations on the level, and what
+        requests are compared with: the same on the slope, but for the places.
+        """
+        level = self.look(here=here)
+        if self._tilt is None:
+            return level, level
+        tilted = self.look(here=here, tilted=True)
+        places = [self.names.index(name) for name in PLACE]
+        tilted["values"][places] = level["values"][places]
+        for name in ("by_pose", "by_speed"):
+            own, other = (x[name].reshape(self.columns, -1, len(here)) for x in (tilted, level))
+            own[:, places] = other[:, places]
+            tilted[name] = own
+        return level, tilted
 
     def _pinned(self, conditions: Floats) -> Floats:
         """Return anchors where the pins are: grips hold wherever the machine is put."""
@@ -168,7 +204,7 @@ class Configuration:
         """Return the shapes (N, joints) of the drawing with its loops closed, the coordinates that
         something is asked of as they are drawn.
         """
-        self.approach({name: self.start[:, self.names.index(name)] for name in asked})
+        self.approach({name: self._drawn[:, self.names.index(name)] for name in asked})
         return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
@@ -186,7 +222,7 @@ class Configuration:
         for name in targets.keys() - far:
             turned = np.maximum(turned, np.abs(targets[name]))
         steps = np.clip(np.ceil(turned / 0.1), 1, 200)
-        begin = {name: self.start[:, self.names.index(name)] for name in targets}
+        begin = {name: self._drawn[:, self.names.index(name)] for name in targets}
         left = np.zeros(len(self.y))
         for k in range(1, int(steps.max(initial=0)) + 1):
             here = np.flatnonzero(k <= steps)
@@ -254,16 +290,20 @@ class Configuration:
         of all that may hold beside them (all else stays as it started), their derivatives (N,
         equations, n), how many must, and which do (N, equations).
         """
-        out, index, pinned = self.look(here=here), self.names.index, self._grips()
-        values, conditions = out["values"].T, out["conditions"].T
-        J = out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
+        (level, seen), index, pinned = self._look_where_asked(here), self.names.index, self._grips()
+        values, conditions = level["values"].T, level["conditions"].T
+        J, K = (
+            out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
+            for out in (level, seen)
+        )
         kept = [k for k in range(conditions.shape[1]) if k not in pinned]
         soft = [name for name in self.soft if name not in goal]
-        left = [values[:, index(name)] - x[here] for name, x in goal.items()]
+        left = [seen["values"][index(name)] - x[here] for name, x in goal.items()]
         left += [values[:, index(name)] - self.start[here, index(name)] for name in soft]
         rest = np.column_stack([conditions[:, kept], *left])
-        asked = [index(name) for name in (*goal, *soft)]
-        rows = J[:, [*(len(self.names) + k for k in kept), *asked]]
+        wanted, free = [index(name) for name in goal], [index(name) for name in soft]
+        held = [len(self.names) + k for k in kept]
+        rows = np.concatenate([J[:, held], K[:, wanted], J[:, free]], axis=1)
         if "yaw" in (*goal, *soft):
             at = len(kept) + (*goal, *soft).index("yaw")
             rest[:, at] = (rest[:, at] + np.pi) % (2 * np.pi) - np.pi
@@ -295,7 +335,8 @@ class Configuration:
         asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
         least. Also what is wrong with those that contradict each other, as texts.
         """
-        out, index, count = self.look(), self.names.index, len(self.y)
+        index, count = self.names.index, len(self.y)
+        _, out = self._look_where_asked(np.arange(count))
         rows = out["by_speed"].reshape(self.columns, -1, count).transpose(2, 1, 0)
         b, C = self._demanded()
         fast = {name: x for name, x in asked.items() if name in self.fast}
