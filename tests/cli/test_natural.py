@@ -361,12 +361,18 @@ def test_a_scenario_is_taken_over_by_another_vehicle(vehicle, capsys):
 def test_a_run_that_ends_by_a_fall_is_not_believed(vehicle, capsys):
     main(["new", "scenario", "leap", "--vehicle", vehicle, "--from", "ramp-jump"])
     capsys.readouterr()
-    assert main(["run", "leap.toml"]) == 0
-    told = capsys.readouterr().out
+    assert main(["run", "leap.toml"]) == 1
+    told, complaint = capsys.readouterr()
     assert "fell: it turned over" in told
-    assert "it has fallen" in told
-    assert "valid:" not in told
+    assert "not physically valid: from" in told and "it has fallen" in told
     assert "in the air" not in told
+    assert 'its file has run.expects = ["fall"]' in complaint
+    expecting = (
+        Path("leap.toml").read_text(encoding="utf-8").replace("[run]", '[run]\nexpects = ["fall"]')
+    )
+    Path("leap.toml").write_text(expecting, encoding="utf-8")
+    assert main(["run", "leap.toml"]) == 0
+    assert "it has fallen" in capsys.readouterr().out
 
 
 def test_what_another_vehicle_has_not_is_left_out():

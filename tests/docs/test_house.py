@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import SLOW, is_slow
 
 from draisine.registry import FOLDERS
 
@@ -164,8 +165,17 @@ def test_tests_stand_in_the_rooms_of_what_they_test():
     """Every room has tests, and no folder of tests is without its room, but for what tests them all."""
     tests = ROOT / "tests"
     folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path()}
-    across = {"agree", "docs", "published"}
+    across = {"agree", "combine", "docs", "published"}
     strangers = [f for f in folders if f.parts[0] not in across and not (PACKAGE / f).is_dir()]
     assert strangers == []
     rooms = {room.name for room in ROOMS if room.parent == PACKAGE}
     assert rooms - {folder.parts[0] for folder in folders} == set()
+
+
+def test_slow_tests_are_listed_by_paths_that_exist_and_all_others_are_quick(request):
+    tests = ROOT / "tests"
+    missing = [p for p in SLOW if not (tests / p).is_dir() and not (tests / f"{p}.py").is_file()]
+    assert missing == []
+    assert is_slow(tests / "agree" / "test_runs.py")
+    assert not is_slow(Path(__file__))
+    assert request.node.get_closest_marker("quick")

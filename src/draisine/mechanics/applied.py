@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import ModelError, did_you_mean
 from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_point
-from draisine.mechanics.kinematics import Geometry, point, point_matrix, spin_matrix
+from draisine.mechanics.kinematics import Geometry, body_point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
 from draisine.model import ForceElement, Tyre, Wrench
@@ -24,13 +24,12 @@ def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Ar
     out = np.zeros(6 + n, dtype=object)
     out[6:] = inputs[:n]
     for k, force in enumerate(tree.model.pushes):
-        link, rotor = tree.place[force.body]
+        at = body_point(tree, geo, force.body, force.point)
         f = inputs[n + 3 * k : n + 3 * k + 3]
         if force.frame == "world":
             pushed = world.R.T @ f
         else:
-            pushed = geo.R0[link] @ (tree.links[link].R.T @ f)
-        at = point(geo, link, rotor, tree.local(force.body, force.point))
+            pushed = geo.R0[at.link] @ (tree.axes(force.body) @ f)
         out = out + point_matrix(tree, geo, at, ref).T @ pushed
     return array(out)
 
@@ -125,8 +124,7 @@ def _generalised(
     else:
         known = [b.name for b in model.bodies]
         if name in known:
-            link = tree.place[name][0]
-            at = point(readings.geo, link, None, tree.local(name, model.body(name).com))
+            at = body_point(tree, readings.geo, name, model.body(name).com)
             P = point_matrix(tree, readings.geo, at, readings.ref)
             return P.T @ (readings.world.R.T @ array(value))
     raise ModelError(

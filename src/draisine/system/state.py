@@ -119,6 +119,10 @@ def state(
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
     units and radians, or angles as "10deg"; `speed` means `forward_speed`.
 
+    Speeds that are not asked for are zero as far as possible, rates of joints and turning of the base
+    before spins of rolling wheels; a zero that would multiply the kinetic energy gives way, eq.
+    [dear-zero].
+
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
     leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no
@@ -140,9 +144,13 @@ def state(
 
 def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]:
     """Return what is asked of an initial state as numbers, by the names that the model has."""
-    known = state_names(model)
-    named = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
-    return {name: _number(name, value, model) for name, value in named.items()}
+    known, found = state_names(model), dict[str, float]()
+    for given, value in asked.items():
+        name = given if given in known else SYNONYMS.get(given, given)
+        if name in found:
+            raise ParameterError(f"initial state: {given} means {name}, which is given, too.")
+        found[name] = _number(name, value, model)
+    return found
 
 
 def flat_lean(lean: float) -> str:

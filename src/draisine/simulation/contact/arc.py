@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, revisit
-from draisine.simulation.trajectory import Key, TerrainMode
+from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
@@ -36,7 +37,7 @@ class _FreeArc:
 @dataclass(frozen=True)
 class TerrainArc(_FreeArc):
     """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in;
-    when which open contacts grazed.
+    when which open contacts grazed; the dense output of its steps.
     """
 
     machine: Generic
@@ -48,6 +49,7 @@ class TerrainArc(_FreeArc):
     mode: TerrainMode
     stops: dict[str, tuple[float, float]]
     grazes: tuple[tuple[float, Key], ...] = ()
+    dense: DenseOutput | None = None
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
@@ -62,6 +64,24 @@ class TerrainArc(_FreeArc):
         first = arcs[0]
         look = revisit(first.machine, first.terrain, first.inputs, first.stops)
         return observe_states(look, [(arc.t_before, arc.y, arc.closed) for arc in arcs])
+
+    @staticmethod
+    def observe_dense_together(
+        arcs: "Sequence[TerrainArc]",
+    ) -> "list[tuple[TerrainArc, Floats, Floats, dict[str, Floats]]]":
+        """Return arcs of one run with the times (steps, nodes) of their dense output, the states there,
+        and the forces on their contacts and the gaps of their closed contacts, time last; an arc of one
+        instant with its samples.
+        """
+        first = arcs[0]
+        look = revisit(first.machine, first.terrain, first.inputs, first.stops)
+        found = []
+        for arc in arcs:
+            t, y = (arc.t_before, arc.y) if arc.dense is None else arc.dense.flat
+            found.append((arc, t, y, _observe_forces(look, arc, t, y)))
+        return [
+            (arc, t if arc.dense is None else arc.dense.t, y, seen) for arc, t, y, seen in found
+        ]
 
     @property
     def t_before(self) -> Floats:
@@ -90,6 +110,20 @@ class TerrainArc(_FreeArc):
             return []
         kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
         return [label for k, label in enumerate(rows) if k not in kept]
+
+
+def _observe_forces(look: ContactQuery, arc: TerrainArc, t: Floats, y: Floats) -> dict[str, Floats]:
+    """Return forces, inputs and gaps of the closed contacts of an arc at some states, time last."""
+    look.inputs = arc.inputs
+    _, push, row, _ = look.accelerate_each(t, y, arc.closed)
+    flat = push.reshape(-1, 3), row.reshape(-1, row.shape[2])
+    _, sums = _sum_contacts(look, [arc.closed], np.zeros(len(t), int), *flat)
+    held = [k for k, (_, rows, _) in enumerate(arc.closed) if rows > 0]
+    gaps = row[:, held, look.row.gap.start].T
+    steps = 1 if arc.dense is None else arc.dense.t.shape[1]
+    inputs = np.repeat(arc.inputs[:, None], len(t), axis=1)
+    forces = sums["forces"].reshape(len(t), -1).T
+    return {"forces": forces, "inputs": inputs, "violations": gaps[:, ::steps]}
 
 
 ClosedStretch = tuple[Floats, Floats, Sequence[Closed]]
@@ -183,11 +217,19 @@ class SteppedArc(_FreeArc):
     forces: Floats
     world: Floats
     torques: Floats
+    stops: Floats | None = None
+    made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
+    tyres: Floats | None = None  # per wheel: power (W) and stored energy (J) of its tyre
 
     @property
     def mode(self) -> TerrainMode:
         """The closed contacts and their statuses: none."""
         return ()
+
+    @property
+    def dense(self) -> DenseOutput | None:
+        """No dense output: its steps are its samples."""
+        return None
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
@@ -199,12 +241,15 @@ class SteppedArc(_FreeArc):
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
+        if self.stops is not None:
+            flat["stop_torques"] = self.stops
+        none = np.zeros((count, len(machine.wheels), 2))
+        tyres = (none if self.tyres is None else self.tyres)[:, look.tyred]
         return (
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T}
-            | dict.fromkeys(("tyre_powers", "tyre_energies"), np.zeros((0, count)))
+            | {"gaps": gaps.T, "tyre_powers": tyres[:, :, 0].T, "tyre_energies": tyres[:, :, 1].T}
         )
 
     def redundant_rows(self) -> list[str]:
