@@ -1,9 +1,12 @@
 """Random attacks on the package: `python bench/attacks.py KIND [--count 500] [--first 0] [--log FILE]`.
 
-Each attack ends in a sound result or in a typed error that says something. What else may happen is a
-finding: an error of another type, a number that is none without a word about it, a hang. Kinds:
+Three of four attacks are legal: files, parameters, laws and starts with other numbers, and rewritten
+without a change of meaning. They must get past the reader, and what comes out is judged by the
+invariants of `tests/combine`: energy, units, sampling, storage, representation. The fourth is damaged:
+it must end in an error of the package that says what is wrong. Everything else is a finding: a violated
+invariant, an error of another type, a number that is not finite without a word about it, a hang. Kinds:
 scenarios, parameters, meshes, results, commands, robots, laws, starts. With a log (one line of JSON per
-attack) a campaign goes on where it was stopped. It exits with 1 if there are findings.
+attack) a campaign continues where it was stopped. It exits with 1 if there are findings.
 """
 
 import argparse
@@ -21,13 +24,29 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
 
+BENCH = Path(__file__).parent
+TESTS = BENCH.parent / "tests"
+# without bench, where combine.py has the name of the package
+sys.path[:] = [str(TESTS), *(path for path in sys.path if Path(path) != BENCH)]
+
 import draisine
+from combine import legal
+from combine.invariants import judge
+from combine.machines import (
+    RECIPES,
+    Machine,
+    Recipe,
+    draw_combination,
+    draw_machine,
+)
+from combine.records import columns_of, deviation, record, same_sign
 from draisine import ContactOptions, Numerics
 from draisine.cli import main as command_line
 from draisine.errors import DraisineError, SimulationError
@@ -104,10 +123,253 @@ def check(run):
             raise AssertionError(f"states are not finite in a run that was {run.outcome}")
 
 
+# --- legal attacks: what comes out satisfies the invariants
+
+
+class ViolatedError(Exception):
+    """A legal input whose result breaks an invariant."""
+
+
+def hold(law, combination):
+    """Raise unless a law holds for a combination, or says nothing about it; refusals are raised."""
+    found = judge(law, combination)
+    if found.kind in ("violated", "failed"):
+        raise ViolatedError(f"{law}: {combination}: {found.text}")
+    if found.kind == "refused":
+        raise SimulationError(found.text)
+
+
+def agree(reference, found, bound, what):
+    """Raise unless two records are equal up to a bound."""
+    away, where = deviation(reference, same_sign(reference, found))
+    if not away <= bound:
+        raise ViolatedError(f"{what}: {where} differs by {away:.3g}")
+
+
+def conserve(run):
+    """Raise if a run creates energy: in an arc that nothing drives, or at an event."""
+    drift = run.validity.energy_drift
+    if drift is not None and not drift < 1e-5:
+        raise ViolatedError(f"energy drifts by {drift:.3g}")
+    scale = float(np.abs(run.observations["kinetic"]).max()) + 1e-9
+    gain = max((event.gain for event in run.events), default=0.0)
+    if gain > 1e-6 * scale:
+        raise ViolatedError(f"an event creates {gain:.3g} J")
+
+
+def legal_scenarios(rng, folder):
+    """Change numbers of a run; samples half as far apart, and storing it, change nothing."""
+    name = rng.choice(runs_that_ship())
+    path = files("draisine").joinpath("scenarios", *f"{name}.toml".split("/"))
+    file = folder / "mine.toml"
+    file.write_text(legal.draw_scenario(rng, path.read_text()))
+    whole = load_scenario(str(file)).scenario
+    until = min(whole.run.until, 0.5)
+    dt = until / 16
+    equal_steps = whole.run.integrator != "dop853"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = [
+            carry_out(load_scenario(str(file), {"run.until": until, "run.dt": step}))
+            for step in ((dt / 16, dt / 32) if equal_steps else (dt, dt / 2))
+        ]
+    model = results[0].system.model
+    records = [columns_of(result.data, model) for result in results]
+    if not np.isin(records[0]["time"].values, records[1]["time"].values).all():
+        raise ViolatedError("the spacing of samples changes the times of events")
+    coarse, fine = (last_sample(one) for one in records)
+    agree(coarse, fine, 1e-3 if equal_steps else 1e-6, f"{name}: samples half as far apart")
+    draisine.save(results[0].data, folder / "a.nc")
+    agree(records[0], columns_of(draisine.load(folder / "a.nc"), model), 0.0, f"{name}: storing")
+
+
+@cache
+def runs_that_ship():
+    """Return the names of all shipped scenarios of the kind `run`."""
+    return [name for name in shipped() if load_scenario(name).scenario.kind == "run"]
+
+
+def last_sample(columns):
+    """Return first and last sample of a record."""
+    return {name: replace(x, values=x.values[[0, -1]]) for name, x in columns.items()}
+
+
+def legal_parameters(rng, folder):
+    """Change some parameters a little: before or after compilation, in any file, the machine is one."""
+    if rng.random() < 0.3:
+        values = {name: x * rng.uniform(0.97, 1.03) for name, x in BENCHMARK.items()}
+        lines = [f"{name} = {x!r}" for name, x in values.items()]
+        (folder / "a.txt").write_text("\n".join(lines))
+        lines = [f"  {name}: {x!r}" for name, x in values.items()]
+        (folder / "a.yml").write_text("values:\n" + "\n".join(lines))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            read = [read_bicycle(folder / name) for name in ("a.txt", "a.yml")]
+        if not all(one == values for one in read):
+            raise ViolatedError("a parameter file does not give back its numbers")
+        return
+    law = rng.choice(["change_parameters", "units", "lanes"])
+    hold(law, draw_combination(rng, draw_machine(rng)))
+
+
+def legal_meshes(rng, folder):
+    """Write rolling ground with its points and triangles in any order, in any format: it is one ground."""
+    points, triangles = legal.draw_mesh(rng)
+    grounds = []
+    for suffix in rng.sample([".obj", ".ply", ".stl"], 2):
+        file = folder / f"a{suffix}"
+        legal.write_mesh(file, *legal.rewrite_mesh(rng, points, triangles))
+        grounds.append(read_mesh(file))
+    wanted = legal.corners(points, triangles)
+    for ground in grounds:
+        if not np.array_equal(legal.corners(ground.points, ground.triangles), wanted):
+            raise ViolatedError("a mesh file does not give back its triangles")
+    ball = system("ball")
+    start = draisine.state(ball, mode={"ground": "open"}, z=0.15, Vx=rng.uniform(-0.5, 0.5))
+    options = ContactOptions(mu=rng.choice([np.inf, 0.5]))
+    numerics = Numerics(dt=1.0 / 32)
+    first, second = (
+        draisine.simulate(ball, start, 0.5, terrain=ground, contact=options, numerics=numerics)
+        for ground in grounds
+    )
+    conserve(first)
+    agree(last_sample(record(first)), last_sample(record(second)), 1e-6, "order of triangles")
+
+
+def legal_results(rng, folder):
+    """Store a result as netCDF, as Zarr and back: it stays the same, and can be shown."""
+    source = stored(rng.choice(["mauny2018/passive-stabilisation", "mauny2018/ramp-jump"]))
+    data = draisine.load(source / "a.nc")
+    for k, suffix in enumerate(rng.sample([".nc", ".zarr", ".nc"], 2)):
+        draisine.save(data, folder / f"{k}{suffix}")
+        again = draisine.load(folder / f"{k}{suffix}")
+        if again.attrs != data.attrs or not again.equals(data):
+            raise ViolatedError(f"a result changes in a {suffix} file")
+        data = again
+    _ask(rng, folder / f"{k}{suffix}", folder, source / "a.nc")
+
+
+def legal_commands(rng, folder):
+    """Write a command line as people do: it gives what Python gives."""
+    vehicle = rng.choice(["whipple", "rolling_disc", "segway", "roller_racer"])
+    speed = round(rng.uniform(2.0, 6.0), 3)
+    with contextlib.chdir(folder):
+        match rng.randrange(5):
+            case 0:
+                given = ["--until", "0.2", "--initial", f"lean={rng.uniform(0.0, 5.0):.3f}deg"]
+                _command(["run", "passive-stabilisation", *given, "--out", "a.nc"])
+                found = draisine.load("a.nc")
+                again = carry_out(load_scenario("a.nc")).data
+                for name in ("lean", "steer", "energy"):
+                    if not np.array_equal(found[name].values, again[name].values):
+                        raise ViolatedError(f"a stored run repeats with another {name}")
+            case 1:
+                told = _command(["eigenvalues", "--speed", f"{speed}", "--json"])
+                here = draisine.eigenvalues(system("whipple"), [speed]).values[0]
+                there = _numbers_in(json.loads(told))
+                parts = [part for x in here for part in (x.real, abs(x.imag))]
+                if not all(min(abs(x - y) for y in there) < 1e-9 for x in parts):
+                    raise ViolatedError(f"eigenvalues at {speed} m/s differ from those in Python")
+            case 2:
+                _command(["show", vehicle])
+            case 3:
+                _command(
+                    ["equations", rng.choice(["snakeboard", "roller_racer"]), "--out", "a.tex"]
+                )
+                if "begin" not in Path("a.tex").read_text():
+                    raise ViolatedError("equations are no LaTeX")
+            case _:
+                _command(["run", vehicle, "--until", "0.1", "--out", "a.nc", "--plot", "a.png"])
+                finite(draisine.load("a.nc"))
+
+
+def _numbers_in(told):
+    """Return all numbers in nested data."""
+    if isinstance(told, dict):
+        told = list(told.values())
+    if isinstance(told, list):
+        return [x for one in told for x in _numbers_in(one)]
+    return [told] if isinstance(told, float) else []
+
+
+ROBOT_LAWS = (
+    *("energy", "slices", "lanes", "sample_spacing", "storage", "interpreted", "reorder", "mirror"),
+    *("unfold", "formulations", "on_terrain", "turn", "start_time", "drop_turned", "drop_sliced"),
+)
+
+
+def legal_robots(rng, folder):
+    """Change the numbers of a robot, rewrite its file: it is one machine, and satisfies a law."""
+    suffix, text = legal.draw_robot(rng)
+    read = read_urdf if suffix == ".urdf" else read_mjcf
+    runs = []
+    for name, content in (("a", text), ("b", legal.rewrite_robot(rng, text))):
+        (folder / f"{name}{suffix}").write_text(content)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            vehicle = read(folder / f"{name}{suffix}", legal.WHEELS)
+            machine = draisine.compile(vehicle)
+            start = draisine.state(machine, forward_speed=0.5, shoulder=0.3)
+            runs.append((vehicle, record(draisine.simulate(machine, start, 0.25))))
+    agree(runs[0][1], runs[1][1], 1e-7, "a robot's file in another order")
+    intervals = {"forward_speed": (0.2, 0.8), "pitch_rate": (-0.5, 0.5), "shoulder": (-0.5, 0.5)}
+    name = f"robot{rng.randrange(10**9)}"
+    RECIPES[name] = Recipe(
+        runs[0][0], intervals, joint="shoulder", angle="shoulder", effort=0.5, fixed=True
+    )
+    try:
+        hold(rng.choice(ROBOT_LAWS), draw_combination(rng, Machine(name)))
+    finally:
+        del RECIPES[name]
+
+
+RANDOM_LAWS = (
+    *("traced", "traced", "lanes", "interpreted", "casadi", "slices", "sample_spacing", "storage"),
+    *("energy", "gradient", "on_terrain", "reorder", "change_parameters"),
+)
+
+
+def legal_laws(rng, folder):
+    """Run a machine under a law that was drawn at random, compiled and in Python."""
+    machine = draw_machine(rng)
+    while not machine.recipe.joint or machine.has("steering"):
+        machine = draw_machine(rng)
+    combination = replace(draw_combination(rng, machine), law=f"random{rng.randrange(10**6)}")
+    hold(rng.choice(RANDOM_LAWS), combination)
+
+
+def legal_starts(rng, folder):
+    """Drop a machine onto any ground: it creates no energy, and samples change nothing."""
+    machine = machine_of(rng.randrange(len(MACHINES)))
+    wanted = {"forward_speed": rng.uniform(0, 5), "lean": rng.gauss(0, 0.1)}
+    wanted |= {"lean_rate": rng.gauss(0, 0.3), "steer": rng.gauss(0, 0.1)}
+    start = draisine.state(machine, **{n: x for n, x in wanted.items() if n in machine.outputs})
+    ground = ground_of(rng, still=True)
+    highest = 0.6  # above all grounds that are drawn
+    state = draisine.State(start.q, start.p + [-1.0, 0.0, highest], start.r, start.v)
+    mu = rng.choice([np.inf, 0.0, 0.3, 0.9])
+    model = rng.choice([None, "moreau", "poisson"]) if 0 < mu < np.inf else None
+    options = ContactOptions(mu=mu, impact=model, rest_speed=rng.choice([0.0, 0.05]))
+    runs = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)
+        for dt in (1.0 / 16, 1.0 / 32):
+            numerics = Numerics(dt=dt)
+            runs.append(
+                draisine.simulate(
+                    machine, state, 0.5, terrain=ground, contact=options, numerics=numerics
+                )
+            )
+    for run in runs:
+        check(run)
+        conserve(run)
+    agree(*(last_sample(record(run)) for run in runs), 1e-6, "samples half as far apart")
+
+
 # --- scenarios: shipped ones with damaged lines
 
 
-def scenarios(rng, folder):
+def damaged_scenarios(rng, folder):
     """Damage one to three lines of a scenario; load it and, if it is a run, begin it."""
     name = rng.choice(shipped())
     lines = (
@@ -147,7 +409,7 @@ def system(vehicle):
     return draisine.compile(vehicle)
 
 
-def parameters(rng, folder):
+def damaged_parameters(rng, folder):
     """Give a vehicle impossible values, or damage a file of parameters."""
     if rng.random() < 0.3:
         _parameter_file(rng, folder)
@@ -222,7 +484,7 @@ MESHES = {
 BYTES = (b"nan", b"inf", b"-1", b"999999999999", b"9" * 400, b"1e400", b"", b"x", b"\xff", b"/")
 
 
-def meshes(rng, folder):
+def damaged_meshes(rng, folder):
     """Damage the words, the bytes or the end of a file of triangles, or take some at random."""
     if rng.random() < 0.2:
         points = [
@@ -273,7 +535,7 @@ def stored(kind):
     return folder
 
 
-def results(rng, folder):
+def damaged_results(rng, folder):
     """Damage a stored result and ask everything of it that a command would."""
     source = stored(rng.choice(["mauny2018/passive-stabilisation", "mauny2018/ramp-jump"]))
     path = folder / rng.choice(["a.nc", "a.zarr"])
@@ -436,7 +698,7 @@ GIVEN = (
 )
 
 
-def commands(rng, folder):
+def damaged_commands(rng, folder):
     """Write a command line of plausible and impossible words."""
     command = rng.choice(list(COMMANDS))
     given = [command]
@@ -455,7 +717,9 @@ def commands(rng, folder):
 
 
 def _command(given):
-    """Raise where a command line ends with what should not happen; a told error is one of ours."""
+    """Return what a command line prints; raise if it ends with what should not happen, and an error of
+    the package if it refuses.
+    """
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
@@ -467,6 +731,7 @@ def _command(given):
         raise AssertionError(f"{given!r:.300} ended with {code}: {told[:300]}")
     if code:
         raise DraisineError(told)
+    return out.getvalue()
 
 
 # --- robots of other formats
@@ -492,7 +757,7 @@ ROBOTS = {
 }
 
 
-def robots(rng, folder):
+def damaged_robots(rng, folder):
     """Damage values, names or the end of a robot's file, read it and let it roll."""
     name, text = rng.choice(sorted(ROBOTS.items()))
     for _ in range(rng.randint(1, 3)):
@@ -551,7 +816,7 @@ RETURNS = (
 )
 
 
-def laws(rng, folder):
+def damaged_laws(rng, folder):
     """Run a bicycle under a law that is right, wrong or cannot be traced."""
     from draisine.algebra.scalar import where
 
@@ -593,9 +858,9 @@ def machine_of(k):
     return draisine.compile(vehicle, **given)
 
 
-def ground_of(rng):
-    """Return a ground of any kind."""
-    match rng.randrange(7):
+def ground_of(rng, still=False):
+    """Return a ground of any kind, or one that does not move."""
+    match rng.choice([0, 1, 3, 4, 5]) if still else rng.randrange(7):
         case 0:
             return plane(rng.uniform(-0.3, 0.3), rng.choice([0.0, rng.uniform(-0.2, 0.2)]))
         case 1:
@@ -616,7 +881,7 @@ def ground_of(rng):
             )
 
 
-def starts(rng, folder):
+def damaged_starts(rng, folder):
     """Begin anywhere with any speed on any ground: the run makes progress or says why not."""
     machine = machine_of(rng.randrange(len(MACHINES)))
     wanted = {
@@ -649,19 +914,47 @@ def starts(rng, folder):
     check(run)
 
 
-ATTACKS = (scenarios, parameters, meshes, results, commands, robots, laws, starts)
-KINDS = {f.__name__: f for f in ATTACKS}
+LEGAL = {
+    "scenarios": legal_scenarios,
+    "parameters": legal_parameters,
+    "meshes": legal_meshes,
+    "results": legal_results,
+    "commands": legal_commands,
+    "robots": legal_robots,
+    "laws": legal_laws,
+    "starts": legal_starts,
+}
+"""Attacks by kind that stay legal."""
+
+DAMAGED = {
+    "scenarios": damaged_scenarios,
+    "parameters": damaged_parameters,
+    "meshes": damaged_meshes,
+    "results": damaged_results,
+    "commands": damaged_commands,
+    "robots": damaged_robots,
+    "laws": damaged_laws,
+    "starts": damaged_starts,
+}
+"""Attacks by kind that damage something."""
+
+LEGAL_SHARE = 0.75
+"""Which part of the attacks is legal."""
 
 
 def strike(kind, seed):
-    """Return how an attack ends: "sound", the type of a told error, or a finding in capitals."""
+    """Return how an attack ends: "sound", the type of a reported error, or a finding in capitals."""
     folder = Path(tempfile.mkdtemp())
     begun = time.perf_counter()
+    rng = random.Random(f"{kind} {seed}")
+    is_legal = rng.random() < LEGAL_SHARE
     faulthandler.register(signal.SIGPROF, chain=True)
     signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
-        KINDS[kind](random.Random(f"{kind} {seed}"), folder)
+        (LEGAL if is_legal else DAMAGED)[kind](rng, folder)
         end, told = "sound", ""
+    except ViolatedError as error:
+        end, told = "VIOLATED", str(error)
     except DraisineError as error:
         end, told = type(error).__name__, str(error)
         if len(told.strip()) < 10:
@@ -673,7 +966,8 @@ def strike(kind, seed):
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         shutil.rmtree(folder, ignore_errors=True)
-    return {"seed": seed, "end": end, "told": told[-1500:], "seconds": time.perf_counter() - begun}
+    seconds = time.perf_counter() - begun
+    return {"seed": seed, "legal": is_legal, "end": end, "told": told[-1500:], "seconds": seconds}
 
 
 def is_finding(one):
@@ -690,7 +984,7 @@ def _write(log, one):
 
 def main(given=None):
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
-    parser.add_argument("kind", choices=list(KINDS))
+    parser.add_argument("kind", choices=list(LEGAL))
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--log", type=Path)
@@ -700,14 +994,19 @@ def main(given=None):
     for seed in range(asked.first, asked.first + asked.count):
         if seed in known:
             continue
-        _write(asked.log, {"seed": seed, "end": "HANGS", "told": "", "seconds": PATIENCE})
+        hangs = {"seed": seed, "legal": True, "end": "HANGS", "told": "", "seconds": PATIENCE}
+        _write(asked.log, hangs)
         known[seed] = one = strike(asked.kind, seed)
         _write(asked.log, one)
         if is_finding(one):
             print(f"{asked.kind} {seed}: {one['end']}\n{one['told']}", flush=True)
     found = [known[s] for s in range(asked.first, asked.first + asked.count)]
-    for end, count in Counter(one["end"] for one in found).most_common():
-        print(f"  {end:24} {count:5}")
+    for is_legal, text in ((True, "legal"), (False, "damaged")):
+        ends = Counter(one["end"] for one in found if one["legal"] is is_legal)
+        total = sum(ends.values())
+        print(f"{text}: {total}, of which {ends['sound']} give a sound result")
+        for end, count in ends.most_common():
+            print(f"  {end:24} {count:5}")
     print(f"  slowest {max(one['seconds'] for one in found):.1f} s")
     return int(any(map(is_finding, found)))
 

@@ -1,5 +1,5 @@
 """Break the package on purpose and see whether the tests notice: `python bench/mutants.py [--count 120]
-[--seed 0] [--only ROOM] [--log FILE]`.
+[--seed 0] [--only PATH] [--log FILE]`.
 
 A mutant is one small change in a copy of the package: a sign, an operator, a comparison, a function,
 a constant or a condition. Each is given to the tests of its file, the quickest first, which all hold
@@ -35,13 +35,11 @@ PACKAGE = ROOT / "src" / "draisine"
 PATIENCE = 4.0
 """How many times as long as on the whole package tests may take: longer ones hang, which kills."""
 
-ROOMS = (
-    "mechanics",
-    "simulation/impacts",
-    "simulation/integrators",
-    "simulation/contact/guards.py",
-)
-"""What is broken, in equal shares."""
+ROOMS = ("mechanics", "simulation", "analysis", "terrain")
+"""The subpackages that are broken, in equal shares."""
+
+SAMPLE = "combine/test_invariants.py"
+"""Machines and options in combination: the last to notice, since it takes a minute."""
 
 LAWS = (
     "mechanics/test_moving_ground.py",
@@ -85,6 +83,13 @@ TESTS = {
     ),
     "mechanics/loads.py": ("mechanics/test_tyres.py", "mechanics/test_applied.py"),
     "mechanics/readings.py": ("mechanics/test_applied.py", "vehicles/test_tyred.py", *LAWS),
+    "simulation": ("simulation/test_smooth.py", "simulation/test_options.py", SAMPLE),
+    "simulation/compare": ("simulation/compare", SAMPLE),
+    "simulation/compare/by_formulation.py": ("agree/test_runs.py", "agree/test_formulations.py"),
+    "simulation/contact": (*CONTACTS, "simulation/contact", SAMPLE),
+    "simulation/contact/complementarity": ("simulation/contact/complementarity", *CONTACTS),
+    "simulation/contact/guards.py": ("simulation/contact/test_guards.py", *CONTACTS),
+    "simulation/dataset.py": ("results", SAMPLE),
     "simulation/impacts": ("simulation/impacts", *CONTACTS[4:6]),
     "simulation/integrators": (
         "simulation/integrators",
@@ -93,7 +98,36 @@ TESTS = {
         "simulation/test_many.py",
         "simulation/test_smooth.py",
     ),
-    "simulation/contact/guards.py": ("simulation/contact/test_guards.py", *CONTACTS),
+    "simulation/many.py": ("simulation/test_many.py", SAMPLE),
+    "simulation/options.py": ("simulation/test_options.py", "simulation/test_misuse.py", SAMPLE),
+    "simulation/python_law.py": ("simulation/test_smooth.py", SAMPLE),
+    "simulation/regrip.py": ("simulation/test_regrip.py",),
+    "simulation/singular.py": ("simulation/test_singular.py",),
+    "simulation/source.py": ("simulation/test_source.py", SAMPLE),
+    "simulation/stepper.py": ("simulation/test_stepper.py", SAMPLE),
+    "simulation/validity": ("simulation/test_validity.py", SAMPLE),
+    "analysis": ("analysis/test_linear.py", "analysis/test_eigenmodes.py", SAMPLE),
+    "analysis/bicycle": ("analysis/bicycle",),
+    "analysis/connection": ("analysis/connection",),
+    "analysis/continuation.py": ("analysis/test_continuation.py",),
+    "analysis/differentiate.py": ("analysis/test_gradient.py", "analysis/test_return_map.py"),
+    "analysis/eigenmodes.py": ("analysis/test_eigenmodes.py", "analysis/bicycle"),
+    "analysis/equilibrium.py": ("analysis/test_continuation.py", "mechanics/test_tyres.py"),
+    "analysis/gait": ("analysis/gait",),
+    "analysis/gradient": ("analysis/test_gradient.py", "analysis/test_optimise.py", SAMPLE),
+    "analysis/identify.py": ("analysis/test_identify.py",),
+    "analysis/lqr.py": ("analysis/test_lqr.py",),
+    "analysis/metrics.py": ("analysis/test_metrics.py",),
+    "analysis/preview.py": ("analysis/test_preview.py",),
+    "analysis/return_map.py": ("analysis/test_return_map.py",),
+    "analysis/variation.py": ("analysis/test_variation.py", "analysis/test_linear.py"),
+    "terrain": (
+        "terrain",
+        "simulation/contact/test_borders.py",
+        "simulation/contact/test_rough.py",
+        "simulation/contact/test_moving.py",
+        "scenario/test_terrain.py",
+    ),
 }
 """The tests that should notice, by the longest part of a file's path that is named, in this order."""
 
@@ -259,7 +293,7 @@ def _place(text, node):
 
 
 def files_of(room):
-    """Return the files of a room, or the one file that it is."""
+    """Return the files of a subpackage, or the one file that it is."""
     place = PACKAGE / room
     return [place] if place.suffix else sorted(place.rglob("*.py"))
 
@@ -268,12 +302,13 @@ def tests_of(file):
     """Return the tests that should notice what happens to a file, each once."""
     path = str(file.relative_to(PACKAGE))
     prefix = max((p for p in TESTS if path.startswith(p)), key=len)
-    return [f"tests/{name}" for name in dict.fromkeys(TESTS[prefix])]
+    last = (SAMPLE,) if path.startswith("mechanics") else ()
+    return [f"tests/{name}" for name in dict.fromkeys((*TESTS[prefix], *last))]
 
 
 def sample(count, seed, only):
-    """Return so many mutants, evenly over the rooms, the same for the same seed."""
-    rooms = [room for room in ROOMS if only is None or room == only]
+    """Return so many mutants, evenly over the subpackages, the same for the same seed."""
+    rooms = ROOMS if only is None else (only,)
     chosen = []
     for k, room in enumerate(rooms):
         pool = [m for f in files_of(room) for m in mutants_of(f)]
@@ -339,7 +374,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("--count", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=ROOMS)
+    parser.add_argument(
+        "--only", metavar="PATH", help="a subpackage or file, as simulation/impacts"
+    )
     parser.add_argument("--log", type=Path, help="one line of JSON per mutant; gone on with")
     asked = parser.parse_args()
     old = asked.log.read_text().splitlines() if asked.log and asked.log.exists() else []

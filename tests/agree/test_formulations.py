@@ -5,6 +5,7 @@ bodies with six coordinates each, `planar` the thesis's fibre SE(2) x S, `partit
 equations of Escalona and Recuero. Errors are norm-wise.
 """
 
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
@@ -57,6 +58,7 @@ from draisine.model import (
 from draisine.system.state import State
 from draisine.system.system import compile
 from draisine.vehicles import parameter_set
+from draisine.vehicles.bicycle import Seat
 from draisine.vehicles.bicycle.whipple import whipple
 
 
@@ -789,6 +791,31 @@ def test_what_is_no_bicycle_is_refused(kind, change, words):
     keys = ("bodies", "joints", "contacts", "base")
     with pytest.raises(ModelError, match=words):
         kind.accelerations(Model(**{key: parts[key] for key in keys}))
+
+
+@pytest.mark.parametrize("kind", [planar, partitioned])
+def test_couplings_are_refused_by_the_formulations_of_the_bicycle(kind):
+    """They would be ignored: a rider held by couplings would fall through the saddle."""
+    seated = whipple(mU=30.0, seat=Seat())
+    with pytest.raises(ModelError, match=r"couplings of joints or loops .'seat_ahead'"):
+        kind.accelerations(seated)
+
+
+@pytest.mark.parametrize("kind", [planar, partitioned])
+@pytest.mark.parametrize("change", [{"slides": True}, {"touches": False}, {"lifts": False}])
+def test_wheels_that_do_not_roll_are_refused_by_the_formulations_of_the_bicycle(kind, change):
+    plain = whipple()
+    rear, front = plain.contacts
+    with pytest.raises(ModelError, match="wheel 'front' does not roll without slip"):
+        kind.accelerations(replace(plain, contacts=[rear, replace(front, **change)]))
+
+
+@pytest.mark.parametrize("kind", [absolute, planar, partitioned])
+def test_moving_ground_is_refused(kind):
+    """Its velocity would be ignored; 'projected' and 'multiplier' know it."""
+    belt = replace(whipple(), ground=lambda t: ((-1.0, 0.3, 0.2), (0.0, 0.0, 0.0)))
+    with pytest.raises(ModelError, match="assumes that the ground is at rest"):
+        kind.accelerations(belt)
 
 
 def test_states_off_the_ground_and_slipping_speeds_are_refused():

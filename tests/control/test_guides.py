@@ -12,7 +12,7 @@ from draisine.control.balance_assist import BalanceAssist
 from draisine.control.rider import COMMANDS, Rider, brake_torque
 from draisine.errors import ModelError
 from draisine.model import Guide
-from draisine.model.motion import smooth_step
+from draisine.model.motion import sine, smooth_step
 from draisine.terrain import plane
 
 TURN = smooth_step(0.05, 0.0, 1.0)
@@ -95,6 +95,14 @@ def test_only_joints_are_guided(bicycle):
     law = Guided("push.y", TURN)
     with pytest.raises(ModelError, match="only joints can be guided"):
         draisine.simulate(pushed, draisine.state(pushed, **START), 0.1, law=law)
+
+
+def test_a_prescribed_joint_is_not_guided():
+    """Both would decide its acceleration."""
+    steered = draisine.compile("whipple", steering=sine(0.05, 0.7))
+    start = draisine.state(steered, forward_speed=5.0)
+    with pytest.raises(ModelError, match="'steer' follows a prescribed motion"):
+        draisine.simulate(steered, start, 0.1, law=Guided("steer", TURN))
 
 
 def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):

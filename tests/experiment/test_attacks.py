@@ -1,4 +1,6 @@
-"""A sample of each campaign of `bench/attacks.py`: sound results or typed errors that say something."""
+"""A sample of each campaign of `bench/attacks.py`: legal inputs satisfy the invariants, damaged ones end in
+errors of the package that say something.
+"""
 
 import importlib.util
 from pathlib import Path
@@ -6,14 +8,14 @@ from pathlib import Path
 import pytest
 
 SAMPLES = {
-    "scenarios": range(120),
-    "parameters": range(12),
-    "meshes": range(150),
-    "results": range(8),
+    "scenarios": range(40),
+    "parameters": range(10),
+    "meshes": range(40),
+    "results": range(6),
     "commands": range(10),
-    "robots": range(30),
-    "laws": range(10),
-    "starts": range(24),
+    "robots": range(8),
+    "laws": range(8),
+    "starts": range(20),
 }
 
 
@@ -31,12 +33,15 @@ def campaign():
 def test_attacks_end_in_sound_results_or_typed_errors(campaign, kind):
     ends = [campaign.strike(kind, seed) for seed in SAMPLES[kind]]
     assert [one for one in ends if campaign.is_finding(one)] == []
-    assert len({one["end"] for one in ends}) > 1  # they are neither all sound nor all alike
+    legal = [one["end"] for one in ends if one["legal"]]
+    assert 0 < len(legal) < len(ends)  # both kinds of attacks are among them
+    assert legal.count("sound") >= 0.8 * len(legal)  # and legal ones get past the reader
 
 
 def test_findings_are_told_from_errors_of_ours(campaign, monkeypatch):
     def law(rng, folder):
         raise ZeroDivisionError
 
-    monkeypatch.setitem(campaign.KINDS, "laws", law)
+    monkeypatch.setitem(campaign.LEGAL, "laws", law)
+    monkeypatch.setitem(campaign.DAMAGED, "laws", law)
     assert campaign.is_finding(campaign.strike("laws", 0))

@@ -18,6 +18,7 @@ from draisine.errors import (
     SingularityError,
 )
 from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
+from draisine.terrain import plane
 
 
 def gain(readings, z, *, K):
@@ -181,6 +182,21 @@ def test_a_law_that_fails_while_it_is_traced_says_how(bicycle, thrown):
         pytest.raises(SimulationError, match="the control law failed, ZeroDivisionError"),
     ):
         draisine.simulate(bicycle, thrown, 0.1, law=law)
+
+
+def test_a_law_that_cannot_be_traced_is_refused_in_words_if_nothing_runs_python(bicycle, thrown):
+    def law(readings, z):
+        return {"steer": -float(readings.lean)}, ()
+
+    for refuse in (
+        lambda: draisine.simulate_many(bicycle, [thrown], 0.1, law=law),
+        lambda: draisine.linearise(bicycle, draisine.state(bicycle, forward_speed=5.0), law=law),
+        lambda: draisine.simulate(bicycle, thrown, 0.1, law=law, terrain=plane()),
+    ):
+        with pytest.raises(DraisineError, match="control laws must be traceable") as told:
+            refuse()
+        copy = pickle.loads(pickle.dumps(told.value))  # sweeps send errors between processes
+        assert str(copy) == str(told.value)
 
 
 @pytest.mark.parametrize("value", [10**400, None, [1.0, 2.0], "x", {}])

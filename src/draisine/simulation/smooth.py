@@ -119,7 +119,7 @@ class SmoothRun:
             self.machine.rate  # noqa: B018 - traces the law
         except UntraceableLawError as error:
             warnings.warn(
-                f"the control law cannot be compiled ({error}); it runs in Python, slowly. "
+                f"the control law cannot be compiled ({error.reason}); it runs in Python, slowly. "
                 "Functions of draisine.algebra.scalar (where, clip, sin, ...) can be.",
                 stacklevel=4,
             )

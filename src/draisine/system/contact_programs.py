@@ -205,10 +205,7 @@ class TerrainDerivation:
         try:
             found = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
         except UntraceableLawError as error:
-            raise UntraceableLawError(
-                f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
-                "over any scalar: where, sin, sqrt of draisine.algebra.scalar instead of if, float and math."
-            ) from error
+            raise UntraceableLawError(error.reason, " on a terrain") from error
         for k, guide in found.guides.items():
             if guide.active is not True:
                 raise ModelError(

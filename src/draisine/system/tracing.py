@@ -28,7 +28,18 @@ accelerations of guided joints) and the rates of z.
 
 
 class UntraceableLawError(DraisineError, TypeError):
-    """A control law that does something only numbers can do."""
+    """A control law that does something only numbers can do; `reason` is the error that it raised."""
+
+    def __init__(self, reason: str, where: str = "") -> None:
+        super().__init__(reason, where)  # both, so that it can be pickled
+        self.reason, self.where = reason, where
+
+    def __str__(self) -> str:
+        return (
+            f"control laws must be traceable{self.where}, and this one is not: {self.reason}. Write it "
+            "over any scalar: where, sin, sqrt of draisine.algebra.scalar instead of if, float and math. "
+            "`simulate` and `Stepper` without a terrain also run laws in Python."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,6 +138,10 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
         if isinstance(value, Guide):
             if k >= joints:
                 raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
+            if model.joints[k].motion is not None:
+                raise ModelError(
+                    f"law: joint {name!r} follows a prescribed motion, so that it cannot be guided, too."
+                )
             guides[k], value = value, value.torque
         extra[k] = _scalar(name, value)
     if len(rates) != len(z):

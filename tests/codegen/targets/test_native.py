@@ -393,6 +393,43 @@ class TestStore:
         assert found[0] == self.compiled(small, Store(store)).tobytes()
 
 
+FORK_WHILE_LOADING = """
+import os, signal, threading
+from draisine.codegen.program import Program
+from draisine.codegen.targets import _llvm
+from draisine.codegen.targets.native import Native
+
+def compile_one(factor):
+    steps = [("input", "x", 0), ("const", factor), ("mul", 0, 1)]
+    return Native(Program("small", {"x": 1}, steps, {"y": [2]}, [False, True, False])).call
+
+def assemble_slowly(*arguments):
+    loading.set()
+    forked.wait(1.0)
+    return assemble(*arguments)
+
+loading, forked, assemble = threading.Event(), threading.Event(), _llvm.assemble
+_llvm.assemble = assemble_slowly
+thread = threading.Thread(target=compile_one, args=(2.0,))
+thread.start()
+loading.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends a child that waits for a lock
+    os._exit(0 if compile_one(3.0) else 1)
+forked.set()
+thread.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_until_code_is_loaded_and_the_child_loads_more():
+    command = [sys.executable, "-W", "ignore", "-c", FORK_WHILE_LOADING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert done.stdout == "0\n"
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")
 def test_machine_code_that_is_gone_keeps_no_memory():
     """LLVM's whole pipeline would keep 61 kB of each of these for ever."""

@@ -231,7 +231,10 @@ class _SubsetReader:
         if own not in (FLOAT, INT, BOOL):
             self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(own)}); assign to its "
                                 "elements or to a slice with an end")  # fmt: skip
-        self.agree(target, kind, own, f"assigns {name_of(kind)} to an element of {name_of(base)}")
+        if kind != own:
+            self.agree(
+                target, kind, own, f"assigns {name_of(kind)} to an element of {name_of(base)}"
+            )
         if self.each and not self.stride(_last_index(target)):
             self.refuse(target, "assigns the same element in every SIMD lane")
 
@@ -579,8 +582,9 @@ class _SubsetReader:
                 node, f"calls {name!r} with {len(kinds)} arguments instead of {len(wanted)}"
             )
         for a, kind, (argument, own) in zip(args, kinds, wanted.items(), strict=True):
-            what = f"argument {argument!r} of {name!r}, which is {name_of(own)}"
-            self.agree(a, kind, own, f"passes {name_of(kind)} to {what}")
+            if kind != own:
+                what = f"argument {argument!r} of {name!r}, which is {name_of(own)}"
+                self.agree(a, kind, own, f"passes {name_of(kind)} to {what}")
         return target.returns
 
     def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:

@@ -31,8 +31,10 @@ def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
     """Return statements with those about slices as loops: over `each`, or over `range` if entries are not
     contiguous or if there are only a few of a known number.
     """
-    taken = {node.id for one in body for node in ast.walk(one) if isinstance(node, ast.Name)}
-    body = [_Normaliser(refuse).visit(one) for one in body]
+    nodes = [node for one in body for node in ast.walk(one)]
+    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
+    if any(map(_is_abbreviated, nodes)):
+        body = [_Normaliser(refuse).visit(one) for one in body]
     return _VectorWriter(refuse, taken).block(body)
 
 
@@ -59,6 +61,14 @@ def _is_block(node: ast.AST) -> bool:
             slice=ast.Tuple(elts=[ast.Slice(upper=ast.expr()), ast.Slice() as last])
         ):
             return last.upper is not None
+    return False
+
+
+def _is_abbreviated(node: ast.AST) -> bool:
+    """Return whether `_Normaliser` changes a node."""
+    match node:
+        case ast.Starred() | ast.Subscript(slice=ast.Tuple(elts=[_, ast.Slice()])):
+            return True
     return False
 
 

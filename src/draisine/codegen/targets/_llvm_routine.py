@@ -12,6 +12,7 @@ results a structure: all are values, like numbers. A bool takes eight bytes in a
 import ast
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,6 +90,7 @@ def result_kinds(kind: Kind) -> list[Kind]:
     return list(kind) if isinstance(kind, tuple) else [kind]
 
 
+@cache
 def type_of(kind: Kind) -> str:
     """Return the type of a kind in LLVM's text."""
     if isinstance(kind, tuple):
@@ -674,7 +676,8 @@ class _LlvmWriter:
             self.lines.append(f"  call void {where.text}({text})")
             return Value("void", "")
         if is_fixed(target):
-            return self.together(type_of(target), [self.convert(a, "double") for a in args])
+            kind: Kind = target
+            return self.together(type_of(kind), [self.convert(a, "double") for a in args])
         if is_enum(target):
             return args[0]
         return self.function_of(target, args)

@@ -39,7 +39,7 @@ from draisine.codegen.routine import (
 from draisine.codegen.routine.kinds import DTYPES
 from draisine.codegen.routine.record import Encoder, encoder, find_array, pack
 from draisine.codegen.targets import _llvm_routine
-from draisine.codegen.targets._llvm import load, source
+from draisine.codegen.targets._llvm import MachineCode, load, source
 from draisine.codegen.targets._llvm_routine import (
     KnownFields,
     has_results,
@@ -89,15 +89,20 @@ def room(make: Callable[..., Any], *sizes: int) -> Any:
     return kept[wanted]
 
 
+def entry_symbol(routine: Routine) -> str:
+    """Return the function that Python calls: with several results, one that stores them in memory."""
+    return symbol(routine) + (".results" if has_results(routine.returns) else "")
+
+
 class NativeRoutine:
     """A routine to call from Python like the routine itself; named tuples are given `Packed`."""
 
-    def __init__(self, routine: Routine, engine: Any) -> None:
-        self.routine, self._engine = routine, engine
+    def __init__(self, routine: Routine, code: MachineCode) -> None:
+        self.routine = routine
+        self._code = code  # it stays in memory as long as the routine
         kinds = list(routine.parameters.values())
         self._several = has_results(routine.returns)
-        name = symbol(routine) + (".results" if self._several else "")
-        self.address: int = engine.get_function_address(name)
+        self.address: int = code.addresses[entry_symbol(routine)]
         types = [one for kind in kinds for one in _c_types(kind)]
         returns = None if self._several else _C[type_of(routine.returns)]
         if self._several:
@@ -238,5 +243,6 @@ def compile_routines(
         [(record.__qualname__, field, number) for record, field, number in known],
         tuple(one.text for one in routines),
     )
-    engine = load(task, lambda: write(routines, width, known), store, passes)
-    return [NativeRoutine(one, engine) for one in routines]
+    names = [entry_symbol(one) for one in routines]
+    code = load(task, lambda: write(routines, width, known), names, store, passes)
+    return [NativeRoutine(one, code) for one in routines]

@@ -181,6 +181,11 @@ def in_numbers(model: Model) -> Model:
         raise ModelError(
             f"this formulation knows no force elements ({names}); take 'projected' or 'multiplier'."
         )
+    if model.ground is not None:
+        raise ModelError(
+            "this formulation assumes that the ground is at rest; use 'projected' or 'multiplier' for "
+            "moving ground."
+        )
     return model
 
 

@@ -218,8 +218,8 @@ class SteppedArc(_FreeArc):
     world: Floats
     torques: Floats
     stops: Floats | None = None
+    tyres: Floats | None = None  # (time, wheels, 2) mean power (W) and stored energy (J)
     made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
-    tyres: Floats | None = None  # per wheel: power (W) and stored energy (J) of its tyre
 
     @property
     def mode(self) -> TerrainMode:
@@ -236,21 +236,28 @@ class SteppedArc(_FreeArc):
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = revisit(machine, self.terrain, self.inputs)
-        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int))
+        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int), sinks=True)
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
         if self.stops is not None:
             flat["stop_torques"] = self.stops
-        none = np.zeros((count, len(machine.wheels), 2))
-        tyres = (none if self.tyres is None else self.tyres)[:, look.tyred]
         return (
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T, "tyre_powers": tyres[:, :, 0].T, "tyre_energies": tyres[:, :, 1].T}
+            | {"gaps": gaps.T}
+            | self._tyres(look)
         )
+
+    def _tyres(self, look: ContactQuery) -> dict[str, Floats]:
+        """Return power and stored energy of the tyres, time last; compliant ground has none."""
+        known = np.zeros((len(self.t), len(look.machine.wheels), 2))
+        if self.tyres is not None:
+            known = self.tyres
+        powers, energies = np.moveaxis(known[:, look.tyred], -1, 0)
+        return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
         """Return none: contacts are no rows here."""

@@ -76,6 +76,12 @@ def bicycle(model: Model) -> Bicycle:
     for joint in model.joints:
         if not vanishes([joint.armature]):
             raise _no(f"joint {joint.name!r} has an armature; the formulation 'absolute' takes it")
+    if model.couplings:
+        names = ", ".join(repr(coupling.name) for coupling in model.couplings)
+        raise _no(f"it has couplings of joints or loops ({names}); use the formulation 'absolute'")
+    for wheel in wheels:
+        if not wheel.lifts or wheel.closed != "rolling":
+            raise _no(f"wheel {wheel.name!r} does not roll without slip on the ground")
     steer = hinges[fork]
     return _measured(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
 

@@ -175,7 +175,7 @@ class TimeStepper:
             relaxed=look.machine.memory + 1,
             **dict.fromkeys(("own", "world"), (parts, 3)),
             equality_sum=rows + 1,
-            tyre=(parts, 2),
+            **dict.fromkeys(("tyre_work", "tyre_energy"), parts),
         )
         self._restore_warm()
 
@@ -216,7 +216,7 @@ class TimeStepper:
         self._keep_warm()
         self._make(old.y)
         # Contacts nearby have other numbers now: counting settled steps begins again.
-        for name in ("own", "world", "equality_sum", "tyre", "down", "centre"):
+        for name in ("own", "world", "equality_sum", "tyre_work", "tyre_energy", "down", "centre"):
             getattr(self.record, name)[:] = getattr(old, name)
         for name in QUALITY:
             setattr(self.record, name, getattr(old, name))
@@ -337,17 +337,16 @@ class TimeStepper:
         other.record = copy_record(self.record, shared=("x",))
         return other
 
-    def take_sums(self) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the impulses since the last call: per wheel and joint in the contact's own axes and in
-        world axes, and of the equality rows, and work and integrated energy of the tyres; then set them
-        to zero.
+    def take_sums(self) -> list[Floats]:
+        """Return the sums since the last call, then set them to zero: contact impulses per wheel and joint
+        in the contact's own axes and in world axes, impulses of the equality rows, work of the tyres.
         """
         r = self.record
-        own, world, tyre = r.own.copy(), r.world.copy(), r.tyre.copy()
-        equality = r.equality_sum[: r.rows].copy()
-        for sums in (r.own, r.world, r.equality_sum, r.tyre):
-            sums[:] = 0.0
-        return own, world, equality, tyre
+        sums = (r.own, r.world, r.equality_sum, r.tyre_work)
+        found = [part.copy() for part in sums]
+        for part in sums:
+            part[:] = 0.0
+        return found
 
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""
@@ -384,6 +383,7 @@ class SteppedSamples:
         self.times = [stepper.t]
         self.states = [stepper.y.copy()]
         self._totals = [[part.copy() for part in self._sums]]
+        self._energies = [stepper.record.tyre_energy.copy()]
 
     def copy(self) -> "SteppedSamples":
         """Return the same samples with a stepper that goes on by itself."""
@@ -392,6 +392,7 @@ class SteppedSamples:
         other._sums = [total.copy() for total in self._sums]
         other.times, other.states = list(self.times), list(self.states)
         other._totals = list(self._totals)
+        other._energies = list(self._energies)
         return other
 
     def _next(self) -> float:
@@ -436,6 +437,7 @@ class SteppedSamples:
         self.times.append(t)
         self.states.append(state)
         self._totals.append(totals)
+        self._energies.append(self.stepper.record.tyre_energy.copy())
 
     def arc(self, latest: int = 0) -> SteppedArc:
         """Return the samples, or only the latest ones, as an arc that ends at the present time. The first
@@ -450,12 +452,13 @@ class SteppedSamples:
         for part in (states[:, self._v], *map(np.array, zip(*self._totals[-latest:], strict=True))):
             mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
             means.append(np.concatenate([mean[:1], mean]))
-        rates, own, world, equality, tyre = means
+        rates, own, world, equality, power = means
+        energies = np.array(self._energies[-latest:])
         look, wheels = stepper.look, len(stepper.look.machine.wheels)
         return SteppedArc(
             look.machine, times, states, look.inputs, look.terrain, rates,
-            own[:, :wheels], world[:, :wheels], equality,
+            own[:, :wheels], world[:, :wheels], equality[:, : stepper.record.rows],
             world[:, wheels:, 0] if look.stops else None,
+            np.stack([power, energies], axis=-1)[:, :wheels],
             stepper.made(),
-            tyre[:, :wheels],
         )  # fmt: skip

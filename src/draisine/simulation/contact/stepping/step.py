@@ -159,7 +159,8 @@ class TimeStepping(Record):
     own: Matrix  # (w + joints, 3) contact impulses in the contact's own axes
     world: Matrix  # (w + joints, 3) the same in world axes; of joints the angular impulse of their stops
     equality_sum: Floats  # (m) impulses of the equality rows
-    tyre: Matrix  # (w + joints, 2) work of the tyres, J, and integral of their stored energy, J s
+    tyre_work: Floats  # (w + joints) work that tyres do on the machine, J
+    tyre_energy: Floats  # (w + joints) energy stored in tyres at the last step, J
 
     # Contacts that carry a load
     loaded_count: int = 0
@@ -664,16 +665,6 @@ def add_world(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
 
 
 @routine
-def count_contacts(s: TimeStepping, part: int) -> int:
-    """Return how many contacts of the step a wheel has."""
-    count = 0
-    for c in range(s.contact_count):
-        if s.contacts.wheels[s.which[c]] == part:
-            count += 1
-    return count
-
-
-@routine
 def record_contact(s: TimeStepping, c: int, h: float) -> None:
     """Add the impulse of contact c to the sums since the last sample, and its work to the total."""
     m, k = s.motion, s.which[c]
@@ -692,11 +683,9 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
         forces = Vec3(*row[m.forces : m.forces + 3])
         lifted = Vec3(*row[m.lifted : m.lifted + 3])
         impulse += h * (forces + load * lifted)
+        s.tyre_work[part] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
+        s.tyre_energy[part] = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
         add_world(s, row, impulse, s.world[part])
-        s.tyre[part, 0] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
-        # Contacts of one wheel share its deflection, and the energy that is stored in it.
-        share = h / count_contacts(s, part)
-        s.tyre[part, 1] += share * (row[m.forces + ENERGY] + load * row[m.lifted + ENERGY])
     else:
         add_world(s, row, impulse, s.world[part])
     for axis in range(3):
@@ -711,6 +700,7 @@ def record_impulses(s: TimeStepping, h: float) -> None:
     """
     s.warm[: s.contacts.size, :3] = 0.0
     s.equality_sum[: s.rows] += s.multiplier[: s.rows]
+    s.tyre_energy[: s.wheels.size] = 0.0
     for c in range(s.contact_count):
         s.warm[s.which[c], :3] = s.problem.impulse[3 * c :][:3]
         record_contact(s, c, h)

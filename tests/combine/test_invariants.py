@@ -1,0 +1,155 @@
+"""Every feature satisfies the invariants of the design, in combination with the others.
+
+One law per row of the table "Invariants that every feature must satisfy", each over the machines of the
+fixed sample, with control law, integrator, projection and inputs drawn by name. `bench/combine.py` runs
+the same laws over random combinations.
+"""
+
+import random
+
+import numpy as np
+import pytest
+
+import draisine
+from combine.invariants import judge, simulate
+from combine.machines import SAMPLE, Combination, Machine, compiled
+from combine.records import record
+from draisine.vehicles import parameter_set
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+ALL = tuple(SAMPLE)
+
+APPLIES = {
+    "units": [name for name in ALL if name != "magic"],
+    "turn": [name for name in ALL if name not in ("belt", "chain", "linkage", "arms")],
+    "mirror": ["load", "legs", "trolley", "car"],
+    "reorder": ["linear", "legs", "car", "trolley"],
+    "start_time": ["benchmark", "load", "motorcycle", "torus", "car", "skateboard", "fish"],
+    "unfold": ["linear", "car", "trolley"],
+    "change_parameters": ["benchmark", "passive", "half", "legs", "trolley", "racer"],
+    "formulations": ["benchmark", "arms", "legs", "torus", "car", "chain", "linkage"],
+    "lanes": [name for name in ALL if name not in ("magic", "half", "arms")],
+    "interpreted": ALL,
+    "casadi": [name for name in ALL if name not in ("magic", "brush")],
+    "c_code": ["benchmark", "load", "legs", "car"],
+    "javascript": ["benchmark", "brush", "arms", "trolley", "racer", "belt"],
+    "on_terrain": ["benchmark", "linear", "load", "arms", "motorcycle", "torus"],
+    "drop_turned": ["benchmark", "motorcycle", "trolley"],
+    "drop_sampled": ["benchmark", "motorcycle", "trolley"],
+    "drop_sliced": ["benchmark", "motorcycle", "trolley"],
+    "sample_spacing": ALL,
+    "slices": ALL,
+    "storage": ["benchmark", "load", "legs", "car", "racer", "chain"],
+    "energy": [name for name in ALL if name not in ("belt", "fish", "magic")],
+    "tyre_energy": ["linear", "passive", "motorcycle"],
+    "validity_spacing": ["benchmark", "load", "torus"],
+    "linear": ["benchmark", "linear", "passive", "motorcycle", "skateboard"],
+    "gradient": ["benchmark", "linear", "load", "trolley"],
+}
+"""To which machines of the sample each law is applied."""
+
+LAWS_OF = {
+    "units": ("none", "none", "feedback"),
+    "lanes": ("none", "none", "feedback"),
+    "storage": ("none", "memory", "python"),
+    "energy": ("none", "none", "memory"),
+    "slices": ("none", "none", "memory"),
+    "linear": ("none", "memory"),
+}
+"""The control laws that a law is tried with: each needs code of its own."""
+
+INTEGRATORS = {
+    "slices": ("rk4", "dop853"),
+    "energy": ("rk4", "abm5", "dop853"),
+}
+SAME_STEPS = ("mirror", "reorder", "unfold", "change_parameters")
+"""Other coordinates have other discretisation errors: these laws are tried with adaptive steps."""
+
+
+def options(law: str, name: str) -> Combination:
+    """Return how a machine of the sample is run under a law, the same each time."""
+    rng = random.Random(f"{law} {name}")
+    known = INTEGRATORS.get(law, ("rk4", "ab4", "abm4", "abm5", "dop853"))
+    guided = LAWS_OF.get(law, ("none",))
+    return Combination(
+        SAMPLE[name],
+        law=rng.choice(guided),
+        integrator="dop853" if law in SAME_STEPS else rng.choice(known),
+        drift=rng.choice(("project", "project", "none")),
+        driven=law != "linear" and rng.random() < 0.4,
+        seed=rng.randrange(1, 100),
+    )
+
+
+CASES = [(law, name) for law, names in APPLIES.items() for name in names]
+
+
+@pytest.mark.parametrize(("law", "name"), CASES, ids=lambda x: x)
+def test_a_law_holds(law, name):
+    if law == "casadi":
+        pytest.importorskip("casadi")
+    found = judge(law, options(law, name))
+    if "there is no" in found.text:
+        pytest.skip(found.text)
+    assert found.kind == "holds", f"{law}: {options(law, name)}: {found.text}"
+
+
+# --- limits: what becomes small, stiff or light enough is as good as absent
+
+STIFF = ("rear_tyre_cornering", "front_tyre_cornering", "rear_tyre_stiffness", "front_tyre_stiffness",
+         "rear_tyre_friction", "front_tyre_friction", "flexible_fork_bend", "flexible_fork_twist",
+         "flexible_frame_twist", "flexible_front_suspension", "flexible_rear_suspension",
+         "torso_spring", "seat_aside", "seat_up")  # fmt: skip
+SMALL = ("crown", "slope", "flexible_steer_spring", "flexible_steer_damper",
+         "flexible_steer_friction", "arms_upper", "arms_lower", "legs_upper", "legs_lower",
+         "torso_damper", "flexible_fork_bend_damper", "flexible_fork_twist_damper", "IE",
+         "rear_tyre_trail", "front_tyre_trail", "rear_tyre_arm", "front_tyre_arm",
+         "rear_tyre_half_length", "front_tyre_half_length")  # fmt: skip
+LIMITS = {
+    "linear": Machine("whipple"),
+    "load": Machine("whipple"),
+    "passive": Machine("whipple"),
+    "brush": Machine("whipple"),
+    "arms": Machine("whipple"),
+    "legs": Machine("whipple"),
+    "torus": Machine("rolling_disc"),
+    "car": Machine("car"),
+}
+"""What machines of the sample tend to as their parts become stiff, small or light, all at once."""
+
+FAR, NEAR = 30.0, 300.0
+"""By which factors stiffnesses are multiplied, and small quantities divided."""
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_limit_is_approached_with_order_one(name):
+    """Ten times stiffer and smaller parts leave a tenth of the difference."""
+    machine, ideal = SAMPLE[name], compiled(LIMITS[name])
+    chosen = dict(machine.choices).get("set")
+    if chosen is not None:
+        ideal = ideal.with_parameters(**parameter_set("whipple", f"{chosen}_jason"))
+    c = Combination(machine, integrator="dop853", seed=4)
+    numerics = c.numerics(dt=c.until / 4, rtol=1e-9)
+    wanted = _place(simulate(c, system=ideal, state=_start(ideal, c), numerics=numerics))
+    errors = []
+    for factor in (FAR, NEAR):
+        known = compiled(machine).parameters
+        changes = {n: factor * x for n, x in known.items() if n in STIFF}
+        changes |= {n: x / factor for n, x in known.items() if n in SMALL}
+        system = compiled(machine).with_parameters(**changes)
+        found = _place(simulate(c, system=system, state=_start(system, c), numerics=numerics))
+        errors.append(np.abs(found - wanted).max())
+    assert errors[1] < 1e-3
+    assert 5.0 < errors[0] / errors[1] < 20.0, errors
+
+
+def _start(system, c):
+    return draisine.state(system, **c.start_values)
+
+
+def _place(run):
+    """Return what a run has in common with that of an ideal machine: angles and place."""
+    columns = record(run)
+    names = [n for n in ("yaw", "lean", "steer", "position[x]", "position[y]") if n in columns]
+    return np.array([columns[n].values for n in names])
