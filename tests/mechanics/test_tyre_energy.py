@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import simpson
 
 import draisine
-from draisine import Numerics
+from draisine import ContactOptions, Numerics
 from draisine.analysis.equilibrium import steady
 from draisine.errors import ModelError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
@@ -225,6 +225,26 @@ def test_energy_changes_by_the_powers_of_all_elements(damped, terrain):
     assert change == pytest.approx(sum(work.values()), abs=1e-6)
     assert data.tyre_power.units == "W"
     assert np.all(data.tyre_energy.values >= 0.0)
+
+
+def test_time_steps_report_the_work_of_tyres_with_order_one(damped):
+    """Against the motion by events on the same plane; errors fall as the steps do."""
+    start = draisine.state(damped, forward_speed=5.0, lean_rate=0.3, steer=0.05)
+
+    def work(contact):
+        fine = Numerics(dt=2e-3)
+        run = draisine.simulate(damped, start, 0.2, terrain=plane(), contact=contact, numerics=fine)
+        data = run.to_xarray()
+        return simpson(data.tyre_power.values, x=data.time.values, axis=0), data.tyre_energy[-1]
+
+    (exact, stored), *stepped = (
+        work(ContactOptions(solver="time_stepping", step=step) if step else ContactOptions())
+        for step in (None, 1e-3, 2.5e-4)
+    )
+    errors = [np.abs(done - exact).max() for done, _ in stepped]
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.25)
+    assert errors[1] < 0.1 * np.abs(exact).max()
+    assert_allclose(stepped[1][1], stored, rtol=0.02)
 
 
 def rough_ground(seed):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import steady
-from draisine.errors import ModelError
+from draisine.errors import ModelError, SimulationError
 from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
@@ -315,6 +315,10 @@ class TestMagicFormula:
             assert (watched > 0.5) == (met[-1] < 1e-6)
         assert max(met[:9]) < 1e-10
         assert met[9] > 1e-3
+        with pytest.raises(
+            SimulationError, match=r"load of the tyre '\w+' is -\S+ N, negative"
+        ):
+            draisine.simulate(systems[0], state, 0.1)
 
 
 class TestBicycleOnTyres:
@@ -399,6 +403,28 @@ class TestEverywhere:
         centripetal = rate * np.array([-velocity[1], velocity[0], 0.0])
         assert_allclose(force, mass * (centripetal + [0.0, 0.0, G]), rtol=1e-9, atol=1e-8)
         assert force[1] / (mass * G) == pytest.approx(-math.tan(0.2), rel=0.2)
+
+    def test_a_negative_load_is_reported_as_such(self, bicycle):
+        """Thrown over, its ground would have to pull: no loads exist, but the constraints keep their
+        rank. A stepper says the same, and what came before can be read."""
+        start = draisine.state(bicycle, forward_speed=5.0, lean_rate=5.0)
+        words = (
+            r"the load of the tyre 'front' is -\S+ N, negative: the ground would have to pull it"
+        )
+        with pytest.raises(SimulationError, match=words) as stopped:
+            draisine.simulate(bicycle, start, 1.0)
+        assert stopped.value.partial.to_xarray().time[-1] > 0.0
+        stepper = draisine.Stepper(bicycle, start)
+        with pytest.raises(SimulationError, match=r"load of the tyre '\w+' is -\S+ N, negative"):
+            stepper.step(1.0)
+
+    def test_loads_without_bound_are_reported_as_such(self, bicycle):
+        """Painleve's paradox: leaned and steered, more friction raises the loads that raise it."""
+        sticky = bicycle.with_parameters(rear_tyre_friction=1.5, front_tyre_friction=1.5)
+        start = draisine.state(sticky, forward_speed=6.0, lean=0.4, steer=0.6)
+        words = r"the loads of the tyres 'rear', 'front' have no solution.*Less grip"
+        with pytest.raises(SimulationError, match=words):
+            draisine.simulate(sticky, start, 0.5)
 
     def test_lanes_run_as_one_alone(self, bicycle):
         numerics = draisine.Numerics(integrator="rk4", dt=1e-3)

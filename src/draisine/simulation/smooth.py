@@ -59,6 +59,9 @@ HINTS = {
     REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
 
+FULL_RANK = 1e-4
+"""Smallest singular value of rows of unit length; rows that make pivots degenerate are far below it."""
+
 _POSED: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (
     WeakKeyDictionary()
 )
@@ -82,7 +85,7 @@ def run_smooth(task: Task) -> Trajectory:
                 outcome = run.fall.outcome(run.pose())
                 break
             if status != DONE:
-                reason = run.failure() or REASONS[status]
+                reason = run.failure(status) or REASONS[status]
                 break
             tick(t1)
     except KeyboardInterrupt:
@@ -276,22 +279,25 @@ class SmoothRun:
         """What went wrong inside a Python law."""
         return None if self.slow is None else self.slow.error
 
-    def failure(self) -> str | None:
-        """Return what went wrong inside a Python law or in a singular shape, in words, if that was
-        the cause.
+    def failure(self, status: int) -> str | None:
+        """Return the cause if a run stopped inside a Python law, in a singular shape or by the loads of
+        its tyres, in words; None for other causes.
         """
         if self.ahead is not None and not self.ahead.removable:
             return str(self.ahead)
         if isinstance(self.cause, KeyboardInterrupt):
             return "interrupted"
-        kind = type(self.cause).__name__
-        return f"the control law failed, {kind}: {self.cause}" if self.cause else None
+        if self.cause:
+            return f"the control law failed, {type(self.cause).__name__}: {self.cause}"
+        if status == DEGENERATE:
+            return load_failure(self.machine, self.y, self.last, self.given)
+        return None
 
     def trajectory(self, outcome: str) -> Trajectory:
         """Return the run so far."""
         numerics, arcs = self.numerics, []
         for machine, times, samples, nodes in self.done:
-            if times or nodes:
+            if any(map(len, times)) or nodes:
                 t, y = _joined(times, 1), _joined(samples, len(self.y))
                 dense = self._dense(machine, nodes) if nodes else None
                 inputs = self._inputs(machine, t, y)
@@ -320,6 +326,45 @@ class SmoothRun:
         """Return the present quaternion of the user's base."""
         at = self.machine.layout
         return self.machine.user_pose(self.y[at.q], self.y[at.p])[0]
+
+
+def load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
+    """Return why the loads of tyres have no solution at a state, in words; None if it has other causes.
+
+    Forces of tyres are solved together with their loads, so a run also stops if these equations
+    degenerate, although the constraints keep their rank.
+    """
+    model = machine.system.model
+    tyred = [
+        k
+        for k, (contact, (_, status)) in enumerate(zip(model.contacts, machine.mode, strict=True))
+        if status == "tyre" and "normal" in contact.rows[status]
+    ]
+    if not tyred or _loses_rank(machine, y, t):
+        return None
+    loads = machine.observation(y, t, inputs)["forces"][::3]
+    lowest = min(tyred, key=lambda k: loads[k])
+    name = model.contacts[lowest].name
+    if loads[lowest] < 0.0:
+        return (
+            f"the load of the tyre {name!r} is {loads[lowest]:.4g} N, negative: the ground would have to "
+            "pull it. In a run on a terrain (terrain=plane() for level ground) the wheel lifts off"
+        )
+    names = ", ".join(repr(model.contacts[k].name) for k in tyred)
+    return (
+        f"the loads of the tyres {names} have no solution: side forces in proportion to the loads raise "
+        "them without bound (Painlevé paradox), or a load nearly vanishes. Less grip of the tyres may "
+        "solve it"
+    )
+
+
+def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
+    """Return whether the constraints of a machine nearly lose rank at a state."""
+    parts = machine.layout.split(y)
+    rows = machine.rows(t=[t], q=parts["q"], p=parts["p"], r=parts["r"])["C"]
+    C = rows.reshape(-1, 6 + len(machine.system.model.joints))
+    sizes = np.linalg.svd(C / np.linalg.norm(C, axis=1)[:, None], compute_uv=False)
+    return bool(sizes[-1] < FULL_RANK)
 
 
 def _joined(parts: list[Floats], width: int) -> Floats:

@@ -355,7 +355,8 @@ class _OnPlane:
                 self.outcome = self.run.fall.outcome(self.run.pose())
                 break
             if status != DEGENERATE or (stalled and not moved):
-                self.cause = self.run.failure() or REASONS[status]
+                self.run.y, self.run.last = work.y.copy(), start + count * h
+                self.cause = self.run.failure(status) or REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
                 return max(count - 1, 0) if count == end else count, (), ()
             stalled = not moved

@@ -22,8 +22,10 @@ from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 
 HELD = ("normal", "along", "across")
 
-REPORTED = 5
-"""How many numbers are reported of a contact's elements: forces (normal, along, across), power, energy."""
+POWER, ENERGY, REPORTED = 3, 4, 5
+"""Where power (W) and stored energy (J) of a tyre are among the numbers that are reported of a contact's
+elements, after the forces (normal, along, across), and how many numbers these are.
+"""
 
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
@@ -144,8 +146,8 @@ def feature_forces(
             pushed = _generalised(readings, element, done)
             total[: n + 3] += pushed
             if element in tyres:
-                total[n + 3] += pushed[:n] @ readings.speeds
-                total[n + 4] += stored_energy(element, loaded, z[own])
+                total[n + POWER] += pushed[:n] @ readings.speeds
+                total[n + ENERGY] += stored_energy(element, loaded, z[own])
         return total
 
     along = {load.graph.ops[load.index][1]: 1.0}

@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.elements import ENERGY, POWER, tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -439,7 +439,8 @@ class ContactQuery:
         if not self.motion.record.acted:
             return np.zeros((len(row), 2))
         at = self.row
-        powers: Floats = row[:, at.forces][:, 3:] + load[:, None] * row[:, at.lifted][:, 3:]
+        both = [POWER, ENERGY]
+        powers: Floats = row[:, at.forces][:, both] + load[:, None] * row[:, at.lifted][:, both]
         return powers
 
     @property

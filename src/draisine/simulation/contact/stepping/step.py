@@ -36,6 +36,7 @@ from draisine.codegen.routine import (
     cross,
     routine,
 )
+from draisine.mechanics.contact.elements import ENERGY, POWER
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
@@ -682,8 +683,8 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
         forces = Vec3(*row[m.forces : m.forces + 3])
         lifted = Vec3(*row[m.lifted : m.lifted + 3])
         impulse += h * (forces + load * lifted)
-        s.tyre_work[part] += h * (row[m.forces + 3] + load * row[m.lifted + 3])
-        s.tyre_energy[part] = row[m.forces + 4] + load * row[m.lifted + 4]
+        s.tyre_work[part] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
+        s.tyre_energy[part] = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
         add_world(s, row, impulse, s.world[part])
     else:
         add_world(s, row, impulse, s.world[part])
