@@ -204,6 +204,11 @@ class ContactOptions:
             _check_number("step", self.step)
             if not (math.isfinite(self.step) and self.step > 0):
                 raise ParameterError(f"step = {self.step} s is not a positive time.")
+            if self.solver == "events":
+                raise ParameterError(
+                    f"step = {self.step} s is the length of time steps, which the solver 'events' "
+                    "does not take; leave it out."
+                )
         _check_plug("impact", self.impact_name)
         self._check_friction()
         self._check_resolution()
