@@ -208,8 +208,8 @@ def test_other_front_ends_use_an_option_or_refuse_it(bicycle, thrown, front, nam
     used = {
         "many": "mode fall integrator dt breakpoints start threads precision",
         "stepper": "mode fall integrator dt drift start",
-        "stepper on terrain": "mu impact restitution resolution solver step stops rest_speed fall events margin "
-        "dt rtol atol breakpoints start",
+        "stepper on terrain": "mu impact restitution resolution solver step stops rest_speed "
+        "fall events margin dt rtol atol breakpoints start",
     }
     contact = {name: OTHER_CONTACT[name]} if name in OTHER_CONTACT else {}
     if name == "restitution":
