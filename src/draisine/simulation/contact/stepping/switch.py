@@ -26,9 +26,14 @@ SOON = 20  # steps; a switch back within so many doubles the number required
 MOST_SETTLED = 1 << 20  # steps; never more are required
 MOVED = 1e-4  # of the wheel size, or rad; a projection onto the constraints that moves further is refused
 NEARLY_REDUNDANT = (
-    0.1  # singular value of unit rows; on a plane those of 10 machines are 0 or above 0.18
+    0.1  # singular value of unit rows; on a plane those of ten machines are 0 or above 0.06
 )
-REDUNDANT = 1e-5  # singular value below which rows are redundant: on a plane, up to rounding after impacts
+PARALLEL = (
+    1e-6  # difference of unit normals; on parallel faces rows are redundant exactly or not at all
+)
+REDUNDANT = (
+    1e-5  # singular value below which rows are redundant: on a plane, up to rounding after impacts
+)
 
 
 def crowded(events: Sequence[Event], h: float) -> bool:
@@ -68,7 +73,10 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
     rolling = [contact for contact, rows, _ in closed if rows == 3]
     if len(rolling) < 2:
         return Rank.INDEPENDENT
-    rows = look.jacobian(look.meet(t, y, rolling)).reshape(-1, look.n)
+    seen = look.meet(t, y, rolling)
+    rows = look.jacobian(seen).reshape(-1, look.n)
+    normals = look.axes(seen)[:, 0]
+    parallel = np.abs(normals - normals[0]).max() < PARALLEL
     M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
@@ -77,7 +85,7 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
     length = np.linalg.norm(scaled, axis=1)
     units = scaled[length > 0.0] / length[length > 0.0, None]
     values = np.linalg.svd(units, compute_uv=False)
-    if ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
+    if not parallel and ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
         return Rank.OVER_CONSTRAINED
     full = len(values) == len(units) and (values > REDUNDANT).all()
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
