@@ -17,15 +17,6 @@ FILES = sorted(PACKAGE.rglob("*.py"))
 ROOMS = [path.parent for path in FILES if path.name == "__init__.py"]
 PLUGS = [PACKAGE.joinpath(*module.split(".")[1:]) for module in FOLDERS.values()]
 
-PARTICIPLES = {
-    *("begun", "bent", "broken", "built", "done", "drawn", "driven", "fallen", "felt", "found"),
-    *("given", "gone", "grown", "heard", "held", "hidden", "kept", "known", "laid", "led", "left"),
-    *("lost", "made", "met", "paid", "ridden", "said", "seen", "sent", "shown", "slid", "spent"),
-    *("spun", "struck", "swept", "taken", "told", "upright", "worn", "written"),
-}
-NOUNS = {"drawing", "generalised"}
-"""Words of that form that the field has as nouns, or for what they name: Q are generalised forces."""
-
 
 def _name(path):
     return str(path.relative_to(PACKAGE)) if path != PACKAGE else "draisine"
@@ -69,25 +60,6 @@ def test_no_name_of_a_type_stands_twice():
     assert [name for name, count in names.items() if count > 1] == []
 
 
-def test_no_public_function_is_a_bare_participle():
-    bad = []
-    for path in FILES:
-        for node in _tree(path).body:
-            if isinstance(node, ast.FunctionDef) and _is_participle(node.name):
-                bad.append(f"{_name(path)}: {node.name}")
-    assert bad == []
-
-
-def _is_participle(name):
-    regular = re.fullmatch(r"[a-z]{2,}(ed|ing)", name) is not None
-    return (regular or name in PARTICIPLES) and name not in NOUNS
-
-
-def test_the_detector_of_participles_works():
-    assert all(map(_is_participle, ["told", "seen", "changed", "working", "ridden"]))
-    assert not any(map(_is_participle, ["run", "read", "event_records", "observe", "simulate"]))
-
-
 def test_few_files_stand_at_the_root():
     assert sorted(p.name for p in PACKAGE.glob("*.py")) == [
         "__init__.py",
@@ -101,27 +73,6 @@ def test_few_files_stand_at_the_root():
 def test_no_room_of_mixed_content_is_crowded(room):
     if not any(room == plug or plug in room.parents for plug in PLUGS):
         assert len([p for p in room.glob("*.py") if p.name != "__init__.py"]) <= 12
-
-
-def _lengths(node):
-    """Return how many lines a function has, docstring aside, with its signature and below it."""
-    first = node.body[0]
-    told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    docstring = first.end_lineno - first.lineno + 1 if told else 0
-    return [node.end_lineno - line + 1 - docstring for line in (node.lineno, first.lineno)]
-
-
-def test_functions_are_short():
-    """Only drawings of vehicles, whose parameters are data, are longer than 40 lines."""
-    long = {
-        f"{_name(path)}: {node.name}": _lengths(node)
-        for path in FILES
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.FunctionDef) and _lengths(node)[0] > 40
-    }
-    assert [name for name in long if not name.startswith("vehicles/")] == []
-    assert len(long) < 20
-    assert max(below for _, below in long.values()) <= 60, long
 
 
 def _glossary():

@@ -4,5 +4,6 @@
 arc, as routines. `march`: an arc; `radau`: its steps where friction turns slow slips. `guards`: where
 something turns negative. `events`: what happens at an instant; `strike`: an impact.
 `kernels`: a mode on features. `query`: what contacts look like at a state. `table`: contacts as routines
-read them. `complementarity`: which contacts carry, and by which forces. `arc`: what an arc leaves.
+read them. `complementarity`: which contacts carry, and by which forces. `stepping`: time steps, where
+events do not end. `arc`: what an arc leaves.
 """

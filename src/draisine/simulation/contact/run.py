@@ -218,7 +218,7 @@ class TerrainRun:
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
             return
         h = choose_step(self.look, self.contact, self.at.t, self.at.y)
-        if switch.crowded(self.events, h):
+        if switch.is_crowded(self.events, h):
             self._enter_steps("events accumulate")
         elif taken >= switch.FEW_STEPS and since < switch.SLOW * taken * h:
             self._enter_steps("integration steps are too short")

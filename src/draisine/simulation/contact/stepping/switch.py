@@ -36,7 +36,7 @@ REDUNDANT = (
 )
 
 
-def crowded(events: Sequence[Event], h: float) -> bool:
+def is_crowded(events: Sequence[Event], h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h would.
     Collisions do not count: bounces that accumulate come to rest.
     """
