@@ -299,7 +299,8 @@ def _section(page, index, relations):
 def _columns(page, index, letter):
     """Return how many columns the matrices of a letter have in a section, zero without any."""
     inner = index.strip("_{}") or "(?!p)"
-    found = [m for name, m in page.matrices.items() if re.match(rf"{letter}_\{{{inner}", name)]
+    pattern = rf"{letter}_\{{{inner}" + ("" if index else f"|{letter}$")
+    found = [m for name, m in page.matrices.items() if re.match(pattern, name)]
     return len(found[0][0]) if found else 0
 
 
