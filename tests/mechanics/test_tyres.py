@@ -315,9 +315,7 @@ class TestMagicFormula:
             assert (watched > 0.5) == (met[-1] < 1e-6)
         assert max(met[:9]) < 1e-10
         assert met[9] > 1e-3
-        with pytest.raises(
-            SimulationError, match=r"load of the tyre '\w+' is -\S+ N, negative"
-        ):
+        with pytest.raises(SimulationError, match=r"load of the tyre '\w+' is -\S+ N, negative"):
             draisine.simulate(systems[0], state, 0.1)
 
 
