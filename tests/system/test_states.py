@@ -9,10 +9,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.errors import ConfigurationError
+from draisine.analysis.equilibrium import steady
+from draisine.analysis.linear import linearise
+from draisine.errors import ConfigurationError, ModelError
+from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.model import Disc, Model, Torus
 from draisine.registry import find, names
 from draisine.system.state import states
+from draisine.terrain import plane
 
 CASES = {
     "whipple": (
@@ -148,3 +152,91 @@ def test_the_start_of_a_torus_wheel_tends_to_that_of_a_knife_edge(name):
             start = draisine.state(torus.with_parameters(crown=part * radius), **asked)
             size = np.linalg.norm(limit.v)
             assert np.linalg.norm(start.v - limit.v) <= 5.0 * part * size, (asked, part)
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    tyre = LinearTyre(8e3, 5e2, 0.1, 0.03)
+    return draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+
+
+@pytest.fixture(scope="module")
+def turn(bicycle):
+    return steady(bicycle, free=["steer", "rear_wheel"], lean=0.2, forward_speed=6.0)
+
+
+class TestElementStates:
+    """States of force elements, such as the deflections of tyres, are part of a start."""
+
+    TIGHT = draisine.Numerics(rtol=1e-12, atol=1e-13)
+
+    @pytest.mark.parametrize("terrain", [None, plane()])
+    def test_a_run_from_a_steady_turn_stays_in_it(self, bicycle, turn, terrain):
+        options = {"terrain": terrain, "inputs": turn.inputs, "numerics": self.TIGHT}
+        data = draisine.simulate(bicycle, turn.state, 1.0, **options).to_xarray()
+        assert np.abs(data.element_state.values[0]).min() > 1e-4
+        for name in ("lean", "steer", "forward_speed", "element_state", "contact_force"):
+            values = data[name].values
+            assert_allclose(values, np.broadcast_to(values[0], values.shape), rtol=1e-9, atol=1e-9)
+        assert np.abs(np.diff(data.yaw)).min() > 1e-3
+
+    def test_time_steps_stay_in_it_nearly(self, bicycle, turn):
+        stepped = draisine.ContactOptions(solver="time_stepping", step=1e-3)
+        options = {"terrain": plane(), "inputs": turn.inputs, "contact": stepped}
+        data = draisine.simulate(bicycle, turn.state, 0.3, **options).to_xarray()
+        for name in ("lean", "steer", "element_state"):
+            values = data[name].values
+            assert_allclose(values, np.broadcast_to(values[0], values.shape), atol=1e-5)
+
+    def test_steppers_and_lanes_stay_in_it(self, bicycle, turn):
+        stepper = draisine.Stepper(bicycle, turn.state, inputs=turn.inputs)
+        stepper.step(0.5)
+        assert_allclose(stepper.state.element_state, turn.state.element_state, atol=1e-9)
+        straight = draisine.state(bicycle, forward_speed=6.0)
+        rk4 = draisine.Numerics(integrator="rk4", dt=1e-3)
+        inputs = {name: [x, 0.0] for name, x in turn.inputs.items()}
+        starts = [turn.state, straight]
+        many = draisine.simulate_many(bicycle, starts, 0.5, inputs=inputs, numerics=rk4)
+        lean = list(bicycle.outputs).index("lean")
+        assert_allclose(many["outputs"][lean], [0.2, 0.0], atol=1e-9)
+
+    def test_its_linear_system_is_that_of_its_state(self, bicycle, turn):
+        found = linearise(bicycle, turn.state, inputs=turn.inputs)
+        assert_allclose(found.A, turn.linear().A, atol=1e-9 * np.abs(found.A).max())
+
+    def test_accelerations_are_those_of_the_deflected_tyres(self, bicycle, turn):
+        """Steadily all speeds of the base but its pose's are constant, by both formulations."""
+        for formulation in ("multiplier", "projected"):
+            vdot, _ = bicycle.accelerate(turn.state, turn.inputs, formulation=formulation)
+            assert_allclose(vdot, 0.0, atol=1e-7)
+
+    def test_a_run_goes_on_from_its_final_state(self, bicycle):
+        start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.3)
+        whole, half = (
+            draisine.simulate(bicycle, start, t, numerics=self.TIGHT).final() for t in (0.4, 0.2)
+        )
+        rest = draisine.simulate(bicycle, half, 0.2, numerics=self.TIGHT).final()
+        assert np.abs(whole.element_state).max() > 1e-4
+        for name in ("v", "element_state"):
+            assert_allclose(getattr(rest, name), getattr(whole, name), atol=1e-10)
+
+    def test_they_are_asked_for_and_checked(self, bicycle):
+        z = [0.01, 0.0, -0.01, 0.0]
+        start = draisine.state(bicycle, forward_speed=5.0, element_state=z)
+        assert "z[0]=0.01" in repr(start)
+        data = draisine.simulate(bicycle, start, 0.01).to_xarray()
+        assert_allclose(data.element_state.values[0], z)
+        side = data.contact_force.sel(direction="across").values[0]
+        assert_allclose(side, [80.0, -80.0], rtol=1e-9)
+        with pytest.raises(ConfigurationError, match=r"element_state has the shape \(2,\) instead"):
+            draisine.state(bicycle, forward_speed=5.0, element_state=[0.0, 1.0])
+        ideal = draisine.compile("whipple")
+        with pytest.raises(ConfigurationError, match=r"element_state has the shape \(4,\) instead"):
+            draisine.simulate(ideal, start, 0.01)
+
+    def test_runs_by_other_formulations_refuse_them(self, bicycle):
+        """They would keep the tyres without deflection, and so without side forces."""
+        start = draisine.state(bicycle, forward_speed=5.0)
+        numerics = draisine.Numerics(formulation="multiplier")
+        with pytest.raises(ModelError, match="does not integrate the states of force elements"):
+            draisine.simulate(bicycle, start, 0.1, numerics=numerics)

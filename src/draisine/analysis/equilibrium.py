@@ -42,11 +42,12 @@ class Steady:
 
     @property
     def state(self) -> State:
-        """The motion as a state, to run or to linearise."""
+        """The motion as a state, with the deflections of its tyres, to run or to linearise."""
         model = self.machine.system.model
         at = self.machine.layout.split(self.y)
         q, p = self.machine.user_pose(at["q"], at["p"])
-        return State(q, p, at["r"], np.array([self.values[name] for name in model.speeds]))
+        v = np.array([self.values[name] for name in model.speeds])
+        return State(q, p, at["r"], v, element_state=at["z"][: model.memory])
 
     @property
     def inputs(self) -> dict[str, float]:

@@ -315,8 +315,8 @@ def linearise(
 ) -> Linear:
     """Return the linear system about a steady motion, or about each of a sequence of them.
 
-    States are independent coordinates, then independent speeds, then the states of tyres, which begin
-    without slip, and of a control law.
+    States are independent coordinates, then independent speeds, then the states of tyres and of a
+    control law.
     Cyclic coordinates (place, heading, angles of wheels: the equations do not know them) are left
     out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
     and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
@@ -333,8 +333,11 @@ def linearise(
     for each in motions:
         expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
     machine, first = machine_at(system, motions[0], mode, law)
-    z = first[machine.layout.z]
-    y = np.array([first, *(machine.enter(each, z=z) for each in motions[1:])])
+    rest = [
+        machine.enter(each, z=memory_start(system, each, law, machine.states))
+        for each in motions[1:]
+    ]
+    y = np.array([first, *rest])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
     found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
     if not isinstance(motion, State):
@@ -347,7 +350,7 @@ def machine_at(
 ) -> tuple[ClosedForm, Floats]:
     """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
     states = law_states(law)
-    z = memory_start(system, law, states)
+    z = memory_start(system, motion, law, states)
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
     if machine.least_pivot(y) < SHRUNK:

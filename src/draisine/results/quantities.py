@@ -106,12 +106,16 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     if not isinstance(mode, dict):
         raise ParameterError("formulation_difference is not told of runs on a terrain.")
     parts = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
-    states = zip(*parts, strict=True)
+    states = list(zip(*parts, strict=True))
+    none = np.zeros((len(states), 0))
+    elements = data["element_state"].values if "element_state" in data else none
     times, ours = data["time"].values, data["accelerations"].values
     out = np.zeros(len(times))
     for k, (at, given) in enumerate(zip(states, data["inputs"].values, strict=True)):
         inputs = dict(zip(system.model.inputs, given, strict=True))
-        other, _forces = system.accelerate(State(*at), inputs, mode, float(times[k]))
+        q, p, r, v = at
+        state = State(q, p, r, v, element_state=elements[k])
+        other, _forces = system.accelerate(state, inputs, mode, float(times[k]))
         out[k] = np.abs(ours[k] - other).max() / max(1.0, float(np.abs(other).max()))
     return out
 

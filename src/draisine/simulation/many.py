@@ -28,7 +28,14 @@ from draisine.simulation.integrators import (
     Problem,
     Span,
 )
-from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
+from draisine.simulation.options import (
+    CONTACT,
+    ContactOptions,
+    Numerics,
+    Task,
+    check_turn,
+    memory_start,
+)
 from draisine.simulation.run_kinds import check_options
 from draisine.simulation.smooth import REASONS, run_smooth
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
@@ -98,7 +105,9 @@ def simulate_many(
     check_options(run_kinds.MANY, task)
     _check_spare(system, task, parameters or {})
     machine = system.machine(task.mode, law, law_states(law))
-    count, z = len(states), task.law_start(machine.states)
+    count = len(states)
+    starts = [memory_start(system, one, law, machine.states) for one in states]
+    z = np.array(starts).T.reshape(machine.memory, count)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _parameters(system, count, parameters or {})
     rule, begin = fall_rule(system.model, contact.fall), machine.columns_of(states)

@@ -24,7 +24,7 @@ from draisine.errors import (
 )
 from draisine.model.contact import Contact
 from draisine.registry import find, own_plugs
-from draisine.system.state import State
+from draisine.system.state import State, misfit, misshapen
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -455,17 +455,20 @@ class Task:
 
     def law_start(self, states: int) -> Floats:
         """Return the states z at the start."""
-        return memory_start(self.system, self.law, states)
+        return memory_start(self.system, self.state, self.law, states)
 
 
-def memory_start(system: System, law: Any, states: int) -> Floats:
-    """Return the states z at the start: those of force elements are zero, then come the law's."""
+def memory_start(system: System, state: State, law: Any, states: int) -> Floats:
+    """Return the states z at the start: those of the force elements, then those of the law."""
+    if np.size(state.element_state) and misshapen(system, state):
+        raise misfit(system, state)
+    elements = state.elements(system.model.memory)
     if law is None and not states:
-        return np.zeros(system.model.memory)
+        return elements
     z = np.asarray(getattr(law, "start", np.zeros(states)), float)
     if z.shape != (states,):
         raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
-    return np.concatenate([np.zeros(system.model.memory), z])
+    return np.concatenate([elements, z])
 
 
 def misplaced_option(verb: str, given: Mapping[str, Any]) -> ParameterError:

@@ -96,7 +96,7 @@ def write_simulator(
     """
     expect_known("no simulator in", language, LANGUAGES, UnknownNameError)
     machine = system.machine(mode, law, law_states(law))
-    z = memory_start(system, law, machine.states)
+    z = memory_start(system, start, law, machine.states)
     tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])
     method = find("integrator", integrator).equal
     return LANGUAGES[language](_simulator(machine, machine.enter(start, z=z), tail, method))

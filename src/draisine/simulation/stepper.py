@@ -378,7 +378,8 @@ class _OnPlane:
     def state(self, t: float) -> State:
         machine, at = self.run.machine, self.run.machine.layout
         q, p = machine.user_pose(self.y[at.q], self.y[at.p])
-        return State(q, p, self.y[at.r].copy(), self.observe(t)["v"])
+        z = self.y[at.z][: machine.system.model.memory].copy()
+        return State(q, p, self.y[at.r].copy(), self.observe(t)["v"], element_state=z)
 
     def observe(self, t: float) -> dict[str, Floats]:
         if self._seen is None:

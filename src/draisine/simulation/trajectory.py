@@ -220,7 +220,8 @@ class Trajectory:
         q, p = arc.pose()
         r, model = arc.y[-1, arc.machine.layout.r], arc.machine.system.model
         names = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
-        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names)
+        z = arc.y[-1, arc.machine.layout.z][: model.memory]
+        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names; what it was made with

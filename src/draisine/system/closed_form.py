@@ -229,7 +229,7 @@ class ClosedForm:
     ) -> Floats:
         """Return y for a state, after checking that its speeds satisfy the constraints of the mode
         (to `tolerance`, relative), and that its closed contacts are closed (to `gap`, in m; pins at
-        their `anchors`).
+        their `anchors`). Without z force elements have the states of `state`, a law has zeros.
         """
         held = self._unheld if anchors is None else anchors
         try:
@@ -241,7 +241,11 @@ class ClosedForm:
         self._check_entry(found, tolerance, gap)
         if not self.memory:
             return found["y"]
-        return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
+        if z is None:
+            z = np.append(state.elements(self.system.model.memory), np.zeros(self.states))
+        if len(z) != self.memory:
+            raise misfit(self.system, state)
+        return np.concatenate([found["y"], z])
 
     def enter_all(
         self,

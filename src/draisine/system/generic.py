@@ -174,7 +174,9 @@ class Generic:
     def leave(self, y: Floats) -> State:
         """Return the state of y."""
         at = self.layout
-        return State(y[at.q].copy(), y[at.p].copy(), y[at.r].copy(), y[at.v].copy())
+        z = y[at.z][: self.system.model.memory].copy()
+        pose, shape, speeds = (y[at.q].copy(), y[at.p].copy()), y[at.r].copy(), y[at.v].copy()
+        return State(*pose, shape, speeds, element_state=z)
 
 
 def generic(

@@ -5,7 +5,7 @@ as in the drawing and at rest, as `configuration` solves it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
     """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
-    origin), shape r, speeds v.
+    origin), shape r, speeds v. `element_state` are the states of its force elements, such as the
+    deflections of tyres; empty if all are zero.
     """
 
     q: Floats
@@ -41,9 +42,15 @@ class State:
     v: Floats
     joints: tuple[str, ...] = ()
     speeds: tuple[str, ...] = ()
+    element_state: Floats = field(default_factory=lambda: np.zeros(0))
+
+    def elements(self, count: int) -> Floats:
+        """Return the states of so many force elements' states as numbers, zero if none are given."""
+        given = np.asarray(self.element_state, float)
+        return given if given.size else np.zeros(count)
 
     def _named(self) -> dict[str, dict[str, float]]:
-        """Return all numbers by name: pose, shape, twist, rates of the joints."""
+        """Return all numbers by name: pose, shape, twist, rates of the joints, element states."""
         joints = self.joints or [f"r[{k}]" for k in range(len(self.r))]
         speeds = self.speeds or [f"v[{k}]" for k in range(len(self.v))]
         first = 6 if len(self.v) == 6 + len(self.r) else len(self.v) - len(self.r)
@@ -52,6 +59,7 @@ class State:
             "shape": dict(zip(joints, self.r, strict=True)),
             "twist": dict(zip(speeds[:first], self.v[:first], strict=True)),
             "rates": dict(zip(speeds[first:], self.v[first:], strict=True)),
+            "elements": {f"z[{k}]": x for k, x in enumerate(self.element_state)},
         }
 
     def __repr__(self) -> str:
@@ -71,8 +79,10 @@ class State:
 
 
 def misshapen(system: "System", state: State) -> list[str]:
-    """Return what of a state has not the size that it has in a machine."""
+    """Return the names of state arrays that have the wrong length, as texts."""
     sizes = state_sizes(system.model, v=len(system.model.speeds))
+    if np.size(state.element_state):
+        sizes |= {"element_state": system.model.memory}
     return [
         f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
         for name, size in sizes.items()
@@ -114,10 +124,12 @@ def state(
     mode: Mapping[str, str] | None = None,
     t: float = 0.0,
     at_rest: bool | None = None,
+    element_state: Sequence[float] | Floats = (),
     **asked: float | str,
 ) -> State:
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
-    units and radians, or angles as "10deg"; `speed` means `forward_speed`.
+    units and radians, or angles as "10deg"; `speed` means `forward_speed`. `element_state` are the
+    states of the force elements, such as the deflections of tyres (none: zero).
 
     Speeds that are not asked for are zero as far as possible, rates of joints and turning of the base
     before spins of rolling wheels; a zero that would multiply the kinetic energy gives way, eq.
@@ -138,7 +150,11 @@ def state(
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
     check_system("state", system)
-    return state_of(system, asked, mode=mode, at_rest=at_rest, t=t)
+    found = state_of(system, asked, mode=mode, at_rest=at_rest, t=t)
+    found = replace(found, element_state=np.asarray(element_state, float))
+    if misshapen(system, found):
+        raise misfit(system, found)
+    return found
 
 
 def state_of(system: "System", asked: Mapping[str, float | str], **options: Any) -> State:

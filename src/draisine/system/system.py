@@ -228,8 +228,8 @@ class System:
     ) -> MachineMatrices:
         """Return the mass matrix, the bias forces and the rows of a mode at a state, as numbers:
         `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. F holds what velocities,
-        weight, springs and dampers need, less the inputs and what force elements do (their states at
-        zero); M counts all bodies, constraints or not.
+        weight, springs and dampers need, less the inputs and what force elements do in their states; M
+        counts all bodies, constraints or not.
 
         >>> from draisine.system.state import state
         >>> sleigh = compile("chaplygin_sleigh")
@@ -238,7 +238,8 @@ class System:
         (('runner.across',), (3, 3), (1, 3))
         """
         machine, w = self.machine(mode), self.inputs(inputs)
-        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
+        z = {"z": state.elements(self.model.memory)} if self.model.memory else {}
+        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w, **z)
         model, n = self.model, len(out["F"])
         rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
         C, labels = out["C"].reshape(-1, n)[rows], constraints.labels(model, machine.mode)

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import Callback
-from draisine.errors import SimulationError
+from draisine.errors import ModelError, SimulationError
 from draisine.simulation.integrators import DONE, FELL, Problem, Span
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import DenseOutput, SmoothArc, Trajectory
@@ -36,6 +36,12 @@ def run_by_formulation(task: Task) -> Trajectory:
     True
     """
     system, state, inputs, until = task.system, task.state, task.inputs, task.until
+    if system.model.memory:
+        names = [element.name for element in system.model.elements if element.states]
+        raise ModelError(
+            f"a run by {task.numerics.formulation!r} does not integrate the states of force elements "
+            f"({', '.join(map(repr, names))}); leave `formulation` out."
+        )
     numerics, dt = task.numerics, task.numerics.dt
     at = Layout(state_sizes(system.model, v=len(state.v)))
     rate = Callback(_rate(task, at), 1 + at.size, at.size)

@@ -374,7 +374,9 @@ def is_idle(r: Passage) -> int:
 
 @routine
 def relax(r: Passage) -> None:
-    """Let the tyres of wheels that have come down begin without slip."""
+    """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs."""
+    if r.stand[CAUSE] == BEGIN:
+        return
     m, told, wide = r.event.saddle.motion, r.told[told_at(r) :], r.event.most + 1
     for z in range(m.remembered):
         before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])

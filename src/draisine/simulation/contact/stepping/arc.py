@@ -107,6 +107,8 @@ class TimeStepper:
         self._boxes = look.boxes(t, y)
         self.near = look.sweep(t, self._boxes, self._margin)
         self._make(y)
+        # Tyres keep the deflections of the start; only later touchdowns begin without.
+        self.record.down[:] = True
 
     @property
     def y(self) -> Floats:
