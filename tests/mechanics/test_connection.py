@@ -11,7 +11,7 @@ import sympy
 from numpy.testing import assert_allclose
 
 from draisine.algebra import trace
-from draisine.algebra.lie import hat, rot_x, rot_z
+from draisine.algebra.lie import hat, rot_x, rot_y, rot_z
 from draisine.algebra.scalar import array, casadi_symbols, cos, sin
 from draisine.errors import ConfigurationError, ModelError, SingularityError
 from draisine.mechanics.base import free_columns
@@ -466,11 +466,37 @@ def test_falling_cat_has_no_momentum() -> None:
     assert classify(at).kind == "mechanical"
 
 
+def test_a_cat_held_at_its_waist_turns_further_than_a_falling_one() -> None:
+    """The first keeps an angular momentum of zero about the waist, the second about the mass centre,
+    where two equal masses m at the distance d have the angular momentum (m / 2) d x d'.
+    """
+    r, m, length = np.array([0.4, 0.2]), 2.0, 0.15
+    spread = np.diag([0.008, 0.03, 0.03])
+    bend, sway = rot_y(r[0]), rot_z(r[1])
+    R = bend @ sway
+    axes = np.column_stack([[0.0, 1.0, 0.0], bend[:, 2]])  # of both joints, in the rear half
+    rear, front = np.array([-length, 0.0, 0.0]), R @ [length, 0.0, 0.0]
+
+    def point(c: np.ndarray) -> np.ndarray:
+        return -m * hat(c) @ hat(c)
+
+    held_lock = spread + R @ spread @ R.T + point(rear) + point(front)
+    held_drive = (R @ spread @ R.T + point(front)) @ axes
+    apart = front - rear  # two equal masses turn about their middle with half of one of them
+    free_lock = spread + R @ spread @ R.T + point(apart) / 2
+    free_drive = (R @ spread @ R.T - m / 2 * hat(apart) @ hat(front)) @ axes
+    held, free = np.linalg.solve(held_lock, held_drive), np.linalg.solve(free_lock, free_drive)
+    assert_allclose(mechanical(placed(falling_cat(base="SO(3)"), r)), held, atol=1e-12)
+    assert_allclose(mechanical(placed(falling_cat(), r))[3:], free, atol=1e-12)
+    assert_allclose(free[0], [-0.112, 0.424], atol=5e-4)
+    assert_allclose(held[0], [-0.279, 0.750], atol=5e-4)
+
+
 def test_falling_cat_turns_over_by_bending_round() -> None:
     """Kane and Scher's cat: bending the waist once round turns the body about its long axis, by an
     amount that grows with the area that the bend encloses (1.4), and back if bent round backwards.
     """
-    model = falling_cat(base="SO(3)")
+    model = falling_cat()
     tree = assemble(model)
 
     def turned(amplitude: float, sense: float) -> np.ndarray:
@@ -480,7 +506,7 @@ def test_falling_cat_turns_over_by_bending_round() -> None:
             r = amplitude * np.array([np.sin(t), np.cos(t)])
             rdot = amplitude * np.array([np.cos(t), -np.sin(t)]) * 2 * np.pi / steps * sense
             at = locomotion(tree, (), np.eye(3), r)
-            W = -mechanical(at) @ rdot
+            W = -mechanical(at)[3:] @ rdot
             angle = np.linalg.norm(W)
             S = hat(W / angle)
             R = R @ (np.eye(3) + np.sin(angle) * S + (1 - np.cos(angle)) * S @ S)

@@ -1,6 +1,7 @@
 """Gears, steering linkages and closed loops, against closed forms."""
 
 import math
+from typing import Literal
 
 import mpmath
 import numpy as np
@@ -11,7 +12,7 @@ from draisine import compile, simulate, state
 from draisine.algebra.scalar import atan2, cos, sin, sqrt
 from draisine.analysis.linear import linearise
 from draisine.errors import ModelError
-from draisine.model import Body, Coupling, Loop, Model, Revolute
+from draisine.model import Body, Coupling, Loop, Model, Pin, Prismatic, Revolute
 
 Z = (0.0, 0.0, 1.0)
 CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.6
@@ -170,6 +171,40 @@ def test_linearisation_of_coupled_joints_has_one_freedom():
     found = linearise(system, state(system))
     omega = math.sqrt(9.81 * 0.5 / (0.1 + 0.25 + 4 * 0.2))
     assert_allclose(sorted(found.eigenvalues().imag), [-omega, omega], rtol=1e-12)
+
+
+def hung(
+    *, mass: float = 2.0, stiffness: float = 3.0, beside: Literal["hook", "chain"] = "hook"
+) -> Model:
+    """A block on a vertical slide, held by a bolt and beside it by a hook or by a chain."""
+    loop = Loop("bolt", "block", "wall", (0.1, 0.0, 0.0))
+    chain = Coupling("chain", ("lift",), lambda lift: 2.0 * lift)
+    hook = Pin("hook", "block", (0.0, 0.0, 0.0), axes="z", stiffness=stiffness)
+    return Model(
+        bodies=[Body("wall", 1.0), Body("block", mass)],
+        joints=[Prismatic("lift", "wall", "block", Z)],
+        contacts=[hook] if beside == "hook" else [],
+        couplings=[loop] if beside == "hook" else [loop, chain],
+        base="fixed",
+    )
+
+
+@pytest.mark.parametrize("formulation", ["multiplier", "projected"])
+def test_a_loop_takes_its_share_of_forces_as_a_contact_of_stiffness_one(formulation):
+    """Of a weight on two supports each carries by its stiffness; a loop has the stiffness 1."""
+    system, weight = compile(hung, mass=2.0, stiffness=3.0), 2.0 * 9.81
+    vdot, lam = system.accelerate(state(system), formulation=formulation)
+    assert_allclose(vdot, 0.0, atol=1e-12)
+    assert_allclose(lam, [0.75 * weight, 0.0, 0.0, 0.25 * weight], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", ["multiplier", "projected"])
+def test_a_torque_relieves_a_loop(formulation):
+    """Multipliers of couplings are torques without a compliance: only the loop's force counts."""
+    system = compile(hung, mass=2.0, beside="chain")
+    vdot, lam = system.accelerate(state(system), formulation=formulation)
+    assert_allclose(vdot, 0.0, atol=1e-12)
+    assert_allclose(lam, [0.0, 0.0, 0.0, 2.0 * 9.81 / 2.0], rtol=1e-12, atol=1e-12)
 
 
 def test_what_is_wrong_with_couplings_is_named():

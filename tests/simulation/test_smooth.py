@@ -15,11 +15,14 @@ from draisine.errors import (
     ConfigurationError,
     ParameterError,
     SimulationError,
+    SingularityError,
     ValidityError,
     ValidityWarning,
 )
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.simulation.many import simulate_many
+from draisine.simulation.options import CONTACT, Task
+from draisine.simulation.smooth import SmoothRun
 from draisine.terrain import plane
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
@@ -139,6 +142,45 @@ class TestDrift:
         assert run.validity.constraint_drift_from < run.validity.fall_from
         with pytest.raises(ValidityError, match="the constraints drift"):
             draisine.simulate(bicycle, thrown, 5.0, numerics=unstable, strict=True)
+
+    def test_stiff_correction_pulls_each_prescribed_joint_back_by_itself(self):
+        """The error of a joint decays with exp(-t / epsilon), and no other joint answers."""
+        trikke, epsilon = draisine.compile("trikke"), 0.01
+        start = draisine.state(trikke, Vx=0.0)
+        joints = {joint.name: joint for joint in trikke.model.joints}
+        r = start.r.copy()
+        r[list(joints).index("rider")] += 1e-3
+        numerics = draisine.Numerics(dt=1e-4, integrator="rk4", drift=epsilon)
+        end = draisine.simulate(trikke, replace(start, r=r), 0.02, numerics=numerics).to_xarray()
+        for name, joint in joints.items():
+            error = end[name].values - [float(joint.motion(t)[0]) for t in end["time"].values]
+            expected = 1e-3 * np.exp(-end["time"].values / epsilon) if name == "rider" else 0.0
+            assert_allclose(error, expected, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("vehicle", ["trikke", "rocr"])
+    def test_stiff_correction_follows_prescribed_motions(self, vehicle):
+        machine = draisine.compile(vehicle)
+        start = draisine.state(machine, **({"Vx": 0.0} if vehicle == "trikke" else {}))
+        ends = [
+            draisine.simulate(
+                machine,
+                start,
+                0.5,
+                numerics=draisine.Numerics(dt=0.001, integrator="rk4", drift=drift),
+            ).final()
+            for drift in (0.01, "project")
+        ]
+        assert_allclose(ends[0].v, ends[1].v, rtol=0, atol=1e-6)
+        assert_allclose(ends[0].p, ends[1].p, rtol=0, atol=1e-6)
+
+    def test_constraints_that_drift_apart_do_not_blame_the_start(self):
+        trikke = draisine.compile("trikke")
+        start, numerics = draisine.state(trikke, Vx=0.0), draisine.Numerics(drift=0.01)
+        task = Task(trikke, start, 1.0, None, None, None, CONTACT, numerics, None)
+        run = SmoothRun(task)
+        run.y[run.machine.layout.r] += [0.2, 0.0, 0.0, 0.0]  # the left foot turns alone
+        with pytest.raises(SingularityError, match=r"drifted apart; take smaller steps, or drift"):
+            run.change_pivots(0.1)
 
 
 def slider(*, mass: float = 2.0, spring: float = 0.0) -> Model:

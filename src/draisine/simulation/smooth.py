@@ -9,7 +9,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import RedundancyError, SimulationError, SingularityError
+from draisine.errors import (
+    ConfigurationError,
+    RedundancyError,
+    SimulationError,
+    SingularityError,
+)
 from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import (
     CHUNK,
@@ -263,13 +268,22 @@ class SmoothRun:
         user, place = self.machine.user_pose(q, parts["p"])
         state = State(user, place, r, seen["v"])
         known = () if shape is not None else dict.fromkeys(machine for machine, *_ in self.done)
-        for machine in known:
-            y = machine.enter(state, t, z, tolerance=1e-6)
-            if machine.least_pivot(y, t) > PIVOT_FIRM:
-                break
-        else:
-            machine = self.system.machine(*self.way, (q, r if shape is None else shape))
-            y = machine.enter(state, t, z, tolerance=1e-6)
+        try:
+            for machine in known:
+                y = machine.enter(state, t, z, tolerance=1e-6)
+                if machine.least_pivot(y, t) > PIVOT_FIRM:
+                    break
+            else:
+                machine = self.system.machine(*self.way, (q, r if shape is None else shape))
+                y = machine.enter(state, t, z, tolerance=1e-6)
+        except ConfigurationError as error:
+            # The start was consistent: since then steps were too long for the constraints.
+            hint = (
+                "" if self.projects else ", or drift='project', which closes contacts at each step"
+            )
+            raise SingularityError(
+                f"closed contacts and prescribed joints have drifted apart; take smaller steps{hint}."
+            ) from error
         self.machine, self.y = machine, y
         self.done.append((self.machine, [], [], []))
         self._pose_problem()

@@ -328,15 +328,26 @@ def _heading(found: projected.Rows, a: constraints.Active) -> Array:
 
 
 def _stiff(d: Derivation, epsilon: float) -> Array:
-    """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
-    ten times as hard.
+    """Return what (2.41) adds to the speeds, eq. [stiff-correction]: wheels after the first are
+    pulled to its height ten times as hard. Pins, prescribed joints and couplings are pulled back by
+    themselves: they have no height in common.
     """
-    values, rows = d.conditions(d.found, every=False)
+    found, labels = d.found, constraints.labels(d.model, d.mode)
+    r, t, anchors = d.symbols["r"], d.symbols["t"][0], d.symbols["anchors"]
+    conditions = [
+        (value, row, labels[k].endswith(".normal"))
+        for value, row, k in zip(*projected.conditions(found, r, t, anchors), strict=True)
+        if k in found.keep
+    ]
     total = array([0.0] * (6 + len(d.model.joints)))
-    for k, (value, row) in enumerate(zip(values, rows, strict=True)):
-        if k:
-            value, row = value - values[0], row - rows[0]
-        total = total - row * ((10.0 if k else 1.0) / epsilon * value)
+    first: tuple[Scalar, Array] | None = None
+    for value, row, is_height in conditions:
+        stiffness = 1.0
+        if is_height and first is not None:
+            value, row, stiffness = value - first[0], row - first[1], 10.0
+        elif is_height:
+            first = value, row
+        total = total - row * (stiffness / epsilon * value)
     return total
 
 

@@ -40,11 +40,13 @@ def falling_cat(
     drive: Literal["free", "sine"] = "free",
     base: Literal["SE(3)", "SO(3)"] = "SE(3)",
 ) -> Model:
-    """Return the cat without weight, drawn straight along x with its waist at the origin, afloat or
-    (SO(3)) held by a ball joint at the waist, which is free, or bends by sines (`drive="sine"`).
+    """Return the cat without weight, drawn straight along x with its waist at the origin.
 
-    >>> falling_cat(base="SO(3)").speeds
-    ('Wx', 'Wy', 'Wz', 'bend_rate', 'sway_rate')
+    Its waist is free, or bends by sines (`drive="sine"`). With `base="SO(3)"` it does not fall: a
+    ball joint holds its waist.
+
+    >>> falling_cat().speeds
+    ('Vx', 'Vy', 'Vz', 'Wx', 'Wy', 'Wz', 'bend_rate', 'sway_rate')
     """
     spread = inertia(axial, across, across)
     bend = sway = None
