@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import draisine
 from draisine.cli import main
 
 PASSIVE = "mauny2018/passive-stabilisation"
@@ -77,6 +78,41 @@ def test_a_run_that_could_not_have_been_is_told(capsys):
     needy = json.loads(needy)["validity"]
     assert 0.0 <= needy["friction_exceeded_from"] < 5.0
     assert needy["friction_needed"] > 0.01
+
+
+def test_a_run_fails_unless_its_scenario_expects_its_faults(capsys):
+    """A wheelie that is meant to fall does; a push that is too strong is not meant to."""
+    assert "fell: lean beyond 45 deg" in said(capsys, "run", "wheelie-gyroscope")
+    hard = ["run", PASSIVE, "--initial", "lean_rate=3"]
+    out, complaint = judged(capsys, *hard)
+    assert "fell: it turned over" in out
+    assert complaint.count("it has fallen") == 1 and "note:" not in complaint
+    assert 'run.expects = ["pull", "steer", "fall"]' in complaint
+    freely = judged(capsys, *hard, "--set", "run.fall=inf", "--until", "0.75")
+    assert "completed" in freely[0] and "fallen" not in freely[1]
+
+
+def test_a_vehicle_says_what_of_its_scenario_it_keeps(capsys):
+    """Asked for a lean, a bicycle was pushed, too, by the scenario that stands for it."""
+    with pytest.warns(
+        UserWarning, match=r"its start it keeps forward_speed = 4.6, lean_rate = 0.5\."
+    ):
+        draisine.run("whipple", changes={"initial.lean": 0.1, "run.until": 0.01})
+    main(["run", "whipple", "--initial", "lean=0.1", "--until", "0.01"])
+    assert "Of its start it keeps forward_speed = 4.6, lean_rate = 0.5." in capsys.readouterr().err
+
+
+def test_tolerances_give_way_to_equal_steps(capsys):
+    main(["run", "mauny2018/incline", "--integrator", "rk4", "--until", "0.1"])
+    assert (
+        "run.rtol = 1e-13 of the scenario is left out: rk4 takes equal" in capsys.readouterr().err
+    )
+
+
+def test_a_ride_is_repeated_without_options(capsys, monkeypatch):
+    monkeypatch.setattr("draisine.cli.run.ride_file", lambda *_: "a ride")
+    assert main(["run", "ride.nc", "--until", "3"]) == 2
+    assert "ride.nc is a ride: it is repeated as it was ridden" in capsys.readouterr().err
 
 
 def test_a_strict_run_stops_where_it_could_not_have_been(capsys):

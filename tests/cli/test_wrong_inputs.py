@@ -129,6 +129,22 @@ COMMANDS = [
     (["plot", "notes.txt"], "results are .nc or .zarr"),
     (["run", "broken.nc"], "broken.nc: is not a dataset"),
     (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
+    (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB: it is given twice"),
+    (["run", PASSIVE, "--initial", "lean=0.1", "--initial", "lean=0.2"], "it is given twice"),
+    (
+        ["run", PASSIVE, "--initial", "speed=3", "--initial", "forward_speed=4"],
+        "which is given, too",
+    ),
+    (["run", "meijaard2007/matrices", "--mu", "0.5"], "mu: meijaard2007/matrices is of the kind"),
+    (["run", "meijaard2007/matrices", "--strict"], "strict: meijaard2007/matrices is of the kind"),
+    (["run", "meijaard2007/matrices", "--full"], "--full goes with the table of a motion"),
+    (["show", "whipple", "--frames"], "--plot FILE.png writes the drawing"),
+    (["eigenvalues", "--set", "c=0:0.1:3", "--law", "lqr"], "without --law lqr"),
+    (["equations", "whipple", "--initial", "lean=0.1"], "--initial goes with a whole simulator"),
+    (["equations", "whipple", "--as", "html", "--program", "observe"], "html a page to read"),
+    (["new", "sweep", "study", "--from", "ramp-jump"], "a sweep is copied from a sweep"),
+    (["ride", "segway", "--preset", "weave"], "segway is ridden; name one of both"),
+    (["ride", "--export", "ride.html", "--port", "8000"], "--port goes with a ride that is served"),
     (["run", PASSIVE, "--formulation", "planner"], "Did you mean 'planar'?"),
     (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
     (["eigenvalues", "whipple", "--speed", "0-10"], "Write it as 5, 3,5,7 or 0:10:101"),
@@ -237,6 +253,38 @@ FILES = [
         "no 'yaw'",
     ),
     (GOOD + '[source]\ncitation="x"\ndoi="https://doi.org/10.1/x"', "is not a DOI"),
+    (
+        GOOD + "[terrain]\nshape='plane'\n[contact]\nsolver='time_steping'",
+        "contact.solver = 'time_steping': must be 'events' or 'time_stepping', or a table. "
+        "Did you mean 'time_stepping'?",
+    ),
+    (
+        GOOD + "[terrain]\nshape='plane'\n[contact]\nsolver=5",
+        "contact.solver = 5: must be 'events'",
+    ),
+    (
+        GOOD.replace("name =", "parameter_set.mB = 'x'\nname ="),
+        "vehicle.parameter_set.mB = 'x': should be a valid number",
+    ),
+    (GOOD + "expects = ['fal']", "run.expects[0] = 'fal': must be 'fall', 'pull', "),
+    (GOOD + "integrator = 'rk4'\nrtol = 1e-9", "run.rtol = 1e-09: rk4 takes equal steps"),
+    (
+        SWEEP.replace("run.until", "run.expects = ['fall']\nrun.until"),
+        "run.expects: goes with kind",
+    ),
+    (
+        "kind='cycle'\ntitle='x'\nvehicle.name='rocr'\ncontact.mu=0.5\n"
+        "cycle={near={Omega=1.0,theta=1.0},longest=3.0}",
+        "contact: goes with cycle.period",
+    ),
+    (
+        "kind='cycle'\ntitle='x'\nvehicle.name='rocr'\ncycle={near={Omega=1.0,theta=1.0},longest=3.0}",
+        "cycle.longest = 3.0: goes with the steps of a walker",
+    ),
+    (
+        "kind='gait'\ntitle='x'\nvehicle.name='purcell_swimmer'\ngait={shapes=[[0.1,0.2]],sizes=[2.0]}",
+        "sizes belong to a path, not to shapes",
+    ),
 ]
 
 

@@ -54,7 +54,7 @@ def test_single_precision_tells_its_error(bicycle, pushed, integrator, dt):
         assert np.array_equal(found[name][:, ~ran], exact[name][:, ~ran], equal_nan=True)
     assert 1e-9 < found["error"] < 1e-5
     assert np.abs(found["gaps"][:, ran]).max() < 1e-14
-    with pytest.raises(ParameterError, match="knows no precision"):
+    with pytest.raises(ParameterError, match="does not use precision"):
         draisine.simulate(bicycle, pushed[4], 1.0, numerics=single)
     with pytest.raises(ParameterError, match="take 'double' or 'single'"):
         replace(double, precision="half")

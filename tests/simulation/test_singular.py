@@ -12,6 +12,7 @@ from draisine import Numerics, compile, simulate, state
 from draisine.errors import SimulationError
 from draisine.model import Blade, Body, Model, Prismatic, Revolute, Wheel, inertia
 from draisine.model.motion import sine
+from draisine.terrain import plane
 
 FINE = {"rtol": 1e-12, "atol": 1e-14}
 
@@ -182,5 +183,17 @@ def test_a_start_in_a_singular_shape_is_told_by_its_rows():
     with pytest.raises(SimulationError, match=r"after 0 s of .* repeats") as told:
         simulate(system, state(system), 0.1)
     assert "by tyres, or by the status sliding" in str(told.value)
-    for arc in told.value.partial.arcs:
-        assert np.isfinite(arc.y).all()
+    (arc,) = told.value.partial.arcs
+    assert np.isfinite(arc.y).all()
+    assert told.value.partial.to_xarray().sizes["time"] == 1
+
+
+def test_what_a_run_left_is_data_though_its_last_contacts_contradict_each_other():
+    """A walker without mass in its feet, whose leg is pushed: no contact set is admissible."""
+    walker = compile("simplest_walker")
+    pushed = {"left": 50.0, "height": 50.0}
+    with pytest.raises(SimulationError) as stopped:
+        simulate(walker, state(walker), 1.0, terrain=plane(), inputs=pushed)
+    data = stopped.value.partial.to_xarray()
+    assert data.sizes["time"] == 1 and np.isfinite(data["shape"]).all()
+    assert np.isnan(data["accelerations"]).all()

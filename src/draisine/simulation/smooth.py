@@ -139,12 +139,15 @@ class SmoothRun:
         """Take the state as the present one."""
         task = self.task
         t, state = task.numerics.start, task.state
-        self.done: list[tuple[ClosedForm, list[Floats], list[Floats], list[NodeStates]]] = []
-        self.anchors = anchors(self.machine, state, t)
+        held = anchors(self.machine, state, t)
         z = task.law_start(self.states)
         closed = 1e-6 if self.projects else np.inf  # projection would pull it down
-        self.y, self.last = self.machine.enter(state, t, z, anchors=self.anchors, gap=closed), t
-        self.done.append((self.machine, [np.array([t])], [self.y[None, :]], []))
+        y = self.machine.enter(state, t, z, anchors=held, gap=closed)
+        # Nothing is replaced before all of it is known: what raises leaves the run as it was.
+        self.anchors, self.y, self.last = held, y, t
+        self.done: list[tuple[ClosedForm, list[Floats], list[Floats], list[NodeStates]]] = [
+            (self.machine, [np.array([t])], [y[None, :]], [])
+        ]
         self._pose_problem()
 
     def _begin_elsewhere(self) -> bool:

@@ -1,6 +1,7 @@
 """What is wrong in a scenario file: every mistake at once, each with its place and a way out."""
 
 import inspect
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,10 +108,49 @@ def _translated(
     try:
         yield
     except ValidationError as error:
+        found: dict[str, list[Mistake]] = {}
         for one in error.errors(include_url=False):
             loc = one["loc"][1:] if name == "terrain" else one["loc"]  # without the shape
-            where = [name, *loc]
-            mistakes.append(_translation(one, where, partial(_table, kind, content, where[:-1])))
+            where = [name, *_keys(content[name], loc, one["type"])]
+            mistake = _translation(one, where, partial(_table, kind, content, where[:-1]))
+            found.setdefault(mistake.path, []).append(mistake)
+        inner = [one for one in found if any(other.startswith(f"{one}.") for other in found)]
+        mistakes.extend(_together(some) for path, some in found.items() if path not in inner)
+
+
+def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
+    """Return the keys in the location of one of pydantic's errors: without the alternatives of a value
+    that may be of several types, which stand among them.
+
+    >>> _keys("event", ["literal['events','time_stepping']"], "literal_error")
+    []
+    >>> _keys({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _keys({}, ["at"], "missing")
+    (['mB'], ['at'])
+    """
+    parts, keys = list(loc), list[Any]()
+    for number, part in enumerate(parts):
+        last = number == len(parts) - 1
+        known = dict(enumerate(content)) if isinstance(content, list) else content
+        if isinstance(known, Mapping) and part in known:
+            keys.append(part)
+            content = known[part]
+        elif last and kind == "missing":
+            keys.append(part)
+    return keys
+
+
+def _together(mistakes: list[Mistake]) -> Mistake:
+    """Return one mistake for those of a value that is none of its types.
+
+    >>> texts = ["must be 'a' or 'b'. Did you mean 'a'?", "must be a table."]
+    >>> _together([Mistake("solver", text) for text in texts]).text
+    "must be 'a' or 'b', or a table. Did you mean 'a'?"
+    """
+    first, *others = mistakes
+    text, stop, rest = first.text.partition(".")
+    for other in others:
+        text += f", or {other.text.partition('.')[0].removeprefix('must be ')}"
+    return Mistake(first.path, f"{text}{stop}{rest}", first.value)
 
 
 def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
@@ -125,7 +165,10 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
         known = f" It has {', '.join(meanings)}." if meanings else ""
         return Mistake(path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{known}")
     if kind == "literal_error":
-        return Mistake(path, f"must be {context['expected']}.", given)
+        known = re.findall(r"'([^']+)'", context["expected"])
+        close = did_you_mean(given, known) if isinstance(given, str) else ""
+        meant = f" {close}" if close.startswith("Did you mean") else ""
+        return Mistake(path, f"must be {context['expected']}.{meant}", given)
     if kind == "union_tag_invalid":
         shape = given.get("shape")
         return Mistake(

@@ -505,17 +505,26 @@ class ContactQuery:
         self, times: Floats, ys: Floats, closed: Sequence[Closed]
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """Return ydot of a mode at many states, the forces of its contacts, what they look like, and
-        what the free machine's program tells; one row per state.
+        what the free machine's program tells; one row per state. Rates and forces of a state whose
+        contacts contradict each other are not numbers: a run may have stopped there.
         """
         count, k = len(ys), len(closed)
         ydot, lam = np.empty(ys.shape), np.zeros((count, k, 3))
         seen = np.empty((count, k, self.row.size))
         told = np.empty((count, self.machine.motion.outputs.size))
         self.fill(times[0], ys[0])
-        states = np.ascontiguousarray(ys)
-        room = (ydot, lam, seen, told)
-        if self.code.rate_each(self.saddle(closed), times, states, count, *room) >= 0:
-            raise ConfigurationError("the contacts contradict each other in this configuration.")
+        states, saddle = np.ascontiguousarray(ys), self.saddle(closed)
+        room, first = (ydot, lam, seen, told), 0
+        while first < count:
+            rest = (part[first:] for part in (times, states))
+            left = (part[first:] for part in room)
+            wrong = self.code.rate_each(saddle, *rest, count - first, *left)
+            if wrong < 0:
+                break
+            first += wrong + 1
+            for part in room:
+                part[first - 1] = np.nan
+            seen[first - 1] = self.meet(times[first - 1], ys[first - 1], [c for c, *_ in closed])
         return room
 
     def nearest(

@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -348,7 +348,7 @@ def _energy_drift(
         t = np.concatenate([s.t.ravel() for s in part])
         T, U = (np.concatenate([s.seen[k][0] for s in part]) for k in ("kinetic", "potential"))
         drift = energy_drift(T, U)
-        worst = max(worst, float(np.nanmax(drift)))
+        worst = max(worst, float(np.nanmax(drift, initial=0.0)))
         beyond = t[drift > ENERGY_DRIFT][:1].tolist()
         since = _earliest([since, *beyond])
     return worst, since
@@ -366,7 +366,8 @@ def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
     largest kinetic energy plus the largest change of the potential, which has no zero of its own.
     """
     change = potential - potential[..., :1]
-    scale = np.nanmax(np.abs(kinetic), axis=-1) + np.nanmax(np.abs(change), axis=-1)
+    largest = partial(np.nanmax, axis=-1, initial=0.0)
+    scale = largest(np.abs(kinetic)) + largest(np.abs(change))
     scale = np.where(scale > 0.0, scale, 1.0)[..., None]
     return np.asarray(np.abs(kinetic - kinetic[..., :1] + change) / scale)
 
