@@ -381,6 +381,50 @@ def test_what_a_file_seems_to_mean():
     assert found.held == ["nod"]
 
 
+TYRE = """
+  <link name="{n}_tyre">{shape}<inertial><mass value="0.1"/>
+    <inertia ixx="0.0002" iyy="0.0004" izz="0.0002" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{n}_glue" type="fixed"><parent link="{n}"/><child link="{n}_tyre"/>
+    <origin xyz="0 0.01 0"/></joint>"""
+CYLINDER = """<collision><origin rpy="1.5707963267948966 0 0"/>
+  <geometry><cylinder radius="0.12" length="0.04"/></geometry></collision>"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"),
+    [
+        (CYLINDER, "disc"),
+        ('<collision><geometry><sphere radius="0.12"/></geometry></collision>', "ball"),
+    ],
+)
+def test_a_wheel_is_as_large_as_the_tyre_that_is_fixed_to_it(shape, kind):
+    """The hub has a cylinder of 0.1 m; the tyre on it rolls, at its own place, and is no wheel itself."""
+    tyres = "".join(TYRE.format(n=n, shape=shape) for n in ("left", "right"))
+    corners = "".join(
+        CORNER.format(n=n, x=0.0, y=y, kind="prismatic", axis="0 0 1", arm=0.0)
+        for n, y in (("left", 0.3), ("right", -0.3))
+    )
+    robot = parse_urdf(ROVER.format(corners=corners + tyres))
+    found = guess(robot)
+    assert list(found.wheels) == ["left", "right"]
+    what = "cylinder" if kind == "disc" else "sphere"
+    assert found.wheels["left"] == (kind, 0.12, (0.0, 0.01, 0.0), f"left_tyre's {what}")
+    # Springs sag by a part of that radius.
+    carried = sum(link.mass.mass for link in robot.links) / 2.0
+    spring, _ = found.springs["left_strut"]
+    assert spring * SAG * 0.12 == pytest.approx(carried * 9.81, rel=0.02)
+
+
+def test_a_wheel_without_shapes_is_a_disc_of_all_its_parts():
+    """A hub of 0.6 kg and 0.003 kg m2 with a tyre of 0.4 kg and 0.0042 kg m2: r^2 = 2 I / m."""
+    tyre = """<link name="tyre"><inertial><mass value="0.4"/>
+        <inertia ixx="0.0022" iyy="0.0042" izz="0.0022" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="glue" type="fixed"><parent link="right"/><child link="tyre"/></joint></robot>"""
+    found = guess(parse_urdf(URDF.replace("</robot>", tyre))).wheels
+    assert found["right"].radius == pytest.approx(np.sqrt(2.0 * 0.0072 / 1.0), rel=1e-4)
+    assert found["left"].radius == pytest.approx(0.1)
+
+
 def test_a_trailing_arm_is_sprung_as_its_wheel_feels_it():
     slide, hinge = guess(rover()), guess(rover("revolute", "0 1 0", -0.2))
     for one, other in zip(hinge.springs["left_strut"], slide.springs["left_strut"], strict=True):

@@ -51,10 +51,11 @@ def test_newton_returns_each_component_on_a_coupled_machine(seed):
     assert_allclose(k.C @ chosen.result, [-0.5, -0.25, -0.25] * before, rtol=0, atol=1e-12)
 
 
-def test_newton_refuses_friction_at_any_contact():
+@pytest.mark.parametrize("model", [newton, plastic])
+def test_ideal_models_refuse_friction_at_any_contact(model):
     ideal, rough = contact(), Candidate(("hand", "wall"), np.eye(3), np.zeros(3), np.zeros(3), 0.5)
     with pytest.raises(ParameterError, match="'moreau'"):
-        newton.impact(ImpactProblem(*free(POINT), [ideal, rough], np.array([-1.0, 0.0, 0.0])))
+        model.impact(ImpactProblem(*free(POINT), [ideal, rough], np.array([-1.0, 0.0, 0.0])))
 
 
 @pytest.mark.parametrize("model", [newton, moreau])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.interop.robots.robot import Robot, RobotLink
+from draisine.interop.robots.robot import Mass, Robot, RobotLink
 
 SAG = 0.1
 """So much of a wheel's radius springs give way under the machine's weight, if nothing else is known."""
@@ -48,11 +48,12 @@ class Guess(NamedTuple):
 def guess(robot: Robot) -> Guess:
     """Return what seems to roll, to give and to be held.
 
-    Wheels have cylinders or spheres about level axles, or are symmetric about one without any shape;
-    spheres that are fixed are feet; all reach about as low as the lowest. Joints between the base and a
-    wheel that let it rise (slides, level hinges) give, unless the file has a spring for them; those with
-    limits that do neither are held, on a machine with wheels. The joints by which the first link with
-    mass hangs on a fixed base are its freedoms: they neither give nor are held.
+    Wheels have cylinders or spheres about level axles, or are symmetric about one without any shape.
+    Links that are fixed to a wheel (the tyre on a hub) are parts of it, and the largest shape rolls.
+    Spheres that are fixed elsewhere are feet. All reach about as low as the lowest. Joints between the
+    base and a wheel that let it rise (slides, level hinges) are sprung, unless the file has a spring
+    for them. Joints with limits that do neither are held, on a machine with wheels. The joints between
+    a fixed base and the first link with mass are degrees of freedom: they are neither sprung nor held.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -63,9 +64,12 @@ def guess(robot: Robot) -> Guess:
     0.5
     """
     links = {link.name: link for link in robot.links}
-    wheels = _lowest(
-        links, {n: found for n, link in links.items() if (found := _rolls(link, links))}
-    )
+    parts = _rigid_parts(robot)
+    rolling = {n: wheel for n in parts if (wheel := _rolls([links[k] for k in parts[n]], links))}
+    turning = {k for n in rolling if links[n].kind for k in parts[n]}
+    feet = {n: foot for n in links.keys() - turning if (foot := _stands(links[n]))}
+    found = {n: wheel for n in links if (wheel := rolling.get(n) or feet.get(n))}
+    wheels = _lowest(links, found)
     free = _base_joints(robot, links)
     springs = _springs(robot, links, wheels, free)
     left = {link.joint for link in robot.links if link.name in wheels or link.spring}
@@ -92,22 +96,59 @@ def _is_level(link: RobotLink) -> bool:
     return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
 
 
-def _rolls(link: RobotLink, links: Mapping[str, RobotLink]) -> RollingLink | None:
-    """Return what a link seems to roll on."""
-    level = _is_level(link)
-    along = link.axis / np.linalg.norm(link.axis) if level else None
-    for one in link.rounds:
-        centre = tuple((link.frame.R.T @ (one.centre - link.frame.p)).round(6).tolist())
-        near = along is None or _distance(one.centre, link.through, along) < 0.05 * one.radius
-        if one.axis is None and near and (level or not link.kind):
-            return RollingLink("ball", one.radius, centre, "its sphere")
-        if one.axis is not None and along is not None and near and abs(one.axis @ along) > 0.99:
-            return RollingLink("disc", one.radius, centre, "its cylinder")
-    ends_here = all(other.parent != link.name for other in links.values())
-    if along is None or link.rounds or not ends_here or not _is_symmetric(link, along):
+def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
+    """Return the links of each rigid body by the name of its first one, which has the joint."""
+    first: dict[str, str] = {}
+    parts: dict[str, list[str]] = {}
+    for link in robot.links:  # parents first
+        first[link.name] = link.name if link.kind or not link.parent else first[link.parent]
+        parts.setdefault(first[link.name], []).append(link.name)
+    return parts
+
+
+def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> RollingLink | None:
+    """Return what a rigid body on a level hinge seems to roll on; the first of its links has the hinge."""
+    link = parts[0]
+    if not _is_level(link):
         return None
-    radius = float(np.sqrt(2.0 * (along @ link.mass.inertia @ along) / link.mass.mass))
+    along = link.axis / np.linalg.norm(link.axis)
+    found = [wheel for part in parts if (wheel := _round_wheel(part, link, along))]
+    if found:
+        return max(found, key=lambda wheel: wheel.radius)
+    names = {part.name for part in parts}
+    ends_here = all(
+        other.parent not in names for other in links.values() if other.name not in names
+    )
+    mass = sum((part.mass for part in parts), Mass())
+    if any(part.rounds for part in parts) or not ends_here:
+        return None
+    if not _is_symmetric(mass, link.through, along):
+        return None
+    radius = float(np.sqrt(2.0 * (along @ mass.inertia @ along) / mass.mass))
     return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), AS_DISC)
+
+
+def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
+    """Return the first shape of a part that is round about the axle of the link that turns it."""
+    whose = "its" if part is link else f"{part.name}'s"
+    for shape in part.rounds:
+        if not _distance(shape.centre, link.through, along) < 0.05 * shape.radius:
+            continue
+        centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
+        if shape.axis is None:
+            return RollingLink("ball", shape.radius, centre, f"{whose} sphere")
+        if abs(shape.axis @ along) > 0.99:
+            return RollingLink("disc", shape.radius, centre, f"{whose} cylinder")
+    return None
+
+
+def _stands(link: RobotLink) -> RollingLink | None:
+    """Return the sphere on which a fixed link seems to stand: a foot, or the ball of a caster."""
+    for shape in link.rounds if not link.kind else ():
+        if shape.axis is None:
+            centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
+            return RollingLink("ball", shape.radius, centre, "its sphere")
+    return None
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
@@ -115,9 +156,8 @@ def _distance(point: Floats, through: Floats, along: Floats) -> float:
     return float(np.linalg.norm(np.cross(point - through, along)))
 
 
-def _is_symmetric(link: RobotLink, along: Floats) -> bool:
-    """Return whether mass and inertia of a link look the same all around its axis, as a disc's do."""
-    one = link.mass
+def _is_symmetric(one: Mass, through: Floats, along: Floats) -> bool:
+    """Return whether mass and inertia look the same all around an axis, as a disc's do."""
     if not one.mass > 0.0:
         return False
     R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
@@ -125,9 +165,7 @@ def _is_symmetric(link: RobotLink, along: Floats) -> bool:
     axial, across = inertia[0, 0], inertia[1:, 1:]
     size = float(np.sqrt(max(axial, 0.0) / one.mass))
     even = np.abs(across - across.trace() / 2.0 * np.eye(2)).max() < 0.05 * axial
-    return bool(
-        even and axial > across[0, 0] and _distance(one.com, link.through, along) < 0.1 * size
-    )
+    return bool(even and axial > across[0, 0] and _distance(one.com, through, along) < 0.1 * size)
 
 
 def _lowest(

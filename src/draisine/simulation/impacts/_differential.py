@@ -36,6 +36,13 @@ MAX_EVENTS = 200
 NO_SLIP = 1e-12
 """Slip below this part of the largest velocity counts as none (round-off)."""
 
+LAST_SLIP = 1e-9
+"""Slip, as a part of the largest velocity, whose end is extrapolated: the direction of slip no longer
+turns by then, while the errors of directions that repel grow with a power of 1 / slip."""
+
+MAX_STEPS = 5000
+"""Largest number of steps up to an event; some 100 are usual."""
+
 END_TOLERANCE = 1e-12
 """A contact has reached its end within this part of the way from the beginning of the phase."""
 
@@ -259,7 +266,7 @@ class _Process:
         for j in np.flatnonzero(~self.ended):
             if un[j] > level + TIE * self.speed and dun[j] < rise:
                 x = (un[j] - level) / (rise - dun[j])
-                if a[j] + b[j] * x + 0.5 * c[j] * x * x < -self.tolerance[j]:
+                if a[j] + b[j] * x < -self.tolerance[j]:  # it is not pushed: c = 0
                     steps.append(x)
         if mode.slipping:
             # A contact starts to slip while others turn: advance until its slip has a direction.
@@ -276,10 +283,15 @@ class _Process:
         """Return impulses and work at the next event; on the way slip directions turn."""
         motion = _Turning(self, mode, Lam)
         x = _integrate_to_event(motion.rate, motion.margin, motion.start(Lam, work))
-        log_slip, _, Lam, work = motion.split(x)
-        # What is left of a slip that has ended is round-off.
-        rested = np.array(mode.slipping)[log_slip <= motion.last + math.log(10.0)]
-        return self._stop(Lam, rested.tolist()), work
+        log_slip, angles, Lam, work = motion.split(x)
+        rested = np.array(mode.slipping)[log_slip <= motion.last + math.log(2.0)].tolist()
+        if rested:
+            rate = motion.shares(angles)[0]
+            u, change = self.velocities(Lam), (self.W @ rate).reshape(-1, 3)
+            left = max(self.slip(u, i) / self.slip(change, i) for i in rested)
+            work = work + left * u[:, 0] * rate[::3]
+            Lam = self._stop(Lam + left * rate, rested)
+        return Lam, work
 
     def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:
         """Return impulses after which contacts of infinite friction do not slip.
@@ -318,10 +330,12 @@ class _Turning:
         self.process = process
         self.mode = mode
         self.shares = process.shares(mode)
-        self.last = math.log(0.1 * process.resolution(Lam))
+        u = process.velocities(Lam)
+        slip = np.array([process.slip(u, i) for i in mode.slipping])
+        self.last = np.log(np.minimum(LAST_SLIP * process.speed, 0.1 * slip))
         self.others = [j for j in np.flatnonzero(~process.ended) if j not in mode.pushed]
         # Contacts that are as slow as the pushed ones and separate are ahead by nothing but round-off.
-        un = process.velocities(Lam)[:, 0]
+        un = u[:, 0]
         ahead = un[self.others] - float(un[mode.pushed].mean())
         self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
 
@@ -384,12 +398,14 @@ def _integrate_to_event(
     """Return the state at which the margin, positive at the start, becomes zero."""
     solver = DOP853(rate, 0.0, start, HORIZON, rtol=RTOL, atol=ATOL)
     before = start
-    while margin(solver.y) > 0.0:
+    for _ in range(MAX_STEPS):
+        if margin(solver.y) <= 0.0 or solver.status != "running":
+            break
         before = solver.y
         solver.step()
-        if solver.status != "running":
-            raise ContactSetError("An impact with friction neither ends nor comes to rest.")
-    if solver.t_old is None:
+    else:
+        raise ContactSetError("An impact with friction neither ends nor comes to rest.")
+    if solver.t_old is None or solver.status != "running":
         raise ContactSetError("An impact with friction does not end: its contacts jam.")
     begin, end = solver.t_old, solver.t
     dense = solver.dense_output()
