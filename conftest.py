@@ -4,6 +4,7 @@ import gc
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,92 @@ NEIGHBOURS = ("casadi", "gymnasium", "jax")
 collect_ignore = [
     f"src/draisine/interop/{name}.py" for name in NEIGHBOURS if find_spec(name) is None
 ]
+
+SLOW = (
+    "agree",
+    "analysis/bicycle/test_escalona_range",
+    "analysis/bicycle/test_straight",
+    "analysis/bicycle/test_uncertainty",
+    "analysis/connection",
+    "analysis/gait",
+    "analysis/test_continuation",
+    "analysis/test_gradient",
+    "analysis/test_identify",
+    "analysis/test_lqr",
+    "analysis/test_preview",
+    "analysis/test_return_map",
+    "cli/test_commands",
+    "cli/test_cycles",
+    "cli/test_files",
+    "cli/test_first_steps",
+    "cli/test_interruptions",
+    "cli/test_natural",
+    "cli/test_processes",
+    "codegen/targets",
+    "codegen/test_files",
+    "codegen/test_fingerprint",
+    "control/test_guides",
+    "docs/test_examples",
+    "docs/test_gallery",
+    "docs/test_readme",
+    "docs/test_release",
+    "docs/test_shown_commands",
+    "experiment",
+    "interop/test_fmi",
+    "interop/test_simulink",
+    "mechanics/test_applied",
+    "mechanics/test_connection",
+    "mechanics/test_random_trees",
+    "mechanics/test_tyres",
+    "published",
+    "reading",
+    "results/test_attributes",
+    "results/test_trust",
+    "ride",
+    "scenario/test_scenarios",
+    "simulation/compare",
+    "simulation/contact/test_coupled",
+    "simulation/contact/test_endings",
+    "simulation/contact/test_moving",
+    "simulation/contact/test_progress",
+    "simulation/contact/test_rough",
+    "simulation/contact/test_torus",
+    "simulation/contact/test_tyres",
+    "simulation/test_imports",
+    "simulation/test_singular",
+    "simulation/test_smooth",
+    "simulation/test_source",
+    "system/test_artifacts",
+    "system/test_memory",
+    "vehicles/bicycle/test_configurations",
+    "vehicles/bicycle/test_flexible",
+    "vehicles/bicycle/test_rider",
+    "vehicles/test_machines",
+    "vehicles/test_wheeled",
+    "view",
+)
+"""Folders and modules of `tests` without the marker `quick`: they compile many machines, start other
+programs, draw figures, or simulate for long. A module belongs here if its tests need more than some
+three seconds together (`--durations=0`), so that all others need less than 90 s on two cores.
+"""
+
+TESTS = Path(__file__).parent / "tests"
+
+
+def is_slow(path: Path) -> bool:
+    """Return whether SLOW lists a file or one of the folders around it."""
+    if not path.is_relative_to(TESTS):
+        return False
+    module = path.relative_to(TESTS).with_suffix("")
+    return any(each.as_posix() in SLOW for each in (module, *module.parents))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests and examples as `quick` unless their module is slow."""
+    for item in items:
+        if not is_slow(item.path):
+            item.add_marker(pytest.mark.quick)
 
 
 def pytest_configure() -> None:

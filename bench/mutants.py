@@ -62,6 +62,7 @@ TESTS = {
     "mechanics/couplings.py": ("mechanics/test_couplings.py", "agree/test_many_wheels.py"),
     "mechanics/forces": (
         "mechanics/test_tyres.py",
+        "mechanics/test_tyre_energy.py",
         "vehicles/test_tyred.py",
         "mechanics/test_applied.py",
     ),
@@ -206,22 +207,6 @@ WITHOUT_EFFECT = {
         "mechanics/formulations/absolute.py",
         "E = np.where(self.angles, (gaps + np.pi) % (2.0 * np.pi) - np.pi, gaps)",
     ): "half a turn forward or back is the same without whole turns",
-    (
-        "simulation/impacts/brach.py",
-        "return limit if np.isfinite(limit) else 1e9",
-    ): "the end of a bracket: the ratio that stops the slip lies inside",
-    (
-        "simulation/impacts/_differential.py",
-        "return float(x[0] - begin - math.log(REST) + math.log(10.0))",
-    ): "what is left of the slip, 1e-13 or 1e-11 of it, is put to rest after it",
-    (
-        "simulation/impacts/poisson.py",
-        "stride, change = 0.5 ** (sweep // 60), 0.0",
-    ): "strides towards what does not change any more decide the effort alone",
-    (
-        "simulation/impacts/poisson.py",
-        "s, d = np.maximum(s, 1e-14 * s[-1]), Q.T @ b",
-    ): "of two eigenvalues the last is the one with index 1",
 }
 """Changes that alter no result, by file and line of text, and why."""
 

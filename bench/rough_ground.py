@@ -122,7 +122,9 @@ def ride(kind, seed, until):
     state = start(bicycle(crown), rng)
     friction = float(rng.choice([np.inf, 0.9]))
     impact = "plastic" if np.isinf(friction) else "moreau"
-    contact = draisine.ContactOptions(mu=friction, impact=impact, fall=np.radians(60))
+    contact = draisine.ContactOptions(
+        mu=friction, impact=impact, fall=np.radians(60), solver="events"
+    )
     told, milps, run, failure, began = "", None, None, None, time.process_time()
     try:
         run = draisine.simulate(bicycle(crown), state, until, terrain=ground, contact=contact)

@@ -98,9 +98,13 @@ class GrazingError(SimulationError):
 
 
 class ValidityError(SimulationError):
-    """A run that could not have been: the ground would pull, friction pass its limit, or the
-    machine has fallen.
+    """A run that is not physically valid: the ground would have to pull, friction exceeds its limit, the
+    machine has fallen, or the result drifts.
     """
+
+
+class ValidityWarning(UserWarning):
+    """A run that is not physically valid, or that needs more friction than roads have."""
 
 
 class TerrainError(DraisineError, ValueError):

@@ -108,7 +108,7 @@ def test_a_map_holds_the_steady_circles() -> None:
             assert_allclose(turns.torque[i, j], found.inputs["steer"], rtol=0, atol=1e-10)
             radius = found.values["rear_wheel_speed"] / abs(found.values["yaw_rate"])
             assert_allclose(turns.radius[i, j], radius, rtol=1e-11)
-            values = found.linear().eigenvalues()[0]
+            values = found.linear().eigenvalues()
             order = np.argsort(np.abs(values))
             assert_allclose(turns.growth[i, j], values[order[1:]].real.max(), atol=1e-8)
             aside = np.hypot(

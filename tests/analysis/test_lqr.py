@@ -8,9 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, eigenvalues, simulate, state
+from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import Linear, linearise
 from draisine.analysis.lqr import balance, lqr
 from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
+from draisine.mechanics.forces.passive_tyre import PassiveTyre
 from draisine.model import Body, Model, Prismatic
 
 
@@ -119,8 +121,8 @@ def test_slips_of_tyres_are_fed_back_too():
     law = balance(system, {"lean": 10.0}, {"steer": 1.0}, forward_speed=5.0)
     straight = state(system, forward_speed=5.0)
     found = linearise(system, straight)
-    assert law.states_read[-2:] == ("z[0]", "z[1]")
-    assert np.abs(law.K[:, -2:]).max() > 0.1
+    assert law.states_read[-4:] == ("z[0]", "z[1]", "z[2]", "z[3]")
+    assert np.abs(law.K[:, -4:]).max() > 0.1
     closed = found.A - found.part(["steer"]).B @ law.K
     assert_allclose(
         linearise(system, straight, law=law).A, closed, atol=1e-9 * np.abs(closed).max()
@@ -219,3 +221,33 @@ def test_a_unicycle_is_balanced_by_its_wheel_and_its_turntable():
     # the mass centre stands over the hub: hF, hT above it, xT before it
     aside = math.atan2(4.0 * 0.02, 12.0 * 0.5 + 4.0 * 0.8)
     assert_allclose(law.about[1], -aside, atol=1e-9)
+
+
+def test_a_steady_turn_has_one_linear_system_for_lqr():
+    """Its matrices have no axis of motions, as those of `linearise` about one state."""
+    bicycle = compile("whipple")
+    turn = steady(bicycle, free=["steer"], lean=-0.2, forward_speed=5.0)
+    linear = turn.linear()
+    assert_allclose(linear.A, linearise(bicycle, turn.state, inputs=turn.inputs).A, atol=1e-9)
+    law = lqr(linear, {"lean": 10.0, "steer": 1.0}, {"steer": 0.1, "rear_wheel": 1.0})
+    closed = linear.A - linear.part(["steer", "rear_wheel"]).B @ law.K
+    assert np.linalg.eigvals(closed).real.max() < 0.0
+    assert law.given["steer"] == pytest.approx(turn.inputs["steer"])
+
+
+def test_a_turn_on_slipping_tyres_is_kept_with_its_slips():
+    tyre = PassiveTyre(cornering=9000.0, arm=0.02, relaxation=0.1)
+    bicycle = compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+    law = balance(bicycle, costs={"steer": 0.1, "rear_wheel": 1.0}, lean=-0.2, forward_speed=5.0)
+    slips = dict(zip(law.states_read, law.about, strict=True))
+    assert slips["z[0]"] != 0.0 and slips["z[1]"] != 0.0
+
+
+def test_many_linear_systems_at_once_are_refused_with_the_way_out():
+    bicycle = compile("whipple")
+    many = linearise(bicycle, [state(bicycle, forward_speed=v) for v in (4.0, 5.0)])
+    with pytest.raises(ConfigurationError, match=r"lqr takes one linear system.*linear\[0\]"):
+        lqr(many, {"lean": 1.0}, {"steer": 1.0})
+    assert lqr(many[0], {"lean": 1.0}, {"steer": 1.0}).K.shape == (1, 5)
+    with pytest.raises(ConfigurationError, match="one linear system"):
+        many[0][0]

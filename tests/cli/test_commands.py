@@ -57,16 +57,24 @@ def test_json_is_one_object_in_si(capsys):
 SLOW = ("run", PASSIVE, "--initial", "forward_speed=1", "--until", "3")
 
 
+def judged(capsys, *arguments):
+    """Return what a command prints, and its complaint: it runs, and the result is not valid."""
+    assert main(list(arguments)) == 1
+    return capsys.readouterr()
+
+
 def test_a_run_that_could_not_have_been_is_told(capsys):
     """Ideal wheels hold the bicycle by pulling; the scenario's title promises that it stays up."""
     title = "steadies itself"
     assert title in said(capsys, "run", PASSIVE)
-    out = said(capsys, *SLOW)
-    assert "not to be believed: from" in out
+    out, complaint = judged(capsys, *SLOW)
+    assert "not physically valid: from" in out
     assert title not in out
-    found = json.loads(said(capsys, *SLOW, "--json"))["validity"]
+    assert complaint.startswith("error: the run is not physically valid: from")
+    found = json.loads(judged(capsys, *SLOW, "--json")[0])["validity"]
     assert found["pull_from"] is not None or found["fall_from"] is not None
-    needy = json.loads(said(capsys, "run", PASSIVE, "--mu", "0.01", "--json"))["validity"]
+    needy = judged(capsys, "run", PASSIVE, "--mu", "0.01", "--json")[0]
+    needy = json.loads(needy)["validity"]
     assert 0.0 <= needy["friction_exceeded_from"] < 5.0
     assert needy["friction_needed"] > 0.01
 
@@ -304,6 +312,18 @@ def test_linear_equations_are_linear_in_every_language(capsys, how):
     """No language writes the nonlinear program where the linear one is asked for."""
     text = said(capsys, "equations", "whipple", "--linear", *how)
     assert "Straight running" in text and ("K_{0,11}" in text or "K_0_11 = " in text)
+
+
+@pytest.mark.parametrize("ending", ["tex", "html", "md", "py", "wl", "mpl", "m", "c"])
+def test_linear_equations_of_the_motorcycle_in_a_file(capsys, ending):
+    said(capsys, "equations", "motorcycle", "--linear", "--out", f"page.{ending}")
+    text = Path(f"page.{ending}").read_text()
+    assert "Straight running" in text and "states of the force elements" in text
+
+
+def test_linear_equations_have_a_matrix_for_dampers(capsys):
+    wanted = ["equations", "whipple", "--linear", "--set", "flexible.steer_damper=2"]
+    assert "C_0_22 = flexible_steer_damper;" in said(capsys, *wanted, "--as", "c")
 
 
 def test_linear_equations_in_a_file_of_source_code(capsys):

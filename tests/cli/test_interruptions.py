@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+import urllib.request
 from pathlib import Path
 from subprocess import PIPE
 
@@ -106,9 +106,13 @@ def test_a_ride_ends_as_it_says():
     command = [sys.executable, "-m", "draisine", "ride", "--no-browser"]
     ride = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
     assert ride.stdout is not None
-    while "Ctrl+C ends it." not in (line := ride.stdout.readline()):
-        assert line, "it ended by itself"
-    time.sleep(1.0)
+    lines = []
+    while not lines or "Ctrl+C ends it." not in lines[-1]:
+        lines.append(ride.stdout.readline())
+        assert lines[-1], "it ended by itself"
+    address = lines[-2].removeprefix("ride at ").strip()
+    with urllib.request.urlopen(address, timeout=300):  # by now it awaits the signal
+        pass
     ride.send_signal(signal.SIGINT)
-    told = ride.communicate(timeout=60)
+    told = ride.communicate(timeout=300)
     assert (ride.returncode, told[1]) == (0, "")

@@ -101,6 +101,25 @@ COMMANDS = [
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
     (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "ends in '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "those of a bicycle"),
+    (["equations", "whipple", "--as", "paper", "--formulation", "planar"], "goes with source code"),
+    (["equations", "whipple", "--linear", "--formulation", "absolute"], "goes with source code"),
+    (["equations", "whipple", "--as", "html", "--program", "observe"], "--as html is a page"),
+    (
+        ["equations", "whipple", "--program", "simulate", "--formulation", "planar", "--out", "x"],
+        "--program simulate has the projected equations alone",
+    ),
+    (
+        ["equations", "whipple", "--linear", "--form", "thesis"],
+        "--linear does not combine with --form",
+    ),
+    (
+        ["equations", "whipple", "--linear", "--detail", "full"],
+        "does not combine with --detail full",
+    ),
+    (
+        ["equations", "cart_pole", "--explain", "--linear"],
+        "--linear does not combine with --explain",
+    ),
     (["equations", "whipple", "--linear", "--as", "python"], "--linear goes with --as paper, c, "),
     (["equations", "whipple", "--linear", "--program", "observe"], "goes without --program"),
     (["equations", "whipple", "--mode", "front=flying"], "front"),

@@ -2,13 +2,17 @@
 
 import random
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra import trace
+from draisine.codegen.cache import Store
 from draisine.codegen.program import Program, trace_program
+from draisine.codegen.targets.native import Native
+from draisine.system.compiled import Compiled
 
 Inputs = dict[str, NDArray[np.float64]]
 
@@ -116,3 +120,11 @@ def assert_close(found: NDArray[np.float64], expected: NDArray[np.float64], rtol
     assert found.shape == expected.shape
     scale = np.abs(expected).max(axis=0, initial=0.0)
     assert np.all(np.abs(found - expected) <= rtol * scale)
+
+
+def compile_and_call(case: Case, folder: Path) -> bytes:
+    """Return the bytes of all outputs by machine code that is kept in a folder."""
+    parameters = case.inputs.get("parameters", np.zeros(0))
+    code = Compiled(Native(case.program, Store(folder)), parameters)
+    inputs = [case.inputs[name] for name in case.program.inputs if name != "parameters"]
+    return code.flat(np.concatenate(inputs)).tobytes()

@@ -1,5 +1,6 @@
-"""What is no routine is told with file and line."""
+"""Errors of the compiler of routines name the file, the line and the source text."""
 
+import linecache
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ from draisine.errors import RoutineError
 
 
 def assert_refused(bad: Routine, line: int, why: str) -> None:
-    """Hold that a routine cannot be printed, for a reason that names its file and the line, which counts
-    from the `def`.
+    """Check that a routine cannot be compiled, for a reason that names its file and shows the line, which
+    counts from the decorator.
     """
     code = bad.function.__code__
     with pytest.raises(RoutineError, match=why) as error:
         write([bad])
-    assert f"{Path(code.co_filename).name}:{code.co_firstlineno + line}: " in str(error.value)
+    number = code.co_firstlineno + line
+    assert f"{Path(code.co_filename).name}:{number}: " in str(error.value)
+    if line > 0:  # the types of arguments are checked before the text is read
+        assert linecache.getline(code.co_filename, number).strip() in str(error.value)

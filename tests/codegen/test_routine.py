@@ -143,10 +143,10 @@ def test_a_name_of_its_own_is_no_callee():
     assert mixed.callees == [ordered]
 
 
-def test_a_routine_without_its_text_is_told():
+def test_a_routine_without_source_text_is_refused():
     scope = {"Floats": Floats, "routine": routine}
     exec("@routine\ndef lost(a: Floats) -> None:\n    a[0] = 1.0\n", scope)
-    with pytest.raises(RoutineError, match="text of routine 'lost' is not at hand"):
+    with pytest.raises(RoutineError, match="source text of routine 'lost' is not available"):
         compile_routines(scope["lost"])
 
 
@@ -230,19 +230,19 @@ def no_kind(n) -> int:
     ("bad", "line", "why"),
     [
         (unknown_word, 3, "does not know the name 'print'"),
-        (two_kinds, 3, "takes 'x' for int before and now float"),
-        (list_inside, 2, r"does not know `\[n\]`"),
-        (no_return, 1, "must end every way with return"),
+        (two_kinds, 3, "assigns float to 'x', which is int; write int"),
+        (list_inside, 2, r"cannot contain the expression `\[n\]`"),
+        (no_return, 1, "does not return a value on every path"),
         (lane_as_number, 3, "as an index only"),
         (strided, 3, "k must stand alone or in a sum"),
-        (branch_in_lane, 3, "cannot branch lane by lane"),
-        (lane_outside, 4, "belongs to single lanes"),
+        (branch_in_lane, 3, "branches on a value that differs between SIMD lanes"),
+        (lane_outside, 4, "which has one value per SIMD lane, outside of `each`"),
         (after_loop, 4, "reads 'i' after its loop"),
-        (no_kind, 0, "say what 'n' is"),
+        (no_kind, 0, "argument 'n' of routine 'no_kind' has no type"),
     ],
     ids=lambda x: getattr(x, "__name__", None),
 )
-def test_what_the_subset_lacks_is_told_with_file_and_line(bad, line, why):
+def test_errors_show_file_line_and_text(bad, line, why):
     assert_refused(bad, line, why)
 
 

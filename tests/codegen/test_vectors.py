@@ -13,7 +13,7 @@ from codegen.refusals import assert_refused
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import c, javascript
-from draisine.codegen.targets._text_routine import C_HELPERS, JS_HELPERS
+from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS
 from draisine.codegen.targets._text_routine import write as write_text
 from draisine.codegen.targets.native import compile_routines
 
@@ -211,14 +211,14 @@ def vector_as_number(a: Floats, n: int) -> float:
         (unknown_places, 2, r"may write `a\[:n\]` while it reads it"),
         (two_columns, 2, r"may write `a\[1::2\]\[:n\]` while it reads it"),
         (column_further_on, 2, r"may write `a\[2::m\]\[:n\]` while it reads it"),
-        (step_with_an_end, 2, r"takes `a\[0:n:2\]` only with its steps first and its end last"),
-        (two_ends, 2, r"takes `b\[:m\]\[:n\]` only with its steps first and its end last"),
-        (no_such_function, 2, r"takes \+ - \* / and abs of vectors, not `max\(a\[:n\], 0.0\)`"),
-        (no_end, 2, "assigns to names and elements only"),
-        (vector_in_lanes, 4, "has one `each`, or a vector, inside another"),
-        (vector_as_number, 2, r"does not know `a\[:n\]`"),
+        (step_with_an_end, 2, r"cannot use the slice `a\[0:n:2\]`: write its step first"),
+        (two_ends, 2, r"cannot use the slice `b\[:m\]\[:n\]`: write its step first"),
+        (no_such_function, 2, r"cannot use `max\(a\[:n\], 0.0\)` entry by entry"),
+        (no_end, 2, r"cannot assign to `a\[1:\]`"),
+        (vector_in_lanes, 4, "has an `each` loop or a slice inside an `each` loop"),
+        (vector_as_number, 2, r"cannot use `a\[:n\]` as a value"),
     ],
     ids=lambda x: getattr(x, "__name__", None),
 )
-def test_what_is_no_vector_is_told_with_file_and_line(bad, line, why):
+def test_errors_of_slices_show_file_line_and_text(bad, line, why):
     assert_refused(bad, line, why)

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import SLOW, is_slow
 
 from draisine.registry import FOLDERS
 
@@ -169,3 +170,12 @@ def test_tests_stand_in_the_rooms_of_what_they_test():
     assert strangers == []
     rooms = {room.name for room in ROOMS if room.parent == PACKAGE}
     assert rooms - {folder.parts[0] for folder in folders} == set()
+
+
+def test_slow_tests_are_listed_by_paths_that_exist_and_all_others_are_quick(request):
+    tests = ROOT / "tests"
+    missing = [p for p in SLOW if not (tests / p).is_dir() and not (tests / f"{p}.py").is_file()]
+    assert missing == []
+    assert is_slow(tests / "agree" / "test_runs.py")
+    assert not is_slow(Path(__file__))
+    assert request.node.get_closest_marker("quick")

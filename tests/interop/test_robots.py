@@ -573,3 +573,22 @@ def test_forward_speed_is_that_of_the_root_link_and_its_horizontal_part():
     seen = draisine.Stepper(bot, down, terrain=plane(slope=-0.1)).values()
     assert seen["forward_speed"] == pytest.approx(np.cos(0.1), rel=1e-9)
     assert seen["left_axle_rate"] == pytest.approx(1.0 / 0.06, rel=1e-9)
+
+
+def test_bodies_and_defaults_may_be_nested_deeper_than_python_calls_functions():
+    """Balls in a row, each bolted to the one before: mass and moments of inertia are sums over the row. The
+    size of the balls comes from the innermost of a hundred classes of defaults.
+    """
+    count, radius, spacing = 1200, 0.1, 0.01
+    classes = "".join(f'<default class="c{k}"><geom size="{1e-3 * k}"/>' for k in range(101))
+    ball = '<body name="b{}" pos="{} 0 0">{}<geom type="sphere" mass="2"/>'
+    row = "".join(ball.format(k, spacing, "" if k else "<freejoint/>") for k in range(count))
+    text = "<mujoco><default>" + '<default class="far">' * count + "</default>" * count
+    text += classes + "</default>" * 101 + "</default><worldbody>"
+    text += row.replace("<body", '<body childclass="c100"', 1) + "</body>" * count
+    (body,) = read_mjcf(text + "</worldbody></mujoco>", {})().bodies
+    assert body.mass == pytest.approx(2.0 * count, rel=1e-12)
+    places = spacing * (np.arange(count) - (count - 1) / 2.0)
+    about_row = 2.0 * count * 0.4 * radius**2
+    across = about_row + 2.0 * (places**2).sum()
+    assert np.diag(body.inertia) == pytest.approx([about_row, across, across], rel=1e-10)

@@ -16,6 +16,7 @@ from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
+from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Body, Disc, Model, Output, Prismatic, Revolute, Wheel, Wrench, inertia
 from draisine.registry import find
@@ -113,8 +114,9 @@ def test_slip_takes_energy_away_and_keeps_some_in_the_tyre(bicycle):
     """Energy plus sigma F^2 / (2 C1) never rises without camber thrust."""
     start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.8)
     data = draisine.simulate(bicycle, start, 1.0).to_xarray()
-    slip = data.element_state.values
+    slip = data.element_state.values[:, ::2]
     total = data.energy.values + (0.2 * 9000.0 * slip**2 / 2).sum(axis=1)
+    assert_allclose(data.tyre_energy, 0.2 * 9000.0 * slip**2 / 2, atol=1e-12)
     assert np.diff(total).max() < 1e-9
     assert total[-1] < total[0] - 1e-4
     assert_allclose(data.contact_force.values[:, :, 2], 9000.0 * slip, atol=1e-9)
@@ -126,14 +128,14 @@ def test_at_rest_a_tyre_is_a_spring(bicycle):
     start = draisine.state(bicycle, forward_speed=0.0, Vy=0.3)
     y = machine.enter(start)
     rates = machine.rate(q=y[:4], p=y[4:7], r=y[7:10], u=y[machine.layout.u])["rate"]
-    assert_allclose(rates[machine.layout.z], -0.3 / 0.2 * np.ones(2), rtol=1e-12)
+    assert_allclose(rates[machine.layout.z], -0.3 / 0.2 * np.array([1, 0, 1, 0]), rtol=1e-12)
 
 
 def test_the_saddle_point_system_agrees(bicycle):
     machine, rng = bicycle.machine(), np.random.default_rng(1)
     asked = {"lean": 0.3, "steer": 0.2, "forward_speed": 4.0, "lean_rate": 0.5, "Vy": 0.2}
     state = draisine.state(bicycle, **asked)
-    z = rng.normal(size=2) * 0.05
+    z = rng.normal(size=4) * 0.05
     seen = machine.observation(machine.enter(state, z=z))
     out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
     n, rows = len(state.v), multiplier.active_rows(bicycle.model, machine.mode)
@@ -253,9 +255,9 @@ def test_tyre_forces_and_loads_are_solved_together():
         names = ("lean", "steer", "lean_rate", "Vy")
         asked = dict(zip(names, rng.uniform(-0.4, 0.4, 4), strict=True))
         state = draisine.state(system, forward_speed=5.0, **asked)
-        z = rng.uniform(-0.05, 0.05, 2)
+        z = rng.uniform(-0.05, 0.05, 4)
         forces = machine.observation(machine.enter(state, z=z))["forces"].reshape(2, 3)
-        assert_allclose(forces[:, 2], 12.0 * forces[:, 0] * z, rtol=1e-10, atol=1e-7)
+        assert_allclose(forces[:, 2], 12.0 * forces[:, 0] * z[::2], rtol=1e-10, atol=1e-7)
 
 
 def test_straight_running_does_not_feel_that_stiffness_follows_the_load():
@@ -299,8 +301,8 @@ def on_tyres(tyre):
 
 
 def test_tyres_stay_within_their_price():
-    """Side slip with relaxation costs at most 1.6 times the ideal equations, in proportion to the
-    load at most twice, counted as operations.
+    """Side slip and spin with relaxation cost at most 1.6 times the ideal equations, in proportion to
+    the load at most 2.1 times, counted as operations.
     """
     ideal = draisine.compile("whipple").machine().rate.program.operations
     one, other = (
@@ -308,14 +310,14 @@ def test_tyres_stay_within_their_price():
         for tyre in (LinearTyre(9000.0, 900.0, 0.2), LoadTyre(12.0, 1.0, 0.2))
     )
     assert ideal < one <= 1.6 * ideal
-    assert one < other <= 2.0 * ideal
+    assert one < other <= 2.1 * ideal
 
 
 def test_camber_at_a_point_ahead_creates_no_energy():
     """Sharp's camber thrust does; the same thrust with its moment does not."""
     arm, sigma, C = 0.04, 0.2, 9000.0
     rise = {}
-    for tyre in (PassiveTyre(C, arm, sigma), LinearTyre(C, C * arm / 0.3, sigma)):
+    for tyre in (PassiveTyre(C, arm, sigma), SharpTyre(C, C * arm / 0.3, sigma)):
         system = on_tyres(tyre)
         start = draisine.state(system, forward_speed=1.0, lean=0.3, steer=0.4)
         numerics = draisine.Numerics(dt=0.002, rtol=1e-11, atol=1e-12)
@@ -323,13 +325,13 @@ def test_camber_at_a_point_ahead_creates_no_energy():
         stored = (sigma * C * data.element_state.values**2 / 2).sum(axis=1)
         rise[type(tyre)] = np.diff(data.energy.values + stored).max()
     assert rise[PassiveTyre] < 1e-9
-    assert rise[LinearTyre] > 1e-6
+    assert rise[SharpTyre] > 1e-6
 
 
 def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
     """A disc that rolls straight ahead, leaned: the slip grows at the rate of Sharp's tyre."""
     rates = []
-    for tyre in (PassiveTyre(9000.0, 0.05, 0.2), LinearTyre(9000.0, 900.0, 0.2)):
+    for tyre in (PassiveTyre(9000.0, 0.05, 0.2), SharpTyre(9000.0, 900.0, 0.2)):
 
         def disc(*, lean: float = 0.0, tyre=tyre) -> Model:
             body = Body("disc", 1.0, (0, 0, 0.5), inertia(0.1, 0.2, 0.1))

@@ -51,6 +51,18 @@ def test_published_numbers(name):
     assert not wrong
 
 
+def test_the_curvature_of_the_turn_is_held_against_the_curvature_of_the_path():
+    """The paper of 2017 prints 0.067 1/m, which is 1 / 15 m; the path's curvature peaks at 0.2245 1/m by
+    an independent computation.
+    """
+    blocks = load("mauny2017/controlled-turn").scenario.expected
+    printed = [b for b in blocks if b.origin in ("published", "disputed")]
+    (curvature,) = [b for b in printed if "maximum track_curvature[rear]" in b.values]
+    assert curvature.values == {"maximum track_curvature[rear]": 0.067}
+    assert curvature.origin == "disputed" and "0.2245" in curvature.note
+    assert not any("wheel_centre" in quantity for b in printed for quantity in b.values)
+
+
 # Independent computation in quadruple precision, for the tables as the documents print them.
 OTHER_SETS = {
     "thesis_table_2_1": {

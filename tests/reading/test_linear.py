@@ -11,7 +11,7 @@ from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.linear import linearise
 from draisine.codegen.paper import latex
 from draisine.errors import ParameterError
-from draisine.reading.linear import StraightRunning
+from draisine.reading.linear.deviations import StraightRunning
 from reading.latex_reader import Document, key
 
 MEIJAARD = {
@@ -87,9 +87,9 @@ def test_the_polynomial_vanishes_at_the_eigenvalues_and_gives_the_response(bicyc
 
 
 def test_a_rider_who_leans_has_three_coordinates():
-    straight = StraightRunning(compile("whipple", mU=30.0).subject())
-    assert straight.names == ["lean", "steer", "torso"]
-    assert straight.M.shape == (3, 3)
+    lateral = StraightRunning(compile("whipple", mU=30.0).subject()).lateral
+    assert lateral.coordinates == ("lean", "steer", "torso")
+    assert lateral.mass.shape == (3, 3)
 
 
 def test_a_steady_motion_is_written_in_numbers(bicycle):

@@ -38,6 +38,14 @@ def test_what_we_write_is_read_back_to_the_bit(here, ridden):
     assert all(one.largest == 0.0 for one in differences(compare(ridden, "run.csv")))
 
 
+def test_a_machine_without_joints_is_written_as_columns_too(here):
+    disc = draisine.compile("rolling_disc")
+    run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
+    draisine.save(run, "disc.csv")
+    again = draisine.load("disc.csv")
+    assert (again["forward_speed"].values == run.to_xarray()["forward_speed"].values).all()
+
+
 def test_units_are_those_told_or_the_quantity_s_own(here):
     (here / "mine.csv").write_text(
         "\ufeff# a gyroscope\ntime (ms); lean_rate (deg/s); steer; hand_brake; speed (km/h)\n"

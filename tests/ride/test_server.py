@@ -1,9 +1,13 @@
 """Who may ride, and what is answered to those who may not or who talk nonsense."""
 
 import json
+import logging
 import time
 import urllib.error
 import urllib.request
+from contextlib import ExitStack
+from socket import create_connection
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +16,14 @@ from websockets.sync.client import connect
 
 from draisine.cli import main
 from draisine.control.rider import COMMANDS
+from draisine.ride import serve
 from draisine.ride.presets import Preset
-from draisine.ride.server import RideServer
+from draisine.ride.server import CATCH_UP, RideServer
+from draisine.ride.session import RATE
 from ride.conftest import serving
+
+PATIENCE = 300.0
+"""How long a result is waited for, s: a bound for tests that hang, also on a busy machine."""
 
 
 def fetch(ride, path, host=None):
@@ -22,21 +31,25 @@ def fetch(ride, path, host=None):
     if host is not None:
         request.add_header("Host", host)
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
 
 
 def enter(ride, token=None, **options):
+    """Connect as a page does: browsers send no pings. While a ride is prepared the server reads no
+    messages, and a client that insists on an early reply to its pings would leave.
+    """
     origin = options.pop("origin", f"http://127.0.0.1:{ride.port}")
+    options |= {"max_size": None, "ping_interval": None}
     address = f"ws://127.0.0.1:{ride.port}/ride?token={token or ride.token}"
-    return connect(address, origin=origin, open_timeout=10, max_size=None, **options)
+    return connect(address, origin=origin, open_timeout=PATIENCE, **options)
 
 
 def until_scene(socket):
     while True:
-        words = json.loads(socket.recv(timeout=120))
+        words = json.loads(socket.recv(timeout=PATIENCE))
         if "scene" in words:
             return words["scene"]
 
@@ -49,7 +62,7 @@ def commands(scene, serial, push=0.0, **given):
 def close_code(socket, message):
     socket.send(message)
     with pytest.raises(ConnectionClosed) as closed:
-        socket.recv(timeout=10)
+        socket.recv(timeout=PATIENCE)
     return closed.value.rcvd.code
 
 
@@ -58,6 +71,8 @@ def test_the_page_needs_the_token_and_its_own_host(served):
     for path, host in [
         ("/", None),
         ("/?token=wrong", None),
+        ("/?token=%C3%A9", None),
+        ("/?token=%FF", None),
         (f"/?token={served.token}", "evil.example"),
         ("/main.js", "evil.example"),
     ]:
@@ -68,8 +83,8 @@ def test_the_page_needs_the_token_and_its_own_host(served):
 
 @pytest.mark.parametrize(
     "options",
-    [{"token": "wrong"}, {"origin": "http://evil.example"}, {"origin": None}],
-    ids=["token", "origin", "no origin"],
+    [{"token": "wrong"}, {"token": "%C3%A9"}, {"origin": "http://evil.example"}, {"origin": None}],
+    ids=["token", "token beyond ASCII", "origin", "no origin"],
 )
 def test_strangers_get_no_socket(served, options):
     with pytest.raises(InvalidStatus, match="403"):
@@ -83,7 +98,7 @@ def test_a_ride_answers_frames_and_a_second_rider_waits(served):
         times = []
         for serial in range(1, 4):
             socket.send(commands(scene, serial))
-            frame = np.frombuffer(socket.recv(timeout=10))
+            frame = np.frombuffer(socket.recv(timeout=PATIENCE))
             assert frame[0] == serial
             assert len(frame) == 1 + width
             times.append(frame[1 + scene["layout"]["time"][0]])
@@ -92,7 +107,7 @@ def test_a_ride_answers_frames_and_a_second_rider_waits(served):
         assert times == sorted(times)
         assert times[-1] > 0.0
         with enter(served) as other, pytest.raises(ConnectionClosed) as closed:
-            other.recv(timeout=10)
+            other.recv(timeout=PATIENCE)
         assert closed.value.rcvd.code == 4001
         assert "somebody rides" in closed.value.rcvd.reason
 
@@ -102,18 +117,20 @@ def test_silence_pauses_the_ride(served):
         scene = until_scene(socket)
         at = 1 + scene["layout"]["time"][0]
         socket.send(commands(scene, 1))
-        before = np.frombuffer(socket.recv(timeout=10))[at]
+        before = np.frombuffer(socket.recv(timeout=PATIENCE))[at]
         time.sleep(0.4)
         socket.send(commands(scene, 2))
-        assert np.frombuffer(socket.recv(timeout=10))[at] - before < 0.02
+        assert np.frombuffer(socket.recv(timeout=PATIENCE))[at] - before < 0.02
 
 
-def test_a_late_page_makes_up_for_a_tenth_of_a_second_and_what_is_lost_is_counted():
+def test_a_late_page_makes_up_for_a_tenth_of_a_second_and_what_is_lost_is_counted(monkeypatch):
+    times = iter([5.0, 5.25])
+    clock = SimpleNamespace(monotonic=lambda: next(times))
+    monkeypatch.setattr("draisine.ride.server.time", clock)
     ride = RideServer("steer-torque", 1)
     assert ride.due() == 0
-    ride.clock -= 0.25
-    assert ride.due() == 100
-    assert 150 <= ride.late <= 200
+    assert ride.due() == CATCH_UP
+    assert ride.late == RATE // 4 - CATCH_UP
 
 
 def test_a_dropped_socket_makes_room_for_the_next_rider(served):
@@ -131,7 +148,7 @@ def test_a_slow_reader_holds_up_nobody(served):
         assert fetch(served, f"/?token={served.token}")[0] == 200
         socket.send(commands(scene, 2000))
         while True:
-            found = np.frombuffer(socket.recv(timeout=10))
+            found = np.frombuffer(socket.recv(timeout=PATIENCE))
             if found[0] == 2000:
                 break
         assert np.isfinite(found).all()
@@ -140,13 +157,13 @@ def test_a_slow_reader_holds_up_nobody(served):
 
 def ride_again(served):
     """Enter as soon as there is room, and ride."""
-    end = time.monotonic() + 10.0
+    end = time.monotonic() + PATIENCE
     while served.taken and time.monotonic() < end:
         time.sleep(0.01)
     with enter(served) as socket:
         scene = until_scene(socket)
         socket.send(commands(scene, 1))
-        assert np.frombuffer(socket.recv(timeout=10))[0] == 1
+        assert np.frombuffer(socket.recv(timeout=PATIENCE))[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -168,21 +185,55 @@ def test_nonsense_closes_the_socket(served, message, code):
         assert close_code(socket, message) == code
 
 
+def test_text_that_is_not_utf_8_closes_the_socket_without_a_traceback(served, caplog, request):
+    logger = logging.getLogger("uvicorn.error")
+    logger.addHandler(caplog.handler)
+    request.addfinalizer(lambda: logger.removeHandler(caplog.handler))
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.send(b"\xff", text=True)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=PATIENCE)
+    assert closed.value.rcvd.code == 1007
+    assert caplog.records == []
+
+
+def check_responses(stranger, count):
+    """See that a connection ends after some complete responses."""
+    received = b"".join(iter(lambda: stranger.recv(65536), b""))
+    assert received.count(b"HTTP/1.1 200") == count
+
+
+def test_requests_that_do_not_arrive_are_given_up_and_a_silent_rider_is_not(served, monkeypatch):
+    """Nothing, half a head, and half of a second head on the connection of a first request."""
+    monkeypatch.setattr(serve, "REQUEST_TIME", 1.0)
+    with enter(served) as rider:
+        scene = until_scene(rider)
+        page = f"GET /main.js HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+        with ExitStack() as strangers:
+            for request, complete in (("", 0), (page, 0), (f"{page}\r\n{page}", 1)):
+                stranger = create_connection(("127.0.0.1", served.port), timeout=PATIENCE)
+                strangers.enter_context(stranger).sendall(request.encode())
+                strangers.callback(check_responses, stranger, complete)
+        rider.send(commands(scene, 1))
+        assert np.frombuffer(rider.recv(timeout=PATIENCE))[0] == 1
+
+
 def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served):
     with enter(served) as socket:
         scene = until_scene(socket)
         socket.send(json.dumps({"parameters": {"w": -1.0}}))
-        assert "must be positive" in json.loads(socket.recv(timeout=30))["refused"]
+        assert "must be positive" in json.loads(socket.recv(timeout=PATIENCE))["refused"]
         socket.send(json.dumps({"preset": "nowhere"}))
-        assert "nowhere" in json.loads(socket.recv(timeout=30))["refused"]
+        assert "nowhere" in json.loads(socket.recv(timeout=PATIENCE))["refused"]
         for words in ({"pace": 10**400}, {"mu": 10**400}, {"parameters": {"mB": 10**400}}):
             socket.send(json.dumps(words))
-            assert "too large" in json.loads(socket.recv(timeout=30))["refused"]
+            assert "too large" in json.loads(socket.recv(timeout=PATIENCE))["refused"]
         socket.send(json.dumps({"parameters": {"c": 0.1}}))
         scene = until_scene(socket)
         assert scene["sliders"]["c"]["value"] == 0.1
         socket.send(commands(scene, 1))
-        assert np.isfinite(np.frombuffer(socket.recv(timeout=10))).all()
+        assert np.isfinite(np.frombuffer(socket.recv(timeout=PATIENCE))).all()
 
 
 def test_commands_of_an_earlier_scene_have_no_answer_and_the_ride_goes_on():
@@ -196,14 +247,14 @@ def test_commands_of_an_earlier_scene_have_no_answer_and_the_ride_goes_on():
         scene = until_scene(socket)
         assert scene["vehicle"] == "skateboard"
         socket.send(np.array([3.0, scene["number"], *[0.0] * len(scene["controls"])]).tobytes())
-        assert np.frombuffer(socket.recv(timeout=10))[0] == 3.0
+        assert np.frombuffer(socket.recv(timeout=PATIENCE))[0] == 3.0
 
 
 def test_a_first_ride_that_cannot_be_is_told_on_the_page_and_in_the_terminal(capfd):
     ride = Preset("mine", "", "", "", {"forward_sped": 5.0})
     with serving("mine", presets={"mine": ride}) as served, enter(served) as socket:
-        assert "preparing" in json.loads(socket.recv(timeout=60))
-        assert "forward_sped" in json.loads(socket.recv(timeout=60))["refused"]
+        assert "preparing" in json.loads(socket.recv(timeout=PATIENCE))
+        assert "forward_sped" in json.loads(socket.recv(timeout=PATIENCE))["refused"]
         assert "error: " in capfd.readouterr().err
 
 
@@ -215,7 +266,7 @@ def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
         assert scene["parameter_set"] == "browser_jason"
         assert scene["sliders"]["c"]["value"] != 0.08
         socket.send(json.dumps({"parameter_set": "no_such"}))
-        assert "no_such" in json.loads(socket.recv(timeout=30))["refused"]
+        assert "no_such" in json.loads(socket.recv(timeout=PATIENCE))["refused"]
         socket.send(json.dumps({"parameter_set": ""}))
         assert until_scene(socket)["parameter_set"] == ""
 
@@ -226,13 +277,13 @@ def test_a_ride_is_recorded_and_repeated_to_the_bit(recorded, capsys):
         assert scene["records"]
         for serial in range(1, 30):
             socket.send(commands(scene, serial, steer_torque=0.1 * (serial % 5), hold=1.0))
-            socket.recv(timeout=10)
+            socket.recv(timeout=PATIENCE)
             time.sleep(0.01)
             if serial == 15:
                 socket.send(json.dumps({"parameters": {"c": 0.1}}))
                 scene = until_scene(socket)
         socket.send(json.dumps({"record": True}))
-        told = json.loads(socket.recv(timeout=60))
+        told = json.loads(socket.recv(timeout=PATIENCE))
     assert told["recorded"] == str(recorded.target)
     assert main(["run", told["recorded"]]) == 0
     assert "to the bit" in capsys.readouterr().out

@@ -209,6 +209,42 @@ def test_a_machine_is_put_onto_a_face():
     assert_allclose(moved.p, [1.0, 2.0, 2.7], atol=1e-12)
 
 
+SLOPES = {
+    "ramp": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
+    "cross slope": {
+        "shape": "faces",
+        "faces": [{"name": "ramp", "normal": [-0.2, 0.3, 1.0], "offset": 0.0}],
+    },
+}
+
+
+@pytest.mark.parametrize("slope", SLOPES)
+@pytest.mark.parametrize(
+    "initial",
+    [
+        {"forward_speed": 4.0},
+        {"forward_speed": 4.0, "lean": 0.1, "yaw": 0.3, "lean_rate": 0.2, "steer": 0.1},
+        {"forward_speed": -2.0, "yaw": -1.0, "steer_rate": 0.3, "lean_rate": -0.1},
+    ],
+)
+def test_initial_values_are_those_of_the_outputs_on_a_slope(slope, initial):
+    content = {
+        "kind": "run",
+        "title": "x",
+        "vehicle": {"name": "whipple"},
+        "initial": {"place": {"wheel": "rear", "centre": [-3.0, 0.0], "on": "ramp"}, **initial},
+        "terrain": SLOPES[slope],
+        "run": {"until": 0.01},
+    }
+    plan = accept("x", "x", content).plan
+    run = draisine.simulate(plan.system, plan.state(), 0.01, terrain=plan.terrain)
+    start = run.to_xarray().isel(time=0)
+    for name, value in initial.items():
+        assert_allclose(float(start[name]), value, atol=1e-12, err_msg=name)
+    assert_allclose(start["gap"].values, 0.0, atol=1e-12)
+    assert run.arcs[0].mode == ((("rear", "ramp"), "rolling"), (("front", "ramp"), "rolling"))
+
+
 def test_friction_of_a_file_and_of_an_option_is_the_same():
     """Neither names an impact model: it is Moreau's where there is friction."""
     told = draisine.run("mauny2018/ramp-jump", changes={"contact.mu": 0.8, "run.until": 0.7})

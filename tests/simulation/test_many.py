@@ -1,12 +1,13 @@
 """Many machines at once: every one as if alone, and none ends without a reason."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import draisine
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ParameterError
 from draisine.model import Body, Model, inertia
 from draisine.simulation.many import simulate_many
 
@@ -25,17 +26,14 @@ def ends(bicycle, pushed):
 
 @pytest.mark.parametrize("k", range(7))
 def test_each_ends_bit_for_bit_as_alone(bicycle, pushed, ends, k):
-    """Also those that need other pivots on their way (3.04 m/s), and those that must stop."""
-    try:
-        alone = draisine.simulate(
-            bicycle, pushed[k], 3.0, numerics=draisine.Numerics(dt=0.005, integrator="rk4")
-        )
-    except SimulationError as error:
-        alone = error.partial
+    """Also those that need other pivots on their way (3.04 m/s), and those that fall."""
+    alone = draisine.simulate(
+        bicycle, pushed[k], 3.0, numerics=draisine.Numerics(dt=0.005, integrator="rk4")
+    )
     assert (ends["outcome"][k], ends["time"][k]) == (alone.outcome, alone.t[-1])
     final = alone.final()
     for name in ("q", "p", "r", "v"):
-        expected = getattr(final, name) if alone.outcome == "completed" else np.nan
+        expected = getattr(final, name)
         ours = ends[name][:, k]
         assert np.array_equal(ours, np.broadcast_to(expected, ours.shape), equal_nan=True)
 
@@ -67,7 +65,9 @@ def test_some_fall_and_some_do_not(ends):
     assert set(ends["outcome"][4:]) == {"completed"}
 
 
-def test_a_disc_that_falls_flat_says_so():
+@pytest.mark.parametrize("fall", [None, math.inf])
+def test_a_disc_that_falls_flat_says_so(fall):
+    """It stops where it has fallen; without that rule it must stop where it lies flat, without numbers."""
     disc = draisine.compile("rolling_disc")
     starts = [draisine.state(disc, lean=lean) for lean in (0.0, 0.5, 1.0)]
     found = simulate_many(
@@ -75,12 +75,15 @@ def test_a_disc_that_falls_flat_says_so():
         starts,
         2.0,
         parameters={"radius": [0.5, 0.5, 1.0]},
+        contact=draisine.ContactOptions(fall=fall),
         numerics=draisine.Numerics(integrator="rk4", dt=0.01),
     )
-    assert list(found["outcome"]) == ["completed", "a wheel fell flat", "a wheel fell flat"]
+    ended = "fell: lean beyond 89.9 deg" if fall is None else "a wheel fell flat"
+    assert list(found["outcome"]) == ["completed", ended, ended]
     assert np.all(found["time"][1:] < 1.0)
     assert np.isfinite(found["v"][:, 0]).all()
-    assert np.isnan(found["v"][:, 1:]).all()
+    assert np.isfinite(found["v"][:, 1:]).all() == (fall is None)
+    assert np.isnan(found["v"][:, 1:]).all() == (fall is not None)
 
 
 def test_machines_of_other_sizes_begin_where_they_were_put(bicycle):

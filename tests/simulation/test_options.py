@@ -1,13 +1,14 @@
 """Options check themselves, all of them, before anything runs; what a run cannot heed is refused."""
 
 import math
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 import draisine
 from draisine import ContactOptions, GripSchedule, Numerics
 from draisine.algebra.scalar import cos, sin
+from draisine.analysis.equilibrium import steady
 from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
 from draisine.simulation.compare.compliant import Compliant, Hertz
 from draisine.simulation.compare.kinematic import SpeedLaw
@@ -113,22 +114,171 @@ def test_more_samples_than_memory_are_refused(bicycle, thrown, terrain):
         draisine.simulate(bicycle, thrown, 1.0, terrain=terrain, numerics=Numerics(dt=1e-12))
 
 
-@pytest.mark.parametrize(
-    "unheeded",
-    [
-        {"terrain": plane(), "numerics": Numerics(integrator="rk4")},
-        {"terrain": plane(), "numerics": Numerics(formulation="planar")},
-        {"terrain": plane(), "contact": ContactOptions(mode={"front": "open"})},
-        {"contact": ContactOptions(stops={"steer": (-1.0, 1.0)})},
-        {"contact": ContactOptions(solver="time_stepping")},
-        {"numerics": Numerics(formulation="planar", drift="none")},
-        {"numerics": Numerics(formulation="planar"), "law": lambda readings, z: ({}, ())},
-        {"law": SpeedLaw(lambda seen: {}), "numerics": Numerics(formulation="planar")},
-    ],
-)
-def test_what_a_run_cannot_heed_is_refused(bicycle, thrown, unheeded):
+OTHER_CONTACT = {
+    "mode": {"front": "open"},
+    "mu": 0.5,
+    "impact": "poisson",
+    "restitution": {"normal": 0.5},
+    "resolution": "reduced",
+    "solver": "time_stepping",
+    "stops": {"steer": (-1.0, 1.0)},
+    "rest_speed": 0.1,
+    "fall": 0.5,
+    "events": 5,
+    "margin": 0.1,
+}
+OTHER_NUMERICS = {
+    "integrator": "ab4",
+    "formulation": "planar",
+    "dt": 0.02,
+    "rtol": 1e-6,
+    "atol": 1e-6,
+    "drift": "none",
+    "breakpoints": (0.05,),
+    "start": 0.01,
+    "threads": 1,
+    "precision": "single",
+}
+"""A value of every option that is not its default."""
+
+LED = SpeedLaw(lambda seen: {})
+SOFT = Compliant(Hertz(1e6))
+KINDS = {
+    "plane": ({}, {}, {}),
+    "equal steps": ({}, {}, {"integrator": "rk4"}),
+    "formulation": ({}, {}, {"formulation": "planar"}),
+    "led": ({"law": LED}, {}, {}),
+    "terrain": ({"terrain": plane()}, {}, {}),
+    "time stepping": ({"terrain": plane()}, {"solver": "time_stepping", "mu": 0.8}, {}),
+    "compliant": ({"terrain": plane()}, {"solver": SOFT, "mu": 0.8}, {}),
+}
+"""What makes a kind of run: arguments of `simulate`, options of contacts and of numerics."""
+
+USED = {
+    "plane": "mode mu fall integrator formulation dt rtol atol drift breakpoints start",
+    "equal steps": "mode mu fall integrator formulation dt drift breakpoints start",
+    "formulation": "mu fall integrator formulation dt rtol atol",
+    "led": "mode fall dt start",
+    "terrain": "mu impact restitution resolution solver stops rest_speed fall events margin "
+    "dt rtol atol breakpoints start",
+    "time stepping": "mu restitution solver fall dt start",
+    "compliant": "mu solver fall dt rtol atol start",
+}
+"""The options that change something, by kind of run."""
+
+
+def test_every_option_has_another_value():
+    names = [field.name for kind in (ContactOptions, Numerics) for field in fields(kind)]
+    assert [*OTHER_CONTACT, *OTHER_NUMERICS] == names
+
+
+@pytest.mark.parametrize("name", [*OTHER_CONTACT, *OTHER_NUMERICS])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_option_is_used_or_refused(bicycle, thrown, monkeypatch, kind, name):
+    """Whether a run begins at all: what carries it out is not called."""
+
+    class BegunError(Exception):
+        pass
+
+    def begin(task):
+        raise BegunError
+
+    drivers = ("smooth", "by_formulation", "kinematic", "on_terrain", "time_stepping", "compliant")
+    for driver in drivers:
+        monkeypatch.setattr(f"draisine.simulation.simulate.run_{driver}", begin)
+    arguments, contact, numerics = KINDS[kind]
+    contact = {n: x for n, x in OTHER_CONTACT.items() if n == name} | contact
+    numerics = {n: x for n, x in OTHER_NUMERICS.items() if n == name} | numerics
+    if name == "restitution":
+        contact |= {"mu": 0.5}  # the impact model has it then
+    if name == "resolution":
+        contact.pop("mu", None)  # the impact model has two then
+    options = {"contact": ContactOptions(**contact), "numerics": Numerics(**numerics)}
+    taken = name in USED[kind].split()
+    with pytest.raises(BegunError if taken else ParameterError) as caught:
+        draisine.simulate(bicycle, thrown, 0.1, **arguments, **options)
+    if not taken:
+        assert "leave it out" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", [*OTHER_CONTACT, *OTHER_NUMERICS])
+@pytest.mark.parametrize("front", ["many", "stepper", "stepper on terrain"])
+def test_other_front_ends_use_an_option_or_refuse_it(bicycle, thrown, front, name):
+    used = {
+        "many": "mode fall integrator dt breakpoints start threads precision",
+        "stepper": "mode fall integrator dt drift start",
+        "stepper on terrain": "mu impact restitution resolution stops rest_speed fall events margin "
+        "dt rtol atol breakpoints start",
+    }
+    contact = {name: OTHER_CONTACT[name]} if name in OTHER_CONTACT else {}
+    if name == "restitution":
+        contact |= {"impact": "newton"}
+    usual = {} if front == "stepper on terrain" else {"integrator": "rk4"}
+    numerics = usual | ({name: OTHER_NUMERICS[name]} if name in OTHER_NUMERICS else {})
+    if name == "integrator" and front == "stepper":
+        numerics = {"integrator": "dop853"}
+    options = {"contact": ContactOptions(**contact), "numerics": Numerics(**numerics)}
+    terrain = plane() if front == "stepper on terrain" else None
+
+    def begin():
+        if front == "many":
+            state = draisine.state(bicycle, forward_speed=4.6, mode=contact.get("mode"))
+            return draisine.simulate_many(bicycle, [state], 0.1, **options)
+        state = draisine.state(bicycle, forward_speed=4.6, mode=contact.get("mode"))
+        return draisine.Stepper(bicycle, state, terrain=terrain, **options)
+
+    if name in used[front].split():
+        begin()
+        return
     with pytest.raises(ParameterError, match="leave it out"):
-        draisine.simulate(bicycle, thrown, 0.1, **unheeded)
+        begin()
+
+
+def test_friction_of_a_feature_needs_a_terrain(bicycle, thrown):
+    icy = ContactOptions(mu={"rear": 0.8, "rear/ice": 0.1})
+    with pytest.raises(
+        ParameterError, match=r"no feature 'ice'; name the wheel alone, mu = {'rear'"
+    ):
+        draisine.simulate(bicycle, thrown, 0.1, contact=icy)
+    sleigh = draisine.compile("chaplygin_sleigh")
+    with pytest.raises(ParameterError, match="has no wheel that the ground carries"):
+        draisine.simulate(sleigh, draisine.state(sleigh), 0.1, contact=ContactOptions(mu=0.5))
+
+
+def test_a_resolution_goes_with_models_that_have_two():
+    with pytest.raises(ParameterError, match="goes with the impact models 'newton' and 'plastic'"):
+        ContactOptions(mu=0.5, resolution="reduced")
+
+
+def test_inputs_and_schedules_that_a_run_does_not_use_are_refused(bicycle, thrown):
+    with pytest.raises(ParameterError, match="does not use inputs"):
+        draisine.simulate(bicycle, thrown, 0.1, law=LED, inputs={"steer": 1.0})
+    planar = Numerics(formulation="planar")
+    with pytest.raises(ParameterError, match="does not use a law"):
+        draisine.simulate(bicycle, thrown, 0.1, numerics=planar, law=lambda r, z: ({}, ()))
+    with pytest.raises(ParameterError, match="leave the terrain out"):
+        draisine.simulate(bicycle, thrown, 0.1, law=LED, terrain=plane())
+    grips = ContactOptions(mode=GripSchedule([{}], 1.0, "held"))
+    with pytest.raises(ParameterError, match="does not use a GripSchedule"):
+        draisine.Stepper(bicycle, thrown, contact=grips)
+    with pytest.raises(ParameterError, match="does not use a GripSchedule"):
+        draisine.simulate_many(bicycle, [thrown], 0.1, contact=grips)
+
+
+def test_a_value_that_is_asked_twice_is_refused(bicycle):
+    """Of speed and forward_speed, which mean the same, one was ignored."""
+    with pytest.raises(ParameterError, match="means forward_speed, which is given, too"):
+        draisine.state(bicycle, forward_speed=3.0, speed=5.0)
+
+
+def test_a_steady_motion_is_not_asked_for_what_it_cannot_have(bicycle):
+    """A rate of lean was set to zero, and a given input that is free was found anew."""
+    with pytest.raises(ParameterError, match="in a steady motion it is zero"):
+        steady(bicycle, lean_rate=0.5, forward_speed=5.0)
+    with pytest.raises(ParameterError, match="input steer is free, and given"):
+        steady(bicycle, free=["steer"], inputs={"steer": 1.0}, lean=0.1, forward_speed=5.0)
+    upright = steady(bicycle, lean_rate=0.0, forward_speed=5.0)
+    assert upright.values["lean_rate"] == pytest.approx(0.0, abs=1e-15)
 
 
 @pytest.mark.parametrize(("rate", "growth"), [(0.5, 0.0), (1.0, 0.3)])

@@ -1,5 +1,6 @@
 """Stepping from outside: any slicing of time gives the bits of one run."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,7 +125,8 @@ def test_other_pivots_are_taken_on_the_way():
 
 def test_a_run_that_cannot_go_on_says_so_and_keeps_its_last_state():
     disc = draisine.compile("rolling_disc")
-    ride = Stepper(disc, draisine.state(disc, lean=1.0))
+    endless = draisine.ContactOptions(fall=math.inf)
+    ride = Stepper(disc, draisine.state(disc, lean=1.0), contact=endless)
     with pytest.raises(SimulationError, match="stopped"):
         ride.step(5.0)
     assert np.isfinite(ride.state.v).all()

@@ -1,8 +1,12 @@
 """Results depend on nothing but their arguments: not on what ran before, where, or how often."""
 
+import json
 import multiprocessing
+import os
 import pickle
-from concurrent.futures import ThreadPoolExecutor
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -38,9 +42,9 @@ def turned_round(system, steer=1.2):
     return np.concatenate([run.final().q, run.final().p, run.final().r, run.final().v])
 
 
-def ride(system):
+def ride(system, simulate=draisine.simulate):
     start = draisine.state(system, forward_speed=1.0, lean_rate=0.2)
-    end = draisine.simulate(system, start, 0.3, numerics=RK4).final()
+    end = simulate(system, start, 0.3, numerics=RK4).final()
     return np.concatenate([end.q, end.p, end.r, end.v])
 
 
@@ -134,8 +138,54 @@ def test_processes_and_pickles_give_the_same_bits(kept, start):
     assert_array_equal(ride(pickle.loads(pickle.dumps(system))), alone)
     machine = pickle.loads(pickle.dumps(system.machine()))
     assert_array_equal(machine.floors, system.machine().floors)
-    with multiprocessing.get_context(start).Pool(1) as pool:
-        assert_array_equal(pool.apply(ride, (system,)), alone)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context(start)) as pool:
+
+        def simulate(*arguments, **options):
+            return pool.submit(draisine.simulate, *arguments, **options).result()
+
+        assert_array_equal(ride(system, simulate), alone)
+
+
+FORKS = """
+import os, signal, threading
+import draisine
+
+bicycle = draisine.compile("whipple")
+
+def ride(trail):
+    other = bicycle.with_parameters(c=trail)
+    start = draisine.state(other, forward_speed=4.6, lean_rate=0.5)
+    return draisine.simulate(other, start, 0.02)
+
+def ride_on(trail):
+    while True:
+        trail += 1e-6
+        ride(trail)
+
+ride(0.08)
+for trail in (0.05, 0.06, 0.07):
+    threading.Thread(target=ride_on, args=(trail,), daemon=True).start()
+children = []
+for k in range(20):
+    ride(0.09 + 1e-4 * k)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(120)  # ends a child that waits for a lock
+        ride(0.1)
+        os._exit(0)
+    children.append(child)
+print([os.waitpid(child, 0)[1] for child in children])
+os._exit(0)
+"""
+"""Twenty children of a process in which three threads simulate one machine after the other."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_children_of_a_process_with_threads_simulate_too():
+    """A fork copies locks but not the threads that hold them."""
+    command = [sys.executable, "-W", "ignore", "-c", FORKS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert json.loads(done.stdout) == [0] * 20
 
 
 def test_what_is_kept_on_disk_gives_the_same_bits(kept, tmp_path):

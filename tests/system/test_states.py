@@ -1,10 +1,17 @@
-"""Many states at once: each is the one that it would be alone, to the bit."""
+"""Starts: the zeros of speeds that are left open, and many states at once, each to the bit the one
+that it would be alone.
+"""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ConfigurationError
+from draisine.model import Disc, Model, Torus
+from draisine.registry import find, names
 from draisine.system.state import states
 
 CASES = {
@@ -65,3 +72,79 @@ def test_tyres_start_without_slip_where_that_can_be():
         alone = draisine.state(system, forward_speed=10.0, Vy=aside)
         assert np.array_equal(found["v"][:, k], alone.v)
     assert found["v"][1].tolist() == pytest.approx([0.0, 0.3])
+
+
+@pytest.mark.parametrize("lean", [0.1, -0.6])
+def test_a_torus_wheel_starts_with_its_spin(lean):
+    """Without other turning the centre of a torus moves with spin (radius - crown + crown cos lean)."""
+    radius, crown, speed = 0.5, 0.05, 3.0
+    disc = draisine.compile("rolling_disc", radius=radius, crown=crown)
+    start = draisine.state(disc, forward_speed=speed, lean=lean)
+    spin = speed / (radius - crown + crown * np.cos(lean))
+    assert_allclose(start.v[3:], [0.0, spin, 0.0], rtol=0, atol=1e-12)
+
+
+def test_a_zero_that_multiplies_the_energy_gives_way():
+    """A unicycle whose hub and wheel are asked for pitches its frame instead of yawing wildly."""
+    unicycle = draisine.compile("unicycle", rW=0.25, crown=0.05)
+    start = draisine.state(unicycle, lean=0.1, forward_speed=1.0, wheel_rate=1.7)
+    rolling = 0.25 - 0.05 + 0.05 * np.cos(0.1)
+    assert_allclose(start.v[3:6], [0.0, 1.0 / rolling - 1.7, 0.0], rtol=0, atol=1e-12)
+
+
+def test_a_steered_bicycle_starts_with_the_speed_of_its_turn():
+    """The steer rate stays zero though a swing of the bar takes less energy than the speed."""
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, steer=0.1, yaw_rate=0.5)
+    speed = start.v[0]
+    assert start.v[6] == 0.0
+    assert_allclose(speed, 0.5 * 1.02 / (0.1 * np.cos(np.pi / 10)), rtol=0.02)
+
+
+def knife_edged(name):
+    """Return whether a vehicle has wheels without crowns."""
+    return any(type(wheel.surface) is Disc for wheel in find("vehicle", name)().wheels)
+
+
+def crowned(name):
+    """Return a vehicle on torus tyres in place of its knife edges; its one parameter is their crown."""
+
+    def vehicle(*, crown: float = 0.01) -> Model:
+        model = find("vehicle", name)()
+        contacts = [
+            replace(c, surface=Torus(float(c.surface.reach), crown))
+            if type(c.surface) is Disc
+            else c
+            for c in model.contacts
+        ]
+        return replace(model, contacts=contacts)
+
+    return vehicle
+
+
+ASKED = (
+    {},
+    {"roll_rate": 3.0, "Wz": 0.5},
+    {"lean": 0.1, "forward_speed": 2.0},
+    {"lean": 0.1, "forward_speed": 2.0, "lean_rate": 0.3},
+    {"lean": 0.3, "pitch_rate": 1.0},
+    {"lean": 0.1, "steer": 0.1, "yaw_rate": 0.2},
+    {"forward_speed": 2.0, "yaw_rate": 0.4},
+    {"steer": 0.2, "forward_speed": 2.0},
+    {"lean": 0.1, "forward_speed": 1.0, "wheel_rate": 1.7},
+)
+
+
+@pytest.mark.parametrize("name", [name for name in names("vehicle") if knife_edged(name)])
+def test_the_start_of_a_torus_wheel_tends_to_that_of_a_knife_edge(name):
+    edge, torus = draisine.compile(name), draisine.compile(crowned(name))
+    radius = min(float(w.surface.reach) for w in edge.model.wheels if type(w.surface) is Disc)
+    for asked in ASKED:
+        try:
+            limit = draisine.state(edge, **asked)
+        except draisine.errors.DraisineError:
+            continue  # it has no such speed, or cannot move so
+        for part in (0.1, 1e-2, 1e-3, 1e-5):
+            start = draisine.state(torus.with_parameters(crown=part * radius), **asked)
+            size = np.linalg.norm(limit.v)
+            assert np.linalg.norm(start.v - limit.v) <= 5.0 * part * size, (asked, part)

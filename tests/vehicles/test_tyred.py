@@ -34,7 +34,8 @@ RECOMPUTED = {
 
 @pytest.fixture(scope="module")
 def motorcycle():
-    return draisine.compile("motorcycle")
+    """On the paper's own tyres."""
+    return draisine.compile("motorcycle", tyres="sharp_tyre")
 
 
 def roots(system, speed):

@@ -26,16 +26,26 @@ const told = new Function("D", "changes", code + `
   const values = D.parameters.map((p) => changes[p.name] ?? p.value);
   const g = values[D.parameters.findIndex((p) => p.name === "g")];
   const table = new Float64Array(straightTableSize), m = {};
-  for (const name of ["M", "C1", "K0", "K2"]) m[name] = new Float64Array(4);
+  for (const name of ["M", "C0", "C1", "Ks", "K0", "K2"]) m[name] = new Float64Array(4);
   straightPrologue(Float64Array.from(values), table);
-  straight(table, m.M, m.C1, m.K0, m.K2);
+  straight(table, m.M, m.C0, m.C1, m.Ks, m.K0, m.K2);
   const rows = followed(m, g, Array.from({ length: 201 }, (_, k) => k / 20));
   const weave = rows[100][modeNames(rows).indexOf("weave")];
   return { rows: [0, 60, 100, 140, 200].map((k) => rows[k]), names: modeNames(rows),
-    critical: criticalSpeeds(m, g, 10), stable: stableRanges(m, g, 10),
+    critical: criticalSpeeds(m, g),
+    stable: stableRanges(m, g).map((ends) => ends.map((v) => (Number.isFinite(v) ? v : null))),
     weave, shape: modeShape(m, g, 5, weave) };`)(JSON.parse(content), changes);
 console.log(JSON.stringify(told));
 """
+
+
+def in_browser(page, changes, folder):
+    """Return what the page computes with other parameters."""
+    (folder / "page.html").write_text(page, encoding="utf-8")
+    (folder / "harness.cjs").write_text(HARNESS, encoding="utf-8")
+    command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -70,16 +80,24 @@ def test_the_matrices_are_those_of_the_linear_analysis(bicycle, changes):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+def test_the_browser_counts_springs_and_dampers(tmp_path):
+    """Constant terms are neither multiplied with the speed nor with gravity."""
+    flexible = {"steer_spring": 5.0, "steer_damper": 2.0}
+    system = draisine.compile("whipple", flexible=flexible, g=5.0)
+    told = in_browser(explore_page(system), {}, tmp_path)
+    modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
+    for theirs, ours in zip(told["rows"], modes.values, strict=True):
+        found = np.array([complex(*z) for z in theirs])
+        assert np.abs(found[:, None] - ours[None, :]).min(axis=0).max() < 1e-8
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
 @pytest.mark.parametrize("changes", [{}, {"mB": 60.0, "c": 0.03}])
 def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     """Eigenvalues, critical speeds and mode shapes; for the benchmark those of Meijaard and others
     (2007), doi:10.1098/rspa.2007.1857.
     """
-    (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    (tmp_path / "harness.cjs").write_text(HARNESS, encoding="utf-8")
-    command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    told = json.loads(done.stdout)
+    told = in_browser(page, changes, tmp_path)
     system = bicycle.with_parameters(**changes)
     modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
     for theirs, ours in zip(told["rows"], modes.values, strict=True):
@@ -103,6 +121,33 @@ def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     assert lean / steer == pytest.approx(-vector[0] / vector[1], abs=1e-9)
 
 
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+@pytest.mark.parametrize(
+    "changes",
+    [{"c": 0.04}, {"c": 0.0}, {"c": -0.02}, {"IRyy": 0.0}, {"IFyy": 0.0}, {"IRyy": 0, "IFyy": 0}],
+    ids=str,
+)
+def test_the_browser_finds_the_stable_speeds_of_the_lesson(bicycle, page, changes, tmp_path):
+    """Question 5, with the exact critical speeds: without spin in front it takes 16.26 m/s."""
+    found = in_browser(page, changes, tmp_path)["stable"]
+    exact = draisine.critical_speeds(bicycle, **changes)
+    if np.isnan(exact.stable_from):
+        assert found == []
+    else:
+        last = None if np.isinf(exact.stable_to) else pytest.approx(float(exact.stable_to))
+        assert found == [[pytest.approx(float(exact.stable_from)), last]]
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+@pytest.mark.parametrize("name", ["two_mass_skate", "browser_jason"])
+def test_the_browser_finds_the_stable_speeds_of_other_sets(bicycle, page, name, tmp_path):
+    parameters = draisine.vehicles.parameter_set("whipple", name)
+    exact = draisine.critical_speeds(bicycle.with_parameters(**parameters))
+    found = in_browser(page, parameters, tmp_path)["stable"]
+    last = None if np.isinf(exact.stable_to) else pytest.approx(float(exact.stable_to))
+    assert found == [[pytest.approx(float(exact.stable_from)), last]]
+
+
 def test_hands_in_a_browser(page, tmp_path, browser):
     """Offline, wide and narrow: a slider moves the stable range, another set of parameters too."""
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
@@ -117,6 +162,14 @@ def test_hands_in_a_browser(page, tmp_path, browser):
         assert not told().startswith("stable: 4.292")
         tab.select_option("#set", "browser_jason")
         assert told().startswith("stable: 4.993 to 7.114 m/s")
+        tab.select_option("#set", "two_mass_skate")
+        assert told().startswith("stable: from 2.841 m/s on")
+        tab.click("#reset")
+        spin = tab.get_by_label("front wheel, moment of inertia about the axle, as a number")
+        spin.fill("0")
+        spin.press("Enter")
+        assert told().startswith("stable: from 16.261 m/s on")
+        assert tab.locator("#speed").get_attribute("max") == "25"
         tab.click("#reset")
         assert told().startswith("stable: 4.292 to 6.024 m/s")
         assert tab.evaluate("document.documentElement.scrollWidth") <= width

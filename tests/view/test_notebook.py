@@ -117,6 +117,21 @@ def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
         draisine.sliders(bicycle, ["trail"])
 
 
+def test_a_browser_that_rounds_to_the_grid_of_a_slider_changes_nothing(bicycle, monkeypatch):
+    """It sends min + k step back for each slider; the weave speed is that of Meijaard and others (2007),
+    doi:10.1098/rspa.2007.1857.
+    """
+    pytest.importorskip("ipywidgets")
+    shown = []
+    monkeypatch.setattr("draisine.view.notebook.show_inline", shown.append)
+    for knob in draisine.sliders(bicycle).children[:-1]:
+        published = bicycle.parameters[knob.description]
+        knob.value = knob.min + round((knob.value - knob.min) / knob.step) * knob.step
+        assert knob.value == pytest.approx(published, rel=1e-12, abs=1e-12), knob.description
+        assert knob.min < published < knob.max
+    assert "weave 4.292 m/s" in [text.get_text() for text in shown[-1].axes[0].texts]
+
+
 @pytest.mark.parametrize("speed", [None, [0.0, 1.0, 2.0]])
 def test_sliders_draw_the_eigenvalues_of_any_machine(speed, monkeypatch):
     """A pendulum on two wheels falls faster under a stronger gravity."""

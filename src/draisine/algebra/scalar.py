@@ -126,12 +126,14 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """Return `yes` where the condition holds, else `no`; both are evaluated."""
+    if isinstance(condition, (bool, float)):
+        return yes if condition else no
     match _algebra(condition, yes, no):
         case "draisine":
             return trace.where(condition, yes, no)
         case "casadi":
             return _casadi(sys.modules["casadi"].if_else, condition, yes, no)
-        case "sympy" if not isinstance(condition, bool):
+        case "sympy":
             return sys.modules["sympy"].Piecewise((yes, condition), (no, True))
         case _:
             return yes if condition else no
@@ -224,14 +226,16 @@ def norm(x: Array) -> Scalar:
     return sqrt(total)
 
 
-def vanishes(values: Iterable[Scalar]) -> bool:
-    """Return whether all values are zero: identically, for symbols; up to round-off, for numbers."""
+def vanishes(values: Iterable[Scalar], size: float = 1.0) -> bool:
+    """Return whether all values are zero: identically, for symbols; up to the round-off of numbers
+    of the given size, for numbers.
+    """
     values = [x for x in values if not is_zero(x)]
     match _algebra(*values):
         case "float":
-            return all(abs(x) <= 1e-12 for x in values)
+            return all(abs(x) <= 1e-12 * size for x in values)
         case "mpmath":
-            return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps for x in values)
+            return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps * size for x in values)
         case "sympy":
             return all(sys.modules["sympy"].simplify(x) == 0 for x in values)
         case _:

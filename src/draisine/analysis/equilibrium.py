@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
-from draisine.errors import ConfigurationError, expect_known
+from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -54,10 +54,14 @@ class Steady:
         return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
 
     def linear(self, *, outputs: Sequence[str] | None = None, cyclic: bool = False) -> Linear:
-        """Return the linear system about the motion, the first axis counting this one motion."""
-        return linear_systems(
+        """Return the linear system about the motion, as `linearise` does about a state.
+
+        Unlike that it knows the slips of tyres in the motion, and its control law.
+        """
+        found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic
         )
+        return found[0]
 
 
 def steady(
@@ -85,6 +89,9 @@ def steady(
     names = observation_names(system.model)
     for name in asked:
         expect_known("steady motion: nothing is called", name, names)
+    for name in free:
+        if name in (inputs or {}):
+            raise ParameterError(f"steady motion: input {name} is free, and given; leave one out.")
     if start is None:
         simple: dict[str, Any] = {k: x for k, x in asked.items() if k not in _RATES_OF_PLACE}
         start = state(system, mode=mode, **simple)
@@ -140,6 +147,7 @@ class Balance:
         self.paced = [found.speeds.index(name) for name in self.at.speeds]
         self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
         self.kept = {name: float(found.value(name)[0]) for name in self.cyclic}
+        self.still = {f"{name}_rate": 0.0 for name in self.essential}
 
     def look(self, y: Floats, w: Floats) -> Variation:
         """Return the derivatives at one state."""
@@ -151,8 +159,7 @@ class Balance:
         Each kind of equation is divided by its largest derivative, so that none drowns the others
         and those that hold by themselves stay small.
         """
-        goals = self.kept | dict(asked)
-        goals |= {f"{name}_rate": 0.0 for name in self.essential}
+        goals = self.kept | dict(asked) | self.still
         left = np.array([found.value(name)[0] - goal for name, goal in goals.items()])
         if "yaw" in self.kept:
             at = list(goals).index("yaw")
@@ -193,6 +200,11 @@ class Balance:
         """Return the steady motion near y, by Newton's method; of many the nearest, or the one in
         the plane through y `across` a direction.
         """
+        for name in (name for name in asked if name in self.still and asked[name] != 0.0):
+            raise ParameterError(
+                f"steady motion: {name} = {asked[name]:g}, but in a steady motion it is zero: "
+                f"{name.removesuffix('_rate')} stays as it is."
+            )
         last, moved = np.inf, 0.0
         for _ in range(60):
             rest, J = self.equations(self.look(y, w), asked)

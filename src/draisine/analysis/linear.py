@@ -77,6 +77,10 @@ class Linear:
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
+        if self.A.ndim == 2:
+            raise ConfigurationError(
+                "This is one linear system, about one motion: leave out [...]."
+            )
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
         return replace(self, **{name: getattr(self, name)[k] for name in arrays})
 
@@ -100,9 +104,9 @@ class Linear:
 
     def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
         """Return the system to read, in numbers of so many digits."""
-        from draisine.reading.linear import write_numbers
+        from draisine.reading.linear.page import write_numbers
 
-        matrices = {"A": self._one("equations"), "B": self.B}
+        matrices = {"A": self.check_single("equations"), "B": self.B}
         return write_numbers(matrices, self.states, self.inputs, title, digits)
 
     def part(
@@ -127,7 +131,7 @@ class Linear:
         inputs).
         """
         s = 1j * np.atleast_1d(np.asarray(omega, float))
-        pencil = s[:, None, None] * np.eye(len(self.states)) - self._one("response")
+        pencil = s[:, None, None] * np.eye(len(self.states)) - self.check_single("response")
         states = np.linalg.solve(pencil, np.broadcast_to(self.B, (len(s), *self.B.shape)))
         return self.C @ states + self.D
 
@@ -147,7 +151,7 @@ class Linear:
         from scipy.linalg import expm
 
         expect_known("linear system: no state", start, self.states, UnknownNameError)
-        A, t = self._one("simulate"), np.atleast_1d(np.asarray(times, float))
+        A, t = self.check_single("simulate"), np.atleast_1d(np.asarray(times, float))
         self._check_still()
         begin = [start.get(name, x0) - x0 for name, x0 in zip(self.states, self.x0, strict=True)]
         x = expm(t[:, None, None] * A) @ np.array(begin, float)
@@ -175,7 +179,7 @@ class Linear:
         part in it.
         """
         part = self.part([input], [output])
-        A, b, c, d = self._one("transfer"), part.B, part.C, part.D
+        A, b, c, d = self.check_single("transfer"), part.B, part.C, part.D
         links, pushed, shown = (np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0) for x in (A, b, c))
         taken = reach_states(links, pushed[:, 0]) & reach_states(links.T, shown[0])
         A, b, c = A[np.ix_(taken, taken)], b[taken], c[:, taken]
@@ -224,18 +228,23 @@ class Linear:
         """Return the system as a `scipy.signal.StateSpace`."""
         from scipy.signal import StateSpace
 
-        return StateSpace(self._one("to_scipy"), self.B, self.C, self.D)
+        return StateSpace(self.check_single("to_scipy"), self.B, self.C, self.D)
 
     def to_control(self, name: str | None = None) -> Any:
         """Return the system as a labelled state space of python-control, which must be installed."""
         control = import_extra("control", "control")
         labels = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         lists = {key: list(value) for key, value in labels.items()}
-        return control.ss(self._one("to_control"), self.B, self.C, self.D, name=name, **lists)
+        return control.ss(
+            self.check_single("to_control"), self.B, self.C, self.D, name=name, **lists
+        )
 
-    def _one(self, what: str) -> Floats:
+    def check_single(self, what: str) -> Floats:
+        """Return A, or raise if these are linear systems about many motions."""
         if self.A.ndim != 2:
-            raise ConfigurationError(f"{what} takes one linear system, not {len(self.A)} at once.")
+            raise ConfigurationError(
+                f"{what} takes one linear system, not {len(self.A)} at once: linear[0] is the first one."
+            )
         return self.A
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar, atan2, cos, sin
 from draisine.analysis.equilibrium import steady_driven
-from draisine.analysis.linear import Linear, linearise, reach_states
+from draisine.analysis.linear import Linear, reach_states
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
 from draisine.system.system import System
@@ -74,6 +74,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
     >>> bool(np.linalg.eigvals(closed).real.max() < 0)
     True
     """
+    linear.check_single("lqr")
     for weights, known, kind in (
         (states, linear.states, "state"),
         (inputs, linear.inputs, "input"),
@@ -153,9 +154,9 @@ def balance(
     joints = [joint.name for joint in system.model.joints if joint.motion is None]
     costs = costs or {name: 1.0 for name in system.model.inputs if name in joints}
     motion = steady_driven(system, [name for name in system.model.inputs if name in costs], **about)
-    linear = linearise(system, motion.state, inputs=motion.inputs)
+    linear = motion.linear()
     if not set(weights or ()) <= set(linear.states):
-        linear = linearise(system, motion.state, inputs=motion.inputs, cyclic=True)
+        linear = motion.linear(cyclic=True)
     part = linear.part([name for name in linear.inputs if name in costs])
     moved = zip(linear.states, _moved_states(part), strict=True)
     moving = _moving_states(linear)

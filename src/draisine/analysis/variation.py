@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
-from draisine.mechanics.tree import assemble
+from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import observation_names, paced_speed_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import independent
@@ -153,8 +153,7 @@ def chart(found: Variation) -> Chart:
     these.
     """
     model = found.machine.system.model
-    tree = assemble(model)
-    spinning = {rotor.joint for link in tree.links for rotor in link.rotors}
+    spinning = spinning_joints(model)
     firm = [j.name for k, j in enumerate(model.joints) if k not in spinning]
     loose = [j.name for k, j in enumerate(model.joints) if k in spinning]
     coordinates = ["lean", *firm, "pitch", "yaw", *loose, "x", "y", "z"]

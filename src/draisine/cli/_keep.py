@@ -91,7 +91,9 @@ def show(path: Path) -> int:
     return fail(f"no program was found that opens {path.resolve().as_uri()}; open it yourself.", 1)
 
 
-def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:
+def film(
+    data: Any, path: Path, quiet: bool, fps: float | None = None, speed: float | None = None
+) -> None:
     """Write a film, a replay or a scene, and say where."""
     from draisine.errors import SimulationError
     from draisine.view.film import animate

@@ -110,9 +110,16 @@ class StartOptions:
     @property
     def values(self) -> dict[str, Any]:
         """What the state is asked for, under the model's own names."""
+        from draisine.errors import ParameterError
         from draisine.model.names import SYNONYMS
 
-        return {SYNONYMS.get(n, n): x for n, x in assignments("--initial", self.initial).items()}
+        found: dict[str, Any] = {}
+        for name, value in assignments("--initial", self.initial).items():
+            own = SYNONYMS.get(name, name)
+            if own in found:
+                raise ParameterError(f"--initial {name}: it means {own}, which is given, too.")
+            found[own] = value
+        return found
 
     @property
     def statuses(self) -> dict[str, Any]:
@@ -302,6 +309,8 @@ def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
         if not sign or not name.strip() or not value.strip():
             raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {EXAMPLES[option]}.")
         name, value = name.strip(), value.strip()
+        if name in found:
+            raise ParameterError(f"{option} {name}: it is given twice; give it once.")
         if inner := re.findall(r"([\w/]+) *= *([^,{}]+)", value) if value[0] == "{" else []:
             way = " ".join(f"{option} {name}.{key}={x.strip()}" for key, x in inner)
             raise ParameterError(f"each value of a table has an option of its own: {way}")

@@ -193,6 +193,16 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     )
 
 
+def check_kind(kind: str, like: str, text: str) -> None:
+    """Refuse to begin a sweep with a copy of what is none."""
+    found = tomllib.loads(text).get("kind")
+    if kind == "sweep" and found != "sweep":
+        raise ParameterError(
+            f"--from {like} is of the kind {found!r}; a sweep is copied from a sweep. `draisine new "
+            "scenario` copies this one."
+        )
+
+
 def swapped_text(name: str, vehicle: str, like: str) -> str:
     """Return the file of a scenario for another vehicle, which starts with what that vehicle has; what was
     told of the first one alone is left out.

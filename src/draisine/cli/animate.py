@@ -11,7 +11,7 @@ def animate(
     /,
     out: Path | None = None,
     *,
-    fps: float = 20.0,
+    fps: float | None = None,
     speed: float | None = None,
     force: Overwrite = False,
     trust: Trust = False,
@@ -20,7 +20,7 @@ def animate(
 
     :param result: A run that `draisine run --out` wrote (.nc, .zarr).
     :param out: Where to write it (.gif, .mp4, .html, .glb); a page beside the result if not given.
-    :param fps: Frames in a second of a film.
+    :param fps: Frames in a second of a film (.gif, .mp4), 20 if not given.
     :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
     """
     from draisine.results.store import load

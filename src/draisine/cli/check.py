@@ -94,7 +94,9 @@ def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[F
     kept = "within its bounds" if all(f.origin == "measured" for f in found) else "agrees"
     kept = kept if any(f.judged for f in found) else "compared; no bounds are stated"
     word = f"[red]{len(bad)} DISAGREE[/red]" if bad else f"[green]{kept}[/green]"
-    console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}")
+    disputed = sum(f.origin == "disputed" for f in found)
+    beside = f"; {disputed} disputed" if disputed else ""
+    console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}{beside}")
 
 
 def _findings(console: "Console", found: "list[Finding]") -> None:

@@ -13,7 +13,7 @@ def cycles(
     *,
     phase: str | None = None,
     scan: str | None = None,
-    over: str = "phase",
+    over: str | None = None,
     joint: Literal["free", "held"] = "free",
     machine: MachineOptions = MACHINE,
     output: OutputOptions = OUTPUT,
@@ -23,7 +23,7 @@ def cycles(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param phase: The parameter `phase`, in rad or as 270deg; short for --set phase=...
     :param scan: Follow families of cycles over values LOW:HIGH:COUNT of a parameter.
-    :param over: The parameter that --scan changes.
+    :param over: The parameter that --scan changes; phase if not given.
     :param joint: At an impact, free and then set back to their motions (as published), or held on them.
     """
     from draisine.errors import ParameterError
@@ -34,9 +34,14 @@ def cycles(
     output.check()
     given = machine.parameters
     if phase is not None:
+        if "phase" in given:
+            raise ParameterError("--phase is short for --set phase=...; give one of both.")
         given |= assignments("--phase", [f"phase={phase}"])
-    if scan is not None and phase is not None and over == "phase":
-        raise ParameterError("--scan changes the phase; leave --phase out.")
+    if over is not None and scan is None:
+        raise ParameterError(f"--over {over} goes with --scan LOW:HIGH:COUNT.")
+    over = over or "phase"
+    if scan is not None and over in given:
+        raise ParameterError(f"--scan changes {over}; leave its one value out.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
             data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)

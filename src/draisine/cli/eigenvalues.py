@@ -10,6 +10,7 @@ from draisine.cli._options import (
     MachineOptions,
     OutputOptions,
     Signed,
+    Values,
     law_tables,
     numbers,
     span,
@@ -40,7 +41,7 @@ def eigenvalues(
 
     output.check()
     if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
-        _study(vehicle, ranges, speed, machine, output)
+        _study(vehicle, ranges, speed, law, machine, output)
         return
     laws = law_tables(law or [])
     chosen = {"name": vehicle, "parameters": machine.parameters}
@@ -70,6 +71,7 @@ def _study(
     vehicle: str,
     ranges: list[str],
     speed: str | None,
+    law: Values,
     machine: MachineOptions,
     output: OutputOptions,
 ) -> None:
@@ -81,8 +83,9 @@ def _study(
     from draisine.registry import find
     from draisine.vehicles import meanings
 
-    if speed is not None or len(ranges) > 2:
-        what = f"--speed {speed}" if speed is not None else f"--set {ranges[2]}"
+    if speed is not None or law or len(ranges) > 2:
+        what = f"--law {law[0]}" if law else f"--set {ranges[-1]}"
+        what = f"--speed {speed}" if speed is not None else what
         raise ParameterError(
             f"--set {ranges[0]} is a range, against which (or against two) critical speeds are told; "
             f"without {what}."

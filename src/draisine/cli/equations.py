@@ -68,8 +68,8 @@ class TextOptions:
     ] = False
 
     @property
-    def pages_only(self) -> str:
-        """The option, if any, that asks for what only a page has."""
+    def _page_options(self) -> list[str]:
+        """The options that select a page, or what is on it."""
         full = self.detail == "full"
         asked = {
             "linear": self.linear,
@@ -77,7 +77,24 @@ class TextOptions:
             "detail full": full,
             "form": self.form,
         }
-        return next((f"--{option}" for option, given in asked.items() if given), "")
+        return [f"--{option}" for option, given in asked.items() if given]
+
+    @property
+    def pages_only(self) -> str:
+        """The option, if any, that asks for what only a page has."""
+        return next(iter(self._page_options), "")
+
+    def check_options(self, program: str) -> None:
+        """Raise if options contradict each other or the program: the walk through the stages has one
+        form, and linear equations have one detail.
+        """
+        if self.as_ in ("casadi", "gymnasium"):
+            raise ParameterError(f"--as {self.as_}: draisine.interop.{self.as_} in Python has it.")
+        if self.pages_only and program != "rate":
+            raise ParameterError(f"{self.pages_only} goes without --program: it asks for a page.")
+        if (self.explain or self.linear) and len(self._page_options) > 1:
+            first, second, *_ = self._page_options
+            raise ParameterError(f"{first} does not combine with {second}; leave out one of them.")
 
     def pages(self, language: str) -> tuple[str, ...]:
         """Return the languages of pages; refuse one that has programs alone where a page is asked for."""
@@ -129,7 +146,8 @@ def equations(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen;
         simulate is a whole simulator, in c or javascript, and --out its folder.
-    :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
+    :param formulation: Source code of another derivation, all contacts closed; `draisine list formulations`.
+        Pages to read have the projected equations alone.
     :param out: Write to this file instead of the screen.
     """
     from draisine.codegen.files import write_text
@@ -137,21 +155,19 @@ def equations(
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
-    if text.as_ in ("casadi", "gymnasium"):
-        raise ParameterError(f"--as {text.as_}: draisine.interop.{text.as_} in Python has it.")
+    text.check_options(program)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
-    if begin.law and program != "simulate":
-        raise ParameterError("--law goes with a whole simulator: --program simulate.")
-    if text.pages_only and program != "rate":
-        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
+    _check_program(program, begin, text)
     if program == "simulate":
+        _check_projected("--program simulate has", formulation)
         how = text.as_ or "c", out, begin.values, statuses, begin.laws
         files = write_simulator_files(system, *how)
         print("\n".join(f"simulator: {path}" for path in files))
         return
     language, suffix = text.page(out)
     if language in text.pages(language):
+        _check_page(language, program, formulation)
         form = text.form, text.detail == "full", text.linear, text.explain
         written = write_page(system, language, statuses, *form, suffix)
     else:
@@ -161,3 +177,30 @@ def equations(
         return
     with tell_file("equations", out):
         write_text(written, out)
+
+
+def _check_page(language: str, program: str, formulation: str) -> None:
+    """Raise if options of source code come with a page."""
+    _check_projected(f"Pages to read (--as {language}) have", formulation)
+    if program != "rate":
+        raise ParameterError(
+            f"--program {program} goes with source code (--as c, python, ...); --as {language} is a page."
+        )
+
+
+def _check_projected(what: str, formulation: str) -> None:
+    """Raise if another formulation is asked for where only one exists."""
+    if formulation != "projected":
+        raise ParameterError(
+            f"{what} the projected equations alone. --formulation {formulation} goes with source code: --as "
+            "c, python, javascript, jax, latex or json."
+        )
+
+
+def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None:
+    """Refuse options that a program does not use."""
+    for option, given in (("--law", begin.law), ("--initial", begin.initial)):
+        if given and program != "simulate":
+            raise ParameterError(f"{option} goes with a whole simulator: --program simulate.")
+    if text.pages_only and program != "rate":
+        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")

@@ -29,8 +29,8 @@ def new(
     :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway, or
         a robot, FILE.urdf or FILE.xml (MJCF).
     """
+    from draisine.cli import _templates as templates
     from draisine.cli._keep import tell_file
-    from draisine.cli._templates import VEHICLE, scenario_text, swapped_text, vehicle_text
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
     from draisine.scenario.library import read_text
@@ -47,11 +47,14 @@ def new(
     if kind == "vehicle" and vehicle is not None:
         raise ParameterError(f"a vehicle is copied by --from {vehicle}; --vehicle is a scenario's.")
     if kind == "vehicle":
-        text = vehicle_text(name, like) if like else VEHICLE.replace("NAME", name)
+        text = (
+            templates.vehicle_text(name, like) if like else templates.VEHICLE.replace("NAME", name)
+        )
     elif like is not None:
-        text = read_text(like) if vehicle is None else swapped_text(name, vehicle, like)
+        text = read_text(like) if vehicle is None else templates.swapped_text(name, vehicle, like)
+        templates.check_kind(kind, like, text)
     else:
-        text = scenario_text(name, vehicle or "whipple", kind == "sweep")
+        text = templates.scenario_text(name, vehicle or "whipple", kind == "sweep")
     with tell_file(kind, path):
         write_text(text, path)
     print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")

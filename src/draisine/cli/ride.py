@@ -5,13 +5,16 @@ from pathlib import Path
 from draisine.cli._keep import tell_file
 from draisine.cli._screen import fail, progress_bar
 
+FIRST = "steer-torque"
+"""The ride to begin with, if none is named."""
+
 
 def ride(
     what: str | None = None,
     /,
     *,
-    preset: str = "steer-torque",
-    port: int = 0,
+    preset: str | None = None,
+    port: int | None = None,
     no_browser: bool = False,
     record: Path | None = None,
     export: Path | None = None,
@@ -28,14 +31,18 @@ def ride(
         it begins with --preset, which is none of ramp, kerb, wheelie and brake.
     """
     from draisine.codegen.files import write_text
+    from draisine.errors import ParameterError
     from draisine.results.store import check_target
 
+    if what is not None and preset is not None:
+        raise ParameterError(f"--preset {preset}: {what} is ridden; name one of both.")
     if export is not None:
         from draisine.ride.export import ride_page
 
+        _check_served({"--port": port, "--no-browser": no_browser or None, "--record": record})
         check_target(export, (".html",))
         with tell_file("page", export), progress_bar(f"writing {export}") as progress:
-            write_text(ride_page(progress, what or preset), export)
+            write_text(ride_page(progress, what or preset or FIRST), export)
         print(
             "it rides on smooth ground; ramp, kerb, wheelie and brake are ridden by `draisine ride`"
         )
@@ -46,5 +53,14 @@ def ride(
         from draisine.ride.serve import serve
     except ImportError as error:
         return fail(f"riding needs a few more packages ({error}): pip install 'draisine[ride]'", 2)
-    serve(what, preset, port, not no_browser, record)
+    serve(what, preset or FIRST, port or 0, not no_browser, record)
     return 0
+
+
+def _check_served(options: dict[str, object]) -> None:
+    """Refuse options of a ride that is served, where a page is written."""
+    from draisine.errors import ParameterError
+
+    for option, value in options.items():
+        if value is not None:
+            raise ParameterError(f"{option} goes with a ride that is served, not with --export.")

@@ -1,7 +1,9 @@
 """`draisine run`."""
 
+import json
 import os
 import sys
+import warnings
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +55,16 @@ def repeat(ride: "Dataset") -> int:
     return 0
 
 
+def _check_bare(scenario: str, *options: object) -> None:
+    """Refuse options where a stored ride is repeated as it was."""
+    from draisine.errors import ParameterError
+
+    if any(given not in (MACHINE, RUN, OUTPUT, None, False) for given in options):
+        raise ParameterError(
+            f"{scenario} is a ride: it is repeated as it was ridden, without options."
+        )
+
+
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
     """Return what the first command leaves: data, and a picture that is called like it, and replaced with
     it.
@@ -92,6 +104,7 @@ def run(
     if scenario is None:
         scenario, output = FIRST, _first_output(output, force)
     if (again := ride_file(scenario, trust)) is not None:
+        _check_bare(scenario, machine, change, output, animate, full, linear, show)
         return repeat(again)
     output.check()
     _check_ground(scenario, machine, trust)
@@ -100,18 +113,34 @@ def run(
         output = _beside_linear(loaded, output, force)
     if show:
         animate, output = _for_the_eye(loaded, animate, output, force)
-    _check_moves(loaded, animate)
+    _check_moves(loaded, animate, full)
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
         _keep(result, output, linear, animate is None)
-    begin, end = result.data["time"].values[[0, -1]] if "time" in result.data.dims else (0.0, 0.0)
-    if animate is not None and (failed is None or end > begin):
+    if animate is not None and (failed is None or result.data.sizes.get("time", 0) > 1):
         film(result.data, animate, quiet=output.json)
     if failed is not None:
         return fail(failed, 1)
-    return show_file(seen) if show and (seen := animate or output.plot) is not None else 0
+    seen = (animate or output.plot) if show else None
+    return (0 if seen is None else show_file(seen)) or _judge(result)
+
+
+def _judge(result: "Result") -> int:
+    """Return the exit code: 1, with a message, of a run that is not physically valid and not expected to
+    be so.
+    """
+    from draisine.simulation.validity import EXPECTABLE
+
+    if not result.unexpected_faults:
+        return 0
+    assert result.validity is not None
+    words = [word for word in result.validity.times if word in EXPECTABLE]
+    way = ""
+    if len(words) == len(result.unexpected_faults):
+        way = f" If the scenario is meant to show that, its file has run.expects = {json.dumps(words)}."
+    return fail(f"the run is not physically valid: {'; '.join(result.unexpected_faults)}.{way}", 1)
 
 
 def _beside_linear(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
@@ -207,15 +236,19 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
             )
 
 
-def _check_moves(loaded: "Loaded", animate: Path | None) -> None:
-    """Refuse to film what is no motion, or into a file that cannot be written."""
+def _check_moves(loaded: "Loaded", animate: Path | None, full: bool) -> None:
+    """Refuse to film what is no motion, or into a file that cannot be written; or its full table."""
     from draisine.errors import ParameterError
     from draisine.scenario.library import MOTIONS
 
+    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
+    if full and kind not in MOTIONS:
+        raise ParameterError(
+            f"--full goes with the table of a motion; {loaded.name} is of the kind {kind!r}."
+        )
     if animate is None:
         return
     check_film(animate)
-    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
     if kind not in MOTIONS:
         raise ParameterError(
             f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
@@ -268,10 +301,16 @@ def _own_start(loaded: "Loaded", change: RunOptions, told: str) -> str:
 
 def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
     """Return what a scenario left, and why it ended before its time, if it did."""
-    from draisine.errors import ConfigurationError, ContactSetError, SimulationError
+    from draisine.errors import (
+        ConfigurationError,
+        ContactSetError,
+        SimulationError,
+        ValidityWarning,
+    )
     from draisine.experiment.run import run as carry_out
 
-    with progress_bar(f"running {loaded.name}") as progress:
+    with warnings.catch_warnings(), progress_bar(f"running {loaded.name}") as progress:
+        warnings.simplefilter("ignore", ValidityWarning)  # the report and the exit code tell
         try:
             return carry_out(loaded, progress, mu=change.mu, strict=change.strict), None
         except ConfigurationError as error:

@@ -31,7 +31,7 @@ def show(
         it lies flat.
     :param frames: The drawing has the links' frames of `draisine equations --as paper`.
     """
-    from draisine.errors import UnknownNameError
+    from draisine.errors import ParameterError, UnknownNameError
     from draisine.registry import ALIASES, names
     from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
@@ -45,6 +45,8 @@ def show(
             f"{vehicle}` writes it as a file to read and to change."
         )
 
+    if frames and plot is None:
+        raise ParameterError("--frames are drawn: --plot FILE.png writes the drawing.")
     if plot is not None:
         check_figure(plot)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)

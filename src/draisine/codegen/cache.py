@@ -3,6 +3,9 @@
 An entry is a file named by the hash of what it was made from; it starts with the hash of its name
 and content. An entry that is cut short, altered, moved or not ours is made anew. Where nothing can
 be written, nothing is kept.
+
+What is kept in memory is shared by threads under locks. A fork copies one thread only: a lock that
+another thread holds at that moment is never released in the child. `hold_over_fork` prevents this.
 """
 
 import contextlib
@@ -10,6 +13,8 @@ import hashlib
 import os
 import sys
 import tempfile
+import threading
+from functools import cached_property
 from pathlib import Path
 
 from draisine.codegen.files import whole_file
@@ -101,3 +106,29 @@ class Store:
 def _digest(key: str, content: bytes) -> bytes:
     """Return what tells that the content is whole, and is that of this key."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
+
+
+def hold_over_fork(lock: "threading.RLock") -> None:
+    """Let each fork wait until no other thread holds a lock, so that the child finds it released.
+
+    Register inner locks first: a fork acquires the lock that was registered last before all others.
+    """
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+        )
+
+
+def _renew_property_locks() -> None:
+    """Give each `cached_property` of the package a new lock."""
+    modules = [module for name, module in sys.modules.items() if name.startswith("draisine.")]
+    owners = [each for m in modules for each in vars(m).values() if isinstance(each, type)]
+    for owner in owners:
+        for each in vars(owner).values():
+            if isinstance(each, cached_property):
+                each.lock = threading.RLock()  # type: ignore[attr-defined]
+
+
+if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
+    # There, a thread that computes a property locks it for all objects. The child computes its own.
+    os.register_at_fork(after_in_child=_renew_property_locks)

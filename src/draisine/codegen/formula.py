@@ -129,7 +129,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Matrix:
+class MatrixFormula:
     """Rows of entries, None where symmetry tells the entry; `bar` draws a line before a column."""
 
     rows: tuple[tuple["Expression | None", ...], ...]
@@ -143,7 +143,9 @@ class Transpose:
     of: "Expression"
 
 
-Expression = Number | Name | Sum | Product | Power | Quotient | Root | Function | Matrix | Transpose
+Expression = (
+    Number | Name | Sum | Product | Power | Quotient | Root | Function | MatrixFormula | Transpose
+)
 
 Line = tuple[Symbol, Expression]
 """A definition: `symbol = expression`."""
@@ -205,7 +207,7 @@ def symbols_in(x: Expression | None) -> Iterator[Symbol]:
         case Quotient(above, below):
             yield from symbols_in(above)
             yield from symbols_in(below)
-        case Matrix(rows):
+        case MatrixFormula(rows):
             for row in rows:
                 for entry in row:
                     yield from symbols_in(entry)
@@ -249,7 +251,7 @@ class Assignment:
     """A matrix or vector, entry by entry."""
 
     symbol: Expression
-    matrix: Matrix
+    matrix: MatrixFormula
     number: int
 
 
@@ -275,7 +277,7 @@ class Page:
             if isinstance(block, Definitions):
                 yield from block.lines
 
-    def matrices(self) -> dict[str, Matrix]:
+    def matrices(self) -> dict[str, MatrixFormula]:
         """Return the matrices by their symbols' plain names."""
         return {
             block.symbol.symbol.plain: block.matrix

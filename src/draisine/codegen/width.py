@@ -7,7 +7,7 @@ from draisine.codegen.formula import (
     GREEK,
     Expression,
     Function,
-    Matrix,
+    MatrixFormula,
     Name,
     Number,
     Power,
@@ -50,7 +50,7 @@ def width(x: Expression) -> float:
             return width(inside) + 1.7
         case Function(name, arguments):
             return len(name) + 2 * _BRACKET + sum(map(width, arguments)) + len(arguments) - 1
-        case Matrix():
+        case MatrixFormula():
             return matrix_width(x)
         case Transpose(of):
             return width(of) + 1.2
@@ -79,7 +79,7 @@ def symbol_width(symbol: Symbol) -> float:
     return size + _SMALL * below + 0.5 * symbol.primes
 
 
-def matrix_width(matrix: Matrix) -> float:
+def matrix_width(matrix: MatrixFormula) -> float:
     """Return the width of a matrix with its brackets."""
     columns = zip(*matrix.rows, strict=True)
     widest = [max((width(x) for x in column if x is not None), default=1.0) for column in columns]

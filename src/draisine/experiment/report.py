@@ -17,6 +17,7 @@ from draisine.results.attributes import records
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.questions import known_series, series, unit_of
+from draisine.results.straight import MATRICES
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def _straight(data: Any) -> dict[str, Any]:
             for part in ("real", "imaginary")
         },
         "gains": _gains(data),
-        "matrices": {n: data[n].values.tolist() for n in ("M", "C1", "K0", "K2") if n in data},
+        "matrices": {n: data[n].values.tolist() for n in MATRICES if n in data},
     }
 
 

@@ -30,6 +30,7 @@ from draisine.scenario.schema import (
 from draisine.simulation.options import Progress
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.simulation.validity import Validity
+from draisine.simulation.validity.assess import warn_invalid
 from draisine.system.state import State
 from draisine.system.system import System
 
@@ -81,6 +82,14 @@ class Result:
         """Whether a run can be believed; None of what is no run."""
         return validity_of(self.data)
 
+    @property
+    def unexpected_faults(self) -> list[str]:
+        """The faults of a run that its scenario does not expect, in words."""
+        run = getattr(self.loaded.scenario, "run", None)
+        if self.validity is None or run is None:
+            return []
+        return self.validity.unexpected_faults(run.expects)
+
     @cached_property
     def bodies(self) -> Bodies:
         """The bodies of the machine, for questions."""
@@ -99,8 +108,9 @@ def run(
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). `progress` is told which
     fraction of a long run is done; True shows a bar. A run that had to stop raises `SimulationError`,
-    whose `partial` is the result until then; with `strict`, so does one that could not have been
-    (see `simulate`), `mu` being the friction there is.
+    whose `partial` is the result until then. A run that is not physically valid (see `simulate`, `mu`
+    being the friction there is) issues a `ValidityWarning`, unless the scenario expects that
+    (`run.expects`); with `strict`, it raises `ValidityError`. Both go with scenarios of the kind `run`.
 
     >>> import draisine
     >>> result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.5})
@@ -111,6 +121,11 @@ def run(
     scenario = loaded.scenario
     system = loaded.plan.system
     begun = time.perf_counter()
+    if not isinstance(scenario, RunScenario) and (mu is not None or strict):
+        name = "strict" if strict else "mu"
+        raise ParameterError(
+            f"{name}: {loaded.name} is of the kind {scenario.kind!r}; a run is judged by it. Leave it out."
+        )
     match scenario:
         case RunScenario():
             return _run(loaded, progress, mu, strict)
@@ -182,6 +197,8 @@ def sweep(
     if not isinstance(loaded.scenario, SweepScenario):
         kind = loaded.scenario.kind
         raise ParameterError(f"{loaded.name} is of the kind {kind!r}; a sweep is needed.")
+    if resume and out is None:
+        raise ParameterError("resume: there is no store to go on with; name it by `out`.")
     system, begun, runner = loaded.plan.system, time.perf_counter(), Runner(loaded)
     count, chunk, questions = runner.design.count, runner.chunk, runner.questions
     run = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
@@ -228,6 +245,8 @@ def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> 
         told = str(error).partition(" The part before")[0].partition("; the part before")[0]
         kind = ValidityError if isinstance(error, ValidityError) else SimulationError
         raise kind(told, partial) from error
+    assert isinstance(loaded.scenario, RunScenario)
+    warn_invalid(trajectory, loaded.scenario.run.expects, stacklevel=4)
     return _result(loaded, system, trajectory, time.perf_counter() - begun)
 
 

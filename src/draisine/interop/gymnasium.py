@@ -26,6 +26,7 @@ from draisine.scenario.plan import Plan
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
 from draisine.simulation.stepper import STEP, Stepper, state_values
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.state import State, states
 
 gymnasium = import_extra("gymnasium", "gymnasium")
@@ -218,7 +219,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.machine, self.numerics = plan.system.machine(), Numerics(integrator="rk4", dt=STEP)
         parameters = np.repeat(plan.system.values[:, None], num_envs, axis=1)
         still = np.zeros((len(plan.system.model.inputs), num_envs))
-        self.fleet = Fleet(self.machine, still, parameters)
+        rule = fall_rule(plan.system.model, plan.contact.fall)
+        self.fleet = Fleet(self.machine, still, parameters, rule=rule)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

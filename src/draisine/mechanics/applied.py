@@ -10,10 +10,10 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import ModelError, did_you_mean
 from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_point
-from draisine.mechanics.kinematics import Geometry, point, point_matrix, spin_matrix
+from draisine.mechanics.kinematics import Geometry, body_point, point_matrix, spin_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
-from draisine.model import ForceElement, Wrench
+from draisine.model import ForceElement, Tyre, Wrench
 
 
 def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
@@ -24,13 +24,12 @@ def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Ar
     out = np.zeros(6 + n, dtype=object)
     out[6:] = inputs[:n]
     for k, force in enumerate(tree.model.pushes):
-        link, rotor = tree.place[force.body]
+        at = body_point(tree, geo, force.body, force.point)
         f = inputs[n + 3 * k : n + 3 * k + 3]
         if force.frame == "world":
             pushed = world.R.T @ f
         else:
-            pushed = geo.R0[link] @ (tree.links[link].R.T @ f)
-        at = point(geo, link, rotor, tree.local(force.body, force.point))
+            pushed = geo.R0[at.link] @ (tree.axes(force.body) @ f)
         out = out + point_matrix(tree, geo, at, ref).T @ pushed
     return array(out)
 
@@ -78,17 +77,30 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     return ElementForces(array(Q), rates, pushes)
 
 
-def camber_powers(readings: Readings, mode: Mode, z: Array) -> list[Scalar]:
-    """Return what the camber of each tyre brings in, zero where it does not touch; z are the states of
-    all elements, tyres first.
+def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
+    """Return the powers (W) of the tyres on the machine and the energies (J) stored in them, zero for
+    those that do not touch; z are the states of all elements, tyres first.
     """
-    out, first, statuses = list[Scalar](), 0, dict(mode)
-    for tyre in (w.tyre for w in readings.tree.model.wheels if w.tyre is not None):
+    out: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
+    first, statuses = 0, dict(mode)
+    for tyre in (wheel.tyre for wheel in readings.tree.model.wheels if wheel.tyre is not None):
         own = z[first : first + tyre.states]
         first += tyre.states
-        power = getattr(tyre, "camber_power", None) if statuses[tyre.name] == "tyre" else None
-        out.append(0.0 if power is None else power(readings, own))
+        power: Scalar = 0.0
+        energy: Scalar = 0.0
+        if statuses[tyre.name] == "tyre":
+            done, _ = tyre(readings, own)
+            Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
+            power, energy = Q @ readings.speeds, stored_energy(tyre, readings, own)
+        out["tyre_powers"].append(power)
+        out["tyre_energies"].append(energy)
     return out
+
+
+def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
+    """Return the energy stored in a tyre, J; zero for a tyre without a method `stored_energy`."""
+    stored = getattr(tyre, "stored_energy", None)
+    return 0.0 if stored is None else stored(readings, z)
 
 
 def _generalised(
@@ -112,8 +124,7 @@ def _generalised(
     else:
         known = [b.name for b in model.bodies]
         if name in known:
-            link = tree.place[name][0]
-            at = point(readings.geo, link, None, tree.local(name, model.body(name).com))
+            at = body_point(tree, readings.geo, name, model.body(name).com)
             P = point_matrix(tree, readings.geo, at, readings.ref)
             return P.T @ (readings.world.R.T @ array(value))
     raise ModelError(

@@ -21,9 +21,9 @@ from draisine.mechanics.kinematics import (
     Geometry,
     Point,
     Velocities,
-    point,
     point_drift,
     point_matrix,
+    surface_point,
 )
 from draisine.mechanics.tree import Tree
 from draisine.model import HOLONOMIC, Contact, Model, Surface
@@ -104,12 +104,9 @@ def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
 ) -> tuple[Point, Surface]:
     """Return where a contact touches the ground, and its surface in the frame of its link."""
-    link, rotor = tree.place[contact.body]
     surface = contact.surface.turned(tree.axes(contact.body))
-    rho = surface.support(world.up[link])
-    if rotor is not None:
-        return point(geo, link, rotor, rho), surface
-    return point(geo, link, None, tree.local(contact.body, contact.centre) + rho), surface
+    rho = surface.support(world.up[tree.place[contact.body][0]])
+    return surface_point(tree, geo, contact, rho), surface
 
 
 def support_rate(surface: Surface, at: Point, world: Ground, vel: Velocities) -> Array:

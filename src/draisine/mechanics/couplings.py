@@ -11,8 +11,8 @@ from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
+    body_point,
     geometry,
-    point,
     point_drift,
     point_matrix,
     velocities,
@@ -118,8 +118,5 @@ def _joints(tree: Tree, coupling: Coupling) -> list[int]:
 
 def _ends(tree: Tree, geo: Geometry, loop: Loop) -> tuple[Point, Point]:
     """Return the point of a loop on both of its bodies."""
-    a, b = (
-        point(geo, tree.place[body][0], None, tree.local(body, loop.point))
-        for body in (loop.body, loop.other)
-    )
+    a, b = (body_point(tree, geo, body, loop.point) for body in (loop.body, loop.other))
     return a, b

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.algebra.lie import cross, hat, rot_z
-from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.lie import cross, hat, rot_about, rot_z
+from draisine.algebra.scalar import Array, Scalar, array, vanishes
 from draisine.mechanics.tree import Rotor, Tree, Z
+from draisine.model import Contact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +153,29 @@ def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
     if rotor is None:
         return Point(link, None, rho, o0 + R0 @ rho, None)
     return Point(link, rotor, rho, o0 + R0 @ (rotor.centre + rho), R0 @ cross(rotor.axis, rho))
+
+
+def surface_point(tree: Tree, geo: Geometry, contact: Contact, rho: Array) -> Point:
+    """Return the point at rho from the centre of a contact's surface, in the axes of its link."""
+    link, rotor = tree.place[contact.body]
+    centre = tree.local(contact.body, contact.centre)
+    if rotor is None:
+        return point(geo, link, None, centre + rho)
+    # Several wheels of one folded body have their own centres on its axle.
+    return point(geo, link, rotor, centre - rotor.centre + rho)
+
+
+def body_point(tree: Tree, geo: Geometry, body: str, where: Array) -> Point:
+    """Return the material point of a body that is at `where` in the drawing."""
+    link, rotor = tree.place[body]
+    local = tree.local(body, where)
+    if rotor is None:
+        return point(geo, link, None, local)
+    rho = local - rotor.centre
+    if vanishes(cross(rotor.axis, rho)):
+        # The spin does not move points of the axle: leave the rotor's angle out of the expressions.
+        return point(geo, link, None, local)
+    return point(geo, link, rotor, rot_about(rotor.axis, geo.r[rotor.joint]) @ rho)
 
 
 def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:

@@ -23,7 +23,7 @@ from draisine.mechanics.kinematics import (
     Geometry,
     Point,
     Velocities,
-    point,
+    body_point,
     point_drift,
     point_matrix,
     spin_matrix,
@@ -179,19 +179,16 @@ class Readings:
         return x / norm(x)
 
     def position(self, body: str, where: Any) -> Array:
-        """Return a point of a body, given as it stands in the drawing. A folded wheel's points are
-        those of its carrier.
-        """
+        """Return the position of a material point of a body, given by its place in the drawing."""
         return self.base + self.world.R @ self._point(body, where).c
 
     def velocity(self, body: str, where: Any) -> Array:
-        """Return the velocity of a point of a body, given as it stands in the drawing."""
+        """Return the velocity of a material point of a body, given by its place in the drawing."""
         P = point_matrix(self.tree, self.geo, self._point(body, where), self.ref)
         return self.world.R @ (P @ self.speeds)
 
-    def _point(self, body: str, where: Any) -> Any:
-        link = self.tree.place[self.tree.model.body(body).name][0]
-        return point(self.geo, link, None, self.tree.local(body, array(where)))
+    def _point(self, body: str, where: Any) -> Point:
+        return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(where))
 
     def contact(self, name: str) -> Array:
         """Return where a contact touches."""
@@ -226,6 +223,11 @@ class Readings:
         _, at, surface = self._touch(name)
         up = self.world.up[at.link]
         return atan2(up @ surface.axle, surface.slope(up))
+
+    def rolling_radius(self, name: str) -> Scalar:
+        """Return the distance of a wheel's touching point from its axle, m."""
+        _, at, surface = self._touch(name)
+        return surface.rolling_radius(self.world.up[at.link])
 
     def spin(self, name: str) -> Scalar:
         """Return how fast a wheel turns about the ground's normal, positive to the left."""

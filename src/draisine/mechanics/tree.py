@@ -3,7 +3,8 @@ their carriers.
 
 A link's frame has its joint's axis as z and its origin on that axis. What turns about its own axis
 of symmetry (a wheel) is no link: its mass is lumped into its carrier, and a `Rotor` keeps the
-momentum of its spin (a gyrostat). Neither changes any result; both save work.
+momentum of its spin (a gyrostat). Neither changes any result; both save work. Material points of a
+folded body still turn with it: `kinematics.body_point` places them.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, norm, vanishes
+from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, vanishes
 from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
@@ -102,15 +103,45 @@ def foldable(model: Model, body: Body) -> bool:
         or any(j.parent == body.name for j in model.joints)
         or any(f.body == body.name for f in model.pushes)
         or any(body.name in (c.body, c.other) for c in model.loops)
+        or any(flat.body == body.name for wheel in model.wheels for flat in wheel.flats)
     ):
         return False
     a = joint.axis / norm(joint.axis)
-    defects = list(cross(body.com - joint.through, a) * body.mass)
-    defects += list((body.inertia @ hat(a) - hat(a) @ body.inertia).ravel())
+    offsets = [] if is_zero(body.mass) else list(cross(body.com - joint.through, a))
     for contact in model.contacts:
         if contact.body == body.name:
-            defects += contact.asymmetry(a, joint.through)
-    return vanishes(defects)
+            offsets += contact.asymmetry(a, joint.through)
+    # Relative to the inertia, so that symmetry does not depend on the unit of mass.
+    size = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
+    defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
+    return vanishes(offsets) and vanishes(defects, size)
+
+
+def folded_bodies(model: Model) -> set[str]:
+    """Return the names of the bodies that are folded into their carriers."""
+    return {body.name for body in model.bodies if foldable(model, body)}
+
+
+def wheel_joints(model: Model) -> set[int]:
+    """Return the joints that turn wheels about their axles, by index."""
+    return {
+        k
+        for k, joint in enumerate(model.joints)
+        if vanishes([joint.turn - 1.0, joint.slide])
+        and any(
+            vanishes(wheel.asymmetry(joint.axis / norm(joint.axis), joint.through))
+            for wheel in model.wheels
+            if wheel.body == joint.child
+        )
+    }
+
+
+def spinning_joints(model: Model) -> set[int]:
+    """Return the joints about which wheels and balanced rotors spin, by index, whether they are
+    folded or not.
+    """
+    rotors = {k for k, joint in enumerate(model.joints) if foldable(model, model.body(joint.child))}
+    return rotors | wheel_joints(model)
 
 
 def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
@@ -152,7 +183,7 @@ def assemble(
     cheaper, but eta is then not the user's; `frame` says where it stands in the drawing. `evaluate`
     gives numbers for symbolic entries, to choose frames by.
     """
-    folded = {b.name for b in model.bodies if fold and foldable(model, b)}
+    folded = folded_bodies(model) if fold else set()
     order = [model.bodies[0].name]
     for name in order:
         order += [j.child for j in model.joints if j.parent == name and j.child not in folded]

@@ -53,7 +53,8 @@ STORED = {
     ),
     "friction_needed": Variable("1", "tangential over normal force", ("contact",)),
     "gap": Variable("m", "height of the contact point over the ground", ("contact",)),
-    "camber_power": Variable("W", "what the camber of each tyre brings in", ("tyre",)),
+    "tyre_power": Variable("W", "power of each tyre on the machine", ("tyre",)),
+    "tyre_energy": Variable("J", "energy stored in the deflections of each tyre", ("tyre",)),
     "motion_torque": Variable("N m or N", "what prescribed joints need", ("prescribed",)),
     "coupling_force": Variable(
         "N m or N", "what couplings of joints and pins of loops hold with", ("coupling",)
@@ -96,19 +97,23 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
 
 
 def hidden_states(model: "Model", count: int) -> list[str]:
-    """Return names for people of so many hidden states: slips of tyres, what other elements remember,
-    states of the control law.
+    """Return names for people of so many hidden states: deflections of tyres, what other elements
+    remember, states of the control law.
 
     >>> from draisine.vehicles.motorcycle import motorcycle
-    >>> hidden_states(motorcycle(), 3)
+    >>> hidden_states(motorcycle(tyres="sharp_tyre"), 3)
     ['rear_tyre_slip', 'front_tyre_slip', 'law']
+    >>> hidden_states(motorcycle(), 4)[:2]
+    ['rear_tyre_slip', 'rear_tyre_twist']
     """
     tyres = {wheel.name for wheel in model.wheels if wheel.tyre is not None}
-    own = [
-        f"{element.name}_tyre_slip" if element.name in tyres else element.name
-        for element in model.elements
-        for _ in range(element.states)
-    ]
+    own = []
+    for element in model.elements:
+        names = getattr(element, "state_names", ())
+        if len(names) != element.states:  # an element that does not name its own
+            names = ("slip",) * element.states
+        is_tyre = element.name in tyres
+        own += [f"{element.name}_tyre_{name}" if is_tyre else element.name for name in names]
     return [*own, *["law"] * (count - len(own))]
 
 

@@ -98,6 +98,11 @@ class Surface(ABC):
         """Return a number that vanishes where no single point is lowest: it lies flat."""
         return 1.0
 
+    def rolling_radius(self, up: Array) -> Scalar:
+        """Return the distance of the lowest point from the axle, m."""
+        low = self.support(up)
+        return norm(low - (low @ self.axle) * self.axle)
+
     def asymmetry(self, axis: Array) -> list[Scalar]:
         """Return numbers that vanish where it looks the same however far it turns about an axis
         through its centre.
@@ -188,6 +193,10 @@ class Disc(Round):
     def slope(self, up: Array) -> Scalar:
         """Return the sine of the angle between axle and normal."""
         return norm(up - (up @ self.axle) * self.axle)
+
+    def rolling_radius(self, up: Array) -> Scalar:
+        """Return the distance of the lowest point from the axle, m."""
+        return self.ring + self.thickness * self.slope(up)
 
     def support(self, up: Array) -> Array:
         """Return the rim's lowest point, eq. [contact-point]; only a disc that lies flat is

@@ -5,6 +5,6 @@ In the order of the data: `subject` (a mode, traced over the symbols that people
 (from the graph to polynomials), `form` (from a polynomial to the narrowest tree), `sheet` (lines
 and numbered blocks in the making), `contacts` (frames, contact points and how they move), `stages`
 (constraints, free dynamics, reduced dynamics), `solution` (kernel, accelerations, multipliers, rates
-of the coordinates), `linear` (about straight running), `document` (the page), `explain` (the page
-stage by stage). Printers live in `codegen.paper`.
+of the coordinates), `linear` (deviations from straight running), `document` (the page), `explain`
+(the page stage by stage). Printers live in `codegen.paper`.
 """

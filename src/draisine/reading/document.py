@@ -116,16 +116,16 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
     return sheet
 
 
-def name_given(sheet: Sheet, subject: Subject, tell_speeds: bool = True) -> None:
-    """Name what is given, and say what it is: coordinates, speeds if they are to be told, inputs,
-    parameters.
+def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
+    """Name what is given, and say what it is: coordinates, speeds, inputs, parameters. A `linear` page
+    lists its speeds itself.
     """
     used = _used(subject)
     sheet.meanings = _meanings(subject)
     listed = _parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
     named = _speeds(sheet, subject)
-    speeds = named if tell_speeds else []
+    speeds = [] if linear else named
     form, model = subject.form, subject.model
     if model.twist:
         place = form.place or f"{subject.place}, axes x forward, y left, z up"
@@ -135,7 +135,7 @@ def name_given(sheet: Sheet, subject: Subject, tell_speeds: bool = True) -> None
         sheet.say(*speeds)
     listing = ["Coordinates: ", *coordinates, ". "] if coordinates else []
     turns = sentence("Written $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
-    sheet.say(*listing, *turns, *_validity(subject))
+    sheet.say(*listing, *turns, *_validity(subject, linear))
     sheet.say("Parameters: ", *listed, ".")
 
 
@@ -245,10 +245,12 @@ def _listed(xs: list[Name]) -> list[str | Expression]:
     return out[:-1]
 
 
-def _validity(subject: Subject) -> list[str | Expression]:
+def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
     """Say where the page holds."""
     out: list[str | Expression] = []
-    if "lean" in subject.angles:
+    if linear:
+        out = ["It holds for small deviations from straight running. "]
+    elif "lean" in subject.angles:
         out = ["It holds while the lean stays below a quarter turn. "]
     if subject.turns and not all(is_zero(x) for x in subject.model.gravity[:2]):
         out.append("On the slope the yaw enters: gravity has a part along the ground. ")

@@ -134,13 +134,13 @@ LEGEND = {
 """What the rules mean by the letters that they give."""
 
 
-def meaning_of(symbol: Symbol) -> str:
+def meaning_of(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:
     """Return what the rules mean by a symbol, in words.
 
     >>> meaning_of(Symbol("gamma", ("1x",))), meaning_of(Symbol("q", ("0y",), dots=1))
     ("ground's normal in the axes of link 1x", "rate: place of contact point in the base's axes 0y")
     """
     below = "".join(b.plain if isinstance(b, Symbol) else b for b in symbol.below)
-    words = f"{LEGEND.get(symbol.letter, symbol.letter)} {below}".strip()
+    words = f"{legend.get(symbol.letter, symbol.letter)} {below}".strip()
     words += ", with all that it carries" * (symbol.letter in "mSJfn" and symbol.primes > 0)
     return f"rate: {words}" if symbol.dots else words

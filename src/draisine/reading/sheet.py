@@ -13,7 +13,7 @@ from draisine.codegen.formula import (
     Definitions,
     Expression,
     Heading,
-    Matrix,
+    MatrixFormula,
     Name,
     Page,
     Paragraph,
@@ -29,7 +29,7 @@ from draisine.codegen.formula import (
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
 from draisine.reading.cut import SWELL, Cut, TooLong
 from draisine.reading.form import Arranger
-from draisine.reading.names import ENTRY, Names, meaning_of
+from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
 from draisine.reading.polynomial import Polynomial, variable
 
 TurnSymbol = tuple[Symbol, str, Symbol]
@@ -86,12 +86,12 @@ class _Grid:
             self.short[key] = Name(sheet.names.symbols[number])
         self.written[place] = self.short[key]
 
-    def filled(self) -> Matrix:
+    def filled(self) -> MatrixFormula:
         """Return the matrix as it is written so far."""
         whole = [
             [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
         ]
-        return Matrix(tuple(map(tuple, whole)), self.bar)
+        return MatrixFormula(tuple(map(tuple, whole)), self.bar)
 
 
 class Sheet:
@@ -99,7 +99,8 @@ class Sheet:
 
     `expand` writes everything in the given symbols, so that names stand only in matrices whose
     entries are wide; else what has a name is written by it from then on. An entry of more than
-    `longest` terms is not written out. In a `draft` no line is looked at twice.
+    `longest` terms is not written out. In a `draft` no line is looked at twice. `legend` says what
+    letters mean.
     """
 
     def __init__(
@@ -111,6 +112,7 @@ class Sheet:
         longest: int = LONG,
         draft: bool = False,
     ) -> None:
+        self.legend: Mapping[str, str] = LEGEND
         self.longest = longest
         self.names = Names()
         self.arrange = Arranger(self.names, draft)
@@ -292,7 +294,7 @@ class Sheet:
         for symbol in found:
             rest = replace(symbol, dots=max(symbol.dots - 1, 0))
             known = symbol.dots > 0 and rest in out
-            out[symbol] = f"rate of {out[rest]}" if known else meaning_of(symbol)
+            out[symbol] = f"rate of {out[rest]}" if known else meaning_of(symbol, self.legend)
         return out
 
 

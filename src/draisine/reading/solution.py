@@ -178,7 +178,7 @@ def base_rates(sheet: Sheet, subject: Subject) -> None:
     that a cosine's square and a sine's are one.
     """
     given = dict(sheet.cut.given_symbols)
-    for name, x in {**_angle_rates(subject), **_place_rates(subject)}.items():
+    for name, x in {**angle_rates(subject), **place_rates(subject)}.items():
         sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
 
 
@@ -194,13 +194,13 @@ def reconstruction(sheet: Sheet, subject: Subject) -> None:
     sheet.flush()
 
 
-def _place_rates(subject: Subject) -> dict[str, Any]:
+def place_rates(subject: Subject) -> dict[str, Any]:
     """Return the rates of the coordinates of the base's origin: R V."""
     rates = subject.R @ subject.speeds[:3]
     return {f"p[{k}]": rates[k] for k in subject.model.twist if k < 3}
 
 
-def _angle_rates(subject: Subject) -> dict[str, Any]:
+def angle_rates(subject: Subject) -> dict[str, Any]:
     """Return the rates of the base's angles, from R' Rdot = hat(W)."""
     R, turning = subject.R, [k - 3 for k in subject.model.twist if k >= 3]
     names = [f"turn {name}" for name in subject.angles]

@@ -27,7 +27,7 @@ from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
 from draisine.model.form import Form
-from draisine.vehicles import draw, meanings
+from draisine.vehicles import draw, meanings, record_meanings
 
 ORIGIN = np.zeros(3)
 
@@ -353,7 +353,10 @@ def trace_subject(
     forms = {"benchmark": None} | about["FORMS"] if "FORMS" in about else {}
     if form is not None:
         expect_known("no form", form, forms)
-    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), meanings(vehicle))
+    told = dict(meanings(vehicle))
+    for name, value in structure.items():
+        told |= record_meanings(name, value)
+    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), told)
     if chosen.vehicle is not None and chosen.convert is not None:
         vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}
     graph = Graph()

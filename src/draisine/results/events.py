@@ -21,7 +21,9 @@ from draisine.simulation.trajectory import Event, Key, TerrainMode
 if TYPE_CHECKING:
     from xarray import Dataset
 
-KINDS = ("collision", "lift-off", "hand-over", "stick", "slip", "input")
+KINDS = ("collision", "lift-off", "hand-over", "stick", "slip", "input") + (
+    "time-stepping", "event-location",
+)  # fmt: skip
 """What an event can be."""
 
 DIRECTIONS = ("normal", "along", "across")

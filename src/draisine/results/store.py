@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,12 +114,26 @@ def save(what: Any, path: str | Path) -> None:
 
 
 def _write_netcdf(data: "Dataset", path: Path) -> None:
-    """Write netCDF; its library tells of a full disk by no more than a number of its own."""
+    """Write netCDF. Its library reports a full disk as "HDF error" or as "Permission denied"; the reason
+    that the system gives for as many plain bytes is the true one.
+    """
     try:
         data.to_netcdf(path, engine="netcdf4")
-    except RuntimeError as error:
+    except (OSError, RuntimeError) as error:
+        _write_zeros(path.parent, data.nbytes)
+        if isinstance(error, OSError):
+            raise
         free = shutil.disk_usage(path.parent).free
         raise OSError(f"{error}, with {free / 1e6:.3g} MB free there") from error
+
+
+def _write_zeros(folder: Path, size: int) -> None:
+    """Write so many bytes into a folder, as a file that vanishes; raise what prevents it."""
+    block = bytes(2**20)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for done in range(0, size, len(block)):
+            file.write(block[: size - done])
+        file.flush()
 
 
 def load(path: str | Path, trust: bool = False) -> "Dataset":
@@ -256,7 +271,10 @@ def _columns(data: "Dataset", name: str, sides: "list[Hashable]") -> "list[tuple
     others = variable.dims[len(sides) :]
     labels = [[str(x) for x in _labels(data, d)] for d in others]
     sizes = [data.sizes[d] for d in others]
-    flat = variable.values.reshape(-1, int(np.prod(sizes)))
+    lines = int(np.prod([data.sizes[side] for side in sides]))
+    flat = variable.values.reshape(
+        lines, int(np.prod(sizes))
+    )  # a machine may have no joints at all
     inside = [
         ", ".join(names[i] for names, i in zip(labels, index, strict=True))
         for index in np.ndindex(*sizes)

@@ -17,11 +17,14 @@ MODES = ("weave", "weave_2", "capsize", "castering")
 
 COORDINATES = ("lean", "steer")
 
+MATRICES = ("M", "C0", "C1", "Ks", "K0", "K2")
+"""The canonical matrices: M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f."""
+
 MOST = 8
 """How many eigenmodes of one name are told apart."""
 
 KNOWN: dict[str, SeriesLabels] = {
-    **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
+    **dict.fromkeys(MATRICES, (COORDINATES, COORDINATES)),
     **dict.fromkeys(("weave_speed", "weave_frequency", "capsize_speed"), ()),
     **dict.fromkeys(("double_root_speed", "double_root", "stable_from", "stable_to"), ()),
     **dict.fromkeys(("wobble_speed", "wobble_frequency"), ()),

@@ -9,7 +9,7 @@ from draisine.algebra.scalar import Floats
 
 
 @dataclass
-class Record:
+class RideRecord:
     """What repeats a ride to the bit: parameters and friction at the start; frame by frame how many
     steps under which inputs; parameters that changed before a frame.
     """
@@ -54,9 +54,18 @@ class RideArc:
         return self.machine.states
 
     @property
+    def dense(self) -> None:
+        """No dense output: frames are all that is known of a ride."""
+        return None
+
+    @property
     def observations(self) -> dict[str, Floats]:
-        """Everything that was seen, time last."""
-        return {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
+        """Everything that was seen, time last; the gaps of contacts that carry are violations of the
+        constraints.
+        """
+        seen = {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
+        carries = np.abs(seen["forces"]).reshape(len(seen["gaps"]), 3, -1).max(axis=1) > 0.0
+        return seen | {"violations": np.where(carries, seen["gaps"], 0.0)}
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return quaternions and positions, time last."""

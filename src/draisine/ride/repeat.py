@@ -13,7 +13,7 @@ from draisine.registry import check_trust
 from draisine.results.events import event_records
 from draisine.results.store import code_files
 from draisine.ride.presets import PRESETS, Preset, ground_of, on_ground, preset_of
-from draisine.ride.record import Record, RideArc
+from draisine.ride.record import RideArc, RideRecord
 from draisine.ride.session import Session
 from draisine.simulation.trajectory import Trajectory
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def ride_again(name: str, ride: Preset, record: Record) -> Iterator[Session]:
+def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]:
     """Yield the session of a ride that is ridden once more, after each of its frames: same
     parameters, same steps, same inputs, same bits.
     """
@@ -74,7 +74,7 @@ def repeat_ride(data: "Dataset") -> Session:
     ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=told["parameter_set"])
     ride = on_ground(ride, told["ground"]) if told["ground"] else ride
     names = [str(name) for name in data["ride_input"].values]
-    record = Record(
+    record = RideRecord(
         told["first"],
         math.inf if told["mu"] is None else told["mu"],
         data["ride_steps"].values.tolist(),

@@ -21,13 +21,13 @@ from draisine.registry import names
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, SLIDERS, ride_system, rider_of
 from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
-from draisine.ride.record import Record
-from draisine.scenario.terrain import place_state
-from draisine.simulation.options import CONTACT, ContactOptions, Numerics
+from draisine.ride.record import RideRecord
+from draisine.scenario.terrain import start_on
+from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
-from draisine.system.state import State, state
+from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
@@ -50,8 +50,9 @@ PLACE, SPEEDS = (
 """What a change of parameters leaves as it is on a bicycle, beside its joints."""
 
 
+ON_PLANE = ContactOptions(fall=math.inf)
 ON_TERRAIN = ContactOptions(rest_speed=0.05, fall=math.inf)
-"""What contacts do on a terrain: slow bounces end, and a fall is seen by the ride itself."""
+"""What contacts do: slow bounces on a terrain end, and a fall is judged by the ride itself."""
 
 
 class Session:
@@ -88,12 +89,12 @@ class Session:
             terrain=self.terrain,
             law=self.law,
             inputs=self.preset.commands | by_angle if self.law else None,
-            contact=CONTACT if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
+            contact=ON_PLANE if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
             numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
         )
         self.status, self.reason = RIDING, ""
         self._look()
-        self.record = Record(dict(self.system.parameters), self.preset.mu)
+        self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
         """Return who rides; on a terrain another one takes over where the bar is guided."""
@@ -103,11 +104,7 @@ class Session:
 
     def _start(self) -> State:
         """Return the state at the start of the ride."""
-        asked: dict[str, Any] = dict(self.preset.start)
-        start = state(self.system, **asked)
-        if self.terrain is None or self.preset.place is None:
-            return start
-        return place_state(self.system.tree, self.terrain, start, self.preset.place)
+        return start_on(self.system, self.preset.start, self.terrain, self.preset.place)
 
     @property
     def machine(self) -> ClosedForm | Generic:

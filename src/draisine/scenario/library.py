@@ -25,7 +25,7 @@ from draisine.registry import (
     is_robot,
     names,
 )
-from draisine.scenario.overrides import is_measured, override, sides
+from draisine.scenario.overrides import is_measured, override, sides, unused_tolerances
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
@@ -112,12 +112,18 @@ def load(
     are not judged any more, and its title tells what was changed. Code that a result names is run only
     if you `trust` it.
     """
-    name, file, content = _content(where, trust)
+    name, file, content = _content(where, trust, changes or {})
     if changes:
         if "terrain.shape" in changes:
             from draisine.scenario.terrain import change_shape
 
             content = change_shape(content, changes)
+        for given, value in unused_tolerances(content, changes).items():
+            warnings.warn(
+                f"run.{given} = {value:g} of the scenario is left out: {changes['run.integrator']} takes "
+                "equal steps.",
+                stacklevel=2,
+            )
         content = override(content, _titled(name, changes) | dict(changes))
     return accept(name, file, content)
 
@@ -185,14 +191,16 @@ def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
     return content | {"vehicle": content["vehicle"] | {"parameter_set": values}}
 
 
-def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
+def _content(
+    where: str, trust: bool, changes: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
     path = Path(where)
     if path.suffix in (".nc", ".zarr"):
         return _inside(path, trust)
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
     if _is_vehicle(where):
-        return _first_of(where)
+        return _first_of(where, changes)
     name, text = _named(where)
     return name, f"{name}.toml", _parsed(name, text)
 
@@ -211,8 +219,10 @@ def _is_vehicle(where: str) -> bool:
     return all(_shipped_content(name)["kind"] not in MOTIONS for name in called)
 
 
-def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
-    """Return a scenario of a vehicle, or else a first run of it; a note tells which."""
+def _first_of(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Return a scenario of a vehicle, or else a first run of it; a note tells which, and what of its start
+    is kept beside the initial values that are changed.
+    """
     vehicle = ALIASES.get(("vehicle", where), where)
     known = motions_of(vehicle)
     way = f"`draisine new scenario mine --vehicle {where}` writes a run of your own"
@@ -220,15 +230,28 @@ def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
         name = FIRST if FIRST in known else known[0]
         others = [each.rpartition("/")[2] for each in known if each != name]
         more = f"; `draisine run` knows {few(others)}, too" if others else ""
-        warnings.warn(
-            f"{where} is a vehicle; this is its scenario {name}{more}. {way}.", stacklevel=4
-        )
-        return name, f"{name}.toml", _shipped_content(name)
-    from draisine.scenario.first_run import first_run
+        content, told = _shipped_content(name), f"this is its scenario {name}{more}"
+    else:
+        from draisine.scenario.first_run import first_run
 
-    warnings.warn(f"{where} is a vehicle; this is a first run of it. {way}.", stacklevel=4)
-    name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
-    return name, where, first_run(vehicle, name)
+        name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
+        content, told = first_run(vehicle, name), "this is a first run of it"
+    kept = _kept_start(content, changes)
+    warnings.warn(f"{where} is a vehicle; {told}. {kept}{way}.", stacklevel=4)
+    return name, f"{name}.toml" if known else where, content
+
+
+def _kept_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+    """Return a sentence with the initial values of a scenario that stay as they are where others are
+    changed; empty where none are.
+
+    >>> _kept_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
+    'Of its start it keeps lean_rate = 0.5. '
+    """
+    changed = {path.removeprefix("initial.") for path in changes if path.startswith("initial.")}
+    own = content.get("initial", {})
+    kept = [f"{n} = {x}" for n, x in own.items() if n not in changed and not isinstance(x, dict)]
+    return f"Of its start it keeps {few(kept)}. " if changed and kept else ""
 
 
 def motions_of(vehicle: str) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
-from draisine.errors import DataError
+from draisine.errors import DataError, DraisineError
+from draisine.registry import find
 
 
 def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,10 +25,33 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     {'law': [{'gain': 2.0}]}
     """
     out = _replaced({k: v for k, v in content.items() if k != "expected"}, changes)
+    for name in unused_tolerances(content, changes):
+        del out["run"][name]
     expected = content.get("expected")
     blocks = expected if isinstance(expected, list) else []
     kept = [{k: v for k, v in one.items() if k not in BOUNDS} for one in blocks if is_measured(one)]
     return out | ({"expected": copy.deepcopy(kept)} if kept else {})
+
+
+def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tolerances of a scenario's run that a change to an integrator of equal steps leaves
+    without use.
+
+    >>> unused_tolerances({"run": {"rtol": 1e-12}}, {"run.integrator": "rk4"})
+    {'rtol': 1e-12}
+    """
+    run, integrator = content.get("run"), changes.get("run.integrator")
+    if not isinstance(run, Mapping) or not isinstance(integrator, str) or is_adaptive(integrator):
+        return {}
+    return {n: run[n] for n in ("rtol", "atol") if n in run and f"run.{n}" not in changes}
+
+
+def is_adaptive(integrator: str) -> bool:
+    """Return whether an integrator chooses its steps; True of an unknown one, which is told elsewhere."""
+    try:
+        return bool(find("integrator", integrator).ADAPTIVE)
+    except (AttributeError, DraisineError):
+        return True
 
 
 BOUNDS = ("atol", "rtol", "factor", "rms")

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from draisine.scenario.schema import Scenario
-from draisine.scenario.terrain import WheelPlace, place_state
+from draisine.scenario.terrain import WheelPlace, start_on
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.system.state import State, state
+from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -38,8 +38,5 @@ class Plan:
 
     def state(self) -> State:
         """Return the initial state; on a terrain where it is placed."""
-        start, values = self.start, dict[str, Any](self.start.values)
-        found = state(self.system, mode=start.mode, at_rest=start.at_rest, **values)
-        if self.terrain is None or start.place is None:
-            return found
-        return place_state(self.system.tree, self.terrain, found, start.place)
+        start, options = self.start, {"mode": self.start.mode, "at_rest": self.start.at_rest}
+        return start_on(self.system, start.values, self.terrain, start.place, **options)

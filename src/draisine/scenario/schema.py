@@ -135,7 +135,15 @@ class RunTable(ScenarioTable):
         description="The lean that is a fall (so is a frame that turns over), inf for none; 80 degrees if "
         "not given, and of a wheel alone where it lies flat; it ends the run.",
     )
-    events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
+    events: int = Field(
+        1000, ge=1, description="More events than this within a second, on a terrain, are an error."
+    )
+    expects: list[Literal["fall", "pull", "friction", "steer", "friction_demand"]] = Field(
+        [],
+        description="Faults that this run is meant to show: it falls, the ground pulls a wheel, friction "
+        "exceeds mu, the steer is turned too far, or friction above 1.5 is needed. Others make `draisine "
+        "run` fail.",
+    )
 
 
 class ContactTable(ScenarioTable):
@@ -152,10 +160,14 @@ class ContactTable(ScenarioTable):
     stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
     resolution: Literal["complete", "reduced"] = "complete"
-    solver: Literal["events", "time_stepping"] | dict[str, Any] = Field(
-        "events",
-        description="Events each located and resolved, steps of Moreau and Jean, or ground that gives "
-        "way: the `name` of its law, the other keys are its numbers.",
+    solver: Literal["auto", "events", "time_stepping"] | dict[str, Any] = Field(
+        "auto",
+        description="Event location, time steps of Moreau and Jean, the former as long as it makes "
+        "progress (auto), or compliant ground: the `name` of its law, the other keys are its numbers.",
+    )
+    step: Positive | None = Field(
+        None,
+        description="Length of time steps in s; by wheel size, gravity and speed if not given.",
     )
 
 
@@ -402,6 +414,8 @@ class GaitPart(ScenarioTable):
             raise ValueError("harmonics are a mean, then as many cosines as sines")
         if self.plane is not None and self.shapes is None:
             raise ValueError("a plane belongs to shapes")
+        if self.shapes is not None and "sizes" in self.model_fields_set:
+            raise ValueError("sizes belong to a path, not to shapes")
         return self
 
 

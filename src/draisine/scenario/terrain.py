@@ -32,7 +32,7 @@ from draisine.scenario.values import (
     WorldVector,
     by_word,
 )
-from draisine.system.state import State
+from draisine.system.state import State, state_of
 from draisine.system.system import System
 from draisine.terrain import (
     Feature,
@@ -415,7 +415,8 @@ def place(
 ) -> State:
     """Return a state with the machine moved as a whole: a wheel's centre, the first one's if none is
     named, to (x, y, z), or, on a face of a terrain by its name, tilted with it and set down on it at
-    (x, y), or where it was.
+    (x, y), or where it was. The speeds are the machine's own and stay: on a slope of the angle a, the
+    output `forward_speed` is then cos(a) times that on the level.
 
     >>> import draisine
     >>> from draisine.terrain import ramp
@@ -429,6 +430,23 @@ def place(
     return place_state(system.tree, terrain, state, asked)
 
 
+def start_on(
+    system: System,
+    values: Mapping[str, Any],
+    terrain: Terrain | None,
+    place: WheelPlace | None,
+    **options: Any,
+) -> State:
+    """Return the state of a start at its place: all values are those of the outputs of their names
+    there, also on a slope. `options` are those of `states`.
+    """
+    if terrain is None or place is None:
+        return state_of(system, values, **options)
+    tilt = np.eye(3) if place.on is None else _tilt(_face(terrain, place.on)[0])
+    turn = None if np.array_equal(tilt, np.eye(3)) else quaternion(tilt)
+    return place_state(system.tree, terrain, state_of(system, values, tilt=turn, **options), place)
+
+
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     wheels = {c.name: c for c in tree.model.wheels}
@@ -437,11 +455,7 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
     if place.on is None:
         at = np.asarray(state.p, float) - _centre(tree, wheels[name], state)
         return replace(state, p=at + place.centre)
-    faces = faces_of(terrain)
-    expect_known("no face", place.on, faces)
-    N, d = faces[place.on].numbers[:3], float(faces[place.on].numbers[3])
-    if not N[2] > 1e-9:
-        raise ParameterError(f"nothing stands on {place.on!r}: it does not face up.")
+    N, d = _face(terrain, place.on)
     tilt = _tilt(N)
     tilted = replace(
         state,
@@ -453,6 +467,16 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
     shift[:2] = (before if place.centre is None else np.array(place.centre)) - after
     shift[2] = (d - N[:2] @ shift[:2]) / N[2]
     return replace(tilted, p=tilted.p + shift)
+
+
+def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
+    """Return normal and offset of a face on which a machine can stand."""
+    faces = faces_of(terrain)
+    expect_known("no face", name, faces)
+    N, d = faces[name].numbers[:3], float(faces[name].numbers[3])
+    if not N[2] > 1e-9:
+        raise ParameterError(f"nothing stands on {name!r}: it does not face up.")
+    return N, d
 
 
 def _tilt(N: Floats) -> Floats:

@@ -1,6 +1,7 @@
 """Motion in time: integrators in compiled code, runs, and their results as labelled data.
 
-`simulate`: the one verb, which picks the driver; `options`: what it is asked to do, and how.
+`simulate`: the one verb, which picks the driver; `options`: what it is asked to do, and how;
+`run_kinds`: which options each kind of run uses.
 `stepper`: stepping from outside. `smooth`: runs in one mode; `singular`: through singular shapes.
 `many`: many of them in SIMD lanes.
 `python_law`: control laws that cannot be traced. `regrip`: machines that change their grips by the

@@ -47,7 +47,8 @@ OBSERVED = {
     "contact_force_world": "forces_world",
     "contact_force_base": "forces_base",
     "gap": "gaps",
-    "camber_power": "camber_powers",
+    "tyre_power": "tyre_powers",
+    "tyre_energy": "tyre_energies",
     "motion_torque": "motion_torques",
     "coupling_force": "coupling_forces",
 }

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError, expect_known
+from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect_known
 from draisine.mechanics.readings import law_states
+from draisine.simulation import run_kinds
 from draisine.simulation.integrators import (
     DEGENERATE,
+    FELL,
     FLAT,
     NOT_FINITE,
     EqualSteps,
@@ -26,7 +29,10 @@ from draisine.simulation.integrators import (
     Span,
 )
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
+from draisine.simulation.run_kinds import check_options
 from draisine.simulation.smooth import REASONS, run_smooth
+from draisine.simulation.validity.assess import FORCE_RESOLUTION
+from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
 from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
@@ -69,8 +75,10 @@ def simulate_many(
     contacts hold. The result's arrays have one column per machine: `q`, `p`, `r`, `v`, `outputs`, ...
     (the names of `ClosedForm.look`). All numbers are those of `simulate` with the same method
     (dop853 takes equal steps here), which takes over, one by one, the machines that need other
-    pivots on their way. `outcome` tells how each run ended and `time` when; of one that had to stop,
-    the other arrays hold no numbers. Equal steps must be short against the fastest motion, such as
+    pivots on their way. `outcome` tells how each run ended and `time` when. A machine that falls stops
+    with the step in which it does (`contact.fall = inf` lets it go on), and a warning says how many do;
+    whether forces were possible is judged of the ends alone. Of a run that had to stop otherwise, the
+    other arrays hold no numbers. Equal steps must be short against the fastest motion, such as
     that of a stiff control loop: a warning tells where shorter ones would do.
 
     With `numerics.precision` "single" accelerations are computed in single precision, twice as many at
@@ -87,32 +95,58 @@ def simulate_many(
     """
     _check_states(states)
     task = Task(system, states[0], until, None, law, None, contact, numerics, None)
-    for state in states[1:]:
-        check_turn(state)
+    check_options(run_kinds.MANY, task)
     _check_spare(system, task, parameters or {})
     machine = system.machine(task.mode, law, law_states(law))
     count, z = len(states), task.law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _parameters(system, count, parameters or {})
-    fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
-    end, t, wrong = fleet.advance(y, task.edges, numerics)
-    out = fleet.look(end, t)
+    rule, begin = fall_rule(system.model, contact.fall), machine.columns_of(states)
+    fleet, y = Fleet.start(machine, begin, given, own, z, rule)
+    end, times, wrong = fleet.advance(y, task.edges, numerics)
+    out = fleet.look(end, times)
     told = {}
     if numerics.precision == "single":
         told["error"] = fleet.single_error(y, np.where(wrong, np.nan, end), task.edges, numerics)
     ends = [("completed", until)] * count
-    lost: tuple[Task, int, str] | None = None
-    for k in np.flatnonzero(wrong).tolist():
+    for k in np.flatnonzero(wrong == FELL).tolist():
+        ends[k] = rule.outcome(out["q"][:, k]), float(times[k])
+    singles = {}
+    for k in np.flatnonzero((wrong != 0) & (wrong != FELL)).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        single = replace(task, system=alone, state=states[k], inputs=named)
-        ends[k] = _alone(single, k, out)
-        if lost is None and ends[k][0] in LOST:
-            lost = single, k, ends[k][0]
+        singles[k] = replace(task, system=alone, state=states[k], inputs=named)
+        ends[k] = _alone(singles[k], k, out)
     outcome, time = zip(*ends, strict=True)
-    if lost is not None:
-        _tell_long_steps(*lost)
+    _tell_long_steps(singles, outcome)
+    _warn_invalid(system, outcome, out["forces"])
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _warn_invalid(system: System, outcome: Sequence[str], forces: Floats) -> None:
+    """Warn once of runs that are not physically valid, as far as their ends tell."""
+    fallen = np.array([has_fallen(text) for text in outcome])
+    largest = np.nanmax(np.abs(forces), axis=0, initial=0.0)
+    pulled = np.zeros(len(fallen), bool)
+    for k, contact in enumerate(system.model.contacts):
+        if contact in system.model.wheels:
+            pulled |= forces[3 * k] < -FORCE_RESOLUTION * largest
+    told = [
+        f"{int(some.sum())} {what} (the first is machine {int(some.argmax())})"
+        for some, what in (
+            (fallen, "fell"),
+            (pulled & ~fallen, "end while the ground pulls a wheel"),
+        )
+        if some.any()
+    ]
+    if told:
+        count = int((fallen | pulled).sum())
+        warnings.warn(
+            f"{count} of {len(fallen)} runs of {system.vehicle.__name__} are not physically valid: "
+            f"{'; '.join(told)}.",
+            ValidityWarning,
+            stacklevel=3,
+        )
 
 
 def _check_states(states: Any) -> None:
@@ -121,6 +155,9 @@ def _check_states(states: Any) -> None:
         raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
     if not states:
         raise ParameterError("simulate_many: no states given.")
+    for state in states:
+        if isinstance(state, State):
+            check_turn(state)
 
 
 def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
@@ -133,19 +170,23 @@ def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Float
     return own
 
 
-def _tell_long_steps(task: Task, k: int, outcome: str) -> None:
-    """Warn where a machine that stopped as too long steps make it would not with shorter ones, and would not
-    have fallen either.
+def _tell_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> None:
+    """Warn if the first machine that stopped as too long steps make it would not with shorter ones, and would
+    not have fallen either.
     """
+    k = next((k for k in singles if outcome[k] in LOST), None)
+    if k is None:
+        return
+    task = singles[k]
     short = replace(task.numerics, dt=task.numerics.dt / SHORTER)
     try:
         run = run_smooth(replace(task, numerics=short))
     except SimulationError:
         return
-    if run.validity.fall_from is not None:
+    if has_fallen(run.outcome):
         return
     warnings.warn(
-        f"machine {k} stopped: {outcome}; with shorter steps it does not: "
+        f"machine {k} stopped: {outcome[k]}; with shorter steps it does not: "
         f"Numerics(integrator={short.integrator!r}, dt={short.dt:g}).",
         stacklevel=3,
     )
@@ -166,12 +207,15 @@ def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> N
 
 @dataclass(frozen=True, eq=False)
 class Fleet:
-    """A machine many times over: what follows y, and the parameters, one column for each."""
+    """A machine many times over: what follows y, and the parameters, one column for each; the rule by
+    which it falls, if falls end its runs.
+    """
 
     machine: ClosedForm
     tail: Floats
     values: Floats
     slack: float = 1.0
+    rule: FallRule | None = None
 
     @cached_property
     def floors(self) -> Floats:
@@ -188,6 +232,13 @@ class Fleet:
         """The inner base frames of all machines."""
         return self.machine.frames_for(self.values)
 
+    @cached_property
+    def watch(self) -> Floats:
+        """What integrators know of the fall of each machine; nothing if none ends a run."""
+        if self.rule is None:
+            return np.zeros((0, self.values.shape[1]))
+        return self.rule.watch(rotation(self.frames[0])).reshape(-1, self.values.shape[1])
+
     @classmethod
     def start(
         cls,
@@ -196,41 +247,43 @@ class Fleet:
         inputs: Floats,
         parameters: Floats,
         z: Floats,
+        rule: FallRule | None = None,
     ) -> "tuple[Fleet, Floats]":
         """Return machines that start from states (q, p, r, v, one column for each), and their y."""
         y = machine.enter_all(states, parameters, z)
         tail = np.vstack([inputs, _anchors(machine, y, parameters)])
-        return cls(machine, tail, parameters), y
+        return cls(machine, tail, parameters, rule=rule), y
 
     def advance(
         self, y: Floats, stops: list[float], numerics: Numerics
-    ) -> tuple[Floats, float, Floats]:
-        """Return the states at the end, the time there, and what is wrong with each, in blocks that
-        are shared out over threads.
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return the states at the end, the times there, and what is wrong with each, in blocks that
+        are shared out over threads. A machine that fell stays where it did.
         """
         method, width, count = numerics.method.equal, self._width, y.shape[1]
         padded = -(-count // width) * width
         problem, spans = self._problem(padded, numerics), _spans(stops, numerics)
         y, wrong = pad_columns(y, padded), np.zeros(padded)
+        times = np.full(padded, float(method.times_of(spans[-1], method.steps(spans[-1]))))
 
         def go(first: int) -> None:
             block = slice(first, first + width)
             for span in spans:
-                y[:, block], status = method.many(problem(block), y[:, block], span)
-                wrong[block] = np.where(wrong[block] == 0, status, wrong[block])
+                ended = wrong[block] != 0
+                found, status, falls = method.many(problem(block), y[:, block], span)
+                y[:, block] = np.where(ended, y[:, block], found)
+                times[block] = np.where(~ended & (status == FELL), falls, times[block])
+                wrong[block] = np.where(ended, wrong[block], status)
 
         _share_out(go, range(0, padded, width), numerics.threads)
-        final = spans[-1]
-        steps = method.steps(final)
-        t = final.start + steps * ((final.end - final.start) / steps)
-        return y[:, :count], t, wrong[:count]
+        return y[:, :count], times[:count], wrong[:count]
 
     def single_error(
         self, y: Floats, end: Floats, stops: list[float], numerics: Numerics
     ) -> Floats:
         """Return how far single precision brought the first machines from where double does."""
         few = slice(self.machine.rate.lanes * BLOCK)
-        first = Fleet(self.machine, self.tail[:, few], self.values[:, few])
+        first = Fleet(self.machine, self.tail[:, few], self.values[:, few], rule=self.rule)
         exact, *_ = first.advance(y[:, few], stops, replace(numerics, precision="double"))
         away = np.abs((end[:, few] - exact) / (1.0 + np.abs(exact)))
         return np.array(np.max(away, where=np.isfinite(away), initial=0.0))
@@ -264,7 +317,7 @@ class Fleet:
         """Return what gives the problem of a block of machines, of so many."""
         rate, project = self.machine.rate, self.machine.project
         tables = [pad_columns(table, padded) for table in self.tables]
-        tail, floors = (pad_columns(x, padded) for x in (self.tail, self.floors))
+        tail, floors, watch = (pad_columns(x, padded) for x in (self.tail, self.floors, self.watch))
         single = numerics.precision == "single"
         return lambda block: Problem(
             rate.single_address if single else rate.wide_address,
@@ -276,12 +329,13 @@ class Fleet:
             tables[1][:, block],
             self.machine.layout.r.stop,
             block.stop - block.start,
+            watch=watch[:, block],
         )
 
-    def look(self, y: Floats, t: float) -> dict[str, Floats]:
-        """Return what is seen of all machines at a time."""
+    def look(self, y: Floats, times: Floats) -> dict[str, Floats]:
+        """Return what is seen of all machines, each at its time."""
         machine, observe = self.machine, self.machine.observe
-        at, x = machine.layout, np.vstack([np.full((1, y.shape[1]), t), y, self.tail])
+        at, x = machine.layout, np.vstack([times, y, self.tail])
         seen = observe.batch(x, observe.tables(self.values))
         q, p = machine.user_pose(y[at.q], y[at.p], self.frames)
         return {"q": q, "p": p, "r": y[at.r]} | seen
@@ -362,7 +416,7 @@ def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
     found = dict(arc.observations) | {"q": end.q[:, None], "p": end.p[:, None], "r": end.r[:, None]}
     for name, array in out.items():
         array[:, k] = found[name][:, -1]
-    return run.outcome, task.until
+    return run.outcome, float(arc.t[-1]) if has_fallen(run.outcome) else task.until
 
 
 def _columns(

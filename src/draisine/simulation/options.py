@@ -46,8 +46,8 @@ COEFFICIENTS = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
 NO_FRICTION = 1e-100
 """Friction that is none: forces below it are lost in rounding."""
 
-SOLVERS = ("events", "time_stepping")
-"""Ways through contacts that go by name."""
+SOLVERS = ("auto", "events", "time_stepping")
+"""Solvers of contacts by name."""
 
 
 Progress = bool | Callable[[float], None] | None
@@ -164,8 +164,11 @@ class ContactOptions:
     nothing does. By default it is 80 degrees; a wheel alone goes on until it lies flat, and what is round
     for ever. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
     further ahead (on fine meshes less is taken), and a run of more than `events` events gives up.
-    `solver` is "events" (each located and resolved), "time_stepping" (Moreau and Jean's, of first
-    order, in steps of `Numerics.dt`), or a `Compliant` ground.
+
+    `solver` selects how contacts are solved: "events" locates and resolves each event, "time_stepping"
+    takes steps of first order with impulses (Moreau and Jean), "auto" (default) locates events as long
+    as that makes progress and takes time steps otherwise, and a `Compliant` ground has springs. `step`
+    is the length of time steps (s), by default chosen by wheel size, gravity and speed.
 
     >>> ContactOptions(mu=0.8, restitution={"normal": 0.3}).impact_name
     'moreau'
@@ -176,7 +179,8 @@ class ContactOptions:
     impact: Any = None
     restitution: Mapping[str, float] = field(default_factory=dict)
     resolution: str = "complete"
-    solver: Any = "events"
+    solver: Any = "auto"
+    step: float | None = None
     stops: Stops = field(default_factory=dict)
     rest_speed: float = 0.0
     fall: float | None = None
@@ -195,9 +199,14 @@ class ContactOptions:
         named = isinstance(self.solver, str) and self.solver in SOLVERS
         if not named and not hasattr(self.solver, "compliance"):
             told = did_you_mean(str(self.solver), SOLVERS)
-            raise ParameterError(f"solver {self.solver!r:.80}. {told}")
+            raise ParameterError(f"unknown solver {self.solver!r:.80}. {told}")
+        if self.step is not None:
+            _check_number("step", self.step)
+            if not (math.isfinite(self.step) and self.step > 0):
+                raise ParameterError(f"step = {self.step} s is not a positive time.")
         _check_plug("impact", self.impact_name)
         self._check_friction()
+        self._check_resolution()
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
         if self.restitution:
             self._check_restitution()
@@ -220,6 +229,15 @@ class ContactOptions:
             raise ParameterError(
                 f"impact = {self.impact_name!r} knows no friction with a limit, as mu = {self.mu} is one: "
                 "take impact = 'moreau' (or none: it is that by default then), or leave mu out."
+            )
+
+    def _check_resolution(self) -> None:
+        """Raise if the impact model has one resolution only."""
+        own = isinstance(self.impact_name, str) and self.impact_name in own_plugs("impact")
+        if self.resolution != "complete" and own and self.impact_name not in ("newton", "plastic"):
+            raise ParameterError(
+                f"resolution = {self.resolution!r} goes with the impact models 'newton' and 'plastic', "
+                f"not with {self.impact_name!r}; leave it out."
             )
 
     def _check_restitution(self) -> None:

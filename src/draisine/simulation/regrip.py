@@ -16,6 +16,7 @@ from draisine.simulation.contact.complementarity.active_set import saddle
 from draisine.simulation.options import Grips, GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
+from draisine.simulation.validity.fall import has_fallen
 from draisine.system.state import State
 from draisine.system.system import System
 
@@ -87,7 +88,9 @@ def run_grips(task: Task) -> Trajectory:
     assert isinstance(schedule, GripSchedule)
     turns, pause = schedule.turns, schedule.pause
     arcs: list[Arc] = []
+    between: list[Arc] = []
     events: list[Event] = []
+    outcome = "completed"
     count = max(1, int(np.ceil(until / pause - 1e-9)))
     for k in range(count):
         mode, start = turns[k % len(turns)], k * pause
@@ -100,12 +103,16 @@ def run_grips(task: Task) -> Trajectory:
         own = replace(task, state=state, until=end, contact=contact, numerics=numerics)
         run = run_smooth(replace(own, progress=None))
         arcs += run.arcs
-        state = run.final()
+        between += run.unsampled
+        state, outcome = run.final(), run.outcome
+        if has_fallen(outcome):
+            break
         if task.progress is not None:
             task.progress(end / until)
     made = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
+    made["drift"] = str(task.numerics.drift)
     made["joint"] = schedule.joint
-    return Trajectory(tuple(arcs), "completed", made, tuple(events), task.contact)
+    return Trajectory(tuple(arcs), outcome, made, tuple(events), task.contact, tuple(between))
 
 
 def _change(

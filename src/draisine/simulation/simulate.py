@@ -2,13 +2,13 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Never
+from typing import Any, Never
 
 from draisine.errors import ParameterError, SimulationError, expect
+from draisine.simulation import run_kinds
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
-from draisine.simulation.compare.timestepping import run_time_stepping
 from draisine.simulation.contact.run import run_on_terrain
 from draisine.simulation.options import (
     CONTACT,
@@ -22,9 +22,10 @@ from draisine.simulation.options import (
     report_progress,
 )
 from draisine.simulation.regrip import run_grips
+from draisine.simulation.run_kinds import RunKind, check_options
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity import demand
+from draisine.simulation.validity.assess import check_finite, demand, warn_invalid
 from draisine.system.artifacts import check_system
 from draisine.system.state import State
 from draisine.system.system import System
@@ -55,9 +56,12 @@ def simulate(
     are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
     which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
     and `numerics` hold everything else. `progress` is told from time to time which fraction of the
-    run is done; True shows a bar. Its `validity` tells whether the run can be believed: with `strict`,
-    one in which the ground would have to pull, friction passes `contact.mu`, the machine falls or a
-    value is no number raises `ValidityError`.
+    run is done; True shows a bar.
+
+    The run stops where the machine falls, and its `outcome` says so; `contact.fall = inf` lets it go
+    on. Its `validity` says whether the run is physically valid. If it is not (the ground would have to
+    pull, friction exceeds `contact.mu`, the machine falls, the energy or the constraints drift), a
+    `ValidityWarning` is issued; with `strict`, `ValidityError` is raised instead.
 
     A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
     the motion until then in its `partial`.
@@ -75,6 +79,36 @@ def simulate(
     """
     if unknown:
         raise misplaced_option("simulate", unknown)
+    run = compute_run(
+        system,
+        state,
+        until,
+        terrain=terrain,
+        law=law,
+        inputs=inputs,
+        contact=contact,
+        numerics=numerics,
+        strict=strict,
+        progress=progress,
+    )
+    warn_invalid(run)
+    return run
+
+
+def compute_run(
+    system: System,
+    state: State,
+    until: float,
+    *,
+    terrain: Terrain | None = None,
+    law: Any = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+    strict: bool = False,
+    progress: Progress = None,
+) -> Trajectory:
+    """Return the motion as `simulate` does, without a warning if it is not physically valid."""
     check_system("simulate", system)
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"
@@ -82,6 +116,7 @@ def simulate(
         with report_progress(progress, text) as tell:
             task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
             run = _driver(task)(task)
+        check_finite(run)
     except SimulationError as error:
         if strict and error.partial is not None:
             demand(error.partial)
@@ -95,38 +130,28 @@ def simulate(
 
 
 def _driver(task: Task) -> Callable[[Task], Trajectory]:
-    """Return what carries out a task; what it could not heed is refused."""
-    contact, numerics = task.contact, task.numerics
-    _refuse("a run by itself", numerics, "precision")
+    """Return what carries out a task, after a check of its options."""
+    kind, driver = _kind(task)
+    check_options(kind, task)
+    return driver
+
+
+def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
+    """Return the kind of run that a task asks for, and what carries it out."""
     if task.terrain is not None:
-        _refuse("a run on a terrain", contact, "mode")
-        _refuse("a run on a terrain", numerics, "formulation")
-        if isinstance(contact.solver, Compliant):
-            return run_compliant
-        if contact.solver == "time_stepping":
-            return run_time_stepping
-        _refuse("a run on a terrain", numerics, "integrator", "drift")
-        return run_on_terrain
-    _refuse("a run without a terrain", contact, "solver", "stops")
+        if isinstance(task.law, SpeedLaw):
+            raise ParameterError(
+                "a SpeedLaw leads a machine on the level plane; leave the terrain out."
+            )
+        if isinstance(task.contact.solver, Compliant):
+            return run_kinds.COMPLIANT, run_compliant
+        if task.contact.solver == "time_stepping":
+            return run_kinds.TIME_STEPPING, run_on_terrain
+        return run_kinds.TERRAIN, run_on_terrain
     if isinstance(task.law, SpeedLaw):
-        _refuse("a run without dynamics", numerics, "formulation", "drift", "breakpoints")
-        return run_kinematic
-    if isinstance(contact.mode, GripSchedule):
-        _refuse("a change of grips", numerics, "formulation", "start")
-        return run_grips
-    if numerics.formulation != "projected":
-        what = f"a run by {numerics.formulation!r}"
-        _refuse(what, contact, "mode")
-        _refuse(what, numerics, "drift", "breakpoints", "start")
-        _refuse(what, task, "law")
-        return run_by_formulation
-    return run_smooth
-
-
-def _refuse(what: str, options: ContactOptions | Numerics | Task, *names: str) -> None:
-    """Raise where one of the named options is not as it is by default."""
-    plain = CONTACT if isinstance(options, ContactOptions) else NUMERICS
-    for name in names:
-        value = getattr(options, name)
-        if value != getattr(plain, name, None):
-            raise ParameterError(f"{what} knows no {name} (it is {value!r}); leave it out.")
+        return run_kinds.KINEMATIC, run_kinematic
+    if isinstance(task.contact.mode, GripSchedule):
+        return run_kinds.GRIPS, run_grips
+    if task.numerics.formulation != "projected":
+        return run_kinds.FORMULATION, run_by_formulation
+    return run_kinds.PLANE, run_smooth

@@ -16,10 +16,12 @@ from draisine.simulation.integrators import (
     DEGENERATE,
     DONE,
     ENDLESS,
+    FELL,
     FLAT,
     INTERRUPTED,
     NO_END,
     NOT_FINITE,
+    PLACES,
     SMOOTHER,
     TOO_SMALL,
     Problem,
@@ -34,10 +36,14 @@ from draisine.simulation.singular import (
     gauss_step,
     shape_at,
 )
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import DenseOutput, SmoothArc, Trajectory
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.closed_form import PIVOT_FIRM, ClosedForm
 from draisine.system.state import State
 from draisine.system.tracing import UntraceableLawError
+
+NodeStates = tuple[Floats, Floats]
+"""Times (steps, nodes) and states (steps, nodes, n) at the nodes of steps."""
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",
@@ -53,15 +59,20 @@ HINTS = {
     REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
 
-_POSED: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes], Problem]] = WeakKeyDictionary()
+FULL_RANK = 1e-4
+"""Smallest singular value of rows of unit length; rows that make pivots degenerate are far below it."""
+
+_POSED: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes, bytes], Problem]] = (
+    WeakKeyDictionary()
+)
 """The last problem of each machine, with its workspaces."""
 
 
 def run_smooth(task: Task) -> Trajectory:
     """Return the motion in one mode, whose contacts hold whatever the force."""
-    numerics, until, start = task.numerics, task.until, task.numerics.start
+    until, start = task.until, task.numerics.start
     run = SmoothRun(task)
-    reason = None
+    reason, outcome = None, "completed"
 
     def tick(t: float) -> None:
         if task.progress is not None:
@@ -70,23 +81,24 @@ def run_smooth(task: Task) -> Trajectory:
     try:
         for t0, t1 in pairwise(task.edges):
             status = run.go(t0, t1, tick)
+            if status == FELL:
+                outcome = run.fall.outcome(run.pose())
+                break
             if status != DONE:
-                reason = run.failure() or REASONS[status]
+                reason = run.failure(status) or REASONS[status]
                 break
             tick(t1)
     except KeyboardInterrupt:
         reason = "interrupted"
     except (RedundancyError, SingularityError) as error:
         reason = str(error).removesuffix(".")
-    made = {"integrator": numerics.integrator, "dt": numerics.dt, "drift": str(numerics.drift)}
-    made |= {"rtol": numerics.rtol, "atol": numerics.atol}
     if reason is None:
-        return Trajectory(run.arcs(), "completed", made, contact=task.contact)
+        return run.trajectory(outcome)
     told = f"after {run.last:.6g} s of {until:.6g} s"
     told = f"interrupted {told}" if reason == "interrupted" else f"stopped {told}: {reason}"
     raise SimulationError(
         f"the run was {told}.{HINTS.get(reason, '')} The part before is in the error's `partial`.",
-        Trajectory(run.arcs(), reason, made, contact=task.contact),
+        run.trajectory(reason),
     ) from run.cause
 
 
@@ -98,6 +110,7 @@ class SmoothRun:
         self.system, self.law, self.numerics = system, law, task.numerics
         self.states, drift = law_states(law), task.numerics.drift
         self.projects = drift == "project"
+        self.fall = fall_rule(system.model, task.contact.fall)
         correction = None if isinstance(drift, str) else float(drift)
         self.given = system.inputs(task.inputs)
         self.slow: PythonRate | None = None
@@ -121,12 +134,12 @@ class SmoothRun:
         """Take the state as the present one."""
         task = self.task
         t, state = task.numerics.start, task.state
-        self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
+        self.done: list[tuple[ClosedForm, list[Floats], list[Floats], list[NodeStates]]] = []
         self.anchors = anchors(self.machine, state, t)
         z = task.law_start(self.states)
         closed = 1e-6 if self.projects else np.inf  # projection would pull it down
         self.y, self.last = self.machine.enter(state, t, z, anchors=self.anchors, gap=closed), t
-        self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
+        self.done.append((self.machine, [np.array([t])], [self.y[None, :]], []))
         self._pose_problem()
 
     def _begin_elsewhere(self) -> bool:
@@ -143,7 +156,8 @@ class SmoothRun:
     def _pose_problem(self) -> None:
         machine, rate = self.machine, self.machine.rate
         tail = np.concatenate([self.given, self.anchors])
-        key = (self.projects, tail.tobytes())
+        watch = self.fall.watch(machine.frame[0])
+        key = (self.projects, tail.tobytes(), watch.tobytes())
         known, problem = _POSED.get(machine, (None, None))
         if self.slow is None and problem is not None and known == key:
             self.problem = problem
@@ -158,6 +172,7 @@ class SmoothRun:
             pose=machine.layout.r.stop,
             chunk=CHUNK if self.slow is None else CHUNK // 50,
             keep=(rate, self.slow),
+            watch=watch,
         )
         if self.slow is None:
             _POSED[machine] = (key, self.problem)
@@ -175,7 +190,7 @@ class SmoothRun:
                     return DONE
                 continue
             grid = _grid(start, t, end, dt) if method.ADAPTIVE else np.array([end])
-            span = Span(t, end, dt, grid, numerics.rtol, numerics.atol)
+            span = Span(t, end, dt, grid, numerics.rtol, numerics.atol, self.done[-1][3])
             times, samples, status = method.advance(self.problem, self.y, span, tick)
             if status == NOT_FINITE:
                 sound = np.isfinite(samples).all(axis=1)
@@ -183,7 +198,7 @@ class SmoothRun:
                 if t == start and not np.any(times > t) and self._begin_elsewhere():
                     continue
             short = end < t1 if status == DONE else not np.isin(times[-1:], grid).all()
-            extra = method.ADAPTIVE and short
+            extra = method.ADAPTIVE and short and status != FELL
             self.append(times, samples, extra)
             moved = len(times) > 0 and times[-1] > t
             if status == DEGENERATE and moved and times[-1] >= t1 - 1e-12 * max(1.0, abs(t1)):
@@ -212,6 +227,10 @@ class SmoothRun:
         grid = _grid(self.numerics.start, t, min(far, t1), dt)
         times = np.where(np.abs(grid - instant) < 1e-6, instant + 1e-6, grid)
         self.append(times, np.array([y(x) for x in times]), far < t1)
+        for begin, end in ((t, instant - 1e-6), (instant + 1e-6, min(far, t1))):
+            nodes = begin + PLACES * (end - begin)
+            if end > begin:
+                self.done[-1][3].append((nodes[None], np.array([[y(x) for x in nodes]])))
         if far < t1:
             self.ahead = None
             self.change_pivots(far)
@@ -219,7 +238,7 @@ class SmoothRun:
 
     def append(self, times: Floats, samples: Floats, extra: bool) -> None:
         """Keep the samples that are new, but an extra last one only to go on from."""
-        _, t, y = self.done[-1]
+        _, t, y, _ = self.done[-1]
         count = len(times) - extra
         if count > 1 and times[count - 1] <= times[count - 2]:  # it stopped at a sample
             count -= 1
@@ -252,7 +271,7 @@ class SmoothRun:
             machine = self.system.machine(*self.way, (q, r if shape is None else shape))
             y = machine.enter(state, t, z, tolerance=1e-6)
         self.machine, self.y = machine, y
-        self.done.append((self.machine, [], []))
+        self.done.append((self.machine, [], [], []))
         self._pose_problem()
 
     @property
@@ -260,35 +279,98 @@ class SmoothRun:
         """What went wrong inside a Python law."""
         return None if self.slow is None else self.slow.error
 
-    def failure(self) -> str | None:
-        """Return what went wrong inside a Python law or in a singular shape, in words, if that was
-        the cause.
+    def failure(self, status: int) -> str | None:
+        """Return the cause if a run stopped inside a Python law, in a singular shape or by the loads of
+        its tyres, in words; None for other causes.
         """
         if self.ahead is not None and not self.ahead.removable:
             return str(self.ahead)
         if isinstance(self.cause, KeyboardInterrupt):
             return "interrupted"
-        kind = type(self.cause).__name__
-        return f"the control law failed, {kind}: {self.cause}" if self.cause else None
+        if self.cause:
+            return f"the control law failed, {type(self.cause).__name__}: {self.cause}"
+        if status == DEGENERATE:
+            return load_failure(self.machine, self.y, self.last, self.given)
+        return None
 
-    def arcs(self) -> tuple[SmoothArc, ...]:
-        """Return the arcs so far."""
-        out = []
-        for machine, times, samples in self.done:
-            if not sum(map(len, times)):
-                continue
-            t, y = _joined(times), _joined(samples)
-            inputs = np.empty((len(self.given), len(t)))
-            inputs.T[:] = self.given
-            if self.slow is not None:
-                for k in range(len(t)):
-                    inputs[:, k] += self.slow.inputs(machine, t[k], y[k])
-            out.append(SmoothArc(machine, t, y, inputs, self.anchors))
-        return tuple(out)
+    def trajectory(self, outcome: str) -> Trajectory:
+        """Return the run so far."""
+        numerics, arcs = self.numerics, []
+        for machine, times, samples, nodes in self.done:
+            if any(map(len, times)) or nodes:
+                t, y = _joined(times, 1), _joined(samples, len(self.y))
+                dense = self._dense(machine, nodes) if nodes else None
+                inputs = self._inputs(machine, t, y)
+                arcs.append(SmoothArc(machine, t, y, inputs, self.anchors, dense))
+        made = {"integrator": numerics.integrator, "dt": numerics.dt, "drift": str(numerics.drift)}
+        made |= {"rtol": numerics.rtol, "atol": numerics.atol}
+        sampled = tuple(arc for arc in arcs if len(arc.t))
+        between = tuple(arc for arc in arcs if not len(arc.t))
+        return Trajectory(sampled, outcome, made, contact=self.task.contact, unsampled=between)
+
+    def _dense(self, machine: ClosedForm, nodes: "list[NodeStates]") -> DenseOutput:
+        """Return the dense output of an arc."""
+        t, y = (np.concatenate([part[k] for part in nodes]) for k in (0, 1))
+        return DenseOutput(t, y, self._inputs(machine, t.ravel(), y.reshape(-1, y.shape[2])))
+
+    def _inputs(self, machine: ClosedForm, t: Floats, y: Floats) -> Floats:
+        """Return the inputs at samples, time last."""
+        inputs = np.empty((len(self.given), len(t)))
+        inputs.T[:] = self.given
+        if self.slow is not None:
+            for k in range(len(t)):
+                inputs[:, k] += self.slow.inputs(machine, t[k], y[k])
+        return inputs
+
+    def pose(self) -> Floats:
+        """Return the present quaternion of the user's base."""
+        at = self.machine.layout
+        return self.machine.user_pose(self.y[at.q], self.y[at.p])[0]
 
 
-def _joined(parts: list[Floats]) -> Floats:
-    """Return parts one after the other; one alone is not copied."""
+def load_failure(machine: ClosedForm, y: Floats, t: float, inputs: Floats) -> str | None:
+    """Return why the loads of tyres have no solution at a state, in words; None if it has other causes.
+
+    Forces of tyres are solved together with their loads, so a run also stops if these equations
+    degenerate, although the constraints keep their rank.
+    """
+    model = machine.system.model
+    tyred = [
+        k
+        for k, (contact, (_, status)) in enumerate(zip(model.contacts, machine.mode, strict=True))
+        if status == "tyre" and "normal" in contact.rows[status]
+    ]
+    if not tyred or _loses_rank(machine, y, t):
+        return None
+    loads = machine.observation(y, t, inputs)["forces"][::3]
+    lowest = min(tyred, key=lambda k: loads[k])
+    name = model.contacts[lowest].name
+    if loads[lowest] < 0.0:
+        return (
+            f"the load of the tyre {name!r} is {loads[lowest]:.4g} N, negative: the ground would have to "
+            "pull it. In a run on a terrain (terrain=plane() for level ground) the wheel lifts off"
+        )
+    names = ", ".join(repr(model.contacts[k].name) for k in tyred)
+    return (
+        f"the loads of the tyres {names} have no solution: side forces in proportion to the loads raise "
+        "them without bound (Painlevé paradox), or a load nearly vanishes. Less grip of the tyres may "
+        "solve it"
+    )
+
+
+def _loses_rank(machine: ClosedForm, y: Floats, t: float) -> bool:
+    """Return whether the constraints of a machine nearly lose rank at a state."""
+    parts = machine.layout.split(y)
+    rows = machine.rows(t=[t], q=parts["q"], p=parts["p"], r=parts["r"])["C"]
+    C = rows.reshape(-1, 6 + len(machine.system.model.joints))
+    sizes = np.linalg.svd(C / np.linalg.norm(C, axis=1)[:, None], compute_uv=False)
+    return bool(sizes[-1] < FULL_RANK)
+
+
+def _joined(parts: list[Floats], width: int) -> Floats:
+    """Return parts one after the other; one alone is not copied. Without any there is no row of `width`."""
+    if not parts:
+        return np.zeros((0, width) if width > 1 else 0)
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

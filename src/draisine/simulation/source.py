@@ -20,7 +20,8 @@ from draisine.codegen.listing import free_word
 from draisine.codegen.program import Program, flatten
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
-from draisine.codegen.targets._text_routine import C_HELPERS, JS_HELPERS, c_record, write
+from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
+from draisine.codegen.targets._text_routine import write
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
@@ -66,13 +67,13 @@ class Simulator:
     def sizes(self) -> dict[str, int]:
         """The arrays that a machine owns, and their sizes."""
         tables = {f"{name}_table": len(self.programs[name].table) for name in PROGRAMS}
-        own = ("x", "y", "k", "settled", "headings", "gap", "wrong")
+        own = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
         return tables | {name: getattr(self.workspace, name).size for name in own}
 
     @property
     def constants(self) -> dict[str, Floats]:
         """The numbers that are the same for all machines."""
-        return {name: getattr(self.workspace, name) for name in ("floors", "method")}
+        return {name: getattr(self.workspace, name) for name in ("floors", "method", "watch")}
 
 
 def write_simulator(
@@ -190,7 +191,7 @@ def _c_body(s: Simulator) -> str:
         tables=tables,
         helpers=C_HELPERS,
         programs=[_c_program(s.programs[p], p != "observe") for p in PROGRAMS],
-        record=c_record(Workspace),
+        record=c_types(s.method.march),
         march=write(s.method.march, c.DIALECT, f"{n}_march"),
         fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
         prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in PROGRAMS],
@@ -246,7 +247,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
         arrays=[f"export const {key} = {_js_array(x)};" for key, x in numbers.items()],
         observed=[f"  {key}: [{at.start}, {at.stop}]," for key, at in s.observed.items()],
         size=s.observed.size,
-        helpers=JS_HELPERS,
+        helpers=JS_HELPERS + js_types(s.method.march),
         programs=[_js_program(program) for program in s.programs.values()],
         march=write(s.method.march, javascript.DIALECT, "march"),
         memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],

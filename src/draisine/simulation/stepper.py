@@ -1,6 +1,7 @@
 """Stepping from outside: one driver for rides, learning environments, co-simulation and hardware."""
 
 import math
+import warnings
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,17 +16,19 @@ from draisine.errors import (
     ParameterError,
     SimulationError,
     TerrainError,
+    ValidityWarning,
     did_you_mean,
     expect,
 )
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.contact.arc import TerrainArc, observe_states
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
-from draisine.simulation.integrators import DEGENERATE, march_code
+from draisine.simulation.integrators import DEGENERATE, FELL, march_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
 from draisine.simulation.trajectory import Event
 from draisine.system.artifacts import check_system
@@ -52,6 +55,9 @@ class Stepper:
     `terrain` the motion is that of `simulate` with a breakpoint wherever inputs change. `inputs`
     are the inputs of the model by name, and the commands of the law, if it has any: those of its
     states, the last ones, that are named in its `commands` (of two of one name, the command).
+
+    The run ends where the machine falls (`contact.fall = inf` lets it go on): then `outcome` says so,
+    and further steps do nothing, with a warning.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -80,6 +86,8 @@ class Stepper:
         expect("numerics", numerics, Numerics, "Numerics(dt=1/512) makes one")
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
+        kind = STEPPER_ON_PLANE if terrain is None else STEPPER_ON_TERRAIN
+        check_options(kind, self._task)
         commands = tuple(getattr(law, "commands", ()))
         self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
@@ -91,9 +99,9 @@ class Stepper:
     def _set_out(self) -> None:
         task = replace(self._task, inputs=self.inputs)
         self._driver: _Driver = _OnPlane(task) if task.terrain is None else _OnTerrain(task)
-        self.count, self._asked = 0, 0.0
+        self.count, self._asked, self._warned = 0, 0.0, False
         self.events: deque[Event] = deque(maxlen=REMEMBERED)
-        self.arcs: tuple[TerrainArc, ...] = ()
+        self.arcs: tuple[TerrainArc | SteppedArc, ...] = ()
 
     @property
     def system(self) -> System:
@@ -123,7 +131,7 @@ class Stepper:
 
     @property
     def outcome(self) -> str:
-        """How the run ended, if it did: what "fell" on a terrain goes on no more."""
+        """How the run ended, if it did: a machine that fell does not go on."""
         return self._driver.outcome
 
     def observe(self) -> dict[str, Floats]:
@@ -164,6 +172,9 @@ class Stepper:
             raise ParameterError(f"dt = {dt!r:.80} s is no time to go on by.")
         if inputs:
             self.hold(inputs)
+        if self.outcome:
+            self._warn_ended()
+            return
         self._asked += dt
         count = math.floor(self._asked / self._task.numerics.dt + 1e-6)
         if count <= self.count:
@@ -171,6 +182,18 @@ class Stepper:
         self.count, events, self.arcs = self._driver.advance(self.count, count)
         self.events.extend(events)
         self._driver.check()
+
+    def _warn_ended(self) -> None:
+        """Warn once that the run has ended."""
+        if not self._warned:
+            warnings.warn(
+                f"the run of {self.system.vehicle.__name__} ended at {self.time:.4g} s ({self.outcome}); "
+                "further steps do nothing. reset() begins anew, ContactOptions(fall=math.inf) lets it go "
+                "on.",
+                ValidityWarning,
+                stacklevel=3,
+            )
+        self._warned = True
 
     def obey(self, law: Law) -> None:
         """Go on from the same state under another law of the same states and commands. This is how
@@ -256,7 +279,7 @@ class _Driver(Protocol):
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         """Go on from one step to another; return how far it came, events, and arcs that ended."""
 
     def check(self) -> None:
@@ -316,7 +339,7 @@ class _OnPlane:
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
         march = march_code(self.method.march, 1)
         self.check()
@@ -327,8 +350,13 @@ class _OnPlane:
             status, moved, count = int(self.work.wrong[0]), reached > count, reached
             if status == 0 or (status == DEGENERATE and count == end):
                 break
+            if status == FELL:
+                self.run.y = self.y.copy()
+                self.outcome = self.run.fall.outcome(self.run.pose())
+                break
             if status != DEGENERATE or (stalled and not moved):
-                self.cause = self.run.failure() or REASONS[status]
+                self.run.y, self.run.last = work.y.copy(), start + count * h
+                self.cause = self.run.failure(status) or REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
                 return max(count - 1, 0) if count == end else count, (), ()
             stalled = not moved
@@ -368,6 +396,7 @@ class _OnTerrain:
     def __init__(self, task: Task) -> None:
         self.numerics, self.outcome = task.numerics, ""
         self.run = TerrainRun(task).branch(task.numerics.start + FAR)
+        self.run.keeps_dense = False
         self.run.begin()
         self.here, self.look = self.run, self.run.look
         self.ahead: TerrainRun | None = None
@@ -397,7 +426,7 @@ class _OnTerrain:
 
     def advance(
         self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         self.check()
         start, h = self.numerics.start, self.numerics.dt
         try:
@@ -428,7 +457,7 @@ class _OnTerrain:
             here.move()
         self.here = here
 
-    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc, ...]]:
+    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         """Return the events and arcs that were not told yet; forget those that the run is past."""
         events, arcs = tuple(self.here.events[self.told :]), tuple(self.run.arcs)
         past = len(self.run.events)
@@ -446,6 +475,4 @@ class _OnTerrain:
         return self.here.state()
 
     def observe(self, t: float) -> dict[str, Floats]:
-        run = self.here
-        seen = observe_states(run.look, [(np.array([run.at.t]), run.at.y[None], run.at.closed)])
-        return {name: values[..., -1] for name, values in seen.items()}
+        return {name: values[..., -1] for name, values in self.here.observe().items()}

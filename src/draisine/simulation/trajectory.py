@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +35,8 @@ class Event:
     """What happened at an instant.
 
     `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump). `soft` events
+    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
+    "event-location" (the solver changes). `soft` events
     have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
     `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
     that were tried at impulse level, the first being the prediction that all contacts stay closed.
@@ -66,6 +68,31 @@ class Event:
         return f"Event({self})"
 
 
+@dataclass(frozen=True, eq=False)
+class DenseOutput:
+    """The dense output of an arc at the Chebyshev nodes of its steps, which do not depend on where
+    samples are taken: times (steps, nodes), states (steps, nodes, n), and the inputs at all of them,
+    one column each.
+    """
+
+    t: Floats
+    y: Floats
+    inputs: Floats
+
+    def until(self, t: float) -> "DenseOutput":
+        """Return the steps that end before a time."""
+        count = int(np.count_nonzero(self.t[:, -1] <= t))
+        inputs = self.inputs
+        if inputs.ndim == 2:
+            inputs = inputs[:, : count * self.t.shape[1]]
+        return DenseOutput(self.t[:count], self.y[:count], inputs)
+
+    @property
+    def flat(self) -> tuple[Floats, Floats]:
+        """All times, and the states at them, time first."""
+        return self.t.ravel(), self.y.reshape(-1, self.y.shape[2])
+
+
 class Arc(Protocol):
     """What a trajectory needs of a stretch of motion in one mode."""
 
@@ -93,6 +120,10 @@ class Arc(Protocol):
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last."""
 
+    @property
+    def dense(self) -> DenseOutput | None:
+        """The dense output, if the method has one."""
+
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
 
@@ -103,7 +134,7 @@ class Arc(Protocol):
 @dataclass(frozen=True)
 class SmoothArc:
     """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, the inputs per time,
-    time last, and the anchors of pins.
+    time last, the anchors of pins, and the dense output of an adaptive method.
     """
 
     machine: ClosedForm
@@ -111,6 +142,7 @@ class SmoothArc:
     y: Floats
     inputs: Floats
     anchors: Floats | None = None
+    dense: DenseOutput | None = None
 
     @property
     def states(self) -> int:
@@ -127,6 +159,12 @@ class SmoothArc:
         """Everything that `observe` knows of every sample, time last."""
         return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
 
+    def observe_dense(self) -> dict[str, Floats]:
+        """Return everything that `observe` knows of every node of the dense output, time last."""
+        assert self.dense is not None
+        t, y = self.dense.flat
+        return self.machine.observations(y, t, self.dense.inputs, self.anchors)
+
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
         at = self.machine.layout
@@ -140,7 +178,7 @@ class SmoothArc:
 @dataclass(frozen=True, repr=False)
 class Trajectory:
     """A whole run: its arcs in order, how it ended, how it was made, and the events between its
-    arcs.
+    arcs; `unsampled` are arcs so short that no sample lies in them.
     """
 
     arcs: tuple[Arc, ...]
@@ -148,11 +186,12 @@ class Trajectory:
     settings: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     contact: ContactOptions | None = None
+    unsampled: tuple[Arc, ...] = ()
 
     @cached_property
     def validity(self) -> "Validity":
         """Whether the run can be believed, and from when on not."""
-        from draisine.simulation.validity import assess
+        from draisine.simulation.validity.assess import assess
 
         return assess(self)
 
@@ -164,12 +203,16 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample of all arcs, time last."""
-        together = getattr(self.arcs[0], "observe_together", None)  # cheaper than one by one
-        if len(self.arcs) == 1 or together is None:
-            seen = [arc.observations for arc in self.arcs]
-            return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
-        found: dict[str, Floats] = together(self.arcs)
-        return found
+        seen: list[dict[str, Floats]] = []
+        for together, some in groupby(
+            self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
+        ):
+            arcs = list(some)
+            # Arcs of one kind are cheaper together than one by one.
+            seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
+        if len(seen) == 1:
+            return seen[0]
+        return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
 
     def final(self) -> State:
         """Return the last state."""

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.cache import Store
+from draisine.codegen.cache import Store, hold_over_fork
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
 from draisine.codegen.program import run as run_program
@@ -51,16 +51,20 @@ PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
 """Where pivots are chosen: the quaternion of the inner base frame, and the shape."""
 
 
+_lock = threading.RLock()
+hold_over_fork(_lock)
+
+
 class Recent:
     """The most recent things by key, shared by threads; what has no key (None) is not kept."""
 
     def __init__(self, most: int = MOST) -> None:
-        self._most, self._lock = most, threading.Lock()
+        self._most = most
         self._things: dict[Any, Any] = {}
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
         """Return what is kept, or else what `make` makes."""
-        with self._lock:
+        with _lock:
             if key in self._things:
                 found: T = self._things.pop(key)
                 self._things[key] = found
@@ -68,7 +72,7 @@ class Recent:
         made = make()
         if key is None:
             return made
-        with self._lock:
+        with _lock:
             kept: T = self._things.setdefault(key, made)
             while len(self._things) > self._most:
                 self._things.pop(next(iter(self._things)))

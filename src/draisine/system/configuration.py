@@ -3,20 +3,28 @@
 Poses by Newton's method, then speeds by linear equations, of many machines side by side. Of what is
 left free as much as possible stays as in the drawing and at rest (joints first, then place and
 heading, then lean, pitch and height).
+
+Speeds that are left open are zero as far as possible, one after the other: rates of joints, turning
+of the base, spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a
+singularity a zero can still be paid for by large speeds elsewhere: a torus wheel that leans could have
+its forward speed without any spin, by a yaw rate of hundreds of rad/s. A zero that multiplies the
+kinetic energy of the start therefore gives way to the other zeros.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.lie import quaternion_product, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.energy import rest_speeds
-from draisine.mechanics.tree import Tree, assemble
-from draisine.model.names import state_names
+from draisine.mechanics.tree import Tree, assemble, wheel_joints
+from draisine.model.names import PLACE, state_names
 
 if TYPE_CHECKING:
     from draisine.system.closed_form import ClosedForm
@@ -25,7 +33,19 @@ if TYPE_CHECKING:
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
 
 
-TURNED = ("Wx", "Wy", "Wz", "Vx", "Vy", "Vz")
+TURNS, TRANSLATIONS = ("Wx", "Wy", "Wz"), ("Vx", "Vy", "Vz")
+"""The base's angular and linear velocity, in its own axes."""
+
+WEAK, DEAR = 0.3, 10.0
+"""A zero gives way to others if less than the first is left of its row (1: perpendicular to all rows
+before) and if it multiplies the least kinetic energy by more than the second: about three times the
+speeds. Either one alone is common: a zero may well set a heavy part in motion with a light one.
+"""
+
+WEIGHTLESS = 1e-9
+"""The least eigenvalue of the mass matrix, scaled to a unit diagonal, so that massless parts have a
+metric of the kinetic energy, too: its root is far above the round-off of 1e-16.
+"""
 
 
 def configurations(
@@ -60,6 +80,9 @@ def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
 class Configuration:
     """N configurations of a machine, as y (N, entries) at rest, on their way from the drawing to what
     is asked of them, each by itself; q, p and r are those of the first.
+
+    The contacts are closed on level ground. What is asked for holds after the whole is turned by the
+    quaternion `tilt`, onto a slope; places (x, y, z) are those on the level.
     """
 
     def __init__(
@@ -68,8 +91,9 @@ class Configuration:
         count: int = 1,
         t: float = 0.0,
         parameters: Floats | None = None,
+        tilt: Floats | None = None,
     ) -> None:
-        self.machine, self.t, self._parameters = machine, t, parameters
+        self.machine, self.t, self._parameters, self._tilt = machine, t, parameters, tilt
         self._initial, model = self.table(machine.initial), machine.system.model
         self.names, self.columns = state_names(model), len(machine.columns)
         self.frames = None if parameters is None else machine.frames_for(parameters.T)
@@ -77,12 +101,12 @@ class Configuration:
         q, p = machine.inner_pose(upright, np.zeros((3, count)), self.frames)
         r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
         self.y = np.ascontiguousarray(machine.layout.pack(q=q, p=p, r=r).T)
-        links = machine.system.tree.links
-        self._spinning = {rotor.joint for link in links for rotor in link.rotors}
+        self._spinning = wheel_joints(model)
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
-        self.start = self.look()["values"].T
+        level, seen = self._look_where_asked(np.arange(count))
+        self.start, self._drawn = level["values"].T, seen["values"].T
         moving = self.by_speed()
         self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
 
@@ -113,11 +137,15 @@ class Configuration:
         own = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
         return assemble(system.artifacts.draw(own))
 
-    def look(self, s: Floats | None = None, here: Floats | None = None) -> dict[str, Floats]:
+    def look(
+        self, s: Floats | None = None, here: Floats | None = None, tilted: bool = False
+    ) -> dict[str, Floats]:
         """Return what the program `initial` tells of the configurations (or some of them), one per
-        column.
+        column; as they are on the level, or `tilted`.
         """
         y = self.y if here is None else self.y[here]
+        if tilted:
+            y = self._turn(y)
         table = self._initial if here is None or self._initial is None else self._initial[:, here]
         parts, count = self.machine.layout.split(y.T), len(y)
         given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
@@ -128,6 +156,32 @@ class Configuration:
             found = program.batch(program.inputs.pack(**given), table)
             given["anchors"] = self._pinned(found["conditions"])
         return program.batch(program.inputs.pack(**given), table)
+
+    def _turn(self, y: Floats) -> Floats:
+        """Return configurations turned by the tilt about the world's origin."""
+        if self._tilt is None:
+            return y
+        at, turned = self.machine.layout, y.copy()
+        tilt = np.repeat(self._tilt[:, None], len(y), axis=1)
+        turned[:, at.q] = quaternion_product(tilt, y[:, at.q].T).T
+        turned[:, at.p] = y[:, at.p] @ rotation(self._tilt).T
+        return turned
+
+    def _look_where_asked(self, here: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return what the program `initial` tells of some configurations on the level, and what
+        requests are compared with: the same on the slope, but for the places.
+        """
+        level = self.look(here=here)
+        if self._tilt is None:
+            return level, level
+        tilted = self.look(here=here, tilted=True)
+        places = [self.names.index(name) for name in PLACE]
+        tilted["values"][places] = level["values"][places]
+        for name in ("by_pose", "by_speed"):
+            own, other = (x[name].reshape(self.columns, -1, len(here)) for x in (tilted, level))
+            own[:, places] = other[:, places]
+            tilted[name] = own
+        return level, tilted
 
     def _pinned(self, conditions: Floats) -> Floats:
         """Return anchors where the pins are: grips hold wherever the machine is put."""
@@ -150,7 +204,7 @@ class Configuration:
         """Return the shapes (N, joints) of the drawing with its loops closed, the coordinates that
         something is asked of as they are drawn.
         """
-        self.approach({name: self.start[:, self.names.index(name)] for name in asked})
+        self.approach({name: self._drawn[:, self.names.index(name)] for name in asked})
         return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
@@ -168,7 +222,7 @@ class Configuration:
         for name in targets.keys() - far:
             turned = np.maximum(turned, np.abs(targets[name]))
         steps = np.clip(np.ceil(turned / 0.1), 1, 200)
-        begin = {name: self.start[:, self.names.index(name)] for name in targets}
+        begin = {name: self._drawn[:, self.names.index(name)] for name in targets}
         left = np.zeros(len(self.y))
         for k in range(1, int(steps.max(initial=0)) + 1):
             here = np.flatnonzero(k <= steps)
@@ -236,16 +290,20 @@ class Configuration:
         of all that may hold beside them (all else stays as it started), their derivatives (N,
         equations, n), how many must, and which do (N, equations).
         """
-        out, index, pinned = self.look(here=here), self.names.index, self._grips()
-        values, conditions = out["values"].T, out["conditions"].T
-        J = out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
+        (level, seen), index, pinned = self._look_where_asked(here), self.names.index, self._grips()
+        values, conditions = level["values"].T, level["conditions"].T
+        J, K = (
+            out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
+            for out in (level, seen)
+        )
         kept = [k for k in range(conditions.shape[1]) if k not in pinned]
         soft = [name for name in self.soft if name not in goal]
-        left = [values[:, index(name)] - x[here] for name, x in goal.items()]
+        left = [seen["values"][index(name)] - x[here] for name, x in goal.items()]
         left += [values[:, index(name)] - self.start[here, index(name)] for name in soft]
         rest = np.column_stack([conditions[:, kept], *left])
-        asked = [index(name) for name in (*goal, *soft)]
-        rows = J[:, [*(len(self.names) + k for k in kept), *asked]]
+        wanted, free = [index(name) for name in goal], [index(name) for name in soft]
+        held = [len(self.names) + k for k in kept]
+        rows = np.concatenate([J[:, held], K[:, wanted], J[:, free]], axis=1)
         if "yaw" in (*goal, *soft):
             at = len(kept) + (*goal, *soft).index("yaw")
             rest[:, at] = (rest[:, at] + np.pi) % (2 * np.pi) - np.pi
@@ -277,23 +335,25 @@ class Configuration:
         asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
         least. Also what is wrong with those that contradict each other, as texts.
         """
-        out, index, count = self.look(), self.names.index, len(self.y)
+        index, count = self.names.index, len(self.y)
+        _, out = self._look_where_asked(np.arange(count))
         rows = out["by_speed"].reshape(self.columns, -1, count).transpose(2, 1, 0)
         b, C = self._demanded()
         fast = {name: x for name, x in asked.items() if name in self.fast}
-        soft = [] if at_rest else [index(n) for n in self._settled() if n not in asked]
-        wanted = [index(name) for name in fast]
+        first, last = ([], []) if at_rest else self._zeros(asked)
+        soft, wanted = [*map(index, first), *map(index, last)], [index(name) for name in fast]
         b = np.column_stack([b, *(x - out["values"][index(n)] for n, x in fast.items())])
         C = np.concatenate([C, rows[:, wanted]], axis=1)
         A = np.concatenate([C, rows[:, soft]], axis=1)
         hard, chosen = b.shape[1], np.ones(A.shape[:2], dtype=bool)
-        chosen[:, hard:] = independent(C, rows[:, soft])
+        chosen[:, hard:] = _choose_zeros(C, b, rows[:, soft], len(first), self._masses)
         s = _solve(A, np.column_stack([b, np.zeros((count, len(soft)))]), chosen)
         missed = np.abs((C @ s[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
         wrong = missed > 1e-9 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0))
         told = {k: self._contradiction(fast, k) for k in np.flatnonzero(wrong).tolist()}
         if at_rest:
-            s = np.array([self._calmed(k, A[k, chosen[k]], s[k]) for k in range(count)])
+            M = self._masses()
+            s = np.array([rest_speeds(M[k], A[k, chosen[k]], s[k]) for k in range(count)])
         return s, told
 
     def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
@@ -319,24 +379,38 @@ class Configuration:
         C[:, :, 3:6] += np.cross(found["ref"].T[:, None, :], C[:, :, :3])
         return found["b"].T, C[:, :, machine.columns]
 
-    def _settled(self) -> list[str]:
-        """Return the speeds that stay zero if they can, in order."""
+    def _zeros(self, asked: Collection[str]) -> tuple[list[str], list[str]]:
+        """Return the names of the speeds that are zero if they can be, in order: those that are zero
+        while the machine rolls, then spins and translation.
+        """
         model = self.machine.system.model
-        spinning = {model.joints[k].name for k in self._spinning}
-        firm = [f"{name}_rate" for name in self.joints if name not in spinning]
-        loose = [f"{name}_rate" for name in self.joints if name in spinning]
-        return [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in self.names]
+        spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
+        spins += [TURNS[k] for k in self._rolling_axes()]
+        still = [*(f"{name}_rate" for name in self.joints), *TURNS]
+        first = [name for name in still if name not in spins]
+        free = [name for name in self.names if name not in asked]
+        return [n for n in first if n in free], [n for n in [*spins, *TRANSLATIONS] if n in free]
 
-    def _calmed(self, k: int, A: Floats, s: Floats) -> Floats:
-        """Return the inner speeds of a start from rest that keep what the rows A demand of s."""
-        machine, n, at = self.machine, len(s), self.machine.layout
-        frames = None if self.frames is None else (self.frames[0][:, [k]], self.frames[1][:, [k]])
-        q, p = machine.user_pose(self.y[[k], at.q].T, self.y[[k], at.p].T, frames)
-        table, program = self.table(machine.free), machine.free
-        given = program.inputs.pack(t=[self.t], q=q, p=p, r=self.y[[k], at.r].T)
-        M = program.batch(given, None if table is None else table[:, [k]])["M"].reshape(n, n)
-        T = machine.user_speeds(np.eye(n), frames)
-        return rest_speeds(T.T @ M @ T, A, s)
+    def _rolling_axes(self) -> set[int]:
+        """Return the axes of the base along which the axles of its own rolling wheels lie, or nearly."""
+        model = self.machine.system.model
+        statuses = dict(self.machine.mode)
+        return {
+            int(np.argmax(np.abs(np.asarray(wheel.guide, float))))
+            for wheel in model.wheels
+            if wheel.body == model.bodies[0].name and "along" in wheel.rows[statuses[wheel.name]]
+        }
+
+    def _masses(self) -> Floats:
+        """Return the mass matrices (N, n, n) of the inner speeds."""
+        machine, at, count = self.machine, self.machine.layout, len(self.y)
+        q, p = machine.user_pose(self.y[:, at.q].T, self.y[:, at.p].T, self.frames)
+        program, n = machine.masses, self.columns
+        given = program.inputs.pack(t=np.full((1, count), self.t), q=q, p=p, r=self.y[:, at.r].T)
+        M = program.batch(given, self.table(program))["M"].reshape(n, n, count)
+        units = np.repeat(np.eye(n)[:, :, None], 1 if self.frames is None else count, axis=2)
+        T = np.array([machine.user_speeds(unit, self.frames) for unit in units]).transpose(2, 0, 1)
+        return T @ M.transpose(2, 0, 1) @ T.transpose(0, 2, 1)
 
     def _advice(self) -> str:
         """Return what may be missing where the drawing is a singular shape."""
@@ -397,20 +471,149 @@ def independent(hard: Floats, rows: Floats, alike: bool = False) -> NDArray[np.b
     each of N cases; or, where all shall be `alike`, in all of them.
     """
     cases, count, n = rows.shape
-    basis, taken = np.zeros((0, n, cases)), np.zeros((cases, hard.shape[1] + count), dtype=bool)
-    for k in range(hard.shape[1] + count):
-        wanted = k < hard.shape[1]
-        if not wanted and (np.count_nonzero(taken, axis=1) == n).all():
+    span, taken = _Span(cases, n), np.zeros((cases, count), dtype=bool)
+    for k in range(hard.shape[1]):
+        span.add_hard(hard[:, k])
+    for k in range(count):
+        if span.full:
             break
-        row = (hard[:, k] if wanted else rows[:, k - hard.shape[1]]).T
-        size = np.sqrt((row * row).sum(axis=0))
-        left = row / np.where(size > 1e-12, size, np.inf)
-        for _ in range(2 if wanted else 1):  # of a hard row a billionth may be left
-            left = left - ((basis * left).sum(axis=1)[:, None] * basis).sum(axis=0)
-        size = np.sqrt((left * left).sum(axis=0))
-        fresh = size > (1e-9 if wanted else 1e-3)
+        left, fresh = span.residual(rows[:, k])
         taken[:, k] = fresh.all() if alike else fresh
-        if taken[:, k].any():
-            new = np.where(taken[:, k], left / np.where(fresh, size, 1.0), 0.0)
-            basis = np.concatenate([basis, new[None]])
-    return taken[:, hard.shape[1] :]
+        span.add(left, taken[:, k])
+    return taken
+
+
+class _Span:
+    """Orthonormal bases of the rows taken so far, in N cases."""
+
+    def __init__(self, cases: int, n: int) -> None:
+        self.basis = np.zeros((0, n, cases))
+        self.rank = np.zeros(cases, dtype=int)
+
+    @property
+    def full(self) -> bool:
+        """Whether no further row can be independent, in any case."""
+        return bool((self.rank == self.basis.shape[1]).all())
+
+    def residual(
+        self, rows: Floats, least: float = 1e-3, passes: int = 1
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return the unit rows (N, n) without their components in the span, as columns, and which of
+        them are independent: more than `least` remains.
+        """
+        size = np.sqrt((rows * rows).sum(axis=1))
+        left = (rows / np.where(size > 1e-12, size, np.inf)[:, None]).T
+        for _ in range(passes):
+            left = left - ((self.basis * left).sum(axis=1)[:, None] * self.basis).sum(axis=0)
+        return left, np.sqrt((left * left).sum(axis=0)) > least
+
+    def add(self, left: Floats, taken: NDArray[np.bool_]) -> None:
+        """Add residuals to the bases of the cases in which they are taken."""
+        if taken.any():
+            size = np.sqrt((left * left).sum(axis=0))
+            new = np.where(taken, left / np.where(taken, size, 1.0), 0.0)
+            self.basis = np.concatenate([self.basis, new[None]])
+            self.rank += taken
+
+    def add_hard(self, rows: Floats) -> NDArray[np.bool_]:
+        """Add rows that must hold; return where they are independent: of these a billionth may be
+        left.
+        """
+        left, fresh = self.residual(rows, 1e-9, passes=2)
+        self.add(left, fresh)
+        return fresh
+
+
+def _choose_zeros(
+    C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
+) -> NDArray[np.bool_]:
+    """Return which rows are zero (N, rows) in starts with `C s = b`: one after the other, as far as
+    they are independent of those before. `masses` returns the mass matrices.
+
+    Some of the `first` rows are all but determined by what was taken before, and their zeros
+    multiply the kinetic energy. They are postponed until the clearly independent ones are taken.
+    """
+    cases, count, n = rows.shape
+    span, energy = _Span(cases, n), _LeastEnergy(masses)
+    taken = np.zeros((cases, count), dtype=bool)
+    for k in range(b.shape[1]):
+        energy.add(C[:, k], b[:, k], span.add_hard(C[:, k]))
+    postponed = np.zeros(cases, dtype=bool)
+    for k in range(first):
+        left, fresh = span.residual(rows[:, k])
+        weak = fresh & (np.sqrt((left * left).sum(axis=0)) < WEAK)
+        if weak.any():
+            postponed |= weak & (energy.factor(rows[:, k]) > DEAR)
+        taken[:, k] = fresh & ~(weak & postponed)  # nor does a weak row replace a postponed one
+        span.add(left, taken[:, k])
+        energy.add(rows[:, k], np.zeros(cases), taken[:, k])
+    for k in range(count):
+        if span.full:
+            break
+        left, fresh = span.residual(rows[:, k])
+        taken[:, k] |= fresh
+        span.add(left, fresh)
+    return taken
+
+
+class _LeastEnergy:
+    """The speeds of least kinetic energy that satisfy the rows taken so far, in N cases, in
+    coordinates x in which that energy is half of `x . x`. Few starts need it: nothing is computed
+    before the first query.
+    """
+
+    def __init__(self, masses: Callable[[], Floats]) -> None:
+        self._masses = masses
+        self._waiting: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._taken: tuple[_Span, Floats] | None = None
+
+    def add(self, rows: Floats, values: Floats, taken: NDArray[np.bool_]) -> None:
+        """Let rows (N, n) have values (N) in the cases in which they are taken."""
+        self._waiting.append((rows, values, taken))
+
+    def factor(self, rows: Floats) -> Floats:
+        """Return by which factor (N) the least energy grows when rows (N, n) become zero, eq.
+        [dear-zero].
+        """
+        span, x = self._solve()
+        missing, left = self._split(span, x, rows)
+        energy = (x * x).sum(axis=0)
+        rise = missing**2 / np.maximum((left * left).sum(axis=0), np.finfo(float).tiny)
+        return 1.0 + np.divide(rise, energy, out=np.zeros(len(rise)), where=energy > 0.0)
+
+    def _solve(self) -> tuple[_Span, Floats]:
+        """Return the span of all rows taken, and x (n, N)."""
+        cases, n, _ = self._map.shape
+        span, x = self._taken or (_Span(cases, n), np.zeros((n, cases)))
+        for rows, values, taken in self._waiting:
+            missing, left = self._split(span, x, rows, values)
+            square = np.where(taken, (left * left).sum(axis=0), 1.0)
+            x = x + np.where(taken, left * (missing / square), 0.0)
+            span.add(left, taken)
+        self._waiting, self._taken = [], (span, x)
+        return span, x
+
+    def _split(
+        self, span: _Span, x: Floats, rows: Floats, values: Floats | float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """Return what x lacks of the values of rows that are scaled to unit length, and the residuals
+        of these, as columns.
+        """
+        mapped = np.einsum("tij,tj->ti", self._map, rows)
+        size = np.maximum(np.linalg.norm(mapped, axis=1), np.finfo(float).tiny)
+        left, _ = span.residual(mapped, passes=2)
+        return (values - (mapped.T * x).sum(axis=0)) / size, left
+
+    @cached_property
+    def _map(self) -> Floats:
+        """What takes rows over the speeds to rows over x, (N, n, n)."""
+        M = self._masses()
+        known = np.isfinite(M).all(axis=(1, 2), keepdims=True)
+        M = np.where(known, M, np.eye(M.shape[1]))  # not known where no configuration was found
+        inertia = np.diagonal(M, axis1=1, axis2=2)
+        mean = np.abs(inertia).mean(axis=1, keepdims=True)
+        inertia = np.where(inertia > 0.0, inertia, np.where(mean > 0.0, mean, 1.0))
+        scale = 1.0 / np.sqrt(inertia)
+        sizes, axes = np.linalg.eigh(scale[:, :, None] * M * scale[:, None, :])
+        scaled = axes / np.sqrt(np.maximum(sizes, WEIGHTLESS))[:, None, :]
+        return np.asarray(scaled.transpose(0, 2, 1) * scale[:, None, :])

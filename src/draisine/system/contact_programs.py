@@ -18,6 +18,7 @@ from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
 from draisine.mechanics.contact.elements import (
+    REPORTED,
     FeatureForces,
     contact_elements,
     feature_forces,
@@ -66,7 +67,14 @@ def contact_row(model: Model) -> Layout:
     load alone.
     """
     n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
-    own = {"push": n, "lift": n, "forces": 4, "lifted": 4, "rates": model.memory, "uneven": 1}
+    own = {
+        "push": n,
+        "lift": n,
+        "forces": REPORTED,
+        "lifted": REPORTED,
+        "rates": model.memory,
+        "uneven": 1,
+    }
     elements = {name: acted * size for name, size in own.items()}
     return Layout(_GEOMETRY | {"C": 3 * n} | _ROWS | elements)
 

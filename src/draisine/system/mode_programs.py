@@ -18,7 +18,7 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.program import Program
 from draisine.mechanics import constraints, couplings, energy
-from draisine.mechanics.applied import camber_powers
+from draisine.mechanics.applied import tyre_powers
 from draisine.mechanics.base import base_rotation, free_columns, spread, square_length, unit
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
@@ -89,7 +89,7 @@ def observe(d: Derivation) -> Program:
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
-            "camber_powers": camber_powers(d.loaded_readings, d.mode, d.symbols["z"]),
+            **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ at.c for at, _ in found.found],

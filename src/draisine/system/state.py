@@ -119,6 +119,10 @@ def state(
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
     units and radians, or angles as "10deg"; `speed` means `forward_speed`.
 
+    Speeds that are not asked for are zero as far as possible, rates of joints and turning of the base
+    before spins of rolling wheels; a zero that would multiply the kinetic energy gives way, eq.
+    [dear-zero].
+
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
     leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no
@@ -134,15 +138,24 @@ def state(
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
     check_system("state", system)
+    return state_of(system, asked, mode=mode, at_rest=at_rest, t=t)
+
+
+def state_of(system: "System", asked: Mapping[str, float | str], **options: Any) -> State:
+    """Return the state in which everything asked for is so, by the options of `states`."""
     numbers = {name: [value] for name, value in initial_values(asked, system.model).items()}
-    return _only(system.model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
+    return _only(system.model, *states(system, numbers, **options))
 
 
 def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]:
     """Return what is asked of an initial state as numbers, by the names that the model has."""
-    known = state_names(model)
-    named = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
-    return {name: _number(name, value, model) for name, value in named.items()}
+    known, found = state_names(model), dict[str, float]()
+    for given, value in asked.items():
+        name = given if given in known else SYNONYMS.get(given, given)
+        if name in found:
+            raise ParameterError(f"initial state: {given} means {name}, which is given, too.")
+        found[name] = _number(name, value, model)
+    return found
 
 
 def flat_lean(lean: float) -> str:
@@ -165,10 +178,13 @@ def states(
     at_rest: bool | None = None,
     t: float = 0.0,
     parameters: Floats | None = None,
+    tilt: Floats | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
     """Return many states as q, p, r, v with one column for each, as `state` would with the values
     asked of each name, and what is wrong with each (nothing: an empty text); `parameters` (N,
-    parameters) gives each machine its own.
+    parameters) gives each machine its own. With a `tilt` (a quaternion) they are states on level
+    ground in which everything asked for is so after they are turned by it, onto a slope; places are
+    those on the level.
 
     >>> from draisine.system.system import compile
     >>> found, wrong = states(compile("whipple"), {"forward_speed": [3.0, 4.0, 5.0]})
@@ -177,12 +193,12 @@ def states(
     """
     tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
     first = tyred if tyred and mode is None else mode
-    found, wrong = _consistent(system.machine(first), asked, t, at_rest, parameters)
+    found, wrong = _consistent(system.machine(first), asked, t, at_rest, parameters, tilt)
     slips = [k for k, text in enumerate(wrong) if text and first is not mode]
     if slips:  # they are asked to slip
         own = {name: np.asarray(x, float)[slips] for name, x in asked.items()}
         some = None if parameters is None else parameters[slips]
-        others, told = _consistent(system.machine(mode), own, t, at_rest, some)
+        others, told = _consistent(system.machine(mode), own, t, at_rest, some, tilt)
         for name in found:
             found[name][:, slips] = others[name]
         wrong = [told[slips.index(k)] if k in slips else text for k, text in enumerate(wrong)]
@@ -232,6 +248,7 @@ def _consistent(
     t: float,
     at_rest: bool | None,
     parameters: Floats | None = None,
+    tilt: Floats | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
     """Return states of a machine as columns, and what is wrong with each."""
     numbers = {name: np.asarray(values, float) for name, values in asked.items()}
@@ -241,7 +258,7 @@ def _consistent(
     if "lean" in numbers:
         _note(wrong, {k: flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())})
         numbers["lean"] = np.where([bool(text) for text in wrong], 0.0, numbers["lean"])
-    pose = Configuration(machine, count, t, parameters)
+    pose = Configuration(machine, count, t, parameters, tilt)
     targets = {name: x for name, x in numbers.items() if name not in pose.fast}
     drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
     _note(wrong, pose.approach(targets))

@@ -255,15 +255,18 @@ class System:
         """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
         dynamics, reconstruction, multipliers. `form` is another parametrisation of the vehicle (its
         `FORMS`); `full` is the whole straight-line program in these names, to the accelerations.
-        `linear` gives those of a bicycle that runs straight, as formulas in its parameters.
+        `linear` gives those of small deviations from straight running, as formulas in the parameters:
+        of a bicycle, motorcycle or another machine that leans.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
         from draisine.reading.document import write
-        from draisine.reading.linear import write_linear
+        from draisine.reading.linear.page import write_linear
 
+        if linear and full:
+            raise ParameterError("equations: `linear` pages have one detail; leave out `full`.")
         subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
         return write_linear(subject, title) if linear else write(subject, title, full)

@@ -2,15 +2,17 @@
 
 Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
 316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. The rider is part of the rear frame; tyres are knife
-edges with side slip, camber thrust and relaxation, and hold along their heading. The paper's linear
-equations, in slugs and feet, are this machine linearised about straight running: capsize, weave and
-wobble. Pitch inertias, which do not matter there, are not published.
+edges with side slip, camber thrust and relaxation, and hold along their heading. The paper's own tyres
+can create energy, so they are an option: with `tyres="sharp_tyre"` the paper's linear equations, in slugs
+and feet, are this machine linearised about straight running. Pitch inertias, which do not matter there,
+are not published.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from draisine.algebra.scalar import Scalar, cos, sin
 from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.model import Body, Disc, Model, Revolute, Wheel, forward_speed, inertia
 
 
@@ -56,12 +58,16 @@ def motorcycle(
     sigma: Annotated[float, "m", "relaxation length of both tyres"] = 0.24384,
     K: Annotated[float, "N m s/rad", "steering damper"] = 6.77908728,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    tyres: Annotated[
+        Literal["linear_tyre", "sharp_tyre"], "", "law of both tyres; the paper's is sharp_tyre"
+    ] = "linear_tyre",
 ) -> Model:
     """Return the motorcycle, drawn upright.
 
-    >>> motorcycle().memory
-    2
+    >>> motorcycle().memory, motorcycle(tyres="sharp_tyre").memory
+    (4, 2)
     """
+    tyre = {"linear_tyre": LinearTyre, "sharp_tyre": SharpTyre}[tyres]
     s, c = sin(epsilon), cos(epsilon)
     rear, front = (0.0, 0.0, R), (b + (a - t) / c, 0.0, R)
     left, up = (0.0, 1.0, 0.0), (-s, 0.0, c)
@@ -82,8 +88,8 @@ def motorcycle(
             Revolute("front_wheel", "fork", "front_wheel", left, front),
         ],
         contacts=[
-            Wheel("rear", "rear_wheel", rear, left, Disc(R), tyre=LinearTyre(Cr1, Cr2, sigma)),
-            Wheel("front", "front_wheel", front, left, Disc(R), tyre=LinearTyre(Cf1, Cf2, sigma)),
+            Wheel("rear", "rear_wheel", rear, left, Disc(R), tyre=tyre(Cr1, Cr2, sigma)),
+            Wheel("front", "front_wheel", front, left, Disc(R), tyre=tyre(Cf1, Cf2, sigma)),
         ],
         gravity=(0.0, 0.0, -g),
         outputs=[forward_speed("frame", rear, "velocity of the rear hub along the heading")],

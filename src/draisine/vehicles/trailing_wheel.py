@@ -12,7 +12,7 @@ I being the moment of inertia about the swivel. Without damper and spring it is 
 from typing import Annotated
 
 from draisine.algebra.scalar import Scalar
-from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
@@ -60,7 +60,7 @@ def trailing_wheel(
                 hub,
                 left,
                 Disc(radius),
-                tyre=LinearTyre(C, 0.0, sigma),
+                tyre=SharpTyre(C, 0.0, sigma),
                 lifts=False,
             )
         ],

@@ -1,8 +1,14 @@
-// Eigenvalues of a machine that runs straight: M qdd + v C1 qd + (g K0 + v^2 K2) q = 0, q = (lean, steer).
+// Eigenvalues of a machine that runs straight: M qdd + C qd + K q = 0 with C = C0 + v C1, K = Ks + g K0 + v^2 K2
+// and q = (lean, steer). Springs and dampers are in Ks and C0.
 
-// Coefficients a4 ... a0 of det(M s^2 + v C1 s + g K0 + v^2 K2).
+// Entries i of M, C and K.
+function entries(m, g, v, i) {
+  return [m.M[i], m.C0[i] + v * m.C1[i], m.Ks[i] + g * m.K0[i] + v * v * m.K2[i]];
+}
+
+// Coefficients a4 ... a0 of det(M s^2 + C s + K).
 function characteristic(m, g, v) {
-  const entry = (i) => [m.M[i], v * m.C1[i], g * m.K0[i] + v * v * m.K2[i]];
+  const entry = (i) => entries(m, g, v, i);
   const product = (a, b) => {
     const out = [0, 0, 0, 0, 0];
     a.forEach((x, i) => b.forEach((y, j) => { out[i + j] += x * y; }));
@@ -71,30 +77,47 @@ function modeNames(rows) {
   return last.map((z, k) => (z[1] !== 0 ? "weave" : k === far ? "castering" : "capsize"));
 }
 
-// Speeds up to a limit at which a real root (capsize) or a pair (weave) passes zero.
-function criticalSpeeds(m, g, limit) {
-  const passes = (f) => {
-    const out = [], count = 800;
-    for (let k = 0; k < count; k++) {
-      let a = limit * k / count, b = limit * (k + 1) / count, fa = f(a);
-      if (fa * f(b) >= 0) continue;
-      for (let i = 0; i < 60; i++) { const c = (a + b) / 2, fc = f(c); if (fa * fc <= 0) b = c; else { a = c; fa = fc; } }
-      out.push((a + b) / 2);
-    }
-    return out;
-  };
-  const hurwitz = (v) => { const [a4, a3, a2, a1, a0] = characteristic(m, g, v); return a1 * (a3 * a2 - a4 * a1) - a0 * a3 * a3; };
-  const swings = (v) => { const [, a3, , a1] = characteristic(m, g, v); return a1 / a3 > 0; };
-  return { weave: passes(hurwitz).filter(swings), capsize: passes((v) => characteristic(m, g, v)[4]) };
+// Speeds beyond this (m/s) come from round-off in vanishing coefficients; critical_speeds has the same bound.
+const HIGHEST = 1000;
+
+// Real roots of c0 + c1 w + c2 w^2.
+function quadraticRoots([c0, c1, c2]) {
+  const discriminant = c1 * c1 - 4 * c0 * c2, q = -(c1 + (c1 < 0 ? -1 : 1) * Math.sqrt(discriminant)) / 2;
+  return discriminant < 0 ? [] : [q / c2, c0 / q].filter(Number.isFinite);
 }
 
-// Stretches of speed at which all roots are damped.
-function stableRanges(m, g, limit) {
-  const { weave, capsize } = criticalSpeeds(m, g, limit);
-  const ends = [0, ...weave, ...capsize, limit].sort((a, b) => a - b), out = [];
+// Coefficients a4 ... a0 and the Hurwitz determinant as polynomials in w = v^2, without their factors v:
+// a3 = v d, a1 = v (b0 + b1 w), determinant = v^2 (h0 + h1 w + h2 w^2).
+function inSquaredSpeed(m, g) {
+  const mixed = (a, b) => a[0] * b[3] + a[3] * b[0] - a[1] * b[2] - a[2] * b[1], det = (a) => mixed(a, a) / 2;
+  const Kg = m.K0.map((x) => g * x), a4 = det(m.M), d = mixed(m.M, m.C1);
+  const a2 = [mixed(m.M, Kg), mixed(m.M, m.K2) + det(m.C1)], b = [mixed(m.C1, Kg), mixed(m.C1, m.K2)];
+  const a0 = [det(Kg), mixed(Kg, m.K2), det(m.K2)];
+  const rest = [d * a2[0] - a4 * b[0], d * a2[1] - a4 * b[1]]; // (a2 a3 - a4 a1) / v
+  const h = [b[0] * rest[0] - d * d * a0[0], b[0] * rest[1] + b[1] * rest[0] - d * d * a0[1], b[1] * rest[1] - d * d * a0[2]];
+  return { a4, d, a2, b, a0, h };
+}
+
+// All speeds at which a real root (capsize) or a pair (weave) passes zero, in rising order.
+function criticalSpeeds(m, g) {
+  const { d, b, a0, h } = inSquaredSpeed(m, g);
+  const speeds = (p) => quadraticRoots(p).filter((w) => w > 0).map(Math.sqrt).filter((v) => v < HIGHEST).sort((x, y) => x - y);
+  const swings = (v) => (b[0] + b[1] * v * v) / d > 0;
+  return { weave: speeds(h).filter(swings), capsize: speeds(a0) };
+}
+
+// Whether all roots are damped at a speed, by Routh and Hurwitz.
+function isStable(m, g, v) {
+  const { a4, d, a2, b, a0, h } = inSquaredSpeed(m, g), w = v * v;
+  return [d, a2[0] + a2[1] * w, b[0] + b[1] * w, a0[0] + a0[1] * w + a0[2] * w * w, h[0] + h[1] * w + h[2] * w * w].every((x, k) => x * (k < 4 ? a4 : 1) > 0);
+}
+
+// Ranges of speed in which all roots are damped; one without an upper end ends at Infinity.
+function stableRanges(m, g) {
+  const { weave, capsize } = criticalSpeeds(m, g), out = [];
+  const ends = [0, ...weave, ...capsize, HIGHEST].sort((a, b) => a - b);
   for (let k = 0; k + 1 < ends.length; k++) {
-    const middle = (ends[k] + ends[k + 1]) / 2;
-    if (ends[k + 1] > ends[k] && roots(characteristic(m, g, middle)).every((z) => z[0] < 0)) out.push([ends[k], ends[k + 1]]);
+    if (isStable(m, g, (ends[k] + ends[k + 1]) / 2)) out.push([ends[k], ends[k + 1] === HIGHEST ? Infinity : ends[k + 1]]);
   }
   return out;
 }
@@ -102,7 +125,7 @@ function stableRanges(m, g, limit) {
 // Lean and steer of an eigenmode, the larger one being 1; each as [real, imaginary].
 function modeShape(m, g, v, [x, y]) {
   const row = (i, j) => {
-    const k = g * m.K0[i * 2 + j] + v * v * m.K2[i * 2 + j], c = v * m.C1[i * 2 + j], a = m.M[i * 2 + j];
+    const [a, c, k] = entries(m, g, v, i * 2 + j);
     return [a * (x * x - y * y) + c * x + k, 2 * a * x * y + c * y];
   };
   const sizes = [0, 1].map((i) => Math.hypot(...row(i, 0)) + Math.hypot(...row(i, 1)));

@@ -7,14 +7,20 @@ import json
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.codegen.program import Program, trace_program
 from draisine.codegen.targets.javascript import emit
 from draisine.errors import ParameterError, UnknownNameError
-from draisine.reading.linear import StraightRunning
+from draisine.reading.linear.deviations import StraightRunning
 from draisine.system.system import System
 from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
+
+TERMS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
+TERMS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
+"""The matrices of the page beside M: damping or stiffness, and the powers of speed and gravity."""
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
@@ -51,10 +57,22 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
 
 
 def straight_program(system: System) -> Program:
-    """Return the program from parameters to the matrices of straight running: M, C1, K0, K2."""
+    """Return the program from parameters to the matrices of straight running, `M qdd + (C0 + v C1) qd +
+    (Ks + g K0 + v^2 K2) q = 0`.
+    """
     straight = StraightRunning(system.subject())
+    lateral = straight.lateral
+    present = {(letter, powers) for letter in "CK" for powers in lateral.matrices[letter].terms}
+    if not lateral.second_order or len(lateral.coordinates) != 2 or present - {*TERMS.values()}:
+        raise ParameterError(
+            f"{system.vehicle.__name__} cannot be explored: lean and steer alone do not describe how it "
+            "runs straight, or other powers of the speed than those of the canonical equations of bicycles "
+            "matter. draisine.sliders(system) has its parameters in a notebook."
+        )
+    matrices = {"M": list(lateral.mass.ravel())}
+    for name, (letter, powers) in TERMS.items():
+        matrices[name] = list(lateral.matrices[letter].terms.get(powers, np.zeros((2, 2))).ravel())
     symbols = [straight.subject.parameters[name] for name in system.parameters]
-    matrices = {name: list(getattr(straight, name).ravel()) for name in ("M", "C1", "K0", "K2")}
     return trace_program("straight", {"parameters": symbols}, matrices)
 
 

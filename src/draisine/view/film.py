@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 FILMS = (".gif", ".mp4", ".html", ".glb")
 """What a motion can be written as."""
 
+FPS = 20.0
+"""Frames in a second of a film, if not told otherwise."""
+
 LONGEST = 30.0
 """A film lasts no longer than this, s, unless a speed is asked for: longer runs go faster."""
 
@@ -60,7 +63,7 @@ def animate(
     what: Any,
     path: str | Path | None = None,
     *,
-    fps: float = 20.0,
+    fps: float | None = None,
     speed: float | None = None,
     terrain: Terrain | None = None,
     progress: Progress = None,
@@ -68,6 +71,7 @@ def animate(
     """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4), as a page that
     replays it (.html) or as a glTF scene (.glb). Without a path, return the page: a notebook shows it.
 
+    A film has `fps` frames in a second, 20 by default; pages and scenes have none of their own.
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
     while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. `progress` is
@@ -86,6 +90,9 @@ def animate(
         number = isinstance(value, int | float | np.number)
         if value is not None and not (number and 0 < value < np.inf):
             raise ParameterError(f"{name} = {value} must be positive.")
+    films = path is not None and path.suffix not in (".html", ".glb")
+    if fps is not None and not films:
+        raise ParameterError(f"fps = {fps:g}: a film has frames, .gif or .mp4; leave it out.")
     if path is not None and path.suffix == ".glb":
         from draisine.view.gltf import write_gltf
 
@@ -94,7 +101,7 @@ def animate(
         return None
     if path is not None and path.suffix != ".html":
         with report_progress(progress, f"drawing {path}") as tell:
-            _film(data, path, fps, speed, terrain, tell)
+            _film(data, path, FPS if fps is None else fps, speed, terrain, tell)
         return None
     from draisine.view.notebook import InlinePage
     from draisine.view.replay import page

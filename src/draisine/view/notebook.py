@@ -94,6 +94,10 @@ USUAL = ("w", "c", "lam", "mB", "zB")
 """The parameters of a bicycle that have sliders if nobody says."""
 
 
+SLIDER_STEP = 0.01
+"""Step of a slider as a part of the parameter's value; the ends (0.3 and 2 times) are multiples."""
+
+
 def sliders(system: System, names: Sequence[str] | None = None, speed: Any = None) -> Any:
     """Return a widget with a slider for each of some parameters of a machine, and the eigenvalues about
     its steady motion below them, drawn anew while they move: those of a bicycle against speed, of
@@ -113,9 +117,12 @@ def sliders(system: System, names: Sequence[str] | None = None, speed: Any = Non
     knobs = {}
     for name in names:
         value = system.parameters[name]
-        low, high = sorted((0.3 * value, 2.0 * value)) if value else (-1.0, 1.0)
+        # A browser rounds values to the grid of the slider and sends them back: the grid must contain
+        # the parameter's own value, or the first figure is that of another machine.
+        step = SLIDER_STEP * (abs(value) or 1.0)
+        low, high = (0.3 * value, 2.0 * value) if value else (-1.0, 1.0)
         knobs[name] = ipywidgets.FloatSlider(
-            value, min=low, max=high, step=(high - low) / 200.0, description=name
+            value, min=min(low, high), max=max(low, high), step=step, description=name
         )
 
     def show(**given: float) -> None:

@@ -240,7 +240,7 @@ def test_what_is_no_bicycle_is_refused() -> None:
         canonical_matrices(compile("whipple", slope=0.05))
     tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
     with pytest.raises(
-        ConfigurationError, match=r"tyres have 2 states .* critical_speeds\(system\)"
+        ConfigurationError, match=r"tyres have 4 states .* critical_speeds\(system\)"
     ):
         canonical_matrices(compile("whipple", rear_tyre=tyre, front_tyre=tyre))
     with pytest.raises(ParameterError, match="mB"):

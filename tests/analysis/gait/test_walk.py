@@ -187,8 +187,9 @@ def test_without_the_condition_the_foot_scuffs(compass):
         return replace(model, contacts=[replace(foot, armed=None) for foot in model.contacts])
 
     bare, start = draisine.compile(scuffing, slope=np.radians(3.0)), compass.state(COMPASS)
+    strict = draisine.ContactOptions(solver="events")
     with pytest.raises(SimulationError, match=r"right:ground") as told:
-        draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane())
+        draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane(), contact=strict)
     end = told.value.partial.final()
     left, right = end.r[2:]
     assert left == pytest.approx(-right, abs=1e-6) and left < 0  # behind the other foot, halfway

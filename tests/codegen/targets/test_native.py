@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import mpmath
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from codegen.programs import Case, assert_close, long, wide
+from codegen.programs import Case, assert_close, compile_and_call, long, wide
 from draisine.codegen import cache
 from draisine.codegen.cache import Store, default_folder
 from draisine.codegen.program import Program, arguments, prototype, run
@@ -376,17 +376,58 @@ class TestStore:
         assert [p.wait(timeout=120) for p in started] == [0, 0, 0]
         assert [p.name for p in tmp_path.iterdir()] == ["key"]
 
-    def test_processes_that_compile_the_same(self, small: Case, tmp_path: Path) -> None:
+    def test_processes_that_compile_the_same(
+        self, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Another package may have installed a top-level module `tests`: the processes import what they
+        call from `codegen.programs`. An executor raises if a process cannot; a pool would wait for ever.
+        """
+        (tmp_path / "tests").mkdir()
+        (tmp_path / "tests" / "__init__.py").touch()
+        monkeypatch.syspath_prepend(tmp_path)
+        store = tmp_path / "store"
         context = multiprocessing.get_context("spawn")
-        with context.Pool(3) as pool:
-            found = pool.starmap(_compile_here, [(small, str(tmp_path))] * 3)
+        with ProcessPoolExecutor(3, mp_context=context) as pool:
+            found = list(pool.map(compile_and_call, [small] * 3, [store] * 3))
         assert len(set(found)) == 1
-        assert found[0] == self.compiled(small, Store(tmp_path)).tobytes()
+        assert found[0] == self.compiled(small, Store(store)).tobytes()
 
 
-def _compile_here(case: Case, folder: str) -> bytes:
-    code = Native(case.program, Store(Path(folder)))
-    return call(code, stacked(case, case.inputs), table(code, case)).tobytes()
+FORK_WHILE_LOADING = """
+import os, signal, threading
+from draisine.codegen.program import Program
+from draisine.codegen.targets import _llvm
+from draisine.codegen.targets.native import Native
+
+def compile_one(factor):
+    steps = [("input", "x", 0), ("const", factor), ("mul", 0, 1)]
+    return Native(Program("small", {"x": 1}, steps, {"y": [2]}, [False, True, False])).call
+
+def assemble_slowly(*arguments):
+    loading.set()
+    forked.wait(1.0)
+    return assemble(*arguments)
+
+loading, forked, assemble = threading.Event(), threading.Event(), _llvm.assemble
+_llvm.assemble = assemble_slowly
+thread = threading.Thread(target=compile_one, args=(2.0,))
+thread.start()
+loading.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends a child that waits for a lock
+    os._exit(0 if compile_one(3.0) else 1)
+forked.set()
+thread.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_until_code_is_loaded_and_the_child_loads_more():
+    command = [sys.executable, "-W", "ignore", "-c", FORK_WHILE_LOADING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert done.stdout == "0\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")

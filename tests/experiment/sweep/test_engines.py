@@ -36,15 +36,29 @@ outputs = ["final lean", "maximum forward_speed", "time to fall"]
 """
 
 DRIVER = """
-import sys, time, draisine
+import signal, sys, time
+from pathlib import Path
+from draisine.cli import main
 from draisine.experiment.sweep.store import SweepStore
-write = SweepStore.write
-def slowly(store, k, table):
+
+if sys.argv[1] == "foreground":  # tests that run as a background job inherit an ignored SIGINT
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+write, written = SweepStore.write, []
+def write_and_wait(store, k, table):
     write(store, k, table)
-    time.sleep(60.0 if k == 2 else 0.0)
-SweepStore.write = slowly
-draisine.sweep('discs.toml', 'a.zarr', engine=sys.argv[1], workers=2, scheduler=sys.argv[2] or None)
+    written.append(k)
+    awaited = {3: "go", 4: "never"}.get(len(written))
+    for _ in range(6000 if awaited else 0):
+        if Path(awaited).exists():
+            break
+        time.sleep(0.01)
+SweepStore.write = write_and_wait
+sys.exit(main(["sweep", "discs.toml", "--out", "a.zarr", "--workers", "2", *sys.argv[2:]]))
 """
+"""A sweep on the command line that waits for a minute when three and when four chunks are stored."""
+
+IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+"""Start a command as shells without job control start background jobs: with an ignored SIGINT."""
 
 
 @pytest.fixture
@@ -121,15 +135,26 @@ def cluster_of(distributed, workers):
     return distributed.LocalCluster(n_workers=workers, **options)
 
 
+def wait_for_chunks(process, count):
+    """Wait until a driver has stored some chunks."""
+    marks = Path("a.zarr", stores.MARK)
+    while process.poll() is None and len(list(marks.glob("[0-9]*"))) < count:
+        time.sleep(0.01)
+
+
 @contextmanager
-def driver(engine, scheduler=""):
-    """Start a driver, and give its process when its third chunk is there."""
-    command = [sys.executable, "-c", DRIVER, engine, scheduler]
+def driver(engine, scheduler="", background=False):
+    """Start a driver, and give its process when three chunks are stored."""
+    command = [sys.executable, "-c", DRIVER, "background" if background else "foreground"]
+    command += ["--engine", engine, *(["--scheduler", scheduler] if scheduler else [])]
     with subprocess.Popen(
-        command, start_new_session=True, stderr=subprocess.PIPE, text=True
+        [*IN_BACKGROUND, *command] if background else command,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
-        while process.poll() is None and not Path("a.zarr", stores.MARK, "2").exists():
-            time.sleep(0.01)
+        wait_for_chunks(process, 3)
         yield process
 
 
@@ -156,17 +181,39 @@ def kill_driver(engine, scheduler=""):
         assert_all_ended(process)
 
 
+def assert_interrupted(process, chunks):
+    """See that a driver reports the interruption once, all processes end, and the rest can be resumed."""
+    stderr = process.stderr.read()
+    assert stderr.count(f"the sweep was interrupted; a.zarr keeps {chunks} of 8 chunks") == 1
+    assert "Traceback" not in stderr
+    assert "distributed.worker" not in stderr  # workers whose scheduler ends
+    assert process.wait() == 1
+    assert_all_ended(process)
+
+
 @pytest.mark.parametrize("engine", ["processes", "dask"])
-def test_ctrl_c_reaches_all_processes_and_the_driver_alone_tells_of_it(whole, engine):
+def test_ctrl_c_reaches_all_processes_and_the_driver_alone_reports_it(whole, engine):
     if engine == "dask":
         pytest.importorskip("distributed", reason="the extra dask is not installed")
     with driver(engine) as process:
         os.killpg(process.pid, signal.SIGINT)
-        told = process.stderr.read()
-    assert told.count("Traceback") <= 2  # the driver's, and what it was about when it was told
-    assert "distributed.worker" not in told  # what workers think of a scheduler that ends
-    assert "the sweep was interrupted; a.zarr keeps" in told
-    assert_all_ended(process)
+        assert_interrupted(process, 3)
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+    assert_same_files()
+
+
+@pytest.mark.parametrize("engine", ["processes", "dask"])
+def test_a_sweep_in_the_background_ignores_ctrl_c_and_is_interrupted_by_sigterm(whole, engine):
+    """Ctrl-C in the terminal is meant for the command in the foreground."""
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with driver(engine, background=True) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        Path("go").touch()
+        wait_for_chunks(process, 4)
+        assert process.poll() is None
+        process.terminate()
+        assert_interrupted(process, 4)
     assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
     assert_same_files()
 

@@ -29,8 +29,7 @@ def test_impact_that_lifts_a_wheel_converges_with_order_one():
             state,
             until,
             terrain=plane(),
-            contact=draisine.ContactOptions(solver="time_stepping"),
-            numerics=draisine.Numerics(dt=0.004 / 2**k),
+            contact=draisine.ContactOptions(solver="time_stepping", step=0.004 / 2**k),
         ).final()
         errors.append(np.abs(made.v[:6] - exact.v[:6]).max())
     assert errors[-1] < 2e-2
@@ -46,8 +45,7 @@ def test_sliding_disc_converges():
                 thrown(3.0),
                 0.5,
                 terrain=plane(),
-                contact=draisine.ContactOptions(solver="time_stepping", mu=0.3),
-                numerics=draisine.Numerics(dt=h),
+                contact=draisine.ContactOptions(solver="time_stepping", mu=0.3, step=h),
             )
             .final()
             .v[4]
@@ -67,14 +65,15 @@ def test_impulses_of_a_landing_converge_to_those_of_the_event():
         on_the_flat(3.0),
         0.6,
         terrain=kerb(2.0, -0.1),
-        contact=draisine.ContactOptions(solver="time_stepping"),
+        contact=draisine.ContactOptions(solver="time_stepping", step=2e-4),
         numerics=draisine.Numerics(dt=2e-4),
     )
     impulses = made.arcs[0].forces * 2e-4
     at = int(np.argmax(impulses[:, 1, 0]))
     assert made.t[at] == pytest.approx(landing.t, abs=1e-3)
     wanted = landing.impulses["front", "after"][0]
-    assert impulses[at, 1, 0] == pytest.approx(wanted, rel=0.02)
+    # The wheel is braked to the ground in one step and stands on it after the next.
+    assert impulses[at - 1 : at + 3, 1, 0].sum() == pytest.approx(wanted, rel=0.02)
 
 
 def test_accumulating_bounces_end_at_rest():
@@ -86,9 +85,8 @@ def test_accumulating_bounces_end_at_rest():
         0.5,
         terrain=plane(),
         contact=draisine.ContactOptions(
-            solver="time_stepping", impact="moreau", restitution={"normal": e}
+            solver="time_stepping", impact="moreau", restitution={"normal": e}, step=1e-3
         ),
-        numerics=draisine.Numerics(dt=1e-3),
     )
     over = fall * (1 + e) / (1 - e)
     still = np.abs(made.arcs[0].y[made.t > over + 0.02, 9])
@@ -104,7 +102,7 @@ def test_energy_is_never_created_without_restitution():
         lifted,
         0.5,
         terrain=plane(),
-        contact=draisine.ContactOptions(solver="time_stepping", mu=0.6),
+        contact=draisine.ContactOptions(solver="time_stepping", mu=0.6, step=1e-3),
         numerics=draisine.Numerics(dt=1e-3),
     )
     machine = made.arcs[0].machine
@@ -122,7 +120,7 @@ def test_the_dataset_of_steps_has_the_forces_of_coulomb():
         thrown(3.0),
         0.05,
         terrain=plane(),
-        contact=draisine.ContactOptions(solver="time_stepping", mu=0.3),
+        contact=draisine.ContactOptions(solver="time_stepping", mu=0.3, step=5e-6),
         numerics=draisine.Numerics(dt=0.01),
     ).to_xarray()
     world = run.contact_force_world.sel(contact="ground").values[1:]

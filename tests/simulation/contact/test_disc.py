@@ -144,7 +144,10 @@ def test_zeno_is_an_error_with_the_state_in_it():
             1.5,
             terrain=plane(),
             contact=draisine.ContactOptions(
-                impact="newton", events=20, restitution={"normal": 0.7, "tangential": 0.7}
+                impact="newton",
+                events=20,
+                restitution={"normal": 0.7, "tangential": 0.7},
+                solver="events",
             ),
         )
     assert len(caught.value.partial.events) >= 20
@@ -177,7 +180,9 @@ def test_an_edge_in_the_plane_of_the_disc_is_an_error():
         np.array([math.cos(0.005), 0.0, 0.0, math.sin(0.005)]), state.p, state.r, state.v
     )
     with pytest.raises(TerrainError, match="torus"):
-        draisine.simulate(disc(), drifting, 2.0, terrain=ledge)
+        draisine.simulate(
+            disc(), drifting, 2.0, terrain=ledge, contact=draisine.ContactOptions(solver="events")
+        )
 
 
 def test_a_wheel_that_lies_down_ends_the_run():

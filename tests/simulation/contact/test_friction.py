@@ -81,7 +81,9 @@ def test_friction_lets_a_disc_fall_where_ideal_rolling_would_need_a_pull():
     """Hinged at its contact the disc would be pulled down: 1 < (1 + 2 c0 c - 3 c^2) / 1.25."""
     state = draisine.state(disc(), lean=0.5)
     with pytest.raises(ContactSetError, match="pulled") as caught:
-        draisine.simulate(disc(), state, 5.0, terrain=plane())
+        draisine.simulate(
+            disc(), state, 5.0, terrain=plane(), contact=draisine.ContactOptions(solver="events")
+        )
     assert caught.value.state is not None
     made = draisine.simulate(
         disc(),
@@ -235,7 +237,7 @@ def test_a_sliding_rod_locks_where_painleve_says(angle):
     critical = (1 + 3 * x * x) / (3 * x * z)
 
     def slide(mu):
-        contact = draisine.ContactOptions(mu=mu, impact="moreau", fall=np.inf)
+        contact = draisine.ContactOptions(mu=mu, impact="moreau", fall=np.inf, solver="events")
         return draisine.simulate(system, start, 1e-4, terrain=plane(), contact=contact)
 
     push = slide(0.9 * critical).arcs[0].observations["forces"][0, 0]

@@ -21,7 +21,13 @@ def test_a_slow_descent_ends_and_says_why():
     """Ideal wheels would need adhesion at the edge; friction solves it."""
     start = draisine.state(bicycle(), forward_speed=0.6)
     with pytest.raises(ContactSetError, match="'rear' is about to be pulled by 'edge'") as caught:
-        draisine.simulate(bicycle(), start, 4.0, terrain=kerb(1.5, -0.15))
+        draisine.simulate(
+            bicycle(),
+            start,
+            4.0,
+            terrain=kerb(1.5, -0.15),
+            contact=draisine.ContactOptions(solver="events"),
+        )
     assert caught.value.partial.t[-1] > 2.0
     run = draisine.simulate(bicycle(), start, 4.0, terrain=kerb(1.5, -0.15), contact=FRICTION)
     assert run.outcome == "completed"

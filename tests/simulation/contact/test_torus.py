@@ -440,7 +440,7 @@ def test_a_disc_that_comes_onto_a_tip_says_that_it_needs_a_crown():
             dropped(0.0, Vy=1.0),
             0.2,
             terrain=ground,
-            contact=draisine.ContactOptions(mu=0.0),
+            contact=draisine.ContactOptions(mu=0.0, solver="events"),
         )
     limit = math.sqrt(G * 0.05)
     for speed, what in (

@@ -166,7 +166,7 @@ def test_the_coefficients_are_those_of_scipy():
     assert np.array_equal(A[:12, :12], DOP853.A)
     assert np.array_equal(A[12, :12], B)
     assert np.array_equal(A[13:], DOP853.A_EXTRA)
-    assert np.array_equal(method[dop853.NODES : dop853.E5], [*DOP853.C, 1.0, *DOP853.C_EXTRA])
+    assert np.array_equal(method[dop853.TIMES : dop853.E5], [*DOP853.C, 1.0, *DOP853.C_EXTRA])
     assert np.array_equal(method[dop853.E5 : dop853.E3], DOP853.E5)
     assert np.array_equal(method[dop853.E3 : dop853.D], DOP853.E3)
     assert np.array_equal(method[dop853.D :], np.ravel(DOP853.D))
@@ -236,10 +236,10 @@ def test_lanes_give_the_bits_of_single_states(bicycle, method):
         sizes = (rate.outputs.size, np.repeat(tail[:, None], count, axis=1), machine.floors)
         return Problem(address, tables[0], *sizes, project, tables[1], pose, count)
 
-    together, wrong = equal.many(problem(count), y, span)
+    together, wrong, _ = equal.many(problem(count), y, span)
     alone = [equal.many(problem(1), y[:, [k]], span) for k in range(count)]
-    assert np.array_equal(together, np.hstack([end for end, _ in alone]), equal_nan=True)
-    assert np.array_equal(wrong, np.concatenate([w for _, w in alone]))
+    assert np.array_equal(together, np.hstack([end for end, *_ in alone]), equal_nan=True)
+    assert np.array_equal(wrong, np.concatenate([w for _, w, _ in alone]))
     assert 0 < np.count_nonzero(wrong) < count
 
 

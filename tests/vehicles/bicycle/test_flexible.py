@@ -152,7 +152,7 @@ def test_a_stored_run_makes_its_machine_again():
     run = draisine.simulate(system, draisine.state(system, forward_speed=5.0), 0.02)
     again = restore_system(run.to_xarray())
     assert again.parameters == system.parameters
-    assert again.model.memory == 2
+    assert again.model.memory == 4
 
 
 @pytest.fixture(scope="module")

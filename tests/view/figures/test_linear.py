@@ -108,7 +108,7 @@ def test_a_bicycle_on_tyres_is_drawn_by_real_parts_above_imaginary_ones() -> Non
     (note,) = growth.texts
     assert note.get_text() == f"weave {float(data.weave_speed):.3f} m/s"
     names = growth.get_legend_handles_labels()[1]
-    assert names == ["weave", "wobble", "capsize", "castering", "tyre"]
+    assert names == ["weave", "wobble", "capsize", "tyre", "castering"]
 
 
 @pytest.mark.parametrize("speeds", [[5.0], [3.0, 5.0, 7.0]])

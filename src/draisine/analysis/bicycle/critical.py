@@ -103,7 +103,7 @@ def characteristic(matrices: Canonical) -> list[Coefficients]:
     """Return a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
     zero = np.zeros((2, 2))
     powers = [
-        [matrices.Kg, zero, matrices.K2],
+        [matrices.Ks + matrices.Kg, zero, matrices.K2],
         [matrices.C0, matrices.C1, zero],
         [matrices.M, zero, zero],
     ]

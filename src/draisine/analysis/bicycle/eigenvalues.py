@@ -10,7 +10,7 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
 from draisine.analysis.lqr import StateFeedback
-from draisine.errors import ParameterError
+from draisine.errors import ConfigurationError, ParameterError
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -64,7 +64,15 @@ def is_plain(system: System) -> bool:
     matrices tell how it runs straight.
     """
     plain = not system.model.memory and system.machine().layout.count("u") == 3
-    return plain and is_two_wheeler(system)
+    if not plain or not is_two_wheeler(system):
+        return False
+    if not system.model.elements:
+        return True
+    try:
+        canonical_matrices(system)
+    except ConfigurationError:  # force elements may add other powers of the speed
+        return False
+    return True
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:

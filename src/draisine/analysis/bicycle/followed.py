@@ -17,10 +17,11 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 SETTLED = 30.0
-"""Names are given at this speed, m/s, or at the highest asked for: of the pairs that swing there the one
-that was slowest at a third of it is the weave, the real eigenvalue next to zero the capsize. Of the other
-pairs, a swaying rider's (`torso`) apart, the wobble is the one that is damped least at some speed between a
-third and half of it. What is left is called by what moves most at a third of it.
+"""Names are given at this speed, m/s, or at the highest asked for. Of the pairs that swing there and at a
+third of it the slowest at the third is the weave, unless a rider (`torso`) leads it at most speeds; the real
+eigenvalue next to zero is the capsize. Of the other pairs, a swaying rider's apart, the wobble is the one
+that is damped least at some speed between a third and half of it. What is left is called by what moves most
+at a third of it.
 """
 
 
@@ -62,7 +63,7 @@ class TwoWheeler:
         """Return the eigenmodes at speeds in m/s, linearised from the nonlinear model.
 
         >>> from draisine import compile
-        >>> modes = TwoWheeler(compile("motorcycle")).eigenmodes([15.24])
+        >>> modes = TwoWheeler(compile("motorcycle", tyres="sharp_tyre")).eigenmodes([15.24])
         >>> print(modes.mode("wobble").round(3), modes.mode("capsize").round(3))
         [-6.519+54.589j] [0.073+0.j]
         """
@@ -76,7 +77,7 @@ class TwoWheeler:
         half = 2.0 * grid <= SETTLED
         middle = (3.0 * grid >= SETTLED) & half
         leads = _leads(shapes[half], states, self.system)
-        sways = ((leads == "torso") & (np.abs(followed[half].imag) > 1e-9)).any(axis=0)
+        sways = (leads == "torso") & (np.abs(followed[half].imag) > 1e-9)
         names, places = _named(followed[middle], followed[-1], leads[middle[half]][0], sways)
         at = np.searchsorted(grid, v)
         named = _upper_first(followed[at][:, places], names, followed[middle][0, places])
@@ -96,23 +97,27 @@ class TwoWheeler:
         found: dict[tuple[str, int], CriticalSpeed] = {}
         for j, name in enumerate(modes.names):
             for k in np.flatnonzero(growth[:-1, j] * growth[1:, j] < 0.0):
-                ends, between = (v[k], v[k + 1]), (modes.values[k, j] + modes.values[k + 1, j]) / 2
-                speed, value = self._refined(ends, between)
+                speed, value = self._refined(v[k : k + 2], modes.values[k : k + 2, j])
+                if abs(value.real) > 1e-6 * (1.0 + abs(value)):
+                    continue  # the two of a pair have changed places
                 crossing = CriticalSpeed(name, speed, abs(value.imag), bool(growth[k, j] > 0))
                 found[name, int(k)] = crossing
         return sorted(found.values(), key=lambda crossing: crossing.speed)
 
-    def _refined(self, ends: tuple[float, float], near: complex) -> tuple[float, complex]:
-        """Return where the eigenvalue near a value has no real part, by the secant between two
-        speeds, and its value there.
+    def _refined(self, ends: Floats, known: Any) -> tuple[float, complex]:
+        """Return the speed between two at which an eigenvalue known at both has no real part, and its
+        value there. In between it is the one nearest to the chord.
         """
         from scipy.optimize import brentq
 
         def value(v: float) -> complex:
+            part = (v - ends[0]) / (ends[1] - ends[0])
+            near = known[0] + part * (known[1] - known[0])
             values = np.linalg.eigvals(self.matrices(np.array([v, 1.0]))[0][0])
             return complex(values[np.argmin(np.abs(values - near))])
 
-        speed = float(brentq(lambda v: value(v).real, *ends, xtol=1e-12, rtol=1e-14))
+        low, high = map(float, ends)
+        speed = float(brentq(lambda v: value(v).real, low, high, xtol=1e-12, rtol=1e-14))
         return speed, value(speed)
 
 
@@ -136,12 +141,16 @@ def _named(
     middle: Floats, last: Floats, lead: Any, sways: Any
 ) -> tuple[tuple[str, ...], list[int]]:
     """Return the names of eigenvalues from those at middle speeds (speeds, modes) and at the last speed,
-    from what leads at the first of the middle ones and from which are a rider's who sways, and which is
-    whose.
+    from what leads at the first of the middle ones and from where a rider sways in them (speeds, modes),
+    and which is whose.
     """
     first = middle[0]
     swings = np.abs(last.imag) > 1e-9
-    slow = np.argsort(np.abs(first.imag), stable=True)
+    # Weave and rider may pass near each other: what the rider leads at most speeds is no weave. A pair
+    # of the tyres may swing at the last speed alone, so those that swing at both come first.
+    rides = sways.mean(axis=0) > 0.5
+    sways = sways.any(axis=0)
+    slow = np.lexsort((np.abs(first.imag), rides, np.abs(first.imag) <= 1e-9))
     pairs = [int(k) for k in slow if last[k].imag > max(1e-9, abs(last[k].real))]
     firm = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
     if not pairs or not firm:

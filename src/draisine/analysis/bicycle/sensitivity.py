@@ -118,7 +118,8 @@ def canonical_changes(system: System) -> Canonical:
         [part.rate for part in second_order(_moving_terms(machine, y, parameters, at, v))]
         for v in (0.0, FAST)
     )
-    return by_speed(slow, fast, np.ones(parameters.shape[1]))
+    springs = np.zeros_like(slow[2])  # changes of springs and of weight are not told apart
+    return by_speed(slow, fast, np.ones(parameters.shape[1]), springs)
 
 
 def straight_changes(

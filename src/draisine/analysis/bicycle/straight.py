@@ -1,13 +1,13 @@
 """The linear equations of a bicycle that runs straight and upright, taken from its nonlinear model:
 
-    M qdd + (C0 + v C1) qd + (g K0 + v^2 K2) q = f        q = (lean, steer)
+    M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f        q = (lean, steer)
 
 in the form, the axes and the signs of Meijaard, Papadopoulos, Ruina and Schwab (2007),
 doi:10.1098/rspa.2007.1857: x forward, z down, so that lean and steer are positive to the right.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,15 +26,22 @@ from draisine.vehicles import check_numbers
 FAST = 16.0
 """The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""
 
-BENCHMARK = np.array([1.0, -1.0])
-"""Our (lean, steer) in the axes of the benchmark."""
+AXES = np.array([[1.0, -1.0], [-1.0, 1.0]])
+"""Factors of the entries of our matrices in the axes of the benchmark: steer changes its sign."""
+
+POWERS_ERROR = 1e-9
+"""Allowed error of the canonical form at another speed, relative to the largest entry; round-off is some
+1e-13.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Canonical:
     """The matrices of straight running, each (..., 2, 2), the leading axes those of a sweep.
 
-    `Kg` is g K0; `C0` holds dampers, and is zero for the bicycle of the benchmark.
+    `Kg` is g K0. `C0` and `Ks` have the terms of dampers and springs, which depend on neither speed nor
+    gravity; the bicycle of the benchmark has none. If gravity is no parameter of the vehicle, springs
+    cannot be told from it: `Kg` has both.
     """
 
     M: Floats
@@ -43,6 +50,7 @@ class Canonical:
     Kg: Floats
     K2: Floats
     g: Floats
+    Ks: Floats = field(default_factory=lambda: np.zeros((2, 2)))
 
     @property
     def K0(self) -> Floats:
@@ -55,9 +63,9 @@ class Canonical:
         return self.C0 + v * self.C1
 
     def stiffness(self, v: Any) -> Floats:
-        """Return g K0 + v^2 K2 at speeds v."""
+        """Return Ks + g K0 + v^2 K2 at speeds v."""
         v = np.asarray(v, float)[..., None, None]
-        return self.Kg + v * v * self.K2
+        return self.Ks + self.Kg + v * v * self.K2
 
     def A(self, v: Any) -> Floats:
         """Return the matrix of xdot = A x, x = (lean, steer, lean rate, steer rate), at speeds v."""
@@ -69,10 +77,11 @@ class Canonical:
 
     def __getitem__(self, where: Any) -> "Canonical":
         """Return one element of a sweep."""
-        M, C0, C1, Kg, K2, g = (
-            part[where] for part in (self.M, self.C0, self.C1, self.Kg, self.K2, self.g)
+        Ks = np.broadcast_to(self.Ks, self.Kg.shape)
+        M, C0, C1, Kg, K2, g, Ks = (
+            part[where] for part in (self.M, self.C0, self.C1, self.Kg, self.K2, self.g, Ks)
         )
-        return Canonical(M, C0, C1, Kg, K2, g)
+        return Canonical(M, C0, C1, Kg, K2, g, Ks)
 
 
 def canonical_matrices(
@@ -91,16 +100,37 @@ def canonical_matrices(
     parameters, shape = sweep_parameters(system, sweep)
     machine = system.machine()
     y, at = stand_upright(machine, parameters, about or {})
-    slow, fast = (
-        second_order(terms(straight_motion(machine, y, parameters, at, v)[1], at))
-        for v in (0.0, FAST)
-    )
+
+    def at_speed(v: float, parameters: Floats) -> tuple[Floats, Floats, Floats]:
+        return second_order(terms(straight_motion(machine, y, parameters, at, v)[1], at))
+
+    slow, fast = (at_speed(v, parameters) for v in (0.0, FAST))
     named = list(system.parameters)
-    g = parameters[:, named.index("g")] if "g" in named else np.linalg.norm(system.model.gravity)
-    found = by_speed(slow, fast, np.broadcast_to(g, len(parameters)))
+    springs = np.zeros_like(slow[2])
+    g = np.broadcast_to(np.linalg.norm(system.model.gravity), len(parameters))
+    if "g" in named:
+        g = parameters[:, named.index("g")]
+        weightless = np.where(np.array(named) == "g", 0.0, parameters)
+        springs = at_speed(0.0, weightless)[2]
+    found = by_speed(slow, fast, g, springs)
+    if system.model.elements:  # joints and rolling have these powers of v, elements may have others
+        _check_powers(system, found, at_speed(2.0 * FAST, parameters))
     parts = (found.M, found.C0, found.C1, found.Kg, found.K2)
     M, C0, C1, Kg, K2 = (part.reshape(*shape, 2, 2) for part in parts)
-    return Canonical(M, C0, C1, Kg, K2, found.g.reshape(shape))
+    return Canonical(M, C0, C1, Kg, K2, found.g.reshape(shape), found.Ks.reshape(*shape, 2, 2))
+
+
+def _check_powers(system: System, found: Canonical, faster: Sequence[Floats]) -> None:
+    """Raise if damping and stiffness at twice the speed FAST have other powers of v."""
+    for wanted, matrix in ((found.damping, faster[1]), (found.stiffness, faster[2])):
+        error = np.abs(wanted(2.0 * FAST) - AXES * matrix).max()
+        if not error <= POWERS_ERROR * np.abs(matrix).max():
+            elements = ", ".join(element.name for element in system.model.elements)
+            raise ConfigurationError(
+                f"{system.vehicle.__name__} has no canonical matrices: its force elements ({elements}) add "
+                "other powers of the speed. eigenvalues(system, speeds) and linearise(system, motion) "
+                "serve any machine."
+            )
 
 
 def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
@@ -217,15 +247,19 @@ def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
     return M, C, K
 
 
-def by_speed(slow: Sequence[Floats], fast: Sequence[Floats], g: Floats) -> Canonical:
-    """Return the canonical matrices from M, C, K at rest and at speed, in the benchmark's axes."""
-    turn = BENCHMARK[:, None] * BENCHMARK
+def by_speed(
+    slow: Sequence[Floats], fast: Sequence[Floats], g: Floats, springs: Floats
+) -> Canonical:
+    """Return the canonical matrices from M, C, K at rest and at speed, and from K at rest without
+    gravity, in the benchmark's axes.
+    """
     M, C, K = slow
     return Canonical(
-        turn * M,
-        turn * C,
-        turn * (fast[1] - C) / FAST,
-        turn * K,
-        turn * (fast[2] - K) / (FAST * FAST),
+        AXES * M,
+        AXES * C,
+        AXES * (fast[1] - C) / FAST,
+        AXES * (K - springs),
+        AXES * (fast[2] - K) / (FAST * FAST),
         g,
+        AXES * springs,
     )

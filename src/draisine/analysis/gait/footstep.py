@@ -7,7 +7,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.walk import Strike, Walk
 from draisine.analysis.return_map import Cycle
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.simulate import simulate
+from draisine.simulation.simulate import compute_run
 from draisine.simulation.trajectory import Event, Trajectory
 from draisine.system.state import State
 
@@ -52,7 +52,7 @@ class Footstep:
         start = self.walk.state(self.cycle.x)
         numerics = Numerics(dt=strike.time / samples, rtol=1e-12, atol=1e-13)
         contact = ContactOptions(mode=dict(self.walk.machine.mode))
-        run = simulate(system, start, strike.time, contact=contact, numerics=numerics)
+        run = compute_run(system, start, strike.time, contact=contact, numerics=numerics)
         before, after = (
             State(start.q, start.p, strike.r, v, start.joints, start.speeds)
             for v in (strike.before, strike.after)

@@ -27,8 +27,10 @@ from draisine.errors import (
 )
 from draisine.model.names import observation_names
 from draisine.simulation.compare.compliant import Compliant
+from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
-from draisine.simulation.simulate import simulate
+from draisine.simulation.simulate import compute_run
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import generic
@@ -208,7 +210,8 @@ class GradientRun:
                 )
             return found["rate"]
 
-        samples = follow(rates, whole, self.numerics.start, times, self.numerics)
+        watch = fall_rule(system.model, self.contact.fall).watch(machine.frame[0])
+        samples = follow(rates, whole, self.numerics.start, times, self.numerics, watch)
         sight = self._tangents(system, machine, "variation", ["seen"])
         seen = [sight(t, here, along, w=w)["seen"] for t, here in zip(times, samples, strict=True)]
         return np.array(seen)[:, :, self._places(system)], ()
@@ -224,14 +227,23 @@ class GradientRun:
     ) -> tuple[Floats, tuple[EventGradient, ...]]:
         """Return what is seen at times of a motion on a terrain, with derivatives, and its events."""
         assert self.terrain is not None
-        if isinstance(self.contact.solver, Compliant) or self.contact.solver != "events":
-            raise ParameterError("gradients on a terrain go by events: leave the solver out.")
+        if isinstance(self.contact.solver, Compliant) or self.contact.solver == "time_stepping":
+            raise ParameterError(
+                "Gradients on a terrain need event location: leave the solver out, or set it to 'events'."
+            )
         options: dict[str, Any] = {"terrain": self.terrain, "law": self.law, "inputs": self.inputs}
         options |= {"contact": self.contact, "numerics": self.numerics}
         begin = self.numerics.start
-        run = simulate(system, state(system, **start), max(times[-1], begin + 1e-9), **options)
+        run = compute_run(system, state(system, **start), max(times[-1], begin + 1e-9), **options)
         if run.outcome != "completed":
             raise SimulationError(f"no gradient: the run ended early, {run.outcome}.", run)
+        for number, arc in enumerate(run.arcs):
+            if isinstance(arc, SteppedArc):
+                raise SimulationError(
+                    f"no gradient: arc {number} of the run, from {arc.t[0]:.6g} to {arc.t[-1]:.6g} s, is in "
+                    "time steps, which are not differentiated.",
+                    run,
+                )
         machine = generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
 

@@ -15,7 +15,7 @@ from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import Callback, Program
 from draisine.codegen.targets.native import Native
 from draisine.errors import SimulationError
-from draisine.simulation.integrators import DONE, Problem, Span, dop853
+from draisine.simulation.integrators import DONE, FELL, Problem, Span, dop853
 from draisine.simulation.options import Numerics
 from draisine.system.artifacts import Recent
 from draisine.system.compiled import Compiled
@@ -97,8 +97,17 @@ def tangent_program(
     return TangentProgram(code, told, tuple(outputs), tuple(state))
 
 
-def follow(rates: Rates, whole: Floats, start: float, times: Floats, fine: Numerics) -> Floats:
-    """Return a state with its derivatives at rising times from a start on, (times, 1 + k, entries)."""
+def follow(
+    rates: Rates,
+    whole: Floats,
+    start: float,
+    times: Floats,
+    fine: Numerics,
+    watch: Floats | None = None,
+) -> Floats:
+    """Return a state with its derivatives at rising times from a start on, (times, 1 + k, entries). A
+    machine whose fall is watched (see `Problem.watch`) must not fall before the last of them.
+    """
     size, later = whole.size, times[times > start]
     if not len(later):
         return np.repeat(whole[None], len(times), axis=0)
@@ -107,11 +116,17 @@ def follow(rates: Rates, whole: Floats, start: float, times: Floats, fine: Numer
         return rates(float(x[0]), x[1:].reshape(whole.shape)).ravel()
 
     call = Callback(evaluate, 1 + size, size)
-    problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call)
+    watched = np.zeros(0) if watch is None else watch
+    problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call, watch=watched)
     span = Span(start, float(later[-1]), fine.dt, later, fine.rtol, fine.atol)
-    _, samples, status = dop853.advance(problem, np.ascontiguousarray(whole).ravel(), span)
+    found, samples, status = dop853.advance(problem, np.ascontiguousarray(whole).ravel(), span)
     if call.error is not None:
         raise call.error
+    if status == FELL:
+        raise SimulationError(
+            f"no gradient: the machine falls at {found[-1]:.6g} s, before {later[-1]:g} s; "
+            "ContactOptions(fall=math.inf) lets it go on."
+        )
     if status != DONE:
         raise SimulationError(
             f"the motion cannot be followed with its derivatives from {start:g} s to {later[-1]:g} s."

@@ -13,7 +13,7 @@ from draisine.codegen.formula import (
     Function,
     Heading,
     Line,
-    Matrix,
+    MatrixFormula,
     Name,
     Number,
     Page,
@@ -116,7 +116,7 @@ class Infix:
                 return self._call(name, list(arguments)), _ATOM
             case Transpose(of):
                 return self._call("transpose", [of]), _ATOM
-            case Matrix(rows):
+            case MatrixFormula(rows):
                 lines = (", ".join(self.formula(x) for x in row if x is not None) for row in rows)
                 return f"[{'; '.join(lines)}]", _ATOM
         raise TypeError(f"{type(x).__name__} has no place in a line")

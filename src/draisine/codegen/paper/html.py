@@ -13,7 +13,7 @@ from draisine.codegen.formula import (
     Function,
     Heading,
     Line,
-    Matrix,
+    MatrixFormula,
     Name,
     Number,
     Page,
@@ -167,7 +167,7 @@ def formula(x: Expression) -> str:
         case Function(name, arguments):
             listed = "<mo>,</mo>".join(formula(a) for a in arguments)
             return _row(f"<mi>{name}</mi><mo>&#x2061;</mo>{_bracketed(listed)}")
-        case Matrix():
+        case MatrixFormula():
             return _matrix(x)
         case Transpose(of):
             return f"<msup>{formula(of)}<mi>&#x22a4;</mi></msup>"
@@ -196,7 +196,7 @@ def _number(value: Fraction) -> str:
     return _row(minus + inside) if minus else inside
 
 
-def _matrix(matrix: Matrix) -> str:
+def _matrix(matrix: MatrixFormula) -> str:
     lines = ""
     if matrix.bar is not None:
         kinds = ["solid" if k == matrix.bar - 1 else "none" for k in range(len(matrix.rows[0]) - 1)]

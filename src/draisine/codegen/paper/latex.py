@@ -13,7 +13,7 @@ from draisine.codegen.formula import (
     Function,
     Heading,
     Line,
-    Matrix,
+    MatrixFormula,
     Name,
     Number,
     Page,
@@ -190,7 +190,7 @@ def formula(x: Expression) -> str:
             return rf"\sqrt{{{formula(inside)}}}"
         case Function(name, arguments):
             return _function(name, [formula(a) for a in arguments])
-        case Matrix():
+        case MatrixFormula():
             return _matrix(x)
         case Transpose(of):
             return rf"{formula(of)}^{{\top}}"
@@ -235,7 +235,7 @@ def _function(name: str, arguments: list[str]) -> str:
     return rf"{_FUNCTIONS[name]}\left({arguments[0]}\right)"
 
 
-def _matrix(matrix: Matrix) -> str:
+def _matrix(matrix: MatrixFormula) -> str:
     count = len(matrix.rows[0])
     columns = (
         "c" * count if matrix.bar is None else "c" * matrix.bar + "|" + "c" * (count - matrix.bar)

@@ -1,11 +1,18 @@
-"""LLVM text as machine code of this computer, kept in the store."""
+"""LLVM text as machine code of this computer, kept in the store.
+
+LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. A process that forks while
+another thread holds this lock leaves a child in which nobody releases it. Therefore `host` and `load`
+alone call llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its
+addresses are looked up once, and the next `load` disposes of engines that are no longer used.
+"""
 
 import hashlib
 import logging
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,7 +20,7 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
-from draisine.codegen.cache import Store
+from draisine.codegen.cache import Store, hold_over_fork
 
 PASSES = {
     "inline": ("always_inliner",),
@@ -25,17 +32,36 @@ passes take a tenth of the time of all, for loops whose work is in the programs 
 """
 
 _log = logging.getLogger(__name__)
-_lock = threading.Lock()
+_lock = threading.RLock()
+_disused: deque[Any] = deque()
+hold_over_fork(_lock)
+
+
+class MachineCode:
+    """Loaded machine code.
+
+    addresses: where each function is, by name.
+    """
+
+    def __init__(self, engine: Any, functions: Sequence[str]) -> None:
+        self._engine = engine
+        self.addresses: dict[str, int] = {
+            name: engine.get_function_address(name) for name in functions
+        }
+
+    def __del__(self, disused: deque[Any] = _disused) -> None:
+        disused.append(self._engine)  # any thread may be here, and must not wait for the lock
 
 
 @cache
 def host() -> tuple[str, str, int]:
     """Return the CPU's name and features, and how many doubles fit in a register."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    lanes = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
-    return llvm.get_host_cpu_name(), features.flatten(), lanes
+    with _lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        features = llvm.get_host_cpu_features()
+        lanes = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
+        return llvm.get_host_cpu_name(), features.flatten(), lanes
 
 
 def lanes() -> int:
@@ -46,13 +72,14 @@ def lanes() -> int:
 def load(
     task: Any,
     text: Callable[[], str],
+    functions: Sequence[str],
     store: Store | None,
     passes: str = "all",
     ordered: bool = False,
-) -> Any:
-    """Return an engine with the machine code of a text, which is written and translated where the
-    store has nothing for the task; `task` tells all that the text is made from. Text that is
-    `ordered` stays so.
+) -> MachineCode:
+    """Return the machine code of a text, with the addresses of some of its functions. The text is
+    written and translated if the store has nothing for the task; `task` names all that the text is made
+    from. Text that is `ordered` stays so.
     """
     whole = (host(), llvmlite.__version__, source([__file__]), passes, task)
     key = hashlib.sha256(repr(whole).encode()).hexdigest()
@@ -64,10 +91,12 @@ def load(
             _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
+        while _disused:
+            _disused.pop().close()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-    return engine
+        return MachineCode(engine, functions)
 
 
 @cache

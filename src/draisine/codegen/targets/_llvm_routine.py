@@ -1,14 +1,18 @@
 """Routines as LLVM text.
 
-Local names live in slots that LLVM turns into registers. A loop over `each` becomes two: one that
-takes `width` passes at a time in a vector, and one for the rest. No operation is fused or reordered,
-so every width gives the same bits. Only a program's address, `pow`, and what LLVM itself may call
-(memcpy, memset) lead out of the code.
+Local names live in stack slots that LLVM turns into registers. A loop over `each` becomes two: one that
+takes `width` iterations at a time in a SIMD vector, and one for the rest. No operation is fused or
+reordered, so every width gives the same bits. Only the address of a program, `pow`, and what LLVM itself
+may call (memcpy, memset) lead out of the code.
+
+A matrix is a pair of pointer and distance of rows, a fixed-size vector an array of doubles, several
+results a structure: all are values, like numbers. A bool takes eight bytes in a record and one in an array.
 """
 
 import ast
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,22 +20,24 @@ import numpy as np
 from draisine.codegen.routine import (
     ADDRESS,
     BOOL,
-    DOUBLES,
     FLOAT,
     INT,
-    INTEGERS,
     NONE,
+    ArrayKind,
     Kind,
     Routine,
-    fields,
+    is_enum,
+    is_fixed,
+    is_matrix,
+    is_mutable,
+    is_record,
+    layout,
 )
-from draisine.codegen.subset import Definition, bounds, read, runs_with, step_of
+from draisine.codegen.routine.subset import Definition, bounds, read, runs_with, step_of
 from draisine.codegen.targets._llvm import constant, number, suffix
 
-_TYPES: dict[Kind, str] = {
-    INT: "i64", FLOAT: "double", BOOL: "i1", NONE: "void",
-    DOUBLES: "ptr", INTEGERS: "ptr", ADDRESS: "i64",
-}  # fmt: skip
+_TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", NONE: "void", ADDRESS: "i64"}
+_MATRIX = "{ ptr, i64 }"
 _FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _INT_OPS = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "sdiv", ast.Mod: "srem",
@@ -41,15 +47,16 @@ _FLOAT_TESTS = {
 }  # fmt: skip
 _INT_TESTS = {
     ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.Is: "eq", ast.IsNot: "ne",
 }  # fmt: skip
 
 
 KnownFields = tuple[tuple[type, str, int], ...]
-"""Fields of records whose whole numbers are known before: the record, the field, the number."""
+"""Fields of records whose integers the code may assume: the record, the field, the integer."""
 
 
 def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
-    """Return routines and their callees as LLVM text, loops over `each` in vectors of a width, for
+    """Return routines and their callees as LLVM text, loops over `each` in SIMD vectors of a width, for
     records in which some fields are `known`.
     """
     parts = [
@@ -63,6 +70,7 @@ def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) 
     names = {one: f"{symbol(one)}.{k}" for k, one in enumerate(family)}
     names |= {one: symbol(one) for one in routines}
     parts += [_LlvmWriter(read(one), width, names, known).function() for one in family]
+    parts += [_results_entry(one) for one in routines if has_results(one.returns)]
     return "\n".join(parts)
 
 
@@ -72,13 +80,66 @@ def symbol(routine: Routine) -> str:
     return "draisine." + re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}", flags=re.ASCII)
 
 
+def has_results(kind: Kind) -> bool:
+    """Return whether a result is several values, which Python reads from memory."""
+    return isinstance(kind, tuple) or is_fixed(kind)
+
+
+def result_kinds(kind: Kind) -> list[Kind]:
+    """Return the kinds of several results."""
+    return list(kind) if isinstance(kind, tuple) else [kind]
+
+
+@cache
 def type_of(kind: Kind) -> str:
     """Return the type of a kind in LLVM's text."""
-    return "ptr" if isinstance(kind, type) else _TYPES[kind]
+    if isinstance(kind, tuple):
+        return f"{{ {', '.join(map(type_of, kind))} }}"
+    if is_fixed(kind):
+        return f"[{kind.size} x double]"
+    if is_matrix(kind):
+        return _MATRIX
+    if isinstance(kind, ArrayKind) or is_record(kind):
+        return "ptr"
+    return "i64" if is_enum(kind) else _TYPES[kind]
 
 
-def _vector(width: int, of: str = "double") -> str:
-    return of if width == 1 else f"<{width} x {of}>"
+def _stored(kind: Kind) -> str:
+    """Return the type of the elements of an array in memory."""
+    return "i8" if kind == BOOL else type_of(kind)
+
+
+def _extended(type_: str) -> str:
+    """Return the type of a result with what C demands of a bool."""
+    return "zeroext i1" if type_ == "i1" else type_
+
+
+def _argument(type_: str) -> str:
+    """Return the type of an argument with what C demands of a bool."""
+    return "i1 zeroext" if type_ == "i1" else type_
+
+
+def _results_entry(routine: Routine) -> str:
+    """Return a function that writes several results into slots of eight bytes behind a pointer."""
+    kinds, whole = result_kinds(routine.returns), type_of(routine.returns)
+    given = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
+    lines = [f"  %all = call {whole} @{symbol(routine)}({', '.join(given)})"]
+    at = 0
+    for k, kind in enumerate(kinds):
+        where = f", {k}" if isinstance(routine.returns, tuple) else ""
+        entries = [f", {j}" for j in range(kind.size)] if is_fixed(kind) else [""]
+        type_ = "double" if is_fixed(kind) else type_of(kind)
+        for entry in entries:
+            lines.append(f"  %v{at} = extractvalue {whole} %all{where}{entry}")
+            lines.append(f"  %p{at} = getelementptr i64, ptr %results, i64 {at}")
+            value = f"{type_} %v{at}"
+            if type_ == "i1":
+                lines.append(f"  %w{at} = zext i1 %v{at} to i64")
+                value = f"i64 %w{at}"
+            lines.append(f"  store {value}, ptr %p{at}, align 8")
+            at += 1
+    head = f"define void @{symbol(routine)}.results({', '.join([*given, 'ptr %results'])}) {{"
+    return "\n".join([head, *lines, "  ret void", "}", ""])
 
 
 class Value(NamedTuple):
@@ -86,6 +147,21 @@ class Value(NamedTuple):
 
     type: str
     text: str
+
+
+def _vector(width: int, of: str = "double") -> str:
+    """Return the type of a SIMD vector."""
+    return of if width == 1 else f"<{width} x {of}>"
+
+
+def _is_bool(type_: str) -> bool:
+    """Return whether a type is a bool or a SIMD vector of bools."""
+    return type_.rstrip(">").endswith("i1")
+
+
+def _size(value: Value) -> int:
+    """Return the number of entries of a fixed-size vector, 0 for other values."""
+    return int(value.type[1:].split()[0]) if value.type.startswith("[") else 0
 
 
 class _LlvmWriter:
@@ -108,16 +184,19 @@ class _LlvmWriter:
         routine = self.it.routine
         arguments = []
         for name, kind in routine.parameters.items():
-            arguments.append(f"{type_of(kind)} %{name}")
+            arguments.append(f"{_argument(type_of(kind))} %{name}")
         for name, kind in self.it.names.items():
             self.slots.append(f"  %{name}.a = alloca {type_of(kind)}")
             if name in self.it.lanes:
-                self.slots.append(f"  %{name}.v = alloca {_vector(self.full)}, align 64")
+                wide = _vector(self.full, type_of(kind))
+                self.slots.append(f"  %{name}.v = alloca {wide}, align 64")
         self.block(self.it.body)
         returns = type_of(routine.returns)
         self.lines.append("  ret void" if returns == "void" else "  unreachable")
         linkage = "" if self.symbols[routine] == symbol(routine) else "internal "
-        head = f"define {linkage}{returns} @{self.symbols[routine]}({', '.join(arguments)})"
+        head = (
+            f"define {linkage}{_extended(returns)} @{self.symbols[routine]}({', '.join(arguments)})"
+        )
         return "\n".join([f"{head} {{", "entry:", *self.slots, *self.lines, "}", ""])
 
     # --- text
@@ -147,8 +226,11 @@ class _LlvmWriter:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 made = [self.value(v) for v in values]
-                for target, value in zip(targets, made, strict=True):
-                    self.assign(target, value)
+                for target, one in zip(targets, made, strict=True):
+                    self.assign(target, one)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                for target, one in zip(targets, self.parts(self.value(value), value), strict=True):
+                    self.assign(target, one)
             case ast.Assign(targets=[target], value=value):
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -169,31 +251,79 @@ class _LlvmWriter:
                 self.value(value)
 
     def leave(self, where: str) -> None:
-        """Jump away; what follows in the text is never reached, and needs a label of its own."""
+        """Jump away; the text after the jump is never reached, and needs a label of its own."""
         self.jump(where)
         self.label(self.new())
 
     def give_back(self, node: ast.expr | None) -> None:
+        kind = self.it.routine.returns
         if node is None:
             self.lines.append("  ret void")
         else:
-            value = self.convert(self.value(node), type_of(self.it.routine.returns))
+            if isinstance(node, ast.Tuple):
+                assert isinstance(kind, tuple)
+                parts = [self.value(one) for one in node.elts]
+                types = map(type_of, kind)
+                value = self.together(type_of(kind), list(map(self.convert, parts, types)))
+            else:
+                value = self.convert(self.value(node), type_of(kind))
             self.lines.append(f"  ret {value.type} {value.text}")
         self.label(self.new())
 
+    # --- values of several parts
+
+    def together(self, type_: str, parts: Sequence[Value]) -> Value:
+        """Return several values as one."""
+        whole = Value(type_, "undef")
+        for k, part in enumerate(parts):
+            text = f"insertvalue {type_} {whole.text}, {part.type} {part.text}, {k}"
+            whole = self.emit(type_, text)
+        return whole
+
+    def part(self, whole: Value, k: int, type_: str) -> Value:
+        """Return one of the values in another one."""
+        return self.emit(type_, f"extractvalue {whole.type} {whole.text}, {k}")
+
+    def parts(self, whole: Value, node: ast.expr) -> list[Value]:
+        """Return all values in another one."""
+        kind = self.it.kinds[node]
+        types = (
+            [type_of(one) for one in kind] if isinstance(kind, tuple) else ["double"] * _size(whole)
+        )
+        return [self.part(whole, k, type_) for k, type_ in enumerate(types)]
+
+    def entries(self, vector: Value) -> list[Value]:
+        """Return the entries of a fixed-size vector."""
+        return [self.part(vector, k, "double") for k in range(_size(vector))]
+
+    # --- assignments
+
     def assign(self, target: ast.expr, value: Value) -> None:
-        if isinstance(target, ast.Name):
-            kind = type_of(self.it.names[target.id])
-            slot = f"%{target.id}.a"
-            if self.width > 1 and target.id in self.it.lanes:
-                kind, slot = _vector(self.width), f"%{target.id}.v"
-            value = self.convert(value, kind)
-            self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
-            return
-        assert isinstance(target, ast.Subscript)
-        address, kind = self.element(target)
-        value = self.convert(value, kind)
-        self.lines.append(f"  store {kind} {value.text}, ptr {address}, align 8")
+        match target:
+            case ast.Name(id=name):
+                kind, slot = type_of(self.it.names[name]), f"%{name}.a"
+                if self.width > 1 and name in self.it.lanes:
+                    kind, slot = _vector(self.width, kind), f"%{name}.v"
+                value = self.convert(value, kind)
+                self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
+            case ast.Attribute(value=record, attr=field):
+                where, kind = self.field_address(record, field)
+                self.store(self.convert(value, kind), where, "i64" if kind == "i1" else kind, 8)
+            case ast.Subscript():
+                address, kind, stored = self.element(target)
+                self.store(self.convert(value, kind), address, stored, 1 if "i8" in stored else 8)
+
+    def store(self, value: Value, address: str, stored: str, align: int) -> None:
+        """Write a value to memory, a bool as an integer."""
+        if _is_bool(value.type):
+            value = self.emit(stored, f"zext {value.type} {value.text} to {stored}")
+        self.lines.append(f"  store {stored} {value.text}, ptr {address}, align {align}")
+
+    def as_bool(self, value: Value) -> Value:
+        """Return an integer from memory as a bool."""
+        zero = "zeroinitializer" if value.type.startswith("<") else "0"
+        flags = re.sub(r"i\d+", "i1", value.type)
+        return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
     def branching(self, node: ast.If) -> None:
         yes, no, end = self.new(), self.new(), self.new()
@@ -295,14 +425,12 @@ class _LlvmWriter:
                 return self.number(value)
             case ast.Name(id=name):
                 return self.name(name)
+            case ast.Attribute() if node in self.it.constants:
+                return self.number(self.it.constants[node])
             case ast.Attribute(value=value, attr=field):
                 return self.field(value, field)
-            case ast.Subscript(value=value, slice=ast.Slice(lower=low)):
-                assert low is not None
-                return self.place(self.value(value), self.value(low))
             case ast.Subscript():
-                address, kind = self.element(node)
-                return self.emit(kind, f"load {kind}, ptr {address}, align 8")
+                return self.subscript(node)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return self.negative(self.value(operand))
             case ast.BinOp(left=left, op=op, right=right):
@@ -315,9 +443,13 @@ class _LlvmWriter:
                 return self.truth(node)
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self.call(self.it.meaning[name], [self.value(a) for a in args])
+            case ast.Call(func=ast.Attribute(value=value), args=[_, columns]):
+                return self.reshape(value, columns)
         raise AssertionError(ast.unparse(node))
 
     def negative(self, x: Value) -> Value:
+        if _size(x):
+            return self.together(x.type, [self.negative(one) for one in self.entries(x)])
         if "i64" in x.type:
             zero = "0" if x.type == "i64" else "zeroinitializer"
             return self.emit(x.type, f"sub {x.type} {zero}, {x.text}")
@@ -326,7 +458,7 @@ class _LlvmWriter:
     def number(self, x: Any) -> Value:
         if isinstance(x, bool):
             return Value("i1", "true" if x else "false")
-        return Value("i64", str(x)) if isinstance(x, int) else Value("double", number(x))
+        return Value("i64", str(int(x))) if isinstance(x, int) else Value("double", number(x))
 
     def name(self, name: str) -> Value:
         if name in self.it.routine.parameters:
@@ -335,7 +467,7 @@ class _LlvmWriter:
             return self.number(self.it.meaning[name])
         kind = type_of(self.it.names[name])
         if self.width > 1 and name in self.it.lanes:
-            kind = _vector(self.width)
+            kind = _vector(self.width, kind)
             return self.emit(kind, f"load {kind}, ptr %{name}.v")
         return self.emit(kind, f"load {kind}, ptr %{name}.a")
 
@@ -344,22 +476,97 @@ class _LlvmWriter:
         assert isinstance(owner, type)
         if (owner, field) in self.known:
             return self.number(self.known[owner, field])
-        kinds = fields(owner)
-        base, place = self.value(record), list(kinds).index(field)
-        kind = type_of(kinds[field])
-        where = self.place(base, Value("i64", str(place)))
-        return self.emit(kind, f"load {kind}, ptr {where.text}, align 8, !invariant.load !0")
+        where, kind = self.field_address(record, field)
+        stored = "i64" if kind == "i1" else kind
+        # Routines assign neither the fields of named tuples nor arrays and records in any record.
+        pointer = kind in ("ptr", _MATRIX)
+        fixed = "" if is_mutable(owner) and not pointer else ", !invariant.load !0"
+        value = self.emit(stored, f"load {stored}, ptr {where}, align 8{fixed}")
+        return self.as_bool(value) if kind == "i1" else value
 
-    def element(self, node: ast.Subscript) -> tuple[str, str]:
-        """Return the address of an element and its type: a vector's where it runs with the lanes."""
-        array, index = self.value(node.value), self.value(node.slice)
-        kind = "double" if self.it.kinds[node.value] == DOUBLES else "i64"
-        if self.width > 1 and runs_with(node.slice, self.each):
-            kind = _vector(self.width, kind)
-        return self.place(array, index).text, kind
+    def field_address(self, record: ast.expr, field: str) -> tuple[str, str]:
+        """Return the address of a field and its type."""
+        owner = self.it.kinds[record]
+        assert isinstance(owner, type)
+        base, slot = self.value(record), layout(owner)[field]
+        return self.place(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
 
-    def place(self, array: Value, index: Value) -> Value:
-        return self.emit("ptr", f"getelementptr i64, ptr {array.text}, i64 {index.text}")
+    # --- elements and views
+
+    def subscript(self, node: ast.Subscript) -> Value:
+        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        match node.slice:
+            case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
+                return self.place(self.value(node.value), self.value(low), kind)
+            case ast.Slice(lower=low):
+                return self.block_view(self.value(node.value), low, None)
+            case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
+                return self.block_view(self.value(node.value), row, column)
+        if is_fixed(kind):
+            return self.entry(self.value(node.value), node.slice)
+        if is_matrix(kind) and isinstance(own, ArrayKind):
+            return self.entry_address(self.value(node.value), node.slice, None)
+        address, type_, stored = self.element(node)
+        value = self.emit(
+            stored, f"load {stored}, ptr {address}, align {1 if 'i8' in stored else 8}"
+        )
+        return self.as_bool(value) if _is_bool(type_) else value
+
+    def element(self, node: ast.Subscript) -> tuple[str, str, str]:
+        """Return the address of an element, its type, and its type in memory: SIMD vectors if it runs with
+        the lanes.
+        """
+        array, kind = self.value(node.value), self.it.kinds[node.value]
+        assert isinstance(kind, ArrayKind)
+        if isinstance(node.slice, ast.Tuple):
+            row, last = node.slice.elts
+            address = self.entry_address(array, row, last).text
+        else:
+            last = node.slice
+            address = self.place(array, self.value(last), kind).text
+        type_, stored = type_of(kind.element), _stored(kind.element)
+        if self.width > 1 and runs_with(last, self.each):
+            type_, stored = _vector(self.width, type_), _vector(self.width, stored)
+        return address, type_, stored
+
+    def entry_address(self, matrix: Value, row: ast.expr, column: ast.expr | None) -> Value:
+        """Return the address of an entry of a matrix, or of a row."""
+        at = self.binary(ast.Mult(), self.value(row), self.part(matrix, 1, "i64"))
+        if column is not None:
+            at = self.binary(ast.Add(), at, self.value(column))
+        return self.place(self.part(matrix, 0, "ptr"), at)
+
+    def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
+        """Return the part of a matrix from a row and a column on."""
+        zero = ast.Constant(0)
+        where = self.entry_address(matrix, row if row is not None else zero, column)
+        return self.together(_MATRIX, [where, self.part(matrix, 1, "i64")])
+
+    def reshape(self, part: ast.expr, columns: ast.expr) -> Value:
+        """Return a matrix on the elements of an array."""
+        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
+        where = self.value(part.value)
+        if part.slice.lower is not None:
+            where = self.place(where, self.value(part.slice.lower))
+        return self.together(_MATRIX, [where, self.value(columns)])
+
+    def entry(self, vector: Value, index: ast.expr) -> Value:
+        """Return an entry of a fixed-size vector."""
+        if isinstance(index, ast.Constant):
+            return self.part(vector, index.value, "double")  # type: ignore[arg-type]
+        slot = f"%{self.new()}"
+        self.slots.append(f"  {slot} = alloca {vector.type}")
+        self.lines.append(f"  store {vector.type} {vector.text}, ptr {slot}")
+        where = self.place(Value("ptr", slot), self.value(index))
+        return self.emit("double", f"load double, ptr {where.text}, align 8")
+
+    def place(self, array: Value, index: Value, kind: Kind = NONE) -> Value:
+        """Return the address of an element; only bools take less than eight bytes."""
+        small = isinstance(kind, ArrayKind) and kind.element == BOOL
+        size = "i8" if small else "i64"
+        return self.emit("ptr", f"getelementptr {size}, ptr {array.text}, i64 {index.text}")
+
+    # --- arithmetic
 
     def convert(self, value: Value, kind: str) -> Value:
         """Return a value as another type: an int as a double, one number in every lane."""
@@ -382,10 +589,16 @@ class _LlvmWriter:
         if len(types) == 1:
             return list(values)
         entry = "i64" if all("i64" in t for t in types) else "double"
+        entry = "i1" if all(map(_is_bool, types)) else entry
         kind = _vector(self.width, entry) if any(t.startswith("<") for t in types) else entry
         return [self.convert(v, kind) for v in values]
 
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
+        if _size(a) or _size(b):
+            size = max(_size(a), _size(b))
+            left, right = (self.entries(x) if _size(x) else [x] * size for x in (a, b))
+            each = [self.binary(op, x, y) for x, y in zip(left, right, strict=True)]
+            return self.together(f"[{size} x double]", each)
         if isinstance(op, ast.Pow):
             a, b = self.convert(a, "double"), self.convert(b, "double")
             return self.emit(
@@ -400,14 +613,16 @@ class _LlvmWriter:
     def comparison(self, op: ast.cmpop, a: Value, b: Value) -> Value:
         a, b = self.alike(a, b)
         flags = a.type.replace("double", "i1").replace("i64", "i1")
-        if "i64" in a.type:
+        if "i64" in a.type or _is_bool(a.type):
             test: Any = f"icmp {_INT_TESTS[type(op)]}"
         else:
             test = f"fcmp {_FLOAT_TESTS[type(op)]}"
         return self.emit(flags, f"{test} {a.type} {a.text}, {b.text}")
 
     def truth(self, node: ast.expr) -> Value:
-        """Return a condition as a value: in lanes, where all parts are computed."""
+        """Return a condition as a value; in lanes all its parts are computed."""
+        if not self.each and isinstance(node, ast.BoolOp):
+            return self.choice(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
         if isinstance(node, ast.UnaryOp):
             x = self.value(node.operand)
             ones = "true" if x.type == "i1" else "<" + ", ".join(["i1 true"] * self.width) + ">"
@@ -416,19 +631,19 @@ class _LlvmWriter:
         word = "and" if isinstance(node.op, ast.And) else "or"
         found = self.value(node.values[0])
         for other in node.values[1:]:
-            x = self.value(other)
+            found, x = self.alike(found, self.value(other))
             found = self.emit(x.type, f"{word} {x.type} {found.text}, {x.text}")
         return found
 
-    def choice(self, node: ast.IfExp) -> Value:
+    def choice(self, node: ast.IfExp, kind: str = "") -> Value:
         if self.each:
             test = self.value(node.test)
             a, b = self.alike(self.value(node.body), self.value(node.orelse))
             if test.type == "i1" or a.type.startswith("<"):
                 return self.select(test, a, b)
-            kind = _vector(self.width)
+            kind = _vector(self.width, a.type)
             return self.select(test, self.convert(a, kind), self.convert(b, kind))
-        kind = type_of(self.it.kinds[node])
+        kind = kind or type_of(self.it.kinds[node])
         yes, no, end, slot = self.new(), self.new(), self.new(), f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {kind}")
         self.test(node.test, yes, no)
@@ -448,9 +663,9 @@ class _LlvmWriter:
         if isinstance(target, Routine):
             kinds = [type_of(kind) for kind in target.parameters.values()]
             given = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]
-            text = ", ".join(f"{a.type} {a.text}" for a in given)
+            text = ", ".join(f"{_argument(a.type)} {a.text}" for a in given)
             returns = type_of(target.returns)
-            line = f"call {returns} @{self.symbols[target]}({text})"
+            line = f"call {_extended(returns)} @{self.symbols[target]}({text})"
             if returns != "void":
                 return self.emit(returns, line)
             self.lines.append(f"  {line}")
@@ -460,12 +675,34 @@ class _LlvmWriter:
             text = ", ".join(f"{a.type} {a.text}" for a in args[1:])
             self.lines.append(f"  call void {where.text}({text})")
             return Value("void", "")
+        if is_fixed(target):
+            kind: Kind = target
+            return self.together(type_of(kind), [self.convert(a, "double") for a in args])
+        if is_enum(target):
+            return args[0]
         return self.function_of(target, args)
+
+    def product(self, word: str, a: Value, b: Value) -> Value:
+        """Return the scalar or the vector product of two fixed-size vectors."""
+        x, y = self.entries(a), self.entries(b)
+        if word == "dot":
+            total, *others = (self.binary(ast.Mult(), p, q) for p, q in zip(x, y, strict=True))
+            for term in others:
+                total = self.binary(ast.Add(), total, term)
+            return total
+        pairs = [(1, 2), (2, 0), (0, 1)]
+        found = []
+        for i, j in pairs:
+            first, second = self.binary(ast.Mult(), x[i], y[j]), self.binary(ast.Mult(), x[j], y[i])
+            found.append(self.binary(ast.Sub(), first, second))
+        return self.together(a.type, found)
 
     def function_of(self, word: str, args: list[Value]) -> Value:
         """Return a function of numbers: Python's min and max keep their first argument unless the
         second is less, or more.
         """
+        if word in ("dot", "cross"):
+            return self.product(word, *args)
         if word in ("min", "max"):
             a, b = self.alike(*args)
             op = ast.Lt() if word == "min" else ast.Gt()
@@ -473,6 +710,11 @@ class _LlvmWriter:
         (x,) = args
         if word == "address":
             return x
+        if _is_bool(x.type):
+            kind = x.type.replace("i1", "i64" if word == "int" else "double")
+            return self.emit(
+                kind, f"{'zext' if word == 'int' else 'uitofp'} {x.type} {x.text} to {kind}"
+            )
         if word == "int":
             return x if x.type == "i64" else self.emit("i64", f"fptosi double {x.text} to i64")
         if word == "abs" and "i64" in x.type:

@@ -1,135 +1,216 @@
-"""Routines as machine code: functions to call from Python, and records as they are given."""
+"""Routines as functions to call from Python: machine code, or the Python functions themselves.
+
+If the environment variable DRAISINE_INTERPRET is 1, every routine runs as plain Python on the same
+records, so that a debugger, coverage and mutation testing see into it. Programs stay machine code.
+"""
 
 import ctypes
+import os
 import struct
 import threading
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from draisine.codegen import routine as front
-from draisine.codegen import subset, vectors
 from draisine.codegen.cache import Store
-from draisine.codegen.routine import ADDRESS, DOUBLES, FLOAT, INT, INTEGERS, Kind, Routine, fields
+from draisine.codegen.routine import (
+    BOOL,
+    FLOAT,
+    INT,
+    Kind,
+    Packed,
+    Routine,
+    fixed,
+    function,
+    is_enum,
+    is_fixed,
+    is_flat,
+    is_matrix,
+    is_record,
+    is_sequence,
+    kinds,
+    make_record,
+    record,
+    subset,
+    vectors,
+)
+from draisine.codegen.routine.kinds import DTYPES
+from draisine.codegen.routine.record import Encoder, encoder, find_array, pack
 from draisine.codegen.targets import _llvm_routine
-from draisine.codegen.targets._llvm import load, source
-from draisine.codegen.targets._llvm_routine import KnownFields, symbol, type_of, write
+from draisine.codegen.targets._llvm import MachineCode, load, source
+from draisine.codegen.targets._llvm_routine import (
+    KnownFields,
+    has_results,
+    result_kinds,
+    symbol,
+    type_of,
+    write,
+)
+
+__all__ = ["NativeRoutine", "Packed", "compile_routines", "is_interpreted", "make_record", "room"]
 
 _C: dict[str, Any] = {
     "i64": ctypes.c_int64, "double": ctypes.c_double, "ptr": ctypes.c_void_p, "void": None,
+    "i1": ctypes.c_bool,
 }  # fmt: skip
-_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
-_ENTRIES: dict[Kind, Any] = {DOUBLES: np.dtype(np.float64), INTEGERS: np.dtype(np.int64)}
+_FILES = (front, fixed, function, kinds, record, subset, vectors, _llvm_routine)
+"""The modules that decide what the machine code of a routine is."""
 
 
-class Packed:
-    """A record as machine code reads it: one slot of eight bytes per field; it keeps its arrays
-    alive. Records inside it may be packed already; `others` are kept as long as it is.
-    """
-
-    def __init__(self, record: Any) -> None:
-        owner: type = type(record)
-        self.others: dict[Any, Packed] = {}
-        self._bytes = bytearray(_slots(owner)[1].size)
-        self._first = _from_buffer(self._bytes)
-        self.address: int = _addressof(self._first)
-        self._as_parameter_ = self.address
-        self._fill(record)
-
-    def _fill(self, record: Any) -> None:
-        owner: type = type(record)
-        self.record, (places, slots) = record, _slots(owner)
-        self._inner: list[Packed] = []
-        values = list(record)
-        for k, kind in places:
-            if kind in _ENTRIES:
-                values[k] = _where(values[k], kind)
-            else:
-                self._inner.append(
-                    values[k] if isinstance(values[k], Packed) else Packed(values[k])
-                )
-                values[k] = self._inner[-1].address
-        slots.pack_into(self._bytes, 0, *values)
-
-    def replace(self, **changes: Any) -> None:
-        """Put other things into fields of the record; it stays where it is for records around it."""
-        self._fill(self.record._replace(**changes))
-
-
-def make_record(record: type, **given: Any) -> Any:
-    """Return a record with arrays of zeros where sizes are given in the place of arrays; records inside
-    it may be packed already.
-    """
-    made = {}
-    for name, kind in fields(record).items():
-        is_size = kind in _ENTRIES and isinstance(given[name], int)
-        made[name] = np.zeros(given[name], _ENTRIES[kind]) if is_size else given[name]
-    return record(**made)
+def is_interpreted() -> bool:
+    """Return whether routines run as plain Python."""
+    return os.environ.get("DRAISINE_INTERPRET") == "1"
 
 
 class _Rooms(threading.local):
-    """What a thread keeps to work in."""
+    """The workspaces of a thread."""
 
     def __init__(self) -> None:
-        self.kept: dict[Any, Packed] = {}
+        self.kept: dict[Any, Any] = {}
 
 
 _rooms = _Rooms()
 
 ROOMS = 16
-"""How much of it is kept: the latest that was made."""
+"""How many workspaces a thread keeps: the latest ones."""
 
 
-def room(make: Callable[..., Any], *sizes: int) -> Packed:
-    """Return a record of a kind and of sizes, packed, that is this thread's own: made once, and left as
-    its last user left it.
+def room(make: Callable[..., Any], *sizes: int) -> Any:
+    """Return a record of some sizes that belongs to this thread, packed if it is a named tuple: made once,
+    and left as its last user left it.
     """
     kept, wanted = _rooms.kept, (make, *sizes)
     if wanted not in kept:
         if len(kept) >= ROOMS:
             del kept[next(iter(kept))]
-        kept[wanted] = Packed(make(*sizes))
+        kept[wanted] = pack(make(*sizes))
     return kept[wanted]
 
 
-@cache
-def _slots(record: type) -> tuple[list[tuple[int, Kind]], struct.Struct]:
-    """Return which fields of a record are no plain numbers, their kinds, and how all stand in memory."""
-    kinds = fields(record).values()
-    form = "".join("d" if kind == FLOAT else "q" for kind in kinds)
-    plain = (INT, FLOAT, ADDRESS)
-    places = [(k, kind) for k, kind in enumerate(kinds) if kind not in plain]
-    return places, struct.Struct("=" + form)
-
-
-def _where(array: Any, kind: Kind) -> int:
-    """Return where the numbers of an array are; a view as ctypes is five times as quick as NumPy's
-    own word, but there is none of arrays that are empty or must not be written.
-    """
-    if array.dtype != _ENTRIES[kind] or not array.flags.c_contiguous:
-        raise TypeError(f"machine code reads contiguous arrays of {kind}.")
-    try:
-        return _addressof(_from_buffer(array))
-    except (TypeError, ValueError):
-        return int(array.ctypes.data)
+def entry_symbol(routine: Routine) -> str:
+    """Return the function that Python calls: with several results, one that stores them in memory."""
+    return symbol(routine) + (".results" if has_results(routine.returns) else "")
 
 
 class NativeRoutine:
-    """A routine as machine code, called like the routine itself; records are given `Packed`."""
+    """A routine to call from Python like the routine itself; named tuples are given `Packed`."""
 
-    def __init__(self, routine: Routine, engine: Any) -> None:
-        self.routine, self._engine = routine, engine
-        self.address: int = engine.get_function_address(symbol(routine))
-        self._kinds = list(routine.parameters.values())
-        types = [_C[type_of(kind)] for kind in self._kinds]
-        self._call = ctypes.CFUNCTYPE(_C[type_of(routine.returns)], *types)(self.address)
+    def __init__(self, routine: Routine, code: MachineCode) -> None:
+        self.routine = routine
+        self._code = code  # it stays in memory as long as the routine
+        kinds = list(routine.parameters.values())
+        self._several = has_results(routine.returns)
+        self.address: int = code.addresses[entry_symbol(routine)]
+        types = [one for kind in kinds for one in _c_types(kind)]
+        returns = None if self._several else _C[type_of(routine.returns)]
+        if self._several:
+            self._results = _Results(routine.returns)
+            types.append(ctypes.c_void_p)
+        self._call = ctypes.CFUNCTYPE(returns, *types)(self.address)
+        self._enum = routine.returns if is_enum(routine.returns) else None
+        wide = any(is_matrix(kind) or is_fixed(kind) or is_sequence(kind) for kind in kinds)
+        self._is_plain = not wide and not self._several and self._enum is None
+        self._encoders = [_encoder(kind) for kind in kinds]
+        self._dtypes = [DTYPES[kind.element] if is_flat(kind) else None for kind in kinds]
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the routine returns."""
-        given = zip(arguments, self._kinds, strict=True)
-        return self._call(*[_where(x, kind) if kind in _ENTRIES else x for x, kind in given])
+        if not self._is_plain:
+            return self._call_encoded(arguments)
+        given = zip(arguments, self._dtypes, strict=True)
+        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in given])
+
+    def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
+        """Return the result of a call with arguments or results of several parts."""
+        given: list[Any] = []
+        kept: list[Any] = []  # until the call is over
+        for x, encode in zip(arguments, self._encoders, strict=True):
+            given += encode(x, kept)
+        if self._several:
+            return self._results.read(lambda where: self._call(*given, where))
+        found = self._call(*given)
+        return found if self._enum is None else self._enum(found)
+
+
+def _c_types(kind: Kind) -> list[Any]:
+    """Return the C types of an argument of a kind."""
+    if is_matrix(kind):
+        return [ctypes.c_void_p, ctypes.c_int64]
+    return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C[type_of(kind)]]
+
+
+def _encoder(kind: Kind) -> Encoder:
+    """Return how an argument becomes C arguments: a matrix two, a fixed-size vector one per entry."""
+    if is_record(kind):
+        return lambda value, _: (value,)
+    if is_flat(kind):
+        dtype = DTYPES[kind.element]
+        return lambda value, _: (find_array(value, dtype),)
+    return encoder(kind)
+
+
+class _Results:
+    """Several results, which machine code writes into memory."""
+
+    def __init__(self, kind: Kind) -> None:
+        self._kinds, self._several = result_kinds(kind), isinstance(kind, tuple)
+        slots = [kind.size if is_fixed(kind) else 1 for kind in self._kinds]
+        letters = ("d" if k == FLOAT or is_fixed(k) else "q" for k in self._kinds)
+        form = "".join(letter * n for letter, n in zip(letters, slots, strict=True))
+        self._form, self._slots = struct.Struct("=" + form), slots
+
+    def read(self, call: Callable[[int], None]) -> Any:
+        """Return the results of a call with the address of memory for them."""
+        memory = bytearray(self._form.size)
+        call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
+        entries, found = iter(self._form.unpack(memory)), []
+        for kind, slots in zip(self._kinds, self._slots, strict=True):
+            found.append(_as_python(kind, *(next(entries) for _ in range(slots))))
+        return tuple(found) if self._several else found[0]
+
+
+def _as_python(kind: Kind, *slots: Any) -> Any:
+    """Return a result as Python has it."""
+    if is_enum(kind) or is_fixed(kind):
+        return kind(*slots)
+    return bool(slots[0]) if kind == BOOL else slots[0]
+
+
+class InterpretedRoutine(NativeRoutine):
+    """A routine that runs as plain Python, with the interface of machine code."""
+
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self._kinds = list(routine.parameters.values())
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Return what the Python function returns."""
+        given = map(_as_argument, arguments, self._kinds)
+        with np.errstate(
+            all="ignore"
+        ):  # like machine code, which knows inf and nan without warnings
+            found = self.routine.function(*given)
+        kind = self.routine.returns
+        if not isinstance(kind, tuple):
+            return _as_result(found, kind)
+        return tuple(map(_as_result, found, kind))
+
+
+def _as_argument(value: Any, kind: Kind) -> Any:
+    """Return an argument as the type that the routine declares."""
+    if kind == FLOAT:  # NumPy's doubles divide by zero as machine code does
+        return np.float64(value)
+    if is_flat(kind):
+        return value.reshape(-1)  # machine code does not know the shape of an array either
+    return kind(value) if is_enum(kind) else bool(value) if kind == BOOL else value
+
+
+def _as_result(value: Any, kind: Kind) -> Any:
+    """Return a result as the type that the routine declares."""
+    types: dict[Any, Any] = {FLOAT: float, INT: int, BOOL: bool}
+    return types[kind](value) if isinstance(kind, str) and kind in types else value
 
 
 def compile_routines(
@@ -139,14 +220,29 @@ def compile_routines(
     known: KnownFields = (),
     store: Store | None = None,
 ) -> list[NativeRoutine]:
-    """Return routines as machine code, together in one piece, after some of LLVM's PASSES or all, for
-    records in which some fields are `known`; from the store where it has it.
+    """Return routines as functions to call from Python.
+
+    Parameters
+    ----------
+    *routines
+        Routines to compile together into one piece of machine code.
+    width
+        Number of SIMD lanes of `each` loops.
+    passes
+        LLVM's optimisations: a key of PASSES, or "all".
+    known
+        Fields of records whose integers the code may assume.
+    store
+        Where machine code is looked up and kept.
     """
+    if is_interpreted():
+        return [InterpretedRoutine(one) for one in routines]
     task = (
-        source([front.__file__, subset.__file__, vectors.__file__, _llvm_routine.__file__]),
+        source([str(module.__file__) for module in _FILES]),
         width,
         [(record.__qualname__, field, number) for record, field, number in known],
         tuple(one.text for one in routines),
     )
-    engine = load(task, lambda: write(routines, width, known), store, passes)
-    return [NativeRoutine(one, engine) for one in routines]
+    names = [entry_symbol(one) for one in routines]
+    code = load(task, lambda: write(routines, width, known), names, store, passes)
+    return [NativeRoutine(one, code) for one in routines]

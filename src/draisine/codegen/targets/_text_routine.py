@@ -1,134 +1,45 @@
-"""Routines as C99 and JavaScript: the same statements in two notations.
+"""Routines as C99 and JavaScript: the same statements in two dialects.
 
-Loops over `each` are plain loops here. Arrays of doubles are `double *` and Float64Array, records
-structures and objects, programs functions of (x, table, out, count).
+Loops over `each` are plain loops here.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from draisine.codegen.routine import (
-    ADDRESS,
     BOOL,
-    DOUBLES,
-    FLOAT,
+    FLAGS,
     INT,
-    INTEGERS,
-    NONE,
-    Kind,
+    ArrayKind,
     Routine,
-    fields,
+    is_enum,
+    is_fixed,
+    is_matrix,
+    name_of,
 )
+from draisine.codegen.routine.subset import Definition, bounds, read, step_of
 from draisine.codegen.statements import ATOM, PRODUCT, SUM
-from draisine.codegen.subset import Definition, bounds, read, step_of
+from draisine.codegen.targets._dialects import Dialect
 from draisine.errors import RoutineError
 
 CHOICE, OR, AND, TEST = -3, -2, -1, 0
-"""How loosely conditions bind, below sums and products."""
+"""The precedence of conditions, below sums and products."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT),
     ast.FloorDiv: ("/", PRODUCT), ast.Mod: ("%", PRODUCT),
 }  # fmt: skip
 _TESTS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a language writes numbers, functions by word, the rest of an array, a whole quotient, a
-    quotient, a product and the negative of whole numbers, and declarations of a kind; `equal` are its
-    words for == and !=.
-    """
-
-    number: Callable[[float], str]
-    functions: dict[str, str]
-    rest: str
-    whole_quotient: str
-    quotient: str
-    product: str
-    negative: str
-    equal: tuple[str, str]
-    field: str
-    declare: Callable[[Kind, str], str]
-    head: Callable[[Routine, str], str]
-    loop: str
-
-
-def _c_type(kind: Kind, name: str) -> str:
-    """Return how C declares a name of a kind."""
-    if isinstance(kind, type):
-        return f"const {kind.__name__} *{name}"
-    types = {
-        INT: "int64_t {}", FLOAT: "double {}", BOOL: "int {}", NONE: "void {}",
-        DOUBLES: "double *{}", INTEGERS: "int64_t *{}", ADDRESS: "Program *{}",
-    }  # fmt: skip
-    return types[kind].format(name)
-
-
-def _c_head(routine: Routine, name: str) -> str:
-    arguments = ", ".join(_c_type(kind, n) for n, kind in routine.parameters.items())
-    return f"static {_c_type(routine.returns, name)}({arguments or 'void'})"
-
-
-def _js_head(routine: Routine, name: str) -> str:
-    return f"function {name}({', '.join(routine.parameters)})"
-
-
-def c_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how C writes routines."""
-    words = {
-        "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
-        "pow": "pow({}, {})", "isfinite": "isfinite({})", "float": "(double)({})",
-        "int": "(int64_t)({})", "abs of int": "llabs({})",
-        "min of int": "smaller_int({}, {})", "max of int": "larger_int({}, {})",
-        "call": "{}({}, {}, {}, {})",
-    }  # fmt: skip
-    return Dialect(
-        number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("==", "!="), "->",
-        lambda kind, name: f"{_c_type(kind, name)} = 0;", _c_head, "int64_t",
-    )  # fmt: skip
-
-
-def js_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how JavaScript writes routines; a whole number has no zero with a sign."""
-    words = {
-        "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
-        "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",
-        "float": "({})", "int": "(Math.trunc({}) + 0)", "abs of int": "Math.abs({})",
-        "min of int": "smaller({}, {})", "max of int": "larger({}, {})",
-        "call": "{}({}, {}, {}, {})",
-    }  # fmt: skip
-    return Dialect(
-        number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
-        ("===", "!=="), ".",
-        lambda kind, name: f"let {name};", _js_head, "let",
-    )  # fmt: skip
-
-
-C_HELPERS = """\
-static inline double smaller(double a, double b) { return b < a ? b : a; }
-static inline double larger(double a, double b) { return b > a ? b : a; }
-static inline int64_t smaller_int(int64_t a, int64_t b) { return b < a ? b : a; }
-static inline int64_t larger_int(int64_t a, int64_t b) { return b > a ? b : a; }
-"""
-
-JS_HELPERS = """\
-const smaller = (a, b) => (b < a ? b : a);
-const larger = (a, b) => (b > a ? b : a);
-"""
-
-
-def c_record(record: type) -> str:
-    """Return a record as a structure of C."""
-    lines = [f"    {_c_type(kind, name)};" for name, kind in fields(record).items()]
-    return "\n".join(["typedef struct {", *lines, f"}} {record.__name__};", ""])
+_WORDS: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
+}  # fmt: skip
+"""Names of the operations of fixed-size vectors."""
 
 
 def write(routine: Routine, dialect: Dialect, name: str) -> str:
-    """Return a routine of that name, behind all that it calls."""
+    """Return a routine of that name, after all that it calls."""
     family = routine.family
     names = {one: f"{name}_{one.__name__}" for one in family}
     taken = list(names.values())
@@ -140,7 +51,7 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
 
 
 BoundText = tuple[str, int]
-"""An expression, and how tightly it binds."""
+"""An expression and its precedence."""
 
 
 class _TextWriter:
@@ -163,7 +74,7 @@ class _TextWriter:
         }
         local = [(n, kind) for n, kind in self.it.names.items() if n not in loops]
         head = [f"    {self.say.declare(kind, n)}" for n, kind in local]
-        if self.say.field == "->":
+        if self.is_c:
             head += [f"    (void){n};" for n in routine.parameters if n not in used]
         first = f"{self.say.head(routine, self.names[routine])}"
         return "\n".join([f"{first}\n{{", *head, *self.lines, "}", ""])
@@ -188,11 +99,12 @@ class _TextWriter:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
                 self.together(targets, values)
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
+                self.take_apart(targets, value)
             case ast.Assign(targets=[target], value=value):
-                self.line(f"{self.text(target)} = {self.text(value)};")
+                self.line(f"{self.target(target)} = {self.text(value)};")
             case ast.AugAssign(target=target, op=op, value=value):
-                sign = _ARITHMETIC[type(op)][0]
-                self.line(f"{self.text(target)} {sign}= {self.text(value)};")
+                self.change(target, op, value)
             case ast.If():
                 self.inside(f"if ({self.text(node.test)})", node.body)
                 if node.orelse:
@@ -205,10 +117,8 @@ class _TextWriter:
                 self.inside(f"while ({self.text(node.test)})", node.body)
             case ast.For():
                 self.loop(node)
-            case ast.Return(value=None):
-                self.line("return;")
-            case ast.Return(value=ast.expr() as value):
-                self.line(f"return {self.text(value)};")
+            case ast.Return(value=value):
+                self.give_back(value)
             case ast.Break():
                 self.line("break;")
             case ast.Continue():
@@ -216,13 +126,33 @@ class _TextWriter:
             case ast.Expr(value=value):
                 self.line(f"{self.text(value)};")
 
+    def change(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
+        """Write += and its kin; fixed-size vectors have functions instead."""
+        if not is_fixed(self.it.kinds[target]):
+            self.line(f"{self.target(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};")
+            return
+        arguments = (target, target, value)
+        text = self.vector_function(_WORDS[type(op)], *arguments)
+        self.line(f"{self.target(target)} = {text};")
+
+    def give_back(self, value: ast.expr | None) -> None:
+        match value:
+            case None:
+                self.line("return;")
+            case ast.Tuple(elts=values):
+                self.line(f"return {self.results(map(self.text, values))};")
+            case ast.Call() if isinstance(self.it.kinds[value], tuple):
+                self.pass_on(value)
+            case _:
+                self.line(f"return {self.text(value)};")
+
     def together(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
-        """Write several assignments: one after the other where none reads what another writes."""
+        """Write several assignments: one after the other if none reads what another writes."""
         written = {ast.unparse(t) for t in targets}
         read = {ast.unparse(n) for v in values for n in ast.walk(v)}
         if not written & read and all(isinstance(t, ast.Name) for t in targets):
             for target, value in zip(targets, values, strict=True):
-                self.line(f"{self.text(target)} = {self.text(value)};")
+                self.line(f"{self.target(target)} = {self.text(value)};")
             return
         self.line("{")
         self.depth += 1
@@ -230,7 +160,56 @@ class _TextWriter:
             kind = self.say.declare(self.it.kinds[value], f"value_{k}").partition(" = ")[0]
             self.line(f"{kind.rstrip(';')} = {self.text(value)};")
         for k, target in enumerate(targets):
-            self.line(f"{self.text(target)} = value_{k};")
+            self.line(f"{self.target(target)} = value_{k};")
+        self.depth -= 1
+        self.line("}")
+
+    # --- several values
+
+    @property
+    def is_c(self) -> bool:
+        """Whether the language is C."""
+        return self.say.field == "->"
+
+    def results(self, values: Iterable[str]) -> str:
+        """Return several results as one expression."""
+        name = self.names[self.it.routine]
+        return self.say.results.format(name=name, values=", ".join(values))
+
+    def take_apart(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        """Assign several results, or the entries of a vector, to as many targets."""
+        if not self.is_c:
+            self.line(f"[{', '.join(map(self.target, targets))}] = {self.text(value)};")
+            return
+        kind, text = self.results_type(value), self.text(value)
+        entry = "results.at[{}]" if is_fixed(self.it.kinds[value]) else "results.value_{}"
+        self.line("{")
+        self.depth += 1
+        self.line(f"const {kind} results = {text};")
+        for k, target in enumerate(targets):
+            self.line(f"{self.target(target)} = {entry.format(k)};")
+        self.depth -= 1
+        self.line("}")
+
+    def results_type(self, value: ast.expr) -> str:
+        """Return the type in C of several values."""
+        kind = self.it.kinds[value]
+        if is_fixed(kind):
+            return name_of(kind)
+        assert isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
+        return f"{self.names[self.it.meaning[value.func.id]]}_results"
+
+    def pass_on(self, value: ast.Call) -> None:
+        """Return the results of a call; in C those of each function have their own type."""
+        kind = self.it.kinds[value]
+        assert isinstance(kind, tuple)
+        if not self.is_c:
+            self.line(f"return {self.text(value)};")
+            return
+        self.line("{")
+        self.depth += 1
+        self.line(f"const {self.results_type(value)} results = {self.text(value)};")
+        self.line(f"return {self.results(f'results.value_{k}' for k in range(len(kind)))};")
         self.depth -= 1
         self.line("}")
 
@@ -246,9 +225,13 @@ class _TextWriter:
     # --- expressions
 
     def text(self, node: ast.expr, level: int = CHOICE) -> str:
-        """Return an expression, in parentheses where it binds less tightly than asked for."""
+        """Return an expression, in parentheses if its precedence is below a level."""
         text, own = self.expression(node)
         return text if own >= level else f"({text})"
+
+    def target(self, node: ast.expr) -> str:
+        """Return the place that an assignment writes to."""
+        return self.element(node) if isinstance(node, ast.Subscript) else self.text(node)
 
     def expression(self, node: ast.expr) -> BoundText:
         match node:
@@ -257,12 +240,15 @@ class _TextWriter:
             case ast.Name(id=name):
                 known = name in self.it.routine.parameters or name in self.it.names
                 return (name, ATOM) if known else self.number(self.it.meaning[name])
+            case ast.Attribute() if node in self.it.constants:
+                member = self.it.constants[node]
+                return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
             case ast.Attribute(value=value, attr=field):
                 return f"{self.text(value, ATOM)}{self.say.field}{field}", ATOM
-            case ast.Subscript(value=value, slice=ast.Slice(lower=ast.expr() as low)):
-                return self.say.rest.format(self.text(value, ATOM), self.place(low, SUM)), ATOM
-            case ast.Subscript(value=value, slice=index):
-                return f"{self.text(value, ATOM)}[{self.place(index)}]", ATOM
+            case ast.Subscript():
+                return self.subscript(node)
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(self.it.kinds[node]):
+                return self.vector_function("neg", operand, operand), ATOM
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 whole = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
                 return (self.say.negative if whole else "-{}").format(self.text(operand, ATOM)), SUM
@@ -272,9 +258,8 @@ class _TextWriter:
                 level, word = (AND, " && ") if isinstance(op, ast.And) else (OR, " || ")
                 return word.join(f"({self.text(v)})" for v in values), level
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                word = _TESTS[type(op)]
-                if isinstance(op, (ast.Eq, ast.NotEq)):
-                    word = self.say.equal[isinstance(op, ast.NotEq)]
+                same = self.say.equal[isinstance(op, (ast.NotEq, ast.IsNot))]
+                word = _TESTS.get(type(op), same)
                 return f"{self.text(left, SUM)} {word} {self.text(right, SUM)}", TEST
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 parts = [self.text(x, OR) for x in (test, body, orelse)]
@@ -283,10 +268,71 @@ class _TextWriter:
                 return self.binary(node)
             case ast.Call(func=ast.Name(id=name), args=args):
                 return self.call(name, args)
+            case ast.Call(func=ast.Attribute(value=value), args=[_, columns]):
+                return self.reshape(node, value, columns), ATOM
         raise AssertionError(ast.unparse(node))
 
+    # --- elements and views
+
+    def subscript(self, node: ast.Subscript) -> BoundText:
+        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        base = self.text(node.value, ATOM)
+        match node.slice:
+            case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
+                return self.say.rest.format(base, self.place(low, SUM)), ATOM
+            case ast.Slice(lower=low):
+                return self.view(node, base, low, None), ATOM
+            case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
+                return self.view(node, base, row, column), ATOM
+        if is_matrix(kind) and isinstance(own, ArrayKind):
+            return self.say.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
+        text = self.element(node)
+        return (self.say.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
+
+    def element(self, node: ast.Subscript) -> str:
+        """Return an element of an array, of a matrix or of a fixed-size vector."""
+        base, place = node.value, node.slice
+        if isinstance(base, ast.Subscript) and is_matrix(self.it.kinds[base.value]):
+            # An entry of a row A[i][j] is an entry of the matrix; a view would cost JavaScript an object.
+            matrix, row, column = self.text(base.value, ATOM), base.slice, place
+            return f"{matrix}.at[{self.offset(matrix, row, column)}]"
+        if isinstance(place, ast.Tuple):
+            row, column = place.elts
+            matrix = self.text(base, ATOM)
+            return f"{matrix}.at[{self.offset(matrix, row, column)}]"
+        array = self.text(base, ATOM)
+        if is_fixed(self.it.kinds[base]):
+            return self.say.entry.format(array, self.place(place))
+        return f"{array}[{self.place(place)}]"
+
+    def offset(self, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
+        """Return the index of an entry of a matrix among its elements."""
+        parts = [f"{self.place(row, PRODUCT)} * {base}.stride"] if row is not None else []
+        parts += [self.place(column, SUM)] if column is not None else []
+        return " + ".join(parts) or "0"
+
+    def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
+        """Return the part of a matrix from a row and a column on."""
+        at = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
+        kind = name_of(self.it.kinds[node])
+        return self.say.matrix.format(kind=kind, at=at, stride=f"{base}.stride")
+
+    def reshape(self, node: ast.expr, part: ast.expr, columns: ast.expr) -> str:
+        """Return a matrix on the elements of an array."""
+        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
+        at, low = self.text(part.value, ATOM), part.slice.lower
+        if low is not None:
+            at = self.say.rest.format(at, self.place(low, SUM))
+        kind = name_of(self.it.kinds[node])
+        return self.say.matrix.format(kind=kind, at=at, stride=self.place(columns))
+
+    def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
+        """Return a function of fixed-size vectors; `first` is one of its size."""
+        kind, arguments = name_of(self.it.kinds[first]), ", ".join(map(self.text, args))
+        return self.say.vector_function.format(kind=kind, word=word, arguments=arguments)
+
     def place(self, index: ast.expr, level: int = CHOICE) -> str:
-        """Return an index or a bound, where a zero with a sign is as good as one without."""
+        """Return an index or a bound, for which a zero with a sign is as good as one without."""
         outer, self.indexing = self.indexing, True
         text = self.text(index, level)
         self.indexing = outer
@@ -294,31 +340,46 @@ class _TextWriter:
 
     def number(self, x: bool | int | float) -> BoundText:
         if isinstance(x, bool):
-            return ("1" if x else "0"), ATOM
+            return self.say.bools[x], ATOM
         text = str(x) if isinstance(x, int) else self.say.number(float(x))
         return text, SUM if text.startswith("-") else ATOM
 
     def binary(self, node: ast.BinOp) -> BoundText:
+        if is_fixed(self.it.kinds[node]):
+            left, right = node.left, node.right
+            if not is_fixed(self.it.kinds[left]):
+                left, right = right, left
+            return self.vector_function(_WORDS[type(node.op)], left, left, right), ATOM
         if isinstance(node.op, ast.Pow):
             parts = (self.text(node.left), self.text(node.right))
             return self.say.functions["pow"].format(*parts), ATOM
         sign, level = _ARITHMETIC[type(node.op)]
-        left, right = self.text(node.left, level), self.text(node.right, level + 1)
+        a, b = self.text(node.left, level), self.text(node.right, level + 1)
         whole = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
         if isinstance(node.op, ast.FloorDiv):
-            return self.say.whole_quotient.format(left, right), PRODUCT
+            return self.say.whole_quotient.format(a, b), PRODUCT
         if isinstance(node.op, ast.Div) and whole:
-            return self.say.quotient.format(left, right), PRODUCT
+            return self.say.quotient.format(a, b), PRODUCT
         if isinstance(node.op, ast.Mult) and whole and not self.indexing:
-            return self.say.product.format(left, right), SUM
-        return f"{left} {sign} {right}", level
+            return self.say.product.format(a, b), SUM
+        return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
         target, texts = self.it.meaning[name], [self.text(a) for a in args]
         if isinstance(target, Routine):
             return f"{self.names[target]}({', '.join(texts)})", ATOM
+        if is_fixed(target):
+            entries = ", ".join(texts)
+            return self.say.vector.format(kind=target.__name__, entries=entries), ATOM
+        if is_enum(target):
+            return texts[0], CHOICE
+        if target in ("dot", "cross"):
+            return self.vector_function(target, args[0], *args), ATOM
         if target == "address":
-            raise RoutineError(f"{self.it.routine!r}: addresses as numbers are for machine code.")
-        whole = all(self.it.kinds[a] == INT for a in args)
-        word = f"{target} of int" if whole and target in ("abs", "min", "max") else target
+            raise RoutineError(
+                f"{self.it.routine!r}: addresses as integers exist in machine code only."
+            )
+        kinds = {self.it.kinds[a] for a in args}
+        word = f"{target} of int" if kinds == {INT} and target in ("abs", "min", "max") else target
+        word = f"{target} of bool" if kinds == {BOOL} else word
         return self.say.functions[word].format(*texts), ATOM

@@ -14,7 +14,7 @@ from textwrap import fill
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
-from draisine.codegen.targets._text_routine import c_dialect
+from draisine.codegen.targets._dialects import c_dialect
 
 CHUNK = 2000
 """Longest stretch of steps in one function: compilers are superlinear beyond."""

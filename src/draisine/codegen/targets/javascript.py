@@ -19,7 +19,7 @@ from draisine.codegen.listing import (
 )
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
-from draisine.codegen.targets._text_routine import js_dialect
+from draisine.codegen.targets._dialects import js_dialect
 
 CHUNK = 300
 """Longest stretch of steps in one function."""

@@ -16,14 +16,21 @@ doubles still.
 import re
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
 
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, arguments
 from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
-from draisine.codegen.targets._llvm import alike, constant, lanes, load, source, suffix
+from draisine.codegen.targets._llvm import (
+    MachineCode,
+    alike,
+    constant,
+    lanes,
+    load,
+    source,
+    suffix,
+)
 from draisine.codegen.targets._llvm_routine import KnownFields
 from draisine.codegen.targets._native_routine import (
     NativeRoutine,
@@ -63,7 +70,7 @@ class Native:
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
         self.program, self._store = program, store
-        self._pieces: dict[tuple[int, bool], Any] = {}
+        self._pieces: dict[tuple[int, bool], MachineCode] = {}
         self.lanes = lanes()
         self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
         self.size_table = len(program.table)
@@ -74,7 +81,7 @@ class Native:
         piece = (width, single)
         if piece not in self._pieces:
             self._pieces.setdefault(piece, _load(self.program, width, self._store, single))
-        return int(self._pieces[piece].get_function_address(_symbol(self.program) + ending))
+        return self._pieces[piece].addresses[_symbol(self.program) + ending]
 
     @property
     def prologue(self) -> int:
@@ -119,8 +126,8 @@ def shared_code(routine: Routine) -> NativeRoutine:
     return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
 
-def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:
-    """Return an engine with the program's code: for one state, or for SIMD lanes."""
+def _load(program: Program, width: int, store: Store | None, single: bool = False) -> MachineCode:
+    """Return the program's machine code: for one state, or for SIMD lanes."""
     task = (
         source([__file__, _elementary.__file__, _schedule.__file__]),
         WHOLE,
@@ -130,8 +137,14 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
         program,
         program.fixed,
     )
+    name = _symbol(program)
     return load(
-        task, lambda: emit(program, width, single), store, passes="inline", ordered=width == 1
+        task,
+        lambda: emit(program, width, single),
+        [f"{name}_prologue", name if width == 1 else f"{name}_batch"],
+        store,
+        passes="inline",
+        ordered=width == 1,
     )
 
 

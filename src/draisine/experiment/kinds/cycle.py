@@ -25,7 +25,7 @@ from draisine.results.cycle import (
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
-from draisine.simulation.simulate import simulate
+from draisine.simulation.simulate import compute_run
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.state import state
 from draisine.system.system import System
@@ -68,7 +68,7 @@ def _find_period(plan: Plan, asked: CyclePart, period: float) -> tuple[Trajector
     found = PeriodicMotion(fixed_point(G, list(asked.near.values())))
     start = state(system, **fixed | dict(zip(names, found.cycle.x.tolist(), strict=True)))
     numerics = Numerics(dt=period / asked.samples, rtol=1e-12, atol=1e-13)
-    run = simulate(system, start, period, numerics=numerics, **where)
+    run = compute_run(system, start, period, numerics=numerics, **where)
     data = _with_numbers(run.to_xarray(), PERIODIC, found, _component_labels(names))
     data.attrs |= {"period": period}
     return run, data
@@ -110,7 +110,7 @@ def ride_cycle(stride: Stride, samples: int) -> Trajectory:
     start, dt = climb.holds[0].state(stride.cycle.x), climb.period / samples
     contact = ContactOptions(mode=GripSchedule(modes, pause, climb.joint))
     numerics = Numerics(dt=dt, rtol=1e-12, atol=1e-13)
-    return simulate(climb.system, start, climb.period, contact=contact, numerics=numerics)
+    return compute_run(climb.system, start, climb.period, contact=contact, numerics=numerics)
 
 
 def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":

@@ -50,7 +50,7 @@ def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
     assert isinstance(plan.scenario, RunScenario)
     asked: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
     about = steady_driven(plan.system, mode=plan.scenario.run.mode, **asked)
-    found, bodies = about.linear()[0], Bodies(data, plan.system.model)
+    found, bodies = about.linear(), Bodies(data, plan.system.model)
     start = {name: float(series(name, bodies)[0]) for name in found.states}
     title = f"linear, about {asked.get('forward_speed', 0.0):g} m/s"
     return found.simulate(start, data["time"].values).assign_attrs(title=title)
@@ -116,7 +116,9 @@ def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
+        "C0": (("row", "column"), matrices.C0, "kg m2/s"),
         "C1": (("row", "column"), matrices.C1, "kg m"),
+        "Ks": (("row", "column"), matrices.Ks, "kg m2/s2"),
         "K0": (("row", "column"), matrices.K0, "kg m"),
         "K2": (("row", "column"), matrices.K2, "kg"),
         "weave_speed": ((), critical.weave, "m/s"),

@@ -11,9 +11,8 @@ from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.options import Progress
-from draisine.simulation.simulate import simulate
+from draisine.simulation.simulate import compute_run
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity import until_fall
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -22,25 +21,14 @@ if TYPE_CHECKING:
 def carry_out(
     plan: Plan, progress: Progress = None, mu: float | None = None, strict: bool = False
 ) -> Trajectory:
-    """Return the motion that a scenario of the kind `run` plans, see `simulate`; where the machine
-    falls, it ends, on the plane as on a terrain.
+    """Return the motion that a scenario of the kind `run` plans. If `strict`, raise `ValidityError` if it
+    is not physically valid.
     """
-    try:
-        return until_fall(_simulated(plan, progress, mu, strict))
-    except SimulationError as error:
-        part = error.partial
-        if strict or part is None or was_interrupted(error) or part.validity.fall_from is None:
-            raise
-        return until_fall(part)
-
-
-def _simulated(plan: Plan, progress: Progress, mu: float | None, strict: bool) -> Trajectory:
-    """Return the motion that a scenario plans, as far as it can be computed."""
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
     with warnings.catch_warnings():  # events tell of energy that an impact creates
         warnings.simplefilter("ignore", EnergyWarning)
-        return simulate(
+        return compute_run(
             plan.system,
             plan.state(),
             plan.scenario.run.until,

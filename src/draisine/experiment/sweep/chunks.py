@@ -29,7 +29,8 @@ from draisine.scenario.overrides import single
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.trajectory import Trajectory
-from draisine.simulation.validity import Validity, part_until
+from draisine.simulation.validity import Validity
+from draisine.simulation.validity.assess import part_until
 from draisine.system.system import System
 
 

@@ -251,6 +251,10 @@ def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -
     driver.
     """
     if scheduler is not None:
+        if workers is not None:
+            raise ParameterError(
+                f"workers = {workers}: the cluster at {scheduler} has its own; leave them out."
+            )
         try:
             return distributed.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -39,14 +39,17 @@ from draisine.simulation.integrators import DEGENERATE
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import GripSchedule, Task
 from draisine.simulation.smooth import REASONS
-from draisine.simulation.validity import (
-    PULL,
+from draisine.simulation.validity.assess import (
+    FORCE_RESOLUTION,
+    LIGHT,
     STEER,
-    crossings,
-    fall_limit,
-    fall_margin,
+    conserves_energy,
+    energy_drift,
     friction_ratio,
 )
+from draisine.simulation.validity.fall import fall_rule
+from draisine.simulation.validity.margins import crossing_times
+from draisine.simulation.validity.record import ENERGY_DRIFT
 from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
@@ -65,7 +68,7 @@ SLACK = 1e-4
 that where they fall, and end. Five digits of sixteen are lost instead of one; equal steps keep fewer.
 """
 
-WORDS = np.array([outcome_words(REASONS.get(k, "completed")) for k in range(6)], dtype=object)
+WORDS = np.array([outcome_words(REASONS.get(k, "completed")) for k in range(8)], dtype=object)
 """How a run ended in few words, by its status."""
 
 
@@ -149,6 +152,7 @@ class Lanes:
         wanted = [one for one in asked if one is not None]
         if any(isinstance(question, ValidityQuestion) for question in self.questions.values()):
             wanted += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
+            wanted += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         for name, k in dict.fromkeys(wanted):
             if name not in ("r", "time"):
                 found.setdefault(name, []).append(k)
@@ -167,6 +171,11 @@ class Lanes:
         """Which contacts are wheels."""
         model = self.plan.system.model
         return [k for k, contact in enumerate(model.contacts) if contact in model.wheels]
+
+    @property
+    def _conserves_energy(self) -> bool:
+        """Whether nothing drives or brakes the machine."""
+        return self.plan.law is None and conserves_energy(self.plan.system.model)
 
     def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
         """Return what is known of runs with these numbers by key path, and which of them need other
@@ -223,7 +232,8 @@ class Lanes:
         inputs = np.repeat(plan.system.inputs()[:, None], count, axis=1)
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
         z[len(z) - len(numbers) :] = numbers
-        fleet, y = Fleet.start(machine, found, inputs, own, z)
+        rule = fall_rule(plan.system.model, plan.contact.fall)
+        fleet, y = Fleet.start(machine, found, inputs, own, z, rule)
         return replace(fleet, slack=SLACK), y, task.edges
 
     def _record(
@@ -269,16 +279,16 @@ class Lanes:
         first).
         """
         model, at = self.plan.system.model, self.machine.layout
-        limit = fall_limit(model, self.plan.contact.fall)
+        rule = fall_rule(model, self.plan.contact.fall)
         y, t = samples.x[:, 1:].transpose(1, 0, 2), samples.held_times
         fallen = turned = np.full(len(t), np.nan)
-        if limit < np.pi / 2:
+        if rule.watches:
             back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
             q = quaternion_product(y[at.q], back[:, None])
-            fallen = crossings(t, samples.hold(fall_margin(q, limit, model)))
+            fallen = crossing_times(t, samples.hold(rule.margin(q)))
         steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
         if steered:
-            turned = crossings(t, samples.hold(STEER - np.abs(y[at.r][steered[0]])))
+            turned = crossing_times(t, samples.hold(STEER - np.abs(y[at.r][steered[0]])))
         first = np.fmin(fallen, turned)
         return np.where(fallen <= first, fallen, np.nan), np.where(fallen <= first, np.nan, turned)
 
@@ -300,19 +310,16 @@ class Lanes:
         def judged(text: str) -> Floats:
             if text == "time to fall":
                 return fallen
-            pushes = [
-                np.array(
-                    [
-                        samples.hold(seen["forces"][self._entry("forces", 3 * k + i)])
-                        for i in range(3)
-                    ]
-                )
-                for k in self._wheels
-            ]
+            pushes = self._pushes(samples, seen)
             if text == "friction needed":
-                return np.max([friction_ratio(push) for push in pushes], axis=0, initial=0.0)
-            times = [crossings(t, push[0] + PULL) for push in pushes]
-            return np.fmin.reduce([fallen, turned, *times])
+                ratios = [
+                    friction_ratio(push, LIGHT * push[0].max(axis=-1, keepdims=True))
+                    for push in pushes
+                ]
+                return np.max(ratios, axis=0, initial=0.0)
+            largest = np.abs(pushes).max(axis=(0, 1, 3), initial=0.0)[:, None] if pushes else 0.0
+            times = [crossing_times(t, push[0] + FORCE_RESOLUTION * largest) for push in pushes]
+            return np.fmin.reduce([fallen, turned, *times, self._energy_drifts(samples, seen)])
 
         return {
             text: question.reduce(t, series(question.series))
@@ -320,6 +327,20 @@ class Lanes:
             else judged(" ".join(text.split()))
             for text, question in self.questions.items()
         }
+
+    def _pushes(self, samples: Samples, seen: Mapping[str, Floats]) -> list[Floats]:
+        """Return the forces of the ground on each wheel: (normal, along, across), columns, time."""
+        places = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
+        return [np.array([samples.hold(seen["forces"][i]) for i in rows]) for rows in places]
+
+    def _energy_drifts(self, samples: Samples, seen: Mapping[str, Floats]) -> Floats:
+        """Return when the energy of each machine drifts beyond its bound (NaN: never)."""
+        t = samples.held_times
+        if not self._conserves_energy:
+            return np.full(len(t), np.nan)
+        T, U = (samples.hold(seen[name][self._entry(name, 0)]) for name in ("kinetic", "potential"))
+        drift = energy_drift(T, U) > ENERGY_DRIFT
+        return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
     def _entry(self, name: str, k: int) -> int:
         return self._entries[name].index(k)

@@ -21,7 +21,7 @@ from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes, restore_system
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.simulate import simulate
+from draisine.simulation.simulate import compute_run
 from draisine.system.state import state
 from draisine.system.system import System
 
@@ -91,7 +91,9 @@ def asked_turn(
     _check_bicycle(system)
     found = _asked(system, asked)
     told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
-    return _dataset(system, [found], found.linear().eigenvalues(), f"circle with {told}", begun)
+    return _dataset(
+        system, [found], found.linear().eigenvalues()[None], f"circle with {told}", begun
+    )
 
 
 def ride_turn(turn: "Dataset") -> "Dataset":
@@ -114,7 +116,7 @@ def ride_turn(turn: "Dataset") -> "Dataset":
     until = min(around, math.log(1e10) / max(found["growth"], 1e-3))
     begin: dict[str, Any] = {name: found[name] for name in names}
     start = state(system, **begin)
-    run = simulate(system, start, until, inputs={"steer": found["steer_torque"]})
+    run = compute_run(system, start, until, inputs={"steer": found["steer_torque"]})
     return run.to_xarray().assign_attrs(title=turn.attrs["title"])
 
 

@@ -160,17 +160,20 @@ class _MjcfReader:
             )
         self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
         for each in root.findall("default"):  # one after the other they are one, "main"
-            self._learn(each, self.defaults["main"], "main")
+            self._learn(each)
 
-    def _learn(self, element: Element, inherited: Mapping[str, Attributes], name: str) -> None:
-        """Keep a class of defaults, and those in it."""
-        own = dict(inherited)
-        for child in element:
-            if child.tag != "default":
-                own[child.tag] = {**own.get(child.tag, {}), **child.attrib}
-        self.defaults[name] = own
-        for child in element.findall("default"):
-            self._learn(child, own, child.get("class", name))
+    def _learn(self, outermost: Element) -> None:
+        """Keep the classes of defaults in an element; each inherits from the one around it."""
+        waiting = [(outermost, self.defaults["main"], "main")]
+        while waiting:  # a loop, because files may nest deeper than Python calls functions
+            element, inherited, name = waiting.pop()
+            own = dict(inherited)
+            for child in element:
+                if child.tag != "default":
+                    own[child.tag] = {**own.get(child.tag, {}), **child.attrib}
+            self.defaults[name] = own
+            inner = element.findall("default")
+            waiting += [(child, own, child.get("class", name)) for child in reversed(inner)]
 
     def _full(self, element: Element, around: str) -> dict[str, str]:
         """Return the attributes of an element, with what its class gives."""
@@ -181,10 +184,25 @@ class _MjcfReader:
         return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
     def links(
+        self, outermost: Element, parent: str, outer: LinkFrame, around: str
+    ) -> Iterator[RobotLink]:
+        """Yield the links of a body and of all bodies in it, parents first."""
+        waiting = [(outermost, parent, outer, around)]
+        while waiting:  # a loop, because files may nest deeper than Python calls functions
+            body, parent, outer, around = waiting.pop()
+            around = body.get("childclass", around)
+            links = list(self._links(body, parent, outer, around))
+            yield from links
+            inner = [
+                (child, links[-1].name, links[-1].frame, around) for child in body.findall("body")
+            ]
+            waiting += reversed(inner)
+
+    def _links(
         self, body: Element, parent: str, outer: LinkFrame, around: str
     ) -> Iterator[RobotLink]:
-        """Yield the links of a body and of all in it: one more for each further joint."""
-        name, around = body.get("name", ""), body.get("childclass", around)
+        """Yield the links of one body: one more for each further joint."""
+        name = body.get("name", "")
         if not name:
             raise ModelError(f"a body in {parent or 'the world'!r} has no name; give it one.")
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
@@ -204,8 +222,6 @@ class _MjcfReader:
             link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
             yield replace(link, rounds=rounds, boxes=boxes) if last else link
             parent = inner
-        for child in body.findall("body"):
-            yield from self.links(child, name, frame, around)
 
     def _jointed(
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes

@@ -14,12 +14,18 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array, atan2, is_zero
 from draisine.algebra.trace import Expr, tangent
 from draisine.errors import ModelError
+from draisine.mechanics.applied import stored_energy
 from draisine.mechanics.contact.features import ContactRows
 from draisine.mechanics.kinematics import spin_matrix
 from draisine.mechanics.readings import Readings, Slip
 from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 
 HELD = ("normal", "along", "across")
+
+POWER, ENERGY, REPORTED = 3, 4, 5
+"""Where power (W) and stored energy (J) of a tyre are among the numbers that are reported of a contact's
+elements, after the forces (normal, along, across), and how many numbers these are.
+"""
 
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
@@ -75,6 +81,11 @@ class FeatureReadings(Readings):
         normal, surface = met.axes[0], met.surface
         return atan2(normal @ surface.axle, surface.slope(normal))
 
+    def rolling_radius(self, name: str) -> Scalar:
+        """Return the distance of a wheel's touching point from its axle, m."""
+        met = self._own(name)
+        return met.surface.rolling_radius(met.axes[0])
+
     def spin(self, name: str) -> Scalar:
         """Return how fast a wheel turns about the feature's normal, positive to the left."""
         return self._own(name).axes[0] @ (self.turning @ self.speeds)
@@ -105,8 +116,8 @@ def read_feature(
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
     """What the elements of a contact do: generalised forces without load and per newton of it, the
-    forces (normal, along, across) and what camber brings in likewise, the rates of all elements'
-    states, zero for others, and whether all that is true about one load alone.
+    forces (normal, along, across) and the tyre's power and stored energy likewise, the rates of all
+    elements' states, zero for others, and whether all that is true about one load alone.
     """
 
     push: Array
@@ -122,30 +133,33 @@ def feature_forces(
 ) -> FeatureForces:
     """Return what elements do at a contact about a load, which is a symbol."""
     n = len(readings.speeds)
+    ends = [n, n + REPORTED]
+    tyres = [wheel.tyre for wheel in readings.tree.model.wheels]
 
     def act(pressed: Scalar) -> Array:
-        """Return Q, forces, power and rates, one after the other."""
-        total = np.zeros(n + 4 + len(z), dtype=object)
+        """Return Q, forces, power, stored energy and rates, one after the other."""
+        total = np.zeros(ends[1] + len(z), dtype=object)
         loaded = replace(readings, loads={readings.wheel: pressed})
         for first, element in elements:
             own = slice(first, first + element.states)
-            done, total[n + 4 :][own] = element(loaded, z[own])
-            total[: n + 3] += _generalised(readings, element, done)
-            if hasattr(element, "camber_power"):
-                total[n + 3] += element.camber_power(loaded, z[own])
+            done, total[ends[1] :][own] = element(loaded, z[own])
+            pushed = _generalised(readings, element, done)
+            total[: n + 3] += pushed
+            if element in tyres:
+                total[n + POWER] += pushed[:n] @ readings.speeds
+                total[n + ENERGY] += stored_energy(element, loaded, z[own])
         return total
 
     along = {load.graph.ops[load.index][1]: 1.0}
     there = act(load)
     slopes = tangent(list(there), along)
-    if not all(map(is_zero, slopes[n + 4 :])):
+    if not all(map(is_zero, slopes[ends[1] :])):
         raise ModelError(
             f"wheel {readings.wheel!r}: the states of its tyre change with the load; on a terrain let it "
             "carry its wheel by a vertical spring (`sprung = True`)."
         )
     uneven = not all(map(is_zero, tangent(slopes, along)))
     start = there - load * array(slopes) if uneven else act(0.0)
-    ends = [n, n + 4]
     (push, forces, rates), (lift, lifted, _) = (np.split(array(x), ends) for x in (start, slopes))
     return FeatureForces(push, lift, forces, lifted, list(rates), uneven)
 

@@ -8,7 +8,14 @@ import numpy as np
 
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, array, norm
-from draisine.mechanics.kinematics import Geometry, Point, point, point_matrix
+from draisine.mechanics.kinematics import (
+    Geometry,
+    Point,
+    body_point,
+    point,
+    point_matrix,
+    surface_point,
+)
 from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact, Surface
@@ -50,14 +57,13 @@ def meet(
     """Return how a wheel or a blade meets a feature of the given kind with the numbers f, eq.
     [contact-rows]; R, p is the base's pose. A blade demands nothing along.
     """
-    link, rotor = tree.place[wheel.body]
+    link = tree.place[wheel.body][0]
     turned = R @ geo.R0[link]
-    at_link = rotor.centre if rotor is not None else tree.local(wheel.body, wheel.centre)
-    hub = p + R @ geo.o0[link] + turned @ at_link
+    hub = p + R @ geo.o0[link] + turned @ tree.local(wheel.body, wheel.centre)
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(turned)
     meeting = surface.meet(kind, hub, f)
     rho = turned.T @ (meeting.point - hub)
-    at: Point = point(geo, link, rotor, rho if rotor is not None else at_link + rho)
+    at = surface_point(tree, geo, wheel, rho)
     P = R @ point_matrix(tree, geo, at, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
     if isinstance(wheel, Blade):
@@ -74,7 +80,7 @@ def meet_flat(
     """
     link = tree.place[flat.body][0]
     N = R @ (geo.R0[link] @ (tree.axes(flat.body) @ (flat.normal / norm(flat.normal))))
-    on = point(geo, link, None, tree.local(flat.body, flat.point))
+    on = body_point(tree, geo, flat.body, flat.point)
     met = meet(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ on.c)]))
     under = point(geo, link, None, geo.R0[link].T @ (R.T @ (met.meeting.point - p) - geo.o0[link]))
     P = R @ point_matrix(tree, geo, under, np.zeros(3))

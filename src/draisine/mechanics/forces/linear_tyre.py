@@ -1,47 +1,90 @@
-"""A linear tyre: side slip and camber thrust with relaxation, as Sharp (1971) has it.
+"""A linear tyre: side slip, spin and relaxation, without creating energy.
 
-Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
-316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. Its state z is a slip, so it is a spring of stiffness
-cornering / relaxation where the wheel stands, and continuous through zero speed, eq. [linear-tyre].
+The slip follows side slip and spin over the relaxation length, as in Sharp's tyre; the twist follows the
+slip, for the pneumatic trail, and the spin, eq. [linear-tyre]. Side force and moment store energy in both.
+At rest the tyre is a lateral and a torsional spring. Along its heading the contact holds.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.mechanics.forces._tyre import OnWheel
+from draisine.mechanics.forces._tyre import TWIST_RELAXATION, OnWheel
 from draisine.model import Wrench
+
+
+class SpinLevers(NamedTuple):
+    """How slip and twist depend on the spin, eq. [linear-tyre]."""
+
+    reach: Scalar  # m: the camber thrust is that of the slip `reach` ahead of the contact
+    lever: (
+        Scalar  # m: reach and trail; the moment of the twist is cornering times lever times twist
+    )
+    resistance: Scalar  # m: twist per spin
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTyre(OnWheel):
-    """Side force `cornering z`, and the slip z that follows the wheel's over the relaxation length.
+    """A linear tyre whose forces do not depend on the load; it never creates energy.
 
-    `cornering` and `camber` are stiffnesses in N/rad, `relaxation` is a length in m; `trail`, in m,
-    is how far behind the contact the side force acts, if at all: its aligning moment. Along the
-    wheel's heading the contact holds. The forces do not know the load.
+    Its states are the slip (the side force is `cornering` times slip) and the twist. `camber` is the side
+    force per radian of camber of a wheel that rolls straight ahead; in turns the spin about the ground's
+    normal takes the place of the camber. The side force of the slip acts `trail` behind the contact.
+
+    The moment against the spin is the least that creates no energy, `(camber radius - trail
+    cornering)^2 / (4 cornering)` per radian per metre, plus `spin`.
     """
 
     cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
     camber: Annotated[Scalar, "N/rad", "camber stiffness"]
     relaxation: Annotated[Scalar, "m", "relaxation length"]
     trail: Annotated[Scalar | None, "m", "pneumatic trail"] = None
+    spin: Annotated[Scalar | None, "N m2/rad", "spin stiffness beyond the least passive one"] = None
+
+    states: ClassVar[int] = 2
+    state_names: ClassVar[tuple[str, ...]] = ("slip", "twist")
+
+    def __post_init__(self) -> None:
+        self.refuse_negative("camber", "trail", "spin")
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return the side force and the rate of the slip."""
-        V, slip = self.pace(readings), readings.slip(self.contact).across
-        leaned = (self.camber / self.cornering) * readings.camber(self.contact)
-        side = self.cornering * z[0]
-        lag = (-slip - V * (leaned + z[0])) / self.relaxation
-        moment = 0.0 if self.trail is None else -(self.trail * side)
-        return {self.contact: Wrench(across=side, aligning=moment)}, [lag]
+        """Return side force and aligning moment, and the rates of slip and twist."""
+        slip, twist = z
+        levers = self.levers(readings)
+        across, spin = readings.slip(self.contact).across, readings.spin(self.contact)
+        # Ahead and behind change sides with the direction of travel.
+        direction = self.direction(readings)
+        pace = direction * self.rolling_speed(readings)
+        ahead = direction * levers.reach
+        slip_rate = (-across - ahead * spin - pace * slip) / self.relaxation
+        twist_rate = (-levers.resistance * spin - pace * (twist + direction * slip)) / (
+            TWIST_RELAXATION * self.relaxation
+        )
+        side = self.cornering * slip
+        moment = ahead * side + self.cornering * levers.lever * twist
+        return {self.contact: Wrench(across=side, aligning=moment)}, [slip_rate, twist_rate]
 
-    def camber_power(self, readings: Any, z: Array) -> Scalar:
-        """Return what camber brings in, W: the power of the side force, and what it stores in the
-        relaxation, `relaxation F^2 / (2 cornering)`, less what side slip takes.
-        """
-        return -(self.camber * self.pace(readings) * readings.camber(self.contact) * z[0])
+    def levers(self, readings: Any) -> SpinLevers:
+        """Return the levers of camber thrust, trail and spin."""
+        # A cambered wheel that rolls straight ahead has the spin sin(camber) / radius per travel.
+        reach = (self.camber / self.cornering) * readings.rolling_radius(self.contact)
+        lever = reach if self.trail is None else reach + self.trail
+        resistance = lever / 4.0
+        if self.spin is not None:
+            resistance = resistance + self.spin / (self.cornering * (lever + SHORTEST_LEVER))
+        return SpinLevers(reach, lever, resistance)
 
+    def stored_energy(self, readings: Any, z: Array) -> Scalar:
+        """Return the energy of both springs, J."""
+        slip, twist = z
+        levers = self.levers(readings)
+        share = TWIST_RELAXATION * levers.lever / (levers.resistance + SHORTEST_LEVER)
+        squares = slip * slip + share * twist * twist
+        return 0.5 * self.relaxation * self.cornering * squares
+
+
+SHORTEST_LEVER = 1e-9
+"""Added to a length, m, by which something is divided; a tyre without camber thrust and trail has none."""
 
 FORCE = LinearTyre

@@ -11,23 +11,30 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class LoadTyre(LinearTyre):
-    """As the linear tyre, with `cornering` and `camber` in 1/rad: forces per unit of the load. It lets
-    go where the load vanishes.
+    """As the linear tyre, with stiffnesses per unit of the load: its forces vanish with the load.
+
+    At a constant load it creates no energy. If the load changes, its springs change their stiffness:
+    the stored energy changes in proportion.
     """
 
     cornering: Annotated[Scalar, "1/rad", "cornering stiffness per load"]
     camber: Annotated[Scalar, "1/rad", "camber stiffness per load"]
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
+    trail: Annotated[Scalar | None, "m", "pneumatic trail"] = None
+    spin: Annotated[
+        Scalar | None, "m2/rad", "spin stiffness per load beyond the least passive one"
+    ] = None
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return the side force and the rate of the slip."""
-        done, lag = super().__call__(readings, z)
-        load, wrench = readings.load(self.contact), done[self.contact]
-        moment = load * wrench.aligning
-        return {self.contact: Wrench(across=load * wrench.across, aligning=moment)}, lag
+        """Return side force and aligning moment, and the rates of slip and twist."""
+        wrenches, rates = super().__call__(readings, z)
+        load, unit = readings.load(self.contact), wrenches[self.contact]
+        wrench = Wrench(across=load * unit.across, aligning=load * unit.aligning)
+        return {self.contact: wrench}, rates
 
-    def camber_power(self, readings: Any, z: Array) -> Scalar:
-        """Return what camber brings in, W."""
-        return readings.load(self.contact) * super().camber_power(readings, z)
+    def stored_energy(self, readings: Any, z: Array) -> Scalar:
+        """Return the energy of both springs at the present load, J."""
+        return readings.load(self.contact) * super().stored_energy(readings, z)
 
 
 FORCE = LoadTyre

@@ -24,11 +24,15 @@ class PassiveTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""
-        V = self.pace(readings)
-        slip = readings.slip(self.contact).across + self.arm * readings.spin(self.contact)
+        V, arm = self.pace(readings), self.direction(readings) * self.arm
+        slip = readings.slip(self.contact).across + arm * readings.spin(self.contact)
         side = self.cornering * z[0]
-        wrench = Wrench(across=side, aligning=self.arm * side)
+        wrench = Wrench(across=side, aligning=arm * side)
         return {self.contact: wrench}, [(-slip - V * z[0]) / self.relaxation]
+
+    def stored_energy(self, readings: Any, z: Array) -> Scalar:
+        """Return the energy of the lateral spring, J."""
+        return 0.5 * self.relaxation * self.cornering * z[0] * z[0]
 
 
 FORCE = PassiveTyre

@@ -10,9 +10,17 @@ from draisine.model import Model
 from draisine.model.names import observation_names, state_units
 from draisine.registry import find
 from draisine.results.questions import parse_question, parse_series
-from draisine.scenario.overrides import key_parts, single
+from draisine.scenario.overrides import is_adaptive, key_parts, single
 from draisine.scenario.plan import Plan, Start
-from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTable, Scenario
+from draisine.scenario.schema import (
+    KINDS,
+    ContactTable,
+    CyclePart,
+    GaitPart,
+    Grid,
+    RunTable,
+    Scenario,
+)
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
@@ -83,9 +91,12 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
                 mistakes.add("vehicle", text, name)
             elif tables.get("cycle") is not None:
                 _check_near(tables["cycle"].near, model, mistakes)
-            for table in ("terrain", "initial"):
+            given = tables.get("contact")
+            contact = given is not None and given.model_fields_set
+            for table in ("terrain", "initial", *(["contact"] if contact else [])):
                 if tables.get(table):
                     mistakes.add(table, "goes with cycle.period.")
+            _check_cycle(tables.get("cycle"), model, mistakes)
         case "gait" if "gait" in tables:
             _check_gait(tables["gait"], model, mistakes)
     if start.place is not None:
@@ -99,6 +110,20 @@ def _sliding_start(start: Start, table: Any) -> Start:
     """
     sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
     return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
+
+
+def _check_cycle(cycle: CyclePart | None, model: Model, mistakes: Mistakes) -> None:
+    """Tell which options of a cycle its kind does not use: grips, a walker's steps, or a period."""
+    if cycle is None:
+        return
+    grips = cycle.period is None and model.steps is None
+    steps = cycle.period is None and model.steps is not None
+    for name, used, what in (
+        ("joint", grips, "a machine whose grips take turns"),
+        ("longest", steps, "the steps of a walker"),
+    ):
+        if name in cycle.model_fields_set and not used:
+            mistakes.add(f"cycle.{name}", f"goes with {what}.", getattr(cycle, name))
 
 
 def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:
@@ -116,6 +141,7 @@ def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) 
     known = observation_names(model)
     for name in tables["cycle"].near:
         mistakes.check_known(f"cycle.near.{name}", name, known, "no output")
+    _check_cycle(tables["cycle"], model, mistakes)
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
     terrain, contact = None, tables.get("contact")
@@ -165,6 +191,8 @@ def _read_motion(
         check_without_terrain(contact, run, start, mistakes)
     if run is not None:
         _check_methods(run, tables, mistakes)
+        if kind == "sweep" and run.expects:
+            mistakes.add("run.expects", "goes with kind = 'run'; a sweep tells how each run ended.")
     if mistakes or run is None:
         return {}
     found: dict[str, Any] = {
@@ -180,9 +208,9 @@ def _read_motion(
 
 
 def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
-    given = ("dt", "rtol", "atol")
+    tolerances = ("rtol", "atol") if on_terrain or is_adaptive(run.integrator) else ()
     own = () if on_terrain else ("integrator", "formulation", "drift")
-    return Numerics(**{name: getattr(run, name) for name in (*given, *own)})
+    return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *own)})
 
 
 def _contact(
@@ -205,6 +233,11 @@ def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
     for kind in ("integrator", "formulation"):
         with mistakes.at(f"run.{kind}"):
             find(kind, getattr(run, kind))
+    for name in ("rtol", "atol"):
+        fixed = tables.get("sweep") is None and not is_adaptive(run.integrator)
+        if fixed and name in run.model_fields_set:
+            text = f"{run.integrator} takes equal steps of run.dt; leave it out."
+            mistakes.add(f"run.{name}", text, getattr(run, name))
     if run.formulation == "projected":
         return
     for table in ("law", "inputs"):

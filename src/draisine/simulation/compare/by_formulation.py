@@ -14,9 +14,10 @@ from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import Callback
 from draisine.errors import SimulationError
-from draisine.simulation.integrators import DONE, Problem, Span
+from draisine.simulation.integrators import DONE, FELL, Problem, Span
 from draisine.simulation.options import Task
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import DenseOutput, SmoothArc, Trajectory
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State
 from draisine.system.system import System
@@ -38,21 +39,26 @@ def run_by_formulation(task: Task) -> Trajectory:
     numerics, dt = task.numerics, task.numerics.dt
     at = Layout(state_sizes(system.model, v=len(state.v)))
     rate = Callback(_rate(task, at), 1 + at.size, at.size)
-    problem = Problem(rate.address, np.zeros(1), at.size, np.zeros(0), keep=rate)
+    rule = fall_rule(system.model, task.contact.fall)
+    watch = rule.watch(np.eye(3))
+    problem = Problem(rate.address, np.zeros(1), at.size, np.zeros(0), keep=rate, watch=watch)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
     y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
-    span = Span(0.0, until, dt, grid, numerics.rtol, numerics.atol)
+    nodes: list[tuple[Floats, Floats]] = []
+    span = Span(0.0, until, dt, grid, numerics.rtol, numerics.atol, nodes)
     times, samples, status = numerics.method.advance(problem, y, span)
     if rate.error is not None and not isinstance(rate.error, KeyboardInterrupt):
         raise rate.error
     sound = np.isfinite(samples).all(axis=1)
     times, samples = times[sound], samples[sound]
     outcome = "completed" if status == DONE else "interrupted" if rate.error else "stopped"
+    if status == FELL:
+        outcome = rule.outcome(samples[-1][at.q])
     made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
-    arcs = (_arc(system, at, times, samples, inputs),)
-    run = Trajectory(arcs, outcome, made, contact=task.contact)
-    if status != DONE:
+    arcs = (_arc(system, at, times, samples, inputs, nodes),)
+    run = Trajectory(arcs, outcome, made | {"drift": "none"}, contact=task.contact)
+    if status not in (DONE, FELL):
         raise SimulationError(
             f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "
             "The part before is in the error's `partial`.",
@@ -80,12 +86,29 @@ def _rate(task: Task, at: Layout) -> Callable[[Floats], Floats]:
 
 
 def _arc(
-    system: System, at: Layout, times: Floats, samples: Floats, inputs: Mapping[str, float] | None
+    system: System,
+    at: Layout,
+    times: Floats,
+    samples: Floats,
+    inputs: Mapping[str, float] | None,
+    nodes: list[tuple[Floats, Floats]],
 ) -> SmoothArc:
-    """Return samples in the user's coordinates as an arc of the machine with all contacts closed."""
-    machine, ys = system.machine(), []
-    for y in samples:
-        q = y[at.q] / np.linalg.norm(y[at.q])
-        ys.append(machine.enter(State(q, y[at.p], y[at.r], y[at.v]), tolerance=1e-4))
-    given = np.repeat(system.inputs(inputs)[:, None], len(times), axis=1)
-    return SmoothArc(machine, times, np.array(ys), given)
+    """Return samples and nodes in the user's coordinates as an arc of the machine with all contacts
+    closed.
+    """
+    machine, given = system.machine(), system.inputs(inputs)
+
+    def entered(states: Floats) -> Floats:
+        ys = []
+        for y in states:
+            q = y[at.q] / np.linalg.norm(y[at.q])
+            ys.append(machine.enter(State(q, y[at.p], y[at.r], y[at.v]), tolerance=1e-4))
+        return np.array(ys)
+
+    dense = None
+    if nodes:
+        t, y = (np.concatenate([part[k] for part in nodes]) for k in (0, 1))
+        ys = entered(y.reshape(-1, y.shape[2])).reshape(*t.shape, -1)
+        dense = DenseOutput(t, ys, np.repeat(given[:, None], t.size, axis=1))
+    pushed = np.repeat(given[:, None], len(times), axis=1)
+    return SmoothArc(machine, times, entered(samples), pushed, dense=dense)

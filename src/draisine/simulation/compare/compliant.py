@@ -5,7 +5,7 @@ collisions and for whole machines.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.run import place_on_terrain
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Trajectory
+from draisine.simulation.validity.fall import FallRule, fall_rule
 
 
 class Compliance(Protocol):
@@ -211,8 +212,6 @@ def run_compliant(task: Task) -> Trajectory:
     """Return the motion on ground that gives way, by LSODA; it runs in Python: for comparisons, not
     for speed.
     """
-    from scipy.integrate import solve_ivp
-
     if task.contact.stops:
         raise ParameterError("ground that gives way knows no stops of joints; leave them out.")
     look, y0 = place_on_terrain(task)
@@ -234,18 +233,43 @@ def run_compliant(task: Task) -> Trajectory:
         parts, vdot, *_ = accelerations(t, y)
         return np.concatenate([parts["flow"], vdot, parts["zdot"]])
 
-    found = solve_ivp(
-        motion, (start, until), y0, "LSODA", t_eval=times, rtol=numerics.rtol, atol=numerics.atol,
-        max_step=numerics.dt,
-    )  # fmt: skip
+    rule = fall_rule(task.system.model, task.contact.fall)
+    found = _integrate(motion, task, times, y0, rule, look)
     seen = [accelerations(t, y)[1:] for t, y in zip(found.t, found.y.T, strict=True)]
     known = (np.array(part) for part in zip(*seen, strict=True))
     arc = SteppedArc(machine, found.t, found.y.T, look.inputs, look.terrain, *known)
-    made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol}
+    made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol, "drift": "none"}
     if not found.success:
         run = Trajectory((arc,), found.message, made, contact=task.contact)
         raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}", run)
-    return Trajectory((arc,), "completed", made, contact=task.contact)
+    outcome = rule.outcome(found.y[look.y.q, -1]) if found.status == 1 else "completed"
+    return Trajectory((arc,), outcome, made, contact=task.contact)
+
+
+def _integrate(
+    motion: Callable[[float, Floats], Any],
+    task: Task,
+    times: Floats,
+    y0: Floats,
+    rule: FallRule,
+    look: ContactQuery,
+) -> Any:
+    """Return what SciPy finds: samples at times, and the fall that ends them, if there is one."""
+    from scipy.integrate import solve_ivp
+
+    def upright(t: float, y: Floats) -> float:
+        return float(rule.margin(y[look.y.q]))
+
+    numerics, ending = task.numerics, cast(Any, upright)  # SciPy reads attributes of it
+    ending.terminal, ending.direction = True, -1
+    found: Any = solve_ivp(
+        motion, (numerics.start, task.until), y0, "LSODA", t_eval=times, rtol=numerics.rtol,
+        atol=numerics.atol, max_step=numerics.dt, events=ending if rule.watches else None,
+    )  # fmt: skip
+    if found.status == 1:
+        found.t = np.append(found.t, found.t_events[0])
+        found.y = np.hstack([found.y, found.y_events[0].T])
+    return found
 
 
 def _push(

@@ -13,6 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.configuration import Configuration
 
 CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
@@ -69,19 +70,34 @@ def run_kinematic(task: Task) -> Trajectory:
 
     steps = max(1, math.ceil((task.until - numerics.start) / numerics.dt - 1e-9))
     h = (task.until - numerics.start) / steps
-    samples = []
+    rule, before = fall_rule(system.model, task.contact.fall), task.state.q
+    samples, outcome = [], "completed"
     for _ in range(steps + 1):
         k1, speeds = slope(x)
         ref = machine.rows(q=x[at.q], p=x[at.p], r=x[at.r])["ref"]
         speeds[:3] += np.cross(speeds[3:6], ref)
         samples.append(np.concatenate([x, speeds[columns][independent]]))
-        k2 = slope(x + 0.5 * h * k1)[0]
-        k3 = slope(x + 0.5 * h * k2)[0]
-        k4 = slope(x + h * k3)[0]
-        x = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
-        x[at.q] /= np.linalg.norm(x[at.q])
-    still = np.zeros((len(system.model.inputs), steps + 1))
-    times = numerics.start + h * np.arange(steps + 1)
+        q, _ = machine.user_pose(x[at.q], x[at.p])
+        if rule.falls(before, before := q):
+            outcome = rule.outcome(q)
+            break
+        x = _rk4_step(lambda y: slope(y)[0], x, h, k1, at.q)
+    times = numerics.start + h * np.arange(len(samples))
+    still = np.zeros((len(system.model.inputs), len(times)))
     arc = SmoothArc(machine, times, np.array(samples), still)
-    made = {"integrator": "rk4", "dt": numerics.dt}
-    return Trajectory((arc,), "completed", made, contact=task.contact)
+    made = {"integrator": "rk4", "dt": numerics.dt, "drift": "none", "dynamics": "none"}
+    return Trajectory((arc,), outcome, made, contact=task.contact)
+
+
+def _rk4_step(
+    slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats, turn: slice
+) -> Floats:
+    """Return x after a step of RK4 of length h with the first slope k1; what turns the base is a unit
+    quaternion.
+    """
+    k2 = slope(x + 0.5 * h * k1)
+    k3 = slope(x + 0.5 * h * k2)
+    k4 = slope(x + h * k3)
+    after = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
+    after[turn] /= np.linalg.norm(after[turn])
+    return after

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, revisit
-from draisine.simulation.trajectory import Key, TerrainMode
+from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
@@ -36,7 +37,7 @@ class _FreeArc:
 @dataclass(frozen=True)
 class TerrainArc(_FreeArc):
     """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in;
-    when which open contacts grazed.
+    when which open contacts grazed; the dense output of its steps.
     """
 
     machine: Generic
@@ -48,6 +49,7 @@ class TerrainArc(_FreeArc):
     mode: TerrainMode
     stops: dict[str, tuple[float, float]]
     grazes: tuple[tuple[float, Key], ...] = ()
+    dense: DenseOutput | None = None
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
@@ -62,6 +64,24 @@ class TerrainArc(_FreeArc):
         first = arcs[0]
         look = revisit(first.machine, first.terrain, first.inputs, first.stops)
         return observe_states(look, [(arc.t_before, arc.y, arc.closed) for arc in arcs])
+
+    @staticmethod
+    def observe_dense_together(
+        arcs: "Sequence[TerrainArc]",
+    ) -> "list[tuple[TerrainArc, Floats, Floats, dict[str, Floats]]]":
+        """Return arcs of one run with the times (steps, nodes) of their dense output, the states there,
+        and the forces on their contacts and the gaps of their closed contacts, time last; an arc of one
+        instant with its samples.
+        """
+        first = arcs[0]
+        look = revisit(first.machine, first.terrain, first.inputs, first.stops)
+        found = []
+        for arc in arcs:
+            t, y = (arc.t_before, arc.y) if arc.dense is None else arc.dense.flat
+            found.append((arc, t, y, _observe_forces(look, arc, t, y)))
+        return [
+            (arc, t if arc.dense is None else arc.dense.t, y, seen) for arc, t, y, seen in found
+        ]
 
     @property
     def t_before(self) -> Floats:
@@ -90,6 +110,20 @@ class TerrainArc(_FreeArc):
             return []
         kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
         return [label for k, label in enumerate(rows) if k not in kept]
+
+
+def _observe_forces(look: ContactQuery, arc: TerrainArc, t: Floats, y: Floats) -> dict[str, Floats]:
+    """Return forces, inputs and gaps of the closed contacts of an arc at some states, time last."""
+    look.inputs = arc.inputs
+    _, push, row, _ = look.accelerate_each(t, y, arc.closed)
+    flat = push.reshape(-1, 3), row.reshape(-1, row.shape[2])
+    _, sums = _sum_contacts(look, [arc.closed], np.zeros(len(t), int), *flat)
+    held = [k for k, (_, rows, _) in enumerate(arc.closed) if rows > 0]
+    gaps = row[:, held, look.row.gap.start].T
+    steps = 1 if arc.dense is None else arc.dense.t.shape[1]
+    inputs = np.repeat(arc.inputs[:, None], len(t), axis=1)
+    forces = sums["forces"].reshape(len(t), -1).T
+    return {"forces": forces, "inputs": inputs, "violations": gaps[:, ::steps]}
 
 
 ClosedStretch = tuple[Floats, Floats, Sequence[Closed]]
@@ -137,12 +171,16 @@ def _sum_contacts(
     generalised = np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, load)
     np.add.at(held, state, generalised)
     forces, world = np.zeros((2, count, wheels + joints, 3))
-    powers, stops = np.zeros((2, count, wheels + joints))
+    stops, closed_at = np.zeros((2, count, wheels + joints))
+    powers = np.zeros((count, wheels + joints, 2))
     np.add.at(forces, (state, own), push)
     np.add.at(world, (state, own), np.einsum("ti,tij->tj", push, look.axes(row)))
-    np.add.at(powers, (state, own), look.camber_power(row, load))
+    np.add.at(powers, (state, own), look.tyre_powers(row, load))
+    np.add.at(closed_at, (state, own), 1.0)
     sums = {"forces": forces[:, :wheels], "forces_world": world[:, :wheels]}
-    sums["camber_powers"] = powers[:, look.tyred]
+    sums["tyre_powers"] = powers[:, look.tyred, 0]
+    # A wheel on several features has one deflection, whose rates they add up to.
+    sums["tyre_energies"] = (powers[..., 1] / np.maximum(closed_at, 1.0))[:, look.tyred]
     if look.stops:
         towards = [[look.feature(c).numbers[0] for c, *_ in closed] for closed in modes]
         np.add.at(stops, (state, own), load * np.array([one for k in mode for one in towards[k]]))
@@ -179,28 +217,47 @@ class SteppedArc(_FreeArc):
     forces: Floats
     world: Floats
     torques: Floats
+    stops: Floats | None = None
+    tyres: Floats | None = None  # (time, wheels, 2) mean power (W) and stored energy (J)
+    made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
 
     @property
     def mode(self) -> TerrainMode:
         """The closed contacts and their statuses: none."""
         return ()
 
+    @property
+    def dense(self) -> DenseOutput | None:
+        """No dense output: its steps are its samples."""
+        return None
+
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = revisit(machine, self.terrain, self.inputs)
-        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int))
+        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int), sinks=True)
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
+        if self.stops is not None:
+            flat["stop_torques"] = self.stops
         return (
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T, "camber_powers": np.zeros((0, count))}
+            | {"gaps": gaps.T}
+            | self._tyres(look)
         )
+
+    def _tyres(self, look: ContactQuery) -> dict[str, Floats]:
+        """Return power and stored energy of the tyres, time last; compliant ground has none."""
+        known = np.zeros((len(self.t), len(look.machine.wheels), 2))
+        if self.tyres is not None:
+            known = self.tyres
+        powers, energies = np.moveaxis(known[:, look.tyred], -1, 0)
+        return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
         """Return none: contacts are no rows here."""

@@ -10,7 +10,6 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address
 from draisine.codegen.targets.native import Packed, make_record
-from draisine.mechanics.base import has_frame
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march, passage
 from draisine.simulation.contact.complementarity.active_set import (
@@ -33,10 +32,12 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.integrators import NODES as STEP_NODES
+from draisine.simulation.integrators import PLACES
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
 from draisine.simulation.trajectory import Key
-from draisine.simulation.validity import fall_limit
+from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout
 
 MOST, EVENTS = 6, 32
@@ -153,15 +154,16 @@ class ArcDriver:
         """Return the record of arcs."""
         look, numerics, n = self.look, self.numerics, self.look.y.size
         model, asked = look.machine.system.model, self.contact.fall
-        limit = fall_limit(model, asked)
+        rule = fall_rule(model, asked)
         wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
         guards = 2 + count + most * (borders + 3)
-        over = (asked is None or np.isfinite(asked)) and has_frame(model)
         sizes = dict.fromkeys(("live", "kinds", "contacts", "borders"), guards)
         sizes |= {"box": 6 * wheels, "swept": 6 * wheels, "moved": 2 * wheels + 1, "near": count}
         sizes |= {
             "times": ROOM,
             "samples": ROOM * n,
+            "node_times": ROOM,
+            "nodes": ROOM * n,
             "grazes": 2 * FEW,
             "clock": CLOCK,
             "guards": 2,
@@ -174,12 +176,13 @@ class ArcDriver:
             turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
-            falls=np.array([limit < np.pi / 2, over], dtype=np.int64),
+            falls=np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
             slack=np.array(SLACK),
-            fall=float(np.sin(min(limit, np.pi / 2))),
+            fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
             basis=BASIS,
+            places=PLACES,
             rows=(count + 2 * wheels) * look.row.size,
             **sizes,
         )
@@ -257,7 +260,7 @@ class ArcDriver:
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
         course.clock[: march.STEPS] = at.t, at.h, last, at.h, stop, until, at.first, 0.0, 0.0
-        course.clock[march.LATEST] = at.latest
+        course.clock[march.LATEST], course.clock[march.KEPT] = at.latest, 0.0
         self.close(at.closed)
         for flags, some in ((whole.left, at.left), (whole.leaving, at.leaving), (e.fired, ())):
             flags[:] = 0
@@ -353,6 +356,15 @@ class ArcDriver:
         return self.course.times[:count].copy(), self.course.samples.reshape(ROOM, -1)[
             :count
         ].copy()
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
+        count = int(self.course.clock[march.KEPT])
+        times, states = self.course.node_times[:count], self.course.nodes.reshape(ROOM, -1)[:count]
+        return (
+            times.reshape(-1, STEP_NODES).copy(),
+            states.reshape(-1, STEP_NODES, self.look.y.size).copy(),
+        )
 
     def grazes(self) -> list[tuple[float, Key]]:
         """Return when which open contacts came near and did not touch."""

@@ -44,9 +44,11 @@ from draisine.simulation.contact.kernels import (
     slip,
 )
 from draisine.simulation.contact.radau import SEVEN, Turning, collocate, stretch_dense, turning_rate
+from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
     DENSE,
     STAGES,
+    TIMES,
     Stages,
     dense,
     error_norm,
@@ -55,7 +57,6 @@ from draisine.simulation.integrators.dop853 import (
     shrink,
     weigh,
 )
-from draisine.simulation.integrators.dop853 import NODES as TIMES
 
 PASSED, SINGULAR, TOO_SMALL, EVENT, ENDED, OUTSIDE, SUNK, LOCKED = range(8)
 """How a call ended: in the midst of the arc, because rows contradict each other, because no step is
@@ -64,12 +65,12 @@ the ground, with a force that jumps to a pull.
 """
 
 T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, STEPS, PART, WHEN, WHICH = range(13)
-HORIZON, LONGEST, LATEST, IMPLICIT, CLOCK = range(13, 18)
+HORIZON, LONGEST, LATEST, IMPLICIT, KEPT, CLOCK = range(13, 19)
 """What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
 next step, when inputs jump, when the run ends, whether the arc begins, how many samples, grazes and
 steps there are; where in the step the event was found, how long after its start it is, and which guard
 or contact it is about; until when and by which steps one may go on, the time of the latest sample, whether
-the step is implicit; how much that is.
+the step is implicit, how many nodes of dense output there are; how much that is.
 """
 
 JUST = 1e-9
@@ -105,7 +106,7 @@ AWAY, NEAR, BELOW = range(3)
 """What a contact to watch can do on a step: nothing, touch, or nothing because it stays below zero."""
 
 ROOM, FEW = 4096, 64
-"""How many samples and grazes fit into one call."""
+"""How many samples (and nodes of dense output) and grazes fit into one call."""
 
 
 class Course(NamedTuple):
@@ -115,7 +116,7 @@ class Course(NamedTuple):
     it; how many
     guards there are and how many of them may turn negative on the step, which; the ways to fall that
     count; all guards by kind, contact and border, and the slack of each kind; the sine of the lean
-    that is a fall, when samples are due, and room to work.
+    that is a fall, when samples are due, the dense output at the `places` of each step, and room to work.
     """
 
     saddle: Saddle
@@ -141,6 +142,9 @@ class Course(NamedTuple):
     clock: Floats
     times: Floats
     samples: Floats
+    places: Floats
+    node_times: Floats
+    nodes: Floats
     grazes: Floats
     values: Floats
     local: Floats
@@ -669,9 +673,22 @@ def hold(c: Course) -> int:
 
 
 @routine
+def keep_nodes(c: Course, until: float) -> None:
+    """Write the dense output of the first part of a step."""
+    g, clock, at = c.stages, c.clock, int(c.clock[KEPT])
+    if until <= 0.0:
+        return
+    for i in range(STEP_NODES):
+        dense(g, c.places[i] * until / clock[H], c.nodes[(at + i) * g.n :])
+        c.node_times[at + i] = min(clock[T] + c.places[i] * until, clock[LAST])
+    clock[KEPT] += float(STEP_NODES)
+
+
+@routine
 def keep(c: Course, until: float) -> None:
-    """Write the samples inside the first part of a step."""
+    """Write the samples inside the first part of a step, and its dense output."""
     g, clock = c.stages, c.clock
+    keep_nodes(c, until)
     stop = clock[T] + until - 1e-9 * c.dt
     k = int((clock[T] - c.start) / c.dt + 1e-9) + 1
     while c.start + k * c.dt < stop:
@@ -718,6 +735,6 @@ def march(c: Course, limit: int) -> int:
         clock[H], clock[FIRST] = clock[NEXT], 0.0
         if clock[T] >= last:
             return ENDED
-        if clock[COUNT] > 0.5 * ROOM:
+        if max(clock[COUNT], clock[KEPT]) > 0.5 * ROOM:
             break
     return PASSED

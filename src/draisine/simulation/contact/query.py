@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.elements import ENERGY, POWER, tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -432,13 +432,16 @@ class ContactQuery:
         moment: Floats = row[:, at.push] + load * row[:, at.lift] - pushed
         return moment
 
-    def camber_power(self, row: Floats, load: Floats) -> Floats:
-        """Return what camber brings in, in what a contact looks like at some states, under loads."""
+    def tyre_powers(self, row: Floats, load: Floats) -> Floats:
+        """Return power (W) and stored energy (J) of the tyre of a contact at some states, under loads;
+        the axes are state and these two.
+        """
         if not self.motion.record.acted:
-            return np.zeros(len(row))
-        last, at = 3, self.row
-        power: Floats = row[:, at.forces][:, last] + load * row[:, at.lifted][:, last]
-        return power
+            return np.zeros((len(row), 2))
+        at = self.row
+        both = [POWER, ENERGY]
+        powers: Floats = row[:, at.forces][:, both] + load[:, None] * row[:, at.lifted][:, both]
+        return powers
 
     @property
     def tyred(self) -> list[int]:
@@ -466,10 +469,19 @@ class ContactQuery:
         what they look like.
         """
         rows = self.look_each(np.array([t]), y[None], near.packed)
-        inside = (rows[..., self.row.gap.start] <= 0.0) & (self.excess_each(rows, near.packed) <= 0)
-        m, bundle, some = self.motion.record, near.packed.record, np.flatnonzero(inside).tolist()
-        found = [near[k] for k in some if kernels.is_above(m, bundle, k, rows[0, k]) == 1]
+        found = [near[k] for k in np.flatnonzero(self._in_ground_each(rows, near)).tolist()]
         return list(zip(found, self.meet(t, y, found), strict=True))
+
+    def _in_ground_each(self, rows: Floats, near: Surroundings) -> NDArray[np.bool_]:
+        """Return which contacts (state, contact) are on the ground or in it, on their features and from
+        above, by what they look like.
+        """
+        inside = rows[..., self.row.gap.start] <= 0.0
+        inside &= self.excess_each(rows, near.packed) <= 0.0
+        motion, bundle = self.motion.record, near.packed.record
+        for i, k in np.argwhere(inside).tolist():
+            inside[i, k] = kernels.is_above(motion, bundle, k, rows[i, k]) == 1
+        return inside
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
@@ -507,10 +519,16 @@ class ContactQuery:
         return room
 
     def nearest(
-        self, times: Floats, ys: Floats, modes: Sequence[Sequence[Closed]], mode: Integers
+        self,
+        times: Floats,
+        ys: Floats,
+        modes: Sequence[Sequence[Closed]],
+        mode: Integers,
+        sinks: bool = False,
     ) -> tuple[Floats, Floats]:
         """Return gaps (state, wheel) and contact points (state, wheel, axis): the closed contact's, or
-        the nearest valid one's; of states in modes by number.
+        the nearest valid one's; of states in modes by number. If a machine `sinks` into the ground, no
+        contact is closed, and the deepest one is the nearest.
         """
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
@@ -526,11 +544,11 @@ class ContactQuery:
                     features = self._features_near(times[i], box + margin * AROUND)
                     alike.setdefault(features, []).append(i)
             for features, some in alike.items():
-                near = self.table.surroundings(ANYWHERE, features, own=False)
+                near = self.table.surroundings(ANYWHERE, features)
                 is_open = np.ones((len(modes), len(near)), bool)
                 for k, closed in enumerate(modes):
                     is_open[k, [near.index[c] for c, *_ in closed if c in near.index]] = False
-                found = self._least_gaps(times[some], ys[some], near, is_open[mode[some]])
+                found = self._least_gaps(times[some], ys[some], near, is_open[mode[some]], sinks)
                 gaps[some], points[some] = found
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
             if not len(left):
@@ -538,11 +556,18 @@ class ContactQuery:
         return gaps, points
 
     def _least_gaps(
-        self, times: Floats, ys: Floats, near: Surroundings, is_open: NDArray[np.bool_]
+        self,
+        times: Floats,
+        ys: Floats,
+        near: Surroundings,
+        is_open: NDArray[np.bool_],
+        sinks: bool,
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         wheels, rows = len(self.machine.wheels), self.look_each(times, ys, near.packed)
         gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
+        if sinks:
+            is_open = is_open & ~self._in_ground_each(rows, near)
         off = is_open & ((excess > SEAM) | ~(gap > -1e-6))
         gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)

@@ -6,7 +6,7 @@ contacts carry afterwards is decided at impulse and at acceleration level by `ac
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import replace
@@ -20,6 +20,7 @@ from draisine.errors import (
     ConfigurationError,
     ContactSetError,
     DeadEndError,
+    DraisineError,
     ParameterError,
     SimulationError,
     TerrainError,
@@ -27,18 +28,20 @@ from draisine.errors import (
     expect_known,
 )
 from draisine.simulation.contact import guards, march
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.events import CONTRADICTED, FULL, NO_FRICTION, NO_SET, STRUCK
 from draisine.simulation.contact.march import ENDED, LOCKED, OUTSIDE, SINGULAR, SUNK, TOO_SMALL
 from draisine.simulation.contact.passage import BEGIN, FELL, JUMP, SHARP, STALLED, UNKNOWN
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
+from draisine.simulation.contact.stepping import switch
+from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import Event, Key, Trajectory
-from draisine.simulation.validity import fall_words
+from draisine.simulation.trajectory import DenseOutput, Event, Key, Trajectory
+from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
@@ -56,6 +59,8 @@ LOCKS = 0.1
 inertia.
 """
 
+
+EVENT_WINDOW = 1.0  # s of simulated time in which there may be `ContactOptions.events` events
 
 LAST = 8
 """Of how many last events one looks whether something bounces."""
@@ -77,10 +82,19 @@ class TerrainRun:
         self.arc_closed: tuple[Closed, ...] = ()
         self.samples: list[tuple[Floats, Floats]] = []
         self.grazes: list[tuple[float, Key]] = []
-        self.arcs: list[TerrainArc] = []
+        self.nodes: list[tuple[Floats, Floats]] = []
+        self.keeps_dense = True
+        self.arcs: list[TerrainArc | SteppedArc] = []
         self.events: list[Event] = []
         self.outcome = ""
         self.driver: ArcDriver | None = None
+        self.steps: SteppedSamples | None = None  # the arc in time steps that is under way
+        self.watched = task.contact.solver == "auto"  # whether contacts may over-constrain it
+        self.ranks: dict[tuple[WheelOnFeature, ...], switch.Rank] = {}
+        self.ended = ""  # outcome of a run that cannot go on
+        self.reason = ""  # of the arc in time steps
+        self.required = switch.FIRST_SETTLED  # settled steps before event location resumes
+        self.resumed = -np.inf  # when event location resumed last, s
 
     @property
     def next_jump(self) -> float:
@@ -91,12 +105,22 @@ class TerrainRun:
         """Return the present state."""
         return self.look.machine.leave(self.at.y)
 
+    def observe(self) -> dict[str, Floats]:
+        """Return everything that can be observed of the present state, time last. Forces in time steps
+        are means since the last sample.
+        """
+        if self.steps is not None:
+            return self.steps.copy().arc(latest=2).observations
+        here = (np.array([self.at.t]), self.at.y[None], self.at.closed)
+        return observe_states(self.look, [here])
+
     def branch(self, until: float) -> "TerrainRun":
         """Return a run that goes on from here on its own, until a time."""
         other = copy(self)
-        for name in ("arcs", "events", "samples", "grazes"):
+        for name in ("arcs", "events", "samples", "grazes", "nodes"):
             setattr(other, name, list(getattr(self, name)))
         other.at, other.until = replace(self.at, y=self.at.y.copy()), until
+        other.steps = None if self.steps is None else self.steps.copy()
         return other
 
     # --- on and on
@@ -121,7 +145,13 @@ class TerrainRun:
             shallow.append((contact, 1, 0.0))
         if shallow:
             y[look.pose] = look.settle(t, y, shallow)[look.pose]
-        self._proceed(0, 1, Cause(BEGIN))
+        if self.contact.solver == "time_stepping":
+            self._enter_steps("requested")
+            return
+        try:
+            self._proceed(0, 1, Cause(BEGIN))
+        except (ConfigurationError, ContactSetError) as error:
+            self._switch(error)
         if not self.events:
             self.arc_closed = self.at.closed
 
@@ -130,33 +160,202 @@ class TerrainRun:
         self.driver = self.driver if look is self.look else None
         self.look, look.inputs = look, inputs
         self.at = replace(self.at, y=y)
-        self._proceed(0, 1, Cause(JUMP))
+        if self.steps is not None:
+            self._close_steps(self._change("input", y, y, (), ()))
+            self._begin_steps(choose_step(look, self.contact, self.at.t, y))
+            return
+        try:
+            self._proceed(0, 1, Cause(JUMP))
+        except (ConfigurationError, SimulationError, TerrainError) as error:
+            self._switch(error)
 
     def go(self) -> Trajectory:
         """Return the whole run."""
         self.begin()
         before, moves = self.at.t, 0
         while self.at.t < self.until and not self.outcome:
-            self.move(CHUNK, CHUNK)
+            self.move(CHUNK, 1 if self.watched else CHUNK)
             moves += 1
             if moves % WATCH == 0:
-                if CHUNKS * (self.at.t - before) < self.until - self.at.t:
-                    raise SimulationError(
-                        f"the run stopped at {self.at.t:.9g} s: {NO_END}. {SMOOTHER}"
+                if CHUNKS * (self.at.t - before) < self.until - self.at.t and self.steps is None:
+                    self._switch(
+                        SimulationError(
+                            f"the run stopped at {self.at.t:.9g} s: {NO_END}. {SMOOTHER}"
+                        )
                     )
                 before = self.at.t
         return self.trajectory(self.outcome or "completed")
 
     def move(self, steps: int = 1, events: int = 1) -> None:
         """Take some steps, through some events at most."""
+        if self.steps is not None:
+            self._move_steps(steps)
+        else:
+            before = self.at.t
+            try:
+                self._move_events(steps, events)
+            except (ConfigurationError, SimulationError, TerrainError) as error:
+                self._switch(error)
+            else:
+                if self.contact.solver == "auto":
+                    self._watch_progress(before)
+        if self.progress is not None:
+            self.progress((self.at.t - self.start) / (self.until - self.start))
+
+    def _watch_progress(self, before: float) -> None:
+        """Go on in time steps if the run advances more slowly than by these."""
+        if self.outcome or self.at.t >= self.until or self.driver is None:
+            return
+        if self.watched and self._rank() is switch.Rank.OVER_CONSTRAINED:
+            self._refuse_ideal()
+            self._enter_steps("contacts over-constrain the machine")
+            return
+        if self.watched and sum(rows == 3 for _, rows, _ in self.at.closed) > 1:
+            # Machines whose wheels are independent once are so everywhere: events need no watching.
+            self.watched = self._rank() is not switch.Rank.INDEPENDENT
+        taken = int(self.driver.course.clock[march.STEPS])
+        since = self.at.t - before
+        if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
+            return
+        h = choose_step(self.look, self.contact, self.at.t, self.at.y)
+        if switch.crowded(self.events, h):
+            self._enter_steps("events accumulate")
+        elif taken >= switch.FEW_STEPS and since < switch.SLOW * taken * h:
+            self._enter_steps("integration steps are too short")
+
+    def _move_events(self, steps: int, events: int) -> None:
+        """Integrate some steps, through some events at most."""
         if self._proceed(steps, events if self.progress is None else 1) == ENDED:
             if self.at.t < self.until:
                 self._proceed(0, 1, Cause(JUMP))
             else:
                 self.mark()
                 self._close_arc(None)
-        if self.progress is not None:
-            self.progress((self.at.t - self.start) / (self.until - self.start))
+
+    # --- time stepping
+
+    def _switch(self, error: DraisineError) -> None:
+        """Go on in time steps after an error of event location, or raise it."""
+        if self.contact.solver != "auto" or isinstance(error, DeadEndError):
+            raise self._with_partial(error)
+        self._refuse_ideal()
+        self._enter_steps(switch.reason_of(error))
+
+    def _rank(self) -> switch.Rank:
+        """Return how independent the rows of the rolling contacts are; each set is examined once."""
+        wanted = tuple(contact for contact, rows, _ in self.at.closed if rows == 3)
+        if wanted not in self.ranks:
+            look, t, y = self.look, self.at.t, self.at.y
+            self.ranks[wanted] = switch.rank_of(look, t, y, self.at.closed)
+        return self.ranks[wanted]
+
+    def _refuse_ideal(self) -> None:
+        """Raise if ideal contacts over-constrain the machine: friction with a limit decides which of
+        them creeps, and they have none.
+        """
+        ideal = [c for c, rows, mu in self.at.closed if rows == 3 and not np.isfinite(mu)]
+        if len(ideal) < 2 or self._rank() is not switch.Rank.OVER_CONSTRAINED:
+            return
+        names = ", ".join(":".join(self.look.key(contact)) for contact in ideal)
+        self.ended = "over-constrained"
+        error = ContactSetError(
+            f"at {self.at.t:.9g} s: the ideal contacts {names} over-constrain the machine on this ground: "
+            "wheels on one axle cannot all roll without slip where it is uneven. Give friction a limit, "
+            "ContactOptions(mu=0.8).",
+            state=self.state(),
+        )
+        raise self._with_partial(error)
+
+    def _with_partial(self, error: DraisineError) -> DraisineError:
+        """Return an error with the motion that was computed before it."""
+        if isinstance(error, SimulationError) and error.partial is None:
+            self.mark()
+            error.partial = self.partial(self.ended or str(error))
+        return error
+
+    def _enter_steps(self, reason: str) -> None:
+        """Begin an arc in time steps at the present state, or where events began to accumulate."""
+        h = choose_step(self.look, self.contact, self.at.t, self.at.y)
+        if self.at.t - self.resumed < switch.SOON * h:
+            self.required = min(2 * self.required, switch.MOST_SETTLED)
+        if self.samples:
+            self.mark()
+            self._close_arc(None)
+            self._rewind(h)
+            closed = getattr(self.arcs[-1], "closed", ())
+            self.events.append(self._change("time-stepping", self.at.y, self.at.y, closed, ()))
+        self.reason = reason
+        self._begin_steps(h)
+
+    def _begin_steps(self, h: float) -> None:
+        """Begin time steps of a length at the present state."""
+        stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h, self.reason)
+        self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
+
+    def _rewind(self, h: float) -> None:
+        """Discard the latest arcs that are shorter than half a time step, with the events before them:
+        time steps replace them. Impacts stay.
+        """
+        while len(self.arcs) > 1 and self.events[-1].kind != "collision":
+            last = self.arcs[-1]
+            if isinstance(last, SteppedArc) or last.t[-1] - last.t[0] >= 0.5 * h:
+                break
+            self.arcs.pop()
+            self.events.pop()
+        last = self.arcs[-1]
+        self.at = Standing(float(last.t[-1]), last.y[-1].copy())
+
+    def _move_steps(self, steps: int) -> None:
+        """Take some time steps; resume event location if the same contacts carry with margin."""
+        assert self.steps is not None
+        stepper = self.steps.stepper
+        self.steps.advance(steps, self.until)
+        self.at = Standing(stepper.t, stepper.y.copy(), closed=tuple(stepper.loaded()))
+        if self.contact.solver == "auto":
+            self._refuse_ideal()
+        if stepper.outcome or self.at.t >= self.until:
+            self.outcome = stepper.outcome
+            self._close_steps(None)
+        elif self.contact.solver == "auto" and stepper.settled >= self.required:
+            self._resume_events(stepper)
+
+    def _resume_events(self, stepper: TimeStepper) -> None:
+        """Return to event location, if the state can be projected onto the constraints."""
+        found = switch.resume_events(stepper)
+        kept = self.at
+        if found is not None:
+            y, _closed = found
+            try:
+                self.at = Standing(stepper.t, y)
+                self._proceed(0, 1, Cause(BEGIN))
+            except (ConfigurationError, SimulationError, TerrainError):
+                found = None
+        if found is None:
+            self.at, self.samples = kept, []
+            self.required = min(2 * self.required, switch.MOST_SETTLED)
+            stepper.record.settled = 0
+            return
+        self.resumed = self.at.t
+        begun, self.samples = self.samples, []
+        self._close_steps(self._change("event-location", kept.y, self.at.y, (), self.at.closed))
+        self.samples, self.arc_closed = begun, self.at.closed
+
+    def _change(
+        self, kind: str, y: Floats, after: Floats, closed: Sequence[Closed], later: Sequence[Closed]
+    ) -> Event:
+        """Return the event at which a run changes its solver."""
+        look, t = self.look, self.at.t
+        ends = (look.machine.leave(y), look.machine.leave(after))
+        energies = (look.energy(t, y), look.energy(t, after))
+        return Event(t, kind, (), True, *ends, look.mode(closed), look.mode(later), *energies)
+
+    def _close_steps(self, event: Event | None) -> None:
+        """Keep the arc in time steps that ends here, and what ends it."""
+        assert self.steps is not None
+        self.arcs.append(self.steps.arc())
+        self.steps = None
+        if event is not None:
+            self.events.append(event)
 
     def _drive(self) -> ArcDriver:
         """Return what leads on from here."""
@@ -171,7 +370,7 @@ class TerrainRun:
     def _proceed(self, steps: int, events: int, cause: Cause | None = None) -> int:
         """Go on for so many steps and events at most, or from an event on; return why not further."""
         driver, refusal = self._drive(), None
-        most = min(events, self.contact.events + 1 - len(self.events))
+        most = min(events, self.contact.events + 1)
         driver.load(self.at, self.next_jump, self.until, cause)
         try:
             how = self._call(driver, steps, most)
@@ -207,13 +406,19 @@ class TerrainRun:
     def _take_over(self, driver: ArcDriver) -> None:
         """Take over what a call has left: samples, events, where the run stands."""
         (times, states), grazes, records = driver.samples(), driver.grazes(), driver.events()
-        self.at = driver.standing()
+        self.at, (node_times, nodes) = driver.standing(), driver.nodes()
+        begins = node_times[:, 0]
         ends = [(one.samples, one.grazes) for one in records]
         bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, graze), (last, until)) in enumerate(pairwise(bounds)):
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[graze:until]
+            # A step belongs to the arc in which it begins; arcs of one instant have none.
+            early = begins < (records[k].t if k < len(records) else np.inf)
+            if self.keeps_dense and early.any():
+                self.nodes.append((node_times[early], nodes[early]))
+            node_times, nodes, begins = node_times[~early], nodes[~early], begins[~early]
             if k < len(records):
                 self._tell(records[k])
 
@@ -263,8 +468,12 @@ class TerrainRun:
             times, states = (np.concatenate(parts) for parts in zip(*self.samples, strict=True))
             mode, grazes = look.mode(closed), tuple(self.grazes)
             own = (look.machine, times, states, look.inputs, closed, look.terrain, mode, look.stops)
-            self.arcs.append(TerrainArc(*own, grazes))
-            self.samples, self.grazes = [], []
+            dense = None
+            if self.nodes:
+                t, y = (np.concatenate(parts) for parts in zip(*self.nodes, strict=True))
+                dense = DenseOutput(t, y, look.inputs)
+            self.arcs.append(TerrainArc(*own, grazes, dense))
+            self.samples, self.grazes, self.nodes = [], [], []
         if event is not None:
             self.events.append(event)
 
@@ -273,10 +482,14 @@ class TerrainRun:
         numerics = self.numerics
         made = {"impact": self.contact.impact_name, "dt": numerics.dt, "rtol": numerics.rtol}
         made["atol"] = numerics.atol
+        made["solver"] = self.contact.solver
         return Trajectory(tuple(self.arcs), outcome, made, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
         """Return what was computed so far, the arc in the making included."""
+        if self.steps is not None:
+            self._close_steps(None)
+            return self.trajectory(outcome)
         if len(self.arcs) <= len(self.events) and not self.samples:
             self.samples.append((np.array([self.at.t]), self.at.y[None].copy()))
         self._close_arc(None)
@@ -300,12 +513,13 @@ class TerrainRun:
             over = driver.guard()[0] == guards.OVER
             self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
-        if len(self.events) > self.contact.events:
+        most = self.contact.events
+        if len(self.events) > most and self.at.t - self.events[-1 - most].t < EVENT_WINDOW:
+            self.ended = "too many events"
             raise ZenoError(
-                f"more than {self.contact.events} events until {self.at.t:.9g} s; "
+                f"more than {most} events within a second until {self.at.t:.9g} s; "
                 "a rest_speed turns small bounces into plastic impacts.",
-                self.partial("too many events"),
-                self.state(),
+                state=self.state(),
             )
 
     def _refuse(self, how: int, driver: ArcDriver) -> NoReturn:
@@ -326,7 +540,7 @@ class TerrainRun:
         """Raise an error with the time, the state and what was computed before it."""
         error.args = (f"at {self.at.t:.9g} s: {error}",)
         error.state = self.look.machine.leave(y) if error.state is None else error.state
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
     def _fail(self, how: int) -> None:
@@ -340,7 +554,8 @@ class TerrainRun:
         for (contact, held, mu), row in zip(self.at.closed, rows, strict=True):
             look.check_plane(t, contact, row)
             k = look.candidate(contact, row, mu, held)
-            if held and (0 < mu < np.inf or look.tyre(contact) is not None):
+            regular = bool(np.linalg.cond(M) < 1.0 / np.finfo(float).eps)
+            if regular and held and (0 < mu < np.inf or look.tyre(contact) is not None):
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
                     raise self._locked(contact, y)
@@ -380,7 +595,7 @@ class TerrainRun:
             self.mark()
         contact = closed[int(course.clock[march.WHICH])][0]
         error = self._locked(contact, course.rows[: len(y)])
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
     def _sink(self, driver: ArcDriver) -> None:
@@ -390,6 +605,10 @@ class TerrainRun:
         if any(contact == shut for shut, *_ in self.at.closed):
             self._fail(TOO_SMALL)
         wheel, feature = self.look.key(contact)
+        if not self.look.discs[contact.wheel]:
+            raise SimulationError(
+                f"the run stopped at {t:.9g} s: no step keeps wheel {wheel!r} out of {feature!r}."
+            )
         raise TerrainError(
             f"wheel {wheel!r} sinks into {feature!r}: it came over a point of the ground that its "
             "shape cannot meet. A disc meets no vertices and no edges in its plane: give the wheel "
@@ -401,11 +620,11 @@ class TerrainRun:
         if kind != guards.FORCE:
             bounces = any(event.kind == "collision" for event in self.events[-LAST:])
             rest = "A rest_speed (m/s) turns slower bounces into plastic impacts."
+            self.ended = "no progress"
             raise ZenoError(
                 f"the run makes no progress at {self.at.t:.9g} s: events follow each other without end. "
                 f"{rest if bounces else self._way_out()}",
-                self.partial("no progress"),
-                self.state(),
+                state=self.state(),
             )
         contact = self.at.closed[k][0]
         wheel, feature = self.look.key(contact)
@@ -417,7 +636,7 @@ class TerrainRun:
             f"into it if released: no contact set is admissible. {slip} may solve it.",
             state=self.state(),
         )
-        error.partial = self.partial("no admissible contact set")
+        self.ended = "no admissible contact set"
         raise error
 
 
@@ -437,10 +656,7 @@ def run_on_terrain(task: Task) -> Trajectory:
         kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
         raise kind(f"at {run.at.t:.9g} s: {error}", run.partial(str(error))) from error
     except SimulationError as error:
-        if error.partial is None:
-            run.mark()
-            error.partial = run.partial(str(error))
-        raise
+        raise run._with_partial(error) from error.__cause__
     finally:
         look_back(run.look)
 
@@ -458,18 +674,18 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
 
 
 def _check_tyres(task: Task) -> None:
-    """Raise where a machine on tyres is asked for what these do not do."""
-    tyred = [wheel for wheel in task.system.model.wheels if wheel.tyre is not None]
-    contact = task.contact
+    """Raise if friction is given for a wheel on a tyre, or an impact model that its tyre excludes."""
+    contact, model = task.contact, task.system.model
+    tyred = [wheel for wheel in model.wheels if wheel.tyre is not None]
+    others = len(model.contacts) > len(tyred)
     for wheel in tyred:
-        finite = contact.mu.values() if isinstance(contact.mu, Mapping) else [contact.mu]
-        if any(np.isfinite(mu) for mu in finite):
+        if isinstance(contact.mu, Mapping):
+            named = any(name.partition("/")[0] == wheel.name for name in contact.mu)
+        else:
+            named = np.isfinite(contact.mu) and not others
+        if named:
             raise ParameterError(
                 f"mu: wheel {wheel.name!r} has a tyre, whose law is its friction; leave mu out."
-            )
-        if contact.solver != "events":
-            raise ParameterError(
-                f"wheel {wheel.name!r}: tyres run on terrain by events alone; leave `solver` out."
             )
         if "along" in wheel.rows["tyre"] and contact.impact_name not in ("plastic", "newton"):
             raise ParameterError(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.cache import hold_over_fork
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
@@ -92,6 +93,10 @@ class Surroundings:
         return bool((own[:, 0] <= other[:, 0]).all() and (other[:, 1] <= own[:, 1]).all())
 
 
+_lock = threading.RLock()
+hold_over_fork(_lock)
+
+
 class Meetings:
     """What is alike in all contacts of a wheel of one machine with a kind of feature that stands still or
     moves, met so far, as columns; and the closed forms of modes. Runs share it: its arrays are new ones
@@ -99,7 +104,7 @@ class Meetings:
     """
 
     def __init__(self, machine: Generic) -> None:
-        self.machine, self.forms, self._lock = machine, ClosedForms(machine), threading.Lock()
+        self.machine, self.forms = machine, ClosedForms(machine)
         self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
         self.columns: dict[tuple[int, str, ObstacleMotion | None], int] = {}
         self.integers = np.zeros((len(INTEGERS), 1), np.int64)
@@ -108,7 +113,7 @@ class Meetings:
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
         """Return where a wheel on a kind of feature stands."""
-        with self._lock:
+        with _lock:
             if (wheel, kind, motion) not in self.columns:
                 self._meet(wheel, kind, motion)
             return self.columns[wheel, kind, motion]
@@ -161,11 +166,8 @@ class Meetings:
         """Let routines know a mode: wheels on kinds of features, and the rows that each holds."""
         likes = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
         signature = tuple((wheel, kind, rows) for wheel, kind, _, rows in closed)
-        with self._lock:
+        with _lock:
             self.forms.add(likes, signature, any(motion is not None for *_, motion, _ in closed))
-
-
-_lock = threading.Lock()
 
 
 def meetings(machine: Generic) -> Meetings:
@@ -217,23 +219,21 @@ class FeatureTable:
             remember(self._known, wanted, self._pack(wheels, sides, np.array(rows, int)))
         return self._known[wanted]
 
-    def surroundings(
-        self, boxes: Floats, features: Sequence[Sequence[int]], own: bool = True
-    ) -> Surroundings:
+    def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
         """Return the contacts that may come about while wheels' centres stay in boxes: with features of
         the terrain, ascending, given for each wheel, and with what is the machine's own; those asked for
         lately are at hand.
         """
         wanted = tuple(map(tuple, features))
-        if (wanted, own) not in self._around:
-            remember(self._around, (wanted, own), self._surround(wanted, own), FEW)
-        return Surroundings(boxes, *self._around[wanted, own])
+        if wanted not in self._around:
+            remember(self._around, wanted, self._surround(wanted), FEW)
+        return Surroundings(boxes, *self._around[wanted])
 
     def _surround(
-        self, features: tuple[tuple[int, ...], ...], own: bool
+        self, features: tuple[tuple[int, ...], ...]
     ) -> tuple[Integers, Integers, Integers, Packed]:
         """Return wheels, features and sides of contacts in order, and all for routines."""
-        found = [(*c, self._rows[c]) for c in self._own] if own else []
+        found = [(*c, self._rows[c]) for c in self._own]
         parts = [np.array(found, int).reshape(-1, 4)]
         self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
         for wheel, some in enumerate(features):

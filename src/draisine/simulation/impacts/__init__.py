@@ -1,5 +1,6 @@
-"""Models of impact, one file each: from the speeds before to the speeds after, with impulses.
+"""Impact models, one file each: from the speeds before to the speeds after, with impulses.
 
 A model is `impact(given: ImpactProblem, **restitution) -> Selection`: the chosen trial's `result` is v
-after, its `pushes` are the impulses. `_differential`: one contact in the course of its impact.
+after, its `pushes` are the impulses. `_sequence`: contacts in the order of their approach, ties
+together. `_differential`: such a group in the course of its impact.
 """

@@ -1,9 +1,19 @@
-"""One contact in the course of its own impact, and contacts that are struck one after the other.
+"""The impact of a group of contacts as a process with Coulomb friction (Keller, Stronge).
 
-The normal impulse P plays the part of time, eq. [impact-process]: the velocity u = (normal, along,
-across) of the contact changes with it as `du/dP = W f`, f = (1, friction). A slipping contact is
-dragged by mu against its slip; one that has come to rest holds if that needs no more than mu, and
-slips on otherwise, in the one direction that keeps itself.
+Problem: the velocities u = (normal, along, across) of the contacts change with their impulses as
+du = W dLam, eq. [impact-process]. A slipping contact is dragged by mu against its slip. A resting one
+holds if that needs no more than mu; otherwise it starts to slip in the one direction that maintains
+itself. Of several contacts, those with the lowest normal velocity are pushed, eq. [impact-group]:
+contacts that approach equally fast continue to do so, and none of them comes first.
+
+Method: integrate from event to event.
+
+1. `find_mode`: which contacts are pushed, and which of them slip, hold or start to slip: Coulomb's law
+   between the rates of impulses and of velocities.
+2. `_advance_straight`: if no pushed contact slips, all rates are constant up to the next event.
+3. `_advance_turning`: otherwise slip directions turn; integrate an ordinary differential equation.
+4. Events: a contact reaches its end, its slip ends, it is no longer pushed, it no longer holds, or
+   another contact becomes as slow as the pushed ones.
 """
 
 import math
@@ -11,156 +21,384 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import solve_ivp
+from scipy.integrate import DOP853
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
-from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
+from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
+from draisine.simulation.contact.strike import FINE
+from draisine.simulation.impacts._sequence import TIE
 
-STRIKES = 5000
-"""How often contacts may strike in turn before they are given up."""
+MAX_EVENTS = 200
+"""Largest number of events in one phase. A contact alone has at most three (slip, rest, slip)."""
 
-REST = 1e-12
-"""Slip below this part of the velocity before counts as none."""
+NO_SLIP = 1e-12
+"""Slip below this part of the largest velocity counts as none (round-off)."""
 
-FOREVER = float(np.finfo(float).max)
-"""How long slip is followed at most: energy is lost until it ends."""
+END_TOLERANCE = 1e-12
+"""A contact has reached its end within this part of the way from the beginning of the phase."""
 
-StrikeModel = Callable[[Floats, Floats, float, float], Floats]
-"""From W, the velocity before, mu and the restitution to the impulses of one contact."""
+SMALL_SHARE = 1e-9
+"""A share of the impulses, or a friction margin, below this counts as zero: above the resolution of
+the friction solver (1e-11)."""
 
-Ending = Callable[[float, float, float, float], tuple[float, float, float]]
-"""From P, the normal velocity, its rate by P and its work to (a, b, c): a is negative before the end,
-and after a further impulse x it is a + b x + c x^2 / 2."""
+SHORT_STEP = 1e-6
+"""Length, as a part of the smallest slip, of a straight step in which a resting contact starts to slip
+while others turn. The error is the square of it."""
+
+HORIZON = float(np.finfo(float).max)
+"""Upper end of the integration: friction dissipates until an event ends it."""
+
+RTOL, ATOL = 1e-12, 1e-14
+"""Tolerances of the integration: about the round-off of the velocities."""
+
+Ending = Callable[[Floats, Floats, Floats, Floats, Floats], tuple[Floats, Floats, Floats]]
+"""From P, u_N and the work of each contact, and the rates of P and u_N by a parameter x, to (a, b, c):
+a is negative before the end of a contact, and x later it is a + b x + c x^2 / 2."""
+
+
+def compress(W: Floats, u: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """Return the impulses (3m) until no contact approaches, and the work (m) of the normal ones."""
+
+    def ending(
+        P: Floats, un: Floats, work: Floats, dP: Floats, dun: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        return un, dun, 0.0 * dun
+
+    return _Process(W, u, mu, ending).run(np.zeros(len(u)))
+
+
+def restore(W: Floats, u: Floats, mu: Floats, compressed: Floats, ending: Ending) -> Floats:
+    """Return all impulses (3m), from those of the compression to the ending; work starts at zero."""
+    return _Process(W, u, mu, ending).run(compressed)[0]
 
 
 @dataclass(frozen=True)
-class StrikesInTurn:
-    """An impact in which one contact strikes after the other, the fastest first, until none
-    approaches.
+class _Mode:
+    """What the pushed contacts do, as lists of their indices, and the rate of the impulses (3m)."""
+
+    slipping: list[int]  # they slip
+    smooth: list[int]  # they have no friction
+    holding: list[int]  # they are at rest and hold
+    starting: list[int]  # they are at rest and start to slip
+    rate: Floats
+
+    @property
+    def pushed(self) -> list[int]:
+        """All pushed contacts."""
+        return [*self.slipping, *self.smooth, *self.holding, *self.starting]
+
+
+class _Process:
+    """One phase of an impact of m contacts: W (3m, 3m), velocities before (3m), mu (m), ending."""
+
+    def __init__(self, W: Floats, u: Floats, mu: Floats, ending: Ending) -> None:
+        self.W = W
+        self.u = u
+        self.mu = mu
+        self.ending = ending
+        self.count = len(mu)
+        self.speed = float(np.abs(u).max())
+        self.compliance = float(np.abs(W).max())
+        self.axes = np.eye(3 * self.count)
+        self.tolerance = np.zeros(self.count)
+        self.ended = np.full(self.count, False)
+
+    def velocities(self, Lam: Floats) -> Floats:
+        """Return the velocities (m, 3) after impulses."""
+        u: Floats = (self.u + self.W @ Lam).reshape(-1, 3)
+        return u
+
+    def slip(self, u: Floats, i: int) -> float:
+        """Return the slip speed of a contact."""
+        return math.hypot(u[i, 1], u[i, 2])
+
+    def distance(self, Lam: Floats, work: Floats) -> Floats:
+        """Return how far each contact is from its end: negative before it."""
+        still = np.zeros(self.count)
+        return self.ending(Lam[::3], self.velocities(Lam)[:, 0], work, still, still)[0]
+
+    def run(self, Lam: Floats) -> tuple[Floats, Floats]:
+        """Return impulses (3m) and work (m) at the end of the phase that begins with some impulses."""
+        work = np.zeros(self.count)
+        self.tolerance = END_TOLERANCE * np.abs(self.distance(Lam, work))
+        for _ in range(MAX_EVENTS):
+            group = self.lowest(Lam, work)
+            if not group:
+                return Lam, work
+            u = self.velocities(Lam)
+            slipping = [i for i in group if self.slip(u, i) > self.resolution(Lam)]
+            ideal = [i for i in slipping if math.isinf(self.mu[i])]
+            if ideal:
+                Lam = self._stop_ideal(Lam, work, ideal)
+                continue
+            mode = self.find_mode(u, group, slipping)
+            if mode.slipping and not mode.starting:
+                Lam, work = self._advance_turning(mode, Lam, work)
+            else:
+                Lam, work = self._advance_straight(mode, Lam, work)
+            # An end that an event has reached is not compared with zero again: round-off decides
+            # its sign, and a phase that starts at its end misses it.
+            near = np.abs(self.distance(Lam, work)) <= SMALL_SHARE / END_TOLERANCE * self.tolerance
+            self.ended[mode.pushed] |= near[mode.pushed]
+        raise ContactSetError(
+            "An impact with friction does not end. Use the impact model 'moreau', or a smaller mu."
+        )
+
+    def lowest(self, Lam: Floats, work: Floats) -> list[int]:
+        """Return the contacts of lowest normal velocity among those that have not reached their end."""
+        unfinished = (self.distance(Lam, work) < -self.tolerance) & ~self.ended
+        un = self.velocities(Lam)[:, 0]
+        level = un[unfinished].min(initial=np.inf) + TIE * self.speed
+        return np.flatnonzero(unfinished & (un <= level)).tolist()
+
+    def resolution(self, Lam: Floats) -> float:
+        """Return the slip speed that is round-off: of velocities before or of changes that cancel."""
+        return NO_SLIP * max(self.speed, float((np.abs(self.W) @ np.abs(Lam)).max()))
+
+    # --- the law of friction between rates
+
+    def column(self, i: int, direction: Floats) -> Floats:
+        """Return the impulses (3m), of size one, of a contact that slips in a direction."""
+        size = math.hypot(1.0, self.mu[i])
+        out = np.zeros(3 * self.count)
+        out[3 * i] = 1.0 / size
+        out[3 * i + 1 : 3 * i + 3] = -self.mu[i] / size * direction
+        return out
+
+    def find_mode(self, u: Floats, group: list[int], slips: list[int]) -> _Mode:
+        """Return what the contacts of lowest normal velocity do.
+
+        Find shares p >= 0 of sum one with normal velocities A p that are c for pushed contacts and at
+        least c for the others: then the pushed ones stay the lowest, eq. [impact-group]. Friction that
+        presses contacts down makes c negative. The same number added to all entries of A adds it to c
+        and leaves the shares as they are: with c > 0 it is Coulomb's law with b = -1.
+        """
+        smooth = [i for i in group if self.mu[i] == 0.0]
+        slipping = [i for i in slips if i not in smooth]
+        resting = [i for i in group if i not in slipping and i not in smooth]
+        single = [self.column(i, u[i, 1:] / self.slip(u, i)) for i in slipping]
+        columns = np.array([*single, *self.axes[self._rows(smooth, resting)]]).T
+        rows = self._rows([*slipping, *smooth], resting)
+        normal = _normal_rows(len(slipping) + len(smooth), len(resting))
+        A = (self.W @ columns)[rows] / self.compliance
+        A += 2.0 * float(np.abs(A).max()) * np.outer(normal, normal)
+        contacts = [*slipping, *smooth, *resting]
+        starts = np.flatnonzero(normal).tolist()
+        law = [
+            FrictionContact(at, 3, self.mu[i]) if i in resting else FrictionContact(at, 1, 0.0)
+            for i, at in zip(contacts, starts, strict=True)
+        ]
+        lam = solve_friction(A, -normal, law, FINE)
+        if lam is None:
+            raise ContactSetError(
+                "No impulses satisfy Coulomb's law in the course of an impact. "
+                "Use the impact model 'moreau', or a smaller mu."
+            )
+        lam /= float(lam @ normal)
+        share = dict(zip(contacts, lam[starts].tolist(), strict=True))
+        rate = columns @ lam
+        pushed = {i for i in contacts if share[i] > SMALL_SHARE}
+        margin = {
+            i: 1.0 - math.hypot(rate[3 * i + 1], rate[3 * i + 2]) / (self.mu[i] * share[i])
+            for i in resting
+            if i in pushed
+        }
+        return _Mode(
+            slipping=[i for i in slipping if i in pushed],
+            smooth=[i for i in smooth if i in pushed],
+            holding=[i for i in margin if margin[i] >= SMALL_SHARE],
+            starting=[i for i in margin if margin[i] < SMALL_SHARE],
+            rate=rate,
+        )
+
+    def shares(self, mode: _Mode) -> Callable[[Floats], tuple[Floats, Floats]]:
+        """Return a function from the directions of slip (angles) to the rate of the impulses (3m) and
+        the shares of the pushed contacts, as long as the mode lasts.
+
+        Redundant contacts leave shares open: they stay as near to those of the mode as possible.
+        """
+        fixed = self.axes[self._rows(mode.smooth, mode.holding)]
+        rows = self._rows([*mode.slipping, *mode.smooth], mode.holding)
+        normal = _normal_rows(len(mode.slipping) + len(mode.smooth), len(mode.holding))
+        initial = [float(np.linalg.norm(mode.rate[3 * i : 3 * i + 3])) for i in mode.slipping]
+        initial += mode.rate[self._rows(mode.smooth, mode.holding)].tolist()
+        one = np.zeros(len(rows) + 1)
+        one[-1] = 1.0
+
+        def at(angles: Floats) -> tuple[Floats, Floats]:
+            slips = zip(mode.slipping, np.cos(angles), np.sin(angles), strict=True)
+            columns = np.array([*(self.column(i, np.array([c, s])) for i, c, s in slips), *fixed]).T
+            if len(rows) == 1:
+                return columns[:, 0], normal
+            # Normal rates are equal, contacts that hold do not slip, the sum of shares is one.
+            A = (self.W @ columns)[rows] / self.compliance
+            K = np.block([[A, -normal[:, None]], [normal, 0.0]])
+            known = np.array([*initial, float((A @ initial)[normal > 0.0].mean())])
+            found = known + np.linalg.lstsq(K, one - K @ known, rcond=1e-12)[0]
+            return columns @ found[:-1], found[:-1][normal > 0.0]
+
+        return at
+
+    def _rows(self, single: list[int], triple: list[int]) -> list[int]:
+        """Return the normal rows of some contacts and all rows of others."""
+        return [3 * i for i in single] + [3 * i + j for i in triple for j in range(3)]
+
+    # --- from event to event
+
+    def _advance_straight(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
+        """Return impulses and work at the next event, up to which all rates are constant."""
+        u = self.velocities(Lam)
+        change = (self.W @ mode.rate).reshape(-1, 3)
+        un, dun, dP = u[:, 0], change[:, 0], mode.rate[::3]
+        a, b, c = self.ending(Lam[::3], un, work, dP, dun)
+        pushed = mode.pushed
+        steps = [_first_root(a[i], b[i], c[i]) for i in pushed]
+        level, rise = float(un[pushed].mean()), float(dun[pushed].mean())
+        for j in np.flatnonzero(~self.ended):
+            if un[j] > level + TIE * self.speed and dun[j] < rise:
+                x = (un[j] - level) / (rise - dun[j])
+                if a[j] + b[j] * x + 0.5 * c[j] * x * x < -self.tolerance[j]:
+                    steps.append(x)
+        if mode.slipping:
+            # A contact starts to slip while others turn: advance until its slip has a direction.
+            smallest = min(self.slip(u, i) for i in mode.slipping)
+            fastest = max(self.slip(change, i) for i in mode.starting)
+            steps.append(SHORT_STEP * smallest / self.compliance)
+            steps.append(10.0 * self.resolution(Lam) / fastest if fastest > 0.0 else math.inf)
+        x = min(steps)
+        if math.isinf(x):
+            raise ContactSetError("An impact with friction does not end: its contacts jam.")
+        return Lam + x * mode.rate, work + dP * (un * x + 0.5 * dun * x * x)
+
+    def _advance_turning(self, mode: _Mode, Lam: Floats, work: Floats) -> tuple[Floats, Floats]:
+        """Return impulses and work at the next event; on the way slip directions turn."""
+        motion = _Turning(self, mode, Lam)
+        x = _integrate_to_event(motion.rate, motion.margin, motion.start(Lam, work))
+        log_slip, _, Lam, work = motion.split(x)
+        # What is left of a slip that has ended is round-off.
+        rested = np.array(mode.slipping)[log_slip <= motion.last + math.log(10.0)]
+        return self._stop(Lam, rested.tolist()), work
+
+    def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:
+        """Return impulses after which contacts of infinite friction do not slip.
+
+        Contacts that would separate then are left out instead: they cannot rub without load.
+        """
+        stopped = self._stop(Lam, ideal)
+        group = self.lowest(stopped, work)
+        u = self.velocities(stopped)
+        slipping = [i for i in group if i not in ideal and self.slip(u, i) > self.resolution(Lam)]
+        pushed = self.find_mode(u, group, slipping).pushed if group else []
+        separating = [i for i in ideal if i not in pushed]
+        if not separating:
+            return stopped
+        self.ended[separating] = True
+        return Lam
+
+    def _stop(self, Lam: Floats, rested: list[int]) -> Floats:
+        """Return impulses after which no slip is left at some contacts."""
+        rows = [3 * i + j for i in rested for j in (1, 2)]
+        slip = (self.u + self.W @ Lam)[rows]
+        out = Lam.copy()
+        out[rows] -= np.linalg.pinv(self.W[np.ix_(rows, rows)], rcond=1e-13) @ slip
+        return out
+
+
+class _Turning:
+    """The differential equation of a mode in which contacts slip.
+
+    In terms of s, dLam = h ds with 1 / h the sum of 1 / slip, slip decays exponentially and nothing is
+    singular where it ends. The variables are log(slip) and direction (angle) of each slipping contact,
+    impulses (3m) and work (m).
     """
 
-    strike: StrikeModel
+    def __init__(self, process: _Process, mode: _Mode, Lam: Floats) -> None:
+        self.process = process
+        self.mode = mode
+        self.shares = process.shares(mode)
+        self.last = math.log(0.1 * process.resolution(Lam))
+        self.others = [j for j in np.flatnonzero(~process.ended) if j not in mode.pushed]
+        # Contacts that are as slow as the pushed ones and separate are ahead by nothing but round-off.
+        un = process.velocities(Lam)[:, 0]
+        ahead = un[self.others] - float(un[mode.pushed].mean())
+        self.slack = np.maximum(-ahead, 0.0) + process.resolution(Lam)
 
-    def __call__(self, given: ImpactProblem, *, normal: float = 0.0) -> Selection:
-        """Return the speeds after the impact."""
-        check_restitution(normal)
-        contacts, v, after = given.contacts, given.v, given.v.copy()
-        impulses = np.zeros((len(contacts), 3))
-        compliances = [delassus(given.M, k.C, given.held) for k in contacts]
-        slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
-        for _ in range(STRIKES):
-            velocities = [k.relative(after) for k in contacts]
-            i = int(np.argmin([u[0] for u in velocities]))
-            if velocities[i][0] >= -slowest:
-                return outcome(contacts, impulses, after)
-            e = normal if -velocities[i][0] > given.rest_speed else 0.0
-            W, back = compliances[i]
-            Lam = self.strike(W, velocities[i], contacts[i].mu, e)
-            impulses[i] += Lam
-            after = after + back @ Lam
-        names = ", ".join(":".join(k.key) for k in contacts)
-        raise ContactSetError(f"the contacts {names} strike in turn without end; 'moreau' may do.")
+    def start(self, Lam: Floats, work: Floats) -> Floats:
+        """Return the variables at the beginning."""
+        along, across = self.process.velocities(Lam)[self.mode.slipping, 1:].T
+        log_slip = np.log(np.hypot(along, across))
+        return np.concatenate([log_slip, np.arctan2(across, along), Lam, work])
 
+    def split(self, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return log(slip), directions, impulses and work."""
+        n, m = len(self.mode.slipping), self.process.count
+        return x[:n], x[n : 2 * n], x[2 * n : -m], x[-m:]
 
-def compress(W: Floats, u: Floats, mu: float) -> tuple[Floats, float]:
-    """Return the impulses until the contact no longer approaches, and the work of the normal one."""
-    return _proceed(W, u, mu, np.zeros(3), 0.0, lambda P, un, k, work: (un, k, 0.0))
+    def rate(self, _: float, x: Floats) -> Floats:
+        """Return the derivatives of the variables by s."""
+        log_slip, angle, Lam = self.split(x)[:3]
+        slip = np.exp(log_slip)
+        dLam = self.shares(angle)[0]
+        along, across = (self.process.W @ dLam).reshape(-1, 3)[self.mode.slipping, 1:].T
+        growth = np.cos(angle) * along + np.sin(angle) * across
+        turn = np.cos(angle) * across - np.sin(angle) * along
+        un = self.process.velocities(Lam)[:, 0]
+        h = 1.0 / float((1.0 / slip).sum())
+        return h * np.concatenate([growth / slip, turn / slip, dLam, un * dLam[::3]])
 
-
-def restore(
-    W: Floats, u: Floats, mu: float, squeezed: tuple[Floats, float], ending: Ending
-) -> Floats:
-    """Return all impulses, from those of the compression on until the ending; `work` counts anew."""
-    return _proceed(W, u, mu, squeezed[0], 0.0, ending)[0]
-
-
-def _proceed(
-    W: Floats, u: Floats, mu: float, Lam: Floats, work: float, ending: Ending
-) -> tuple[Floats, float]:
-    """Return impulses and work at the ending of a phase that begins with some."""
-    scale = float(np.abs(u).max())
-    for _ in range(4):  # it slips, rests or slips on: no more than three kinds of friction follow
-        now = u + W @ Lam
-        slips = float(np.linalg.norm(now[1:])) > REST * scale
-        if slips and np.isinf(mu):  # stops at once
-            Lam = Lam - np.array([0.0, *(_stiffness(W) @ now[1:])])
-            continue
-        if ending(Lam[0], now[0], 0.0, work)[0] >= 0:
-            break
-        if slips:
-            Lam, work = _swerve(W, u, mu, Lam, work, ending)
-            continue
-        f = _hold_or_slip(W, mu)
-        k = float(W[0] @ f)
-        x = _first_root(*ending(Lam[0], now[0], k, work))
-        return Lam + x * f, work + now[0] * x + 0.5 * k * x * x
-    return Lam, work
+    def margin(self, x: Floats) -> float:
+        """Return a number that is positive up to the next event."""
+        process, pushed, others = self.process, self.mode.pushed, self.others
+        log_slip, angle, Lam, work = self.split(x)
+        distance = process.distance(Lam, work)
+        un = process.velocities(Lam)[:, 0]
+        ahead = un[others] - float(un[pushed].mean()) + self.slack
+        finished = distance[others] >= -process.tolerance[others]
+        joins = np.where(finished, np.inf, ahead)
+        dLam, share = self.shares(angle)
+        margins = [-distance[pushed].max(), (log_slip - self.last).min(), share.min(), *joins]
+        for i in self.mode.holding:
+            if not math.isinf(process.mu[i]):
+                friction = math.hypot(dLam[3 * i + 1], dLam[3 * i + 2])
+                margins.append(process.mu[i] * dLam[3 * i] - friction)
+        return float(min(margins))
 
 
-def _stiffness(W: Floats) -> Floats:
-    """Return the tangential impulses per velocity; none along a direction in which nothing can move."""
-    return np.linalg.pinv(W[1:, 1:], rcond=1e-13)
+def _normal_rows(single: int, triple: int) -> Floats:
+    """Return 1 for the normal and 0 for the tangential rows of contacts of one and of three rows."""
+    return np.array([1.0] * single + [1.0, 0.0, 0.0] * triple)
 
 
 def _first_root(a: float, b: float, c: float) -> float:
-    """Return the first x > 0 with a + b x + c x^2 / 2 = 0, where a < 0."""
-    if c == 0.0:
-        return -a / b
-    return -2.0 * a / (b + math.sqrt(b * b - 2.0 * a * c))
+    """Return the first x > 0 with a + b x + c x^2 / 2 = 0, where a < 0; infinity if there is none."""
+    discriminant = b * b - 2.0 * a * c
+    denominator = b + math.sqrt(max(discriminant, 0.0))
+    return -2.0 * a / denominator if discriminant >= 0.0 and denominator > 0.0 else math.inf
 
 
-def _hold_or_slip(W: Floats, mu: float) -> Floats:
-    """Return f of a contact at rest: friction that holds it, or that of the slip which begins."""
-    held = -_stiffness(W) @ W[1:, 0]
-    if np.linalg.norm(held) <= mu:
-        return np.array([1.0, *held])
-    s, Q = np.linalg.eigh(W[1:, 1:])
-    s, d = np.maximum(s, 1e-14 * s[-1]), Q.T @ W[1:, 0]
-
-    def excess(rate: float) -> float:
-        return float(np.linalg.norm(d / (mu * s + rate)) - 1.0)
-
-    rate = brentq(excess, 0.0, float(np.linalg.norm(d)), xtol=1e-300, rtol=1e-14)
-    return np.array([1.0, *(-mu * (Q @ (d / (mu * s + rate))))])
-
-
-def _swerve(
-    W: Floats, u: Floats, mu: float, Lam: Floats, work: float, ending: Ending
-) -> tuple[Floats, float]:
-    """Return impulses and work where slip ends, or at the ending: while it lasts its direction turns.
-
-    In terms of s, dP = |slip| ds, slip dies out like an exponential and nothing is singular.
-    """
-    now = u + W @ Lam
-    begin = math.log(float(np.linalg.norm(now[1:])))
-    x0 = np.array([begin, math.atan2(now[2], now[1]), *Lam, work])
-
-    def rate(_: float, x: Floats) -> Floats:
-        d = np.array([math.cos(x[1]), math.sin(x[1])])
-        f = np.array([1.0, *(-mu * d)])
-        change, size = W[1:] @ f, math.exp(x[0])
-        un = u[0] + W[0] @ x[2:5]
-        turn = d[0] * change[1] - d[1] * change[0]
-        return np.array([d @ change, turn, *(size * f), size * un])
-
-    def ended(_: float, x: Floats) -> float:
-        return ending(x[2], float(u[0] + W[0] @ x[2:5]), 0.0, x[5])[0]
-
-    def rests(_: float, x: Floats) -> float:
-        return float(x[0] - begin - math.log(REST) + math.log(10.0))
-
-    ended.terminal = rests.terminal = True  # type: ignore[attr-defined]
-    run = solve_ivp(
-        rate, (0.0, FOREVER), x0, method="DOP853", rtol=1e-12, atol=1e-14, events=(ended, rests)
-    )
-    x = run.y[:, -1]
-    if run.status != 1:
-        raise ContactSetError("an impact with friction that neither ends nor comes to rest.")
-    out = x[2:5].copy()
-    if run.t_events is not None and len(run.t_events[1]):
-        rest = (u + W @ out)[1:]  # what is left of the slip is round-off
-        out[1:] -= _stiffness(W) @ rest
-    return out, float(x[5])
+def _integrate_to_event(
+    rate: Callable[[float, Floats], Floats], margin: Callable[[Floats], float], start: Floats
+) -> Floats:
+    """Return the state at which the margin, positive at the start, becomes zero."""
+    solver = DOP853(rate, 0.0, start, HORIZON, rtol=RTOL, atol=ATOL)
+    before = start
+    while margin(solver.y) > 0.0:
+        before = solver.y
+        solver.step()
+        if solver.status != "running":
+            raise ContactSetError("An impact with friction neither ends nor comes to rest.")
+    if solver.t_old is None:
+        raise ContactSetError("An impact with friction does not end: its contacts jam.")
+    begin, end = solver.t_old, solver.t
+    dense = solver.dense_output()
+    root = brentq(lambda s: margin(dense(s)), begin, end, xtol=1e-12 * (end - begin))
+    # The interpolant is good to about 1e-9. Integrate up to its root, then take one Newton step.
+    solver = DOP853(rate, begin, before, root, rtol=RTOL, atol=ATOL)
+    while solver.status == "running":
+        solver.step()
+    x, change, h = solver.y, rate(root, solver.y), 1e-6 * (end - begin)
+    slope = (margin(x + h * change) - margin(x - h * change)) / (2.0 * h)
+    shift = -margin(x) / slope if slope < 0.0 else 0.0
+    return x + max(-h, min(h, shift)) * change

@@ -1,59 +1,112 @@
-"""Brach's model of impact: Newton's restitution, and a ratio of tangential to normal impulse.
+"""Brach's impact model: Newton's restitution, and a bounded ratio of tangential to normal impulse.
 
-The ratio has the direction against the first slip and the size `mu`, unless less of it stops the
-slip until the bodies part, or keeps the energy from growing. Brach 1989, Journal of Applied Mechanics
-56(1), 133-138. Contacts strike one after the other.
+The ratio acts against the initial slip. It is `mu`, or less if less stops the slip until the bodies
+separate or if more would create energy. Brach 1989, Journal of Applied Mechanics 56(1), 133-138.
+Contacts that approach equally fast are one impact; otherwise the fastest comes first.
 """
 
 import numpy as np
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.impacts._differential import StrikesInTurn
+from draisine.simulation.contact.strike import FINE
+from draisine.simulation.impacts._sequence import SequentialImpact
+from draisine.simulation.impacts.moreau import contact_impulses
+
+LARGEST_MU = 1e9
+"""Stands for infinite friction. A ratio that stops slip is finite, whatever mu is."""
+
+NO_SLIP = 1e-9
+"""Slip below this part of the largest velocity before counts as none: above the resolution of the
+friction solver (1e-11)."""
+
+ENERGY_TOLERANCE = 1e-12
+"""Work below this part of the products of impulses and velocities is round-off."""
 
 
-def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:
-    """Return the impulses of a contact with `uN+ = -e uN-`, in a bounded ratio, eq. [brach]."""
-    wanted = np.array([-(1.0 + e) * u[0], -u[1], -u[2]])
-    holds = np.linalg.pinv(W, rcond=1e-13) @ wanted
-    if holds[0] > 0 and np.linalg.norm(holds[1:]) <= mu * holds[0] and _gain(W, u, holds) <= 0:
-        return holds
-    slip = float(np.linalg.norm(u[1:]))
-    d = u[1:] / slip if slip > 0 else np.zeros(2)
-
-    def push(ratio: float) -> Floats:
-        f = np.array([1.0, *(-ratio * d)])
-        return wanted[0] / float(W[0] @ f) * f
-
-    def slip_left(ratio: float) -> float:
-        return float(d @ (u[1:] + W[1:] @ push(ratio)))
-
-    low, high = -_largest_ratio(W, -d, mu), _largest_ratio(W, d, mu)
-    if slip_left(high) >= 0:
-        ratio = high
-    elif slip_left(low) <= 0:
-        ratio = low
-    else:
-        ratio = brentq(slip_left, low, high, xtol=1e-15, rtol=1e-14)
-    if _gain(W, u, push(ratio)) > 0:  # without friction there is none
-        ratio = brentq(lambda x: _gain(W, u, push(x)), 0.0, ratio, xtol=1e-15, rtol=1e-14)
-    return push(ratio)
+def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
+    """Return the impulses of contacts with `uN+ = -e uN-`, in a bounded ratio, eq. [brach]."""
+    mu = np.minimum(mu, LARGEST_MU)
+    holding = np.full(len(mu), True)
+    while True:
+        Lam = _impulses(W, u, mu, e, holding)
+        leaves = holding & ((_gain(W, u, Lam) > 0.0) | _slips(W, u, Lam))
+        if not leaves.any():
+            break
+        holding = holding & ~leaves
+    return _bound_energy(W, u, mu, e, holding, Lam)
 
 
-impact = StrikesInTurn(_strike)
+impact = SequentialImpact(_resolve_group)
 
 
-def _largest_ratio(W: Floats, d: Floats, mu: float) -> float:
-    """Return mu, or less where so much friction against d would jam: no normal impulse parts the
-    bodies then.
+def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Floats:
+    """Return impulses of which those of contacts that do not hold are normal or along the initial slip.
+
+    Coulomb's law then relates the ratio and the slip that is left: the ratio is at its bound, or the
+    slip ends.
     """
-    along = float(W[0, 1:] @ d)
-    jam = float(W[0, 0]) / along if along > 0 else np.inf
-    limit = min(mu, (1.0 - 1e-9) * jam)
-    return limit if np.isfinite(limit) else 1e9
+    n = len(u)
+    axes = np.eye(n)
+    b = u.copy()
+    free = np.full(n, True)
+    for i in range(len(mu)):
+        b[3 * i] += e * min(u[3 * i], 0.0)
+        slip = u[3 * i + 1 : 3 * i + 3]
+        size = float(np.hypot(*slip))
+        if not holding[i]:
+            c, s = slip / size if size > 0.0 else (1.0, 0.0)
+            axes[3 * i + 1 : 3 * i + 3, 3 * i + 1 : 3 * i + 3] = [[c, s], [-s, c]]
+            free[3 * i + 1] = size > 0.0
+            free[3 * i + 2] = False
+    # A direction without impulse has its own equation: it moves by itself, and does not slip.
+    compliance = np.where(np.outer(free, free), axes @ W @ axes.T, np.diag(W.max() * ~free))
+    Lam = contact_impulses(compliance, np.where(free, axes @ b, 0.0), mu.tolist(), FINE)
+    return axes.T @ np.where(free, Lam, 0.0)
 
 
-def _gain(W: Floats, u: Floats, Lam: Floats) -> float:
-    """Return the energy that impulses create, beyond round-off."""
-    work = float(Lam @ u + 0.5 * Lam @ W @ Lam)
-    return work - 1e-12 * float(np.abs(Lam) @ np.abs(u))
+def _bound_energy(
+    W: Floats, u: Floats, mu: Floats, e: float, holding: Floats, Lam: Floats
+) -> Floats:
+    """Return impulses with which no contact creates energy: with smaller ratios where one would.
+
+    Without friction no contact creates energy, so that there is a part of the ratios that creates
+    none. Contacts that create energy in consequence are bounded as well.
+    """
+    bounded = np.full(len(mu), False)
+    ratio = np.zeros(len(mu))
+    while True:
+        creates = (_gain(W, u, Lam) > 0.0) & ~bounded
+        if not creates.any():
+            return Lam
+        used = np.hypot(Lam[1::3], Lam[2::3]) / np.where(Lam[::3] > 0.0, Lam[::3], 1.0)
+        ratio = np.where(creates, used, ratio)
+        bounded = bounded | creates
+        most = np.where(bounded, ratio, mu)
+        free = holding & ~bounded
+
+        def impulses(
+            part: float, most: Floats = most, bounded: Floats = bounded, free: Floats = free
+        ) -> Floats:
+            return _impulses(W, u, np.where(bounded, part * most, most), e, free)
+
+        def gain(part: float, bounded: Floats = bounded) -> float:
+            return float(_gain(W, u, impulses(part))[bounded].max())
+
+        part = brentq(gain, 0.0, 1.0, xtol=1e-15, rtol=1e-14) if gain(1.0) > 0.0 else 1.0
+        Lam = impulses(part)
+
+
+def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:
+    """Return which contacts still slip after impulses."""
+    after = u + W @ Lam
+    slip = np.hypot(after[1::3], after[2::3])
+    return slip > NO_SLIP * float(np.abs(u).max())
+
+
+def _gain(W: Floats, u: Floats, Lam: Floats) -> Floats:
+    """Return the energy that each contact creates, beyond round-off."""
+    after = u + W @ Lam
+    work = 0.5 * (Lam * (u + after)).reshape(-1, 3).sum(axis=1)
+    size = np.abs(Lam * u).reshape(-1, 3).sum(axis=1)
+    return work - ENERGY_TOLERANCE * size

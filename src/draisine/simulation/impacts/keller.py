@@ -1,19 +1,26 @@
-"""Keller's model of impact: Coulomb's friction in the course of the impact, Poisson's restitution.
+"""Keller's impact model: Coulomb friction in the course of the impact, Poisson's restitution.
 
-The normal impulse of the restitution is `normal` times that of the compression; slip may stop,
-reverse and swerve on the way. Keller 1986, Journal of Applied Mechanics 53(1), 1-4. Contacts strike
-one after the other.
+The normal impulse of the restitution is `normal` times that of the compression, at each contact; slip
+may stop, reverse and swerve on the way. Keller 1986, Journal of Applied Mechanics 53(1), 1-4. Contacts
+that approach equally fast are one impact; otherwise the fastest comes first.
 """
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.impacts._differential import StrikesInTurn, compress, restore
+from draisine.simulation.impacts._differential import compress, restore
+from draisine.simulation.impacts._sequence import SequentialImpact
 
 
-def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:
-    """Return the impulses of a contact: they end with P = (1 + e) P of the compression, eq. [keller]."""
-    squeezed = compress(W, u, mu)
-    end = (1.0 + e) * squeezed[0][0]
-    return restore(W, u, mu, squeezed, lambda P, un, k, work: (P - end, 1.0, 0.0))
+def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
+    """Return the impulses of contacts that end with P = (1 + e) P of the compression, eq. [keller]."""
+    compressed = compress(W, u, mu)
+    end = (1.0 + e) * compressed[0][::3]
+
+    def ending(
+        P: Floats, un: Floats, work: Floats, dP: Floats, dun: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        return P - end, dP, 0.0 * dP
+
+    return restore(W, u, mu, compressed[0], ending)
 
 
-impact = StrikesInTurn(_strike)
+impact = SequentialImpact(_resolve_group)

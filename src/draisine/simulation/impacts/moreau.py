@@ -68,8 +68,8 @@ def contact_impulses(
     Lam = solve_friction(W, b, touches, tolerance)
     if Lam is None:
         names = ", ".join(":".join(k.key) for k in contacts)
+        place = f" at the contacts {names}" if names else ""
         raise ContactSetError(
-            f"no impulses at the contacts {names} are found that satisfy the law of friction; "
-            "a smaller mu may solve it."
+            f"No impulses{place} satisfy Coulomb's law of friction. Try a smaller mu."
         )
     return Lam

@@ -1,19 +1,21 @@
-"""Poisson's model of impact with friction: compression and expansion, each with impulses as a whole.
+"""Poisson's impact model with friction: compression and expansion, each with impulses as a whole.
 
 The compression is plastic; the expansion pushes with at least `normal` times the normal impulses of
-the compression, and more where a contact would else approach. Friction obeys Coulomb's law in each
-phase. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497. All contacts are struck at once.
+the compression, and more if a contact would approach otherwise. Friction obeys Coulomb's law in each
+phase. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497. All contacts are resolved at once.
 """
 
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
-from draisine.simulation.contact.complementarity.coulomb import solve_single_friction
+from draisine.simulation.contact.complementarity.active_set import (
+    Candidate,
+    ImpactProblem,
+    Selection,
+)
 from draisine.simulation.contact.strike import FINE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
@@ -21,9 +23,6 @@ from draisine.simulation.impacts.moreau import (
     delassus,
     outcome,
 )
-
-SWEEPS = 480
-"""How often all contacts are solved one after the other at most, in ever smaller strides."""
 
 
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
@@ -35,51 +34,37 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     mu = [k.mu for k in contacts]
     squeezed = contact_impulses(W, u, mu, FINE, contacts)
     e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
-    Lam = squeezed + _expand(W, u + W @ squeezed, mu, e * squeezed[::3])
+    Lam = squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts)
     return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
 
 
-def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats) -> Floats:
-    """Return the impulses of the expansion: contact after contact, until nothing changes."""
-    lam, scale = np.zeros(len(b)), float(np.abs(W[:, ::3] @ given).max())
-    if not given.any():
-        return lam
-    for sweep in range(SWEEPS):
-        stride, change = 0.5 ** (sweep // 60), 0.0
-        for i, friction in enumerate(mu):
-            own = slice(3 * i, 3 * i + 3)
-            rest = W[own] @ lam + b[own] - W[own, own] @ lam[own]
-            new = _expand_one(W[own, own], rest, friction, float(given[i]))
-            change = max(change, float(np.abs(W[own, own] @ (new - lam[own])).max()))
-            lam[own] += stride * (new - lam[own])
-        if change <= FINE * scale or len(mu) == 1:
-            return lam
-    raise ContactSetError("the expansion of an impact finds no impulses; 'moreau' may do.")
+def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) -> Floats:
+    """Return the impulses (3m) of the expansion by the velocities before it and given normal impulses.
 
-
-def _expand_one(W: Floats, rest: Floats, mu: float, given: float) -> Floats:
-    """Return what a contact pushes in the expansion: what is given, or more where it would approach."""
-    push = np.array([given, *_friction(W[1:, 1:], W[1:, 0] * given + rest[1:], mu * given)])
-    if W[0] @ push + rest[0] >= 0:
-        return push
-    more = solve_single_friction(W, rest, mu)
-    return push if more is None or more[0] < given else more
-
-
-def _friction(W: Floats, b: Floats, most: float) -> Floats:
-    """Return the friction of a contact whose normal impulse is known: it holds, or it is `most`
-    against the slip W lam + b.
+    At first all normal impulses are the given ones. Contacts that approach then join those that push
+    as much as it takes, and leave them if less than the given impulse would do.
     """
-    if most == 0.0 or np.isnan(most):  # without friction, or infinite friction of no push
-        return np.zeros(2)
-    held = -np.linalg.pinv(W, rcond=1e-13) @ b
-    if np.linalg.norm(held) <= most:
-        return held
-    s, Q = np.linalg.eigh(W)
-    s, d = np.maximum(s, 1e-14 * s[-1]), Q.T @ b
-
-    def excess(ratio: float) -> float:
-        return float(np.linalg.norm(d / (s + ratio)) - most)
-
-    ratio = brentq(excess, 0.0, float(np.linalg.norm(d)) / most, xtol=1e-300, rtol=1e-14)
-    return -Q @ (d / (s + ratio))
+    if not given.any():
+        return np.zeros(len(u))
+    mu = [k.mu for k in contacts]
+    scale = float(np.abs(W[:, ::3] @ given).max())
+    pushes_more = np.full(len(given), False)
+    for _ in range(2 * len(given) + 2):
+        # A normal impulse that is known has its own equation; what it does to others is in b. So has
+        # the friction of contacts without load: it is zero, also if mu is infinite.
+        free = np.repeat(pushes_more | (given > 0.0), 3)
+        free[::3] = pushes_more
+        known = np.zeros(len(u))
+        known[::3] = np.where(pushes_more, 0.0, given)
+        stiffness = np.diag(np.where(free, 0.0, np.diag(W)))
+        b = np.where(free, u + W @ known, -np.diag(W) * known)
+        Lam = contact_impulses(np.where(np.outer(free, free), W, stiffness), b, mu, FINE, contacts)
+        approach = -(u + W @ Lam)[::3]
+        more = ~pushes_more & (approach > 1e-12 * scale)
+        less = pushes_more & (Lam[::3] < given * (1.0 - 1e-12))
+        if not (more | less).any():
+            return Lam
+        pushes_more = (pushes_more | more) & ~less
+    raise ContactSetError(
+        "The expansion of an impact finds no impulses. Use the impact model 'moreau'."
+    )

@@ -1,21 +1,27 @@
-"""Stronge's model of impact: Coulomb's friction in the course of the impact, restitution by energy.
+"""Stronge's impact model: Coulomb friction in the course of the impact, restitution by energy.
 
-The work of the normal impulse in the restitution is `normal`^2 times that which the compression took
-up, so that the normal force never creates energy, however slip changes. Stronge 1990,
-doi:10.1098/rspa.1990.0125. Contacts strike one after the other.
+The work of the normal impulse in the restitution is `normal`^2 times the work absorbed by the
+compression, at each contact, so that no normal force creates energy, however slip changes. Stronge
+1990, doi:10.1098/rspa.1990.0125. Contacts that approach equally fast are one impact; otherwise the
+fastest comes first.
 """
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.impacts._differential import StrikesInTurn, compress, restore
+from draisine.simulation.impacts._differential import compress, restore
+from draisine.simulation.impacts._sequence import SequentialImpact
 
 
-def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:
-    """Return the impulses of a contact: they give back e^2 of the work of the compression, eq.
-    [stronge].
-    """
-    squeezed = compress(W, u, mu)
-    back = -e * e * squeezed[1]
-    return restore(W, u, mu, squeezed, lambda P, un, k, work: (work - back, un, k))
+def _resolve_group(W: Floats, u: Floats, mu: Floats, e: float) -> Floats:
+    """Return the impulses of contacts that return e^2 of the work of the compression, eq. [stronge]."""
+    compressed = compress(W, u, mu)
+    returned = -e * e * compressed[1]
+
+    def ending(
+        P: Floats, un: Floats, work: Floats, dP: Floats, dun: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        return work - returned, un * dP, dun * dP
+
+    return restore(W, u, mu, compressed[0], ending)
 
 
-impact = StrikesInTurn(_strike)
+impact = SequentialImpact(_resolve_group)

@@ -13,12 +13,16 @@ from draisine.simulation.integrators._drivers import (
     DEGENERATE,
     DONE,
     ENDLESS,
+    FELL,
     FLAT,
     INTERRUPTED,
     NO_END,
+    NODES,
     NOT_FINITE,
+    PLACES,
     SMOOTHER,
     TOO_SMALL,
+    WATCH,
     Problem,
     Span,
     march_code,
@@ -26,6 +30,7 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
 
 __all__ = [
-    "CHUNK", "CHUNKS", "DEGENERATE", "DONE", "ENDLESS", "FLAT", "INTERRUPTED", "NOT_FINITE", "NO_END",
-    "SMOOTHER", "TOO_SMALL", "EqualSteps", "Problem", "Span", "explicit", "march_code",
+    "CHUNK", "CHUNKS", "DEGENERATE", "DONE", "ENDLESS", "FELL", "FLAT", "INTERRUPTED", "NODES",
+    "NOT_FINITE", "NO_END", "PLACES", "SMOOTHER", "TOO_SMALL", "WATCH", "EqualSteps", "Problem", "Span",
+    "explicit", "march_code",
 ]  # fmt: skip

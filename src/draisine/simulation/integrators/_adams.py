@@ -78,8 +78,7 @@ class Adams(EqualSteps):
         march, keep = (march_code(r, w.lanes) for r in (rk4.equal.march, remember))
         part, last = (third - t0) / end, math.nextafter(third, t0)
         done = int(march(first, t0, part, last, 0, end, states)) // PARTS
-        if first is not p:
-            w.wrong[:] = first.record.wrong
+        w.wrong[:], w.ended[:] = first.record.wrong, first.record.ended / PARTS
         if w.keep:
             samples[: done + 1] = states[: done * PARTS + 1 : PARTS]
         keep(p, t0, h, done, states)

@@ -17,9 +17,10 @@ from draisine.codegen.routine import Address, Routine, call, each, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
-DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED, ENDLESS = range(7)
+DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED, ENDLESS, FELL = range(8)
 """How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
-enough; a wheel fell flat; from the keyboard; steps so short that there is no end of them.
+enough; a wheel fell flat; from the keyboard; steps so short that there is no end of them; the
+machine fell.
 """
 
 CLOSED = 1e-8
@@ -30,6 +31,17 @@ CHUNK = 10_000
 
 CHUNKS = 10_000
 """A run that would need so many times as many steps as it has just made goes on for ever."""
+
+SINE, OFFSET, LEFT, UP, WATCH = 0, 1, 2, 5, 8
+"""Where the numbers of a `Problem.watch` are stored: the sine of the lean that is a fall, an offset
+that is positive if a frame that turns over is not watched, the base's axes to the left and up in the
+coordinates of the inner base frame; how many they are.
+"""
+
+STEEP = 0.95
+"""Sine of a lean (72 degrees) beyond which a wheel that turns over within one step falls flat; a wheel
+that turns over from less was moved by a step that is too long.
+"""
 
 NO_END, SMOOTHER = (
     "steps have become so short that there is no end of them",
@@ -43,7 +55,8 @@ class Workspace(NamedTuple):
     """Where a run is, as routines see it: programs and their tables, sizes, and shared arrays.
 
     x = (t, y, tail) is what programs read; y holds the state at the beginning of a step, k its rates,
-    `row` apart; `wrong` says per lane how it ended, `method` are the coefficients of the method.
+    `row` apart; `wrong` says per lane how it ended, `ended` after how many steps it fell, `method` are
+    the coefficients of the method. `watch` has `watched` numbers per lane, those of the fall.
     """
 
     rate: Address
@@ -67,6 +80,9 @@ class Workspace(NamedTuple):
     gap: Floats
     wrong: Floats
     method: Floats
+    watched: int
+    watch: Floats
+    ended: Floats
 
 
 ALONE = ((Workspace, "lanes", 1),)
@@ -85,8 +101,10 @@ class Problem:
     """What an integrator solves: a right-hand side by address, what follows y in its input, the
     least sizes of its pivots, and a projection of the first `pose` entries of y, if there is one.
 
-    `count` states are advanced side by side; tables, tail and floors may have a column for each. `keep`
-    holds what the addresses belong to; machine code comes up for air after a `chunk` of steps.
+    `watch` are the numbers of the fall that ends it, `WATCH` of them, see `fall_margins`; without them
+    no fall is watched. `count` states are advanced side by side; tables, tail, floors and watch may
+    have a column for each. `keep` holds what the addresses belong to; machine code comes up for air
+    after a `chunk` of steps.
     """
 
     rate: int
@@ -100,6 +118,7 @@ class Problem:
     count: int = 1
     chunk: int = CHUNK
     keep: Any = field(default=None, repr=False)
+    watch: Floats = field(default_factory=lambda: np.zeros(0))
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
     def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
@@ -112,6 +131,7 @@ class Problem:
             return self._new_workspace(n, stages, method, keep)
         spare.record.headings.fill(np.nan)
         spare.record.wrong.fill(0.0)
+        spare.record.ended.fill(0.0)
         return spare
 
     def give_back(self, spare: Packed) -> None:
@@ -123,9 +143,10 @@ class Problem:
         c, project = self.count, self.project
         x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
         x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
-        floors = self.floors
-        if floors.ndim == 1 and c > 1:
-            floors = np.repeat(floors[:, None], c, 1)
+        floors, watch = (
+            np.repeat(one[:, None], c, 1) if one.ndim == 1 and c > 1 else one
+            for one in (self.floors, self.watch)
+        )
         where, table, size = 0, np.zeros(1), 1
         if project is not None:
             where = project.address if c == 1 else project.wide_address
@@ -140,7 +161,8 @@ class Problem:
                 Address(self.rate), _flat(self.rate_table), Address(where), _flat(table),
                 _flat(floors), n, c, self.rate_size * c, self.pose, gaps, wheels,
                 len(self.floors), int(keep), x.ravel(), np.zeros(n * c), rates,
-                np.zeros(size * c), headings, np.zeros(c), np.zeros(c), method,
+                np.zeros(size * c), headings, np.zeros(c), np.zeros(c), method, len(self.watch),
+                _flat(watch), np.zeros(c),
             )
         )  # fmt: skip
 
@@ -161,6 +183,9 @@ def _flat(array: Floats) -> Floats:
 class Span:
     """A smooth stretch of time: from `start` to `end`, in equal steps no longer than dt, or in steps
     that keep the tolerances, with samples at the times of `grid`, from `start` to `end`.
+
+    An adaptive method appends the dense output of its steps to the list `dense`, if there is one:
+    times (steps, NODES) and states (steps, NODES, n) at the Chebyshev nodes `PLACES` of each step.
     """
 
     start: float
@@ -169,12 +194,17 @@ class Span:
     grid: Floats
     rtol: float = 1e-10
     atol: float = 1e-12
+    dense: list[tuple[Floats, Floats]] | None = None
 
     @property
     def last(self) -> float:
         """The last time before the end: what jumps there is taken from the left."""
         return math.nextafter(self.end, self.start)
 
+
+NODES = 5
+PLACES = 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
+"""Chebyshev nodes of a step, its ends among them, at which its dense output is kept."""
 
 March = tuple[Floats, Floats, int]
 """Times, samples and how it ended."""
@@ -219,9 +249,16 @@ def count_ended(p: Workspace) -> int:
 
 @routine
 def settle(p: Workspace, t: float) -> int:
-    """Replace pose and shape of the states in x at a time by their projection."""
+    """Replace pose and shape of the states in x at a time by their projection; return how many lanes
+    have ended. A wheel that turns over from a steep lean has fallen.
+    """
     p.x[: p.lanes] = t
-    return project(p)
+    ended = project(p)
+    if p.watched > 0 and ended > 0:
+        lean_sines(p, p.y, p.gap)
+        for j in range(p.lanes):
+            p.wrong[j] = FELL if p.wrong[j] == FLAT and p.gap[j] > STEEP else p.wrong[j]
+    return ended
 
 
 @routine
@@ -276,3 +313,46 @@ def keep_ended(p: Workspace) -> None:
     for k in range(p.n):
         for j in each(c):
             p.x[(1 + k) * c + j] = p.y[k * c + j] if p.wrong[j] != 0.0 else p.x[(1 + k) * c + j]
+
+
+@routine
+def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
+    """Write the size of the sine of each lane's lean: of the upward component of the axis to the left."""
+    c, w = p.lanes, p.watch
+    for j in each(c):
+        a, b, d, e = states[j], states[c + j], states[2 * c + j], states[3 * c + j]
+        x, y, z = 2.0 * (b * e - a * d), 2.0 * (d * e + a * b), a * a - b * b - d * d + e * e
+        lean = w[LEFT * c + j] * x + w[(LEFT + 1) * c + j] * y + w[(LEFT + 2) * c + j] * z
+        out[j] = abs(lean) / (a * a + b * b + d * d + e * e)
+
+
+@routine
+def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
+    """Write how far each lane is from a fall: by how much the sine of its lean is below its limit or,
+    if that is less, the upward component of the axis of a frame that may turn over.
+
+    (x, y, z) is the world's vertical in the coordinates of the inner base frame, whose quaternion
+    (a, b, d, e) begins the state; it needs no unit length.
+    """
+    c, w = p.lanes, p.watch
+    lean_sines(p, states, out)
+    for j in each(c):
+        a, b, d, e = states[j], states[c + j], states[2 * c + j], states[3 * c + j]
+        x, y, z = 2.0 * (b * e - a * d), 2.0 * (d * e + a * b), a * a - b * b - d * d + e * e
+        tilt = w[UP * c + j] * x + w[(UP + 1) * c + j] * y + w[(UP + 2) * c + j] * z
+        over = w[OFFSET * c + j] + tilt / (a * a + b * b + d * d + e * e)
+        out[j] = min(w[SINE * c + j] - out[j], over)
+
+
+@routine
+def mark_fallen(p: Workspace, step: int) -> int:
+    """Mark lanes that fell in the step with this number, from y to x: they are beyond the limit, and
+    further than before (a machine that starts beyond it may rise). Return how many lanes have ended.
+    """
+    c = p.lanes
+    fall_margins(p, p.x[c:], p.gap)
+    fall_margins(p, p.y, p.settled)
+    for j in range(c):
+        if p.wrong[j] == 0.0 and p.gap[j] < 0.0 and p.gap[j] < p.settled[j]:
+            p.wrong[j], p.ended[j] = FELL, float(step)
+    return count_ended(p)

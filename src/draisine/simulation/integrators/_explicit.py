@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from draisine.simulation.integrators._drivers import (
     evaluate,
     keep_ended,
     march_code,
+    mark_fallen,
     settle,
 )
 
@@ -33,7 +35,8 @@ def march_of(step: Routine, ring: int) -> Routine:
         p: Workspace, t0: float, h: float, last: float, first: int, end: int, samples: Floats
     ) -> int:
         """Take the steps from number `first` to `end`; return how many are done: fewer where all
-        lanes have ended. The state that is reached is checked, too.
+        lanes have ended. The state that is reached is checked, too. A lane that falls keeps the state
+        after the step in which it did.
         """
         c, size = p.lanes, p.n * p.lanes
         for i in range(first, end):
@@ -49,8 +52,12 @@ def march_of(step: Routine, ring: int) -> Routine:
                 return i
             if over > 0:
                 keep_ended(p)
+            if p.watched > 0:
+                over = mark_fallen(p, i + 1)
             if p.keep == 1:
                 samples[(i + 1) * size :][:size] = p.x[c : c + size]
+            if over == c:
+                return i + 1
         rates = p.k[end % ring * p.row :]
         evaluate(p, min(t0 + end * h, last), rates)
         check(p, rates)
@@ -79,14 +86,15 @@ class EqualSteps:
         problem.give_back(p)
         return self.times(span)[: done + 1], samples[: done + 1], status
 
-    def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats]:
-        """Return the states at the end, one per column, and what is wrong with each: those keep the
-        last state before.
+    def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
+        """Return the states at the end, one per column, what is wrong with each, and the times of
+        falls. A column that falls keeps the state after the step in which it did, others that ended
+        early the last state before.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
         self.go(problem, p, span, np.ascontiguousarray(y)[None], None)
-        c = problem.count
-        return p.record.x[c : c + y.size].reshape(y.shape).copy(), p.record.wrong
+        c, w = problem.count, p.record
+        return w.x[c : c + y.size].reshape(y.shape).copy(), w.wrong, self.times_of(span, w.ended)
 
     def record(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
         """Return the times, the states at all of them (time, entries, columns), and what is wrong with
@@ -105,8 +113,11 @@ class EqualSteps:
 
     def times(self, span: Span) -> Floats:
         """Return where the steps of a stretch begin, and its end."""
-        steps = self.steps(span)
-        return span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
+        return self.times_of(span, np.arange(self.steps(span) + 1))
+
+    def times_of(self, span: Span, numbers: Any) -> Floats:
+        """Return the times after so many steps of a stretch."""
+        return np.asarray(span.start + numbers * ((span.end - span.start) / self.steps(span)))
 
     def start(self, problem: Problem, p: Packed, span: Span, samples: Floats) -> int:
         """Put the state at the beginning, samples[0], in place; return with which step to go on."""

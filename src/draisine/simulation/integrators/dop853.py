@@ -18,7 +18,10 @@ from draisine.simulation.integrators._drivers import (
     CHUNKS,
     DEGENERATE,
     ENDLESS,
+    FELL,
     INTERRUPTED,
+    NODES,
+    PLACES,
     TOO_SMALL,
     March,
     Problem,
@@ -27,6 +30,7 @@ from draisine.simulation.integrators._drivers import (
     Workspace,
     check,
     evaluate,
+    fall_margins,
     project,
     settle,
 )
@@ -39,8 +43,18 @@ STAGES, DENSE, END = 16, 13, 12
 only the dense output needs.
 """
 
-NODES, E5, E3, D = 256, 272, 285, 298
-"""Where nodes, the error's and the dense output's weights stand behind the 16 by 16 of the stages."""
+TIMES, E5, E3, D = 256, 272, 285, 298
+"""Where the stages' times, the error's and the dense output's weights stand behind the 16 by 16 of the
+stages.
+"""
+
+T, H, COUNT, RAW, RAW_END, KEPT, CLOCK = range(7)
+"""What a `Sampling.clock` holds: time, length of the next step, number of samples, the first and the end
+of those that are not projected yet, number of nodes kept; how many that are.
+"""
+
+ROOM = 1000
+"""How many steps the buffer of nodes has room for."""
 
 WIDTH = 4
 """The vectors of one state's sums: two registers, or half a one."""
@@ -81,8 +95,8 @@ class Stages(NamedTuple):
 class Sampling(NamedTuple):
     """When a stretch ends, `last` being the time just before, and where its samples go.
 
-    `clock` holds what outlasts a pause: time, length of the next step, number of samples, and the
-    first and the end of those that are not projected yet.
+    `clock` holds what outlasts a pause. With `dense` 1 the dense output of each step is kept at its
+    `places`, with its times; `margins` has room for how far these are from a fall.
     """
 
     end: float
@@ -91,6 +105,11 @@ class Sampling(NamedTuple):
     grid: Floats
     samples: Floats
     clock: Floats
+    dense: int
+    places: Floats
+    times: Floats
+    nodes: Floats
+    margins: Floats
 
 
 def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float) -> Packed:
@@ -196,37 +215,94 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
     for stage in range(1, END):
         add_newest(s, stage, h, p.x[1:])
         sum_older(s, stage + 1)  # while the core waits for the rates
-        evaluate(p, min(t + s.method[NODES + stage] * h, last), s.k[stage * s.row :])
+        evaluate(p, min(t + s.method[TIMES + stage] * h, last), s.k[stage * s.row :])
     add_newest(s, END, h, p.x[1:])
     s.new[: s.n] = p.x[1 : 1 + s.n]
     return error_norm(s, h, END)
 
 
 @routine
-def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> None:
-    """Write the samples of the grid that lie inside a step."""
-    at = int(g.clock[2])
-    if at == g.points or not g.grid[at] < end:
-        return
+def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
+    """Write the samples of the grid and the nodes that lie inside a step; return which part of it stands:
+    all, or that before a fall.
+    """
+    at = int(g.clock[COUNT])
+    inside = 1 if at < g.points and g.grid[at] < end else 0
+    if inside + g.dense + p.watched == 0:
+        return 1.0
     evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still holds the state at the end
     for stage in range(DENSE, STAGES):
         weigh(s, stage, h, p.x[1:])
-        evaluate(p, min(t + s.method[NODES + stage] * h, g.last), s.k[stage * s.row :])
+        evaluate(p, min(t + s.method[TIMES + stage] * h, g.last), s.k[stage * s.row :])
     interpolate(s, h)
-    while at < g.points and g.grid[at] < end:
+    part = find_fall(p, s, g) if p.watched > 0 else 1.0
+    stop = end if part == 1.0 else t + part * h
+    if g.dense == 1:
+        keep_nodes(s, g, t, part * h, part, stop)
+    while at < g.points and g.grid[at] < stop:
         dense(s, (g.grid[at] - t) / h, g.samples[at * s.n :])
         at += 1
-    g.clock[2], g.clock[4] = at, at
+    g.clock[COUNT], g.clock[RAW_END] = at, at
+    return part
+
+
+@routine
+def keep_nodes(s: Stages, g: Sampling, t: float, h: float, part: float, stop: float) -> None:
+    """Write the dense output of a part of a step, of length h; what jumps at the end of the stretch is
+    taken from the left.
+    """
+    at = int(g.clock[KEPT])
+    for i in range(NODES):
+        dense(s, part * g.places[i], g.nodes[(at + i) * s.n :])
+        g.times[at + i] = t + g.places[i] * h
+    g.times[at + NODES - 1] = min(stop, g.last)
+    g.clock[KEPT] += float(NODES)
+
+
+@routine
+def margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
+    """Return how far from a fall the state at the part z of a step is."""
+    dense(s, z, p.x[1:])
+    fall_margins(p, p.x[1:], g.margins)
+    return g.margins[0]
+
+
+@routine
+def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
+    """Return the part of a step before a fall, located by bisection on the dense output; 1 without a fall.
+    A machine falls if it is beyond the limit at a node, and further than at the start of the step.
+    """
+    begin = margin_at(p, s, g, 0.0)
+    low, high = 0.0, 2.0
+    for i in range(1, NODES):
+        here = margin_at(p, s, g, g.places[i])
+        if here < 0.0 and here < begin:
+            high = g.places[i]
+            break
+        low = g.places[i]
+    if high > 1.0:
+        return 1.0
+    if begin < 0.0:
+        return 0.0
+    while high - low > 1e-15:
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            break
+        if margin_at(p, s, g, middle) < 0.0:
+            high = middle
+        else:
+            low = middle
+    return high
 
 
 @routine
 def start(p: Workspace, g: Sampling) -> int:
     """Write samples of the beginning and the first rates; return whether something is wrong."""
-    t, at = g.clock[0], int(g.clock[2])
+    t, at = g.clock[T], int(g.clock[COUNT])
     while at < g.points and g.grid[at] <= t:
         g.samples[at * p.n :][: p.n] = p.y[: p.n]
         at += 1
-    g.clock[2], g.clock[3], g.clock[4] = at, at, at
+    g.clock[COUNT], g.clock[RAW], g.clock[RAW_END] = at, at, at
     p.x[1 : 1 + p.n] = p.y[: p.n]
     evaluate(p, t, p.k)
     return check(p, p.k)
@@ -238,7 +314,7 @@ def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
     if first == 1 and start(p, g) > 0:
         return 1
     for _ in range(limit):
-        t, h = g.clock[0], g.clock[1]
+        t, h = g.clock[T], g.clock[H]
         if not t < g.end:
             return 1
         if h < 1e-14 * max(abs(t), 1.0):
@@ -249,23 +325,39 @@ def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
         error = attempt(p, s, g.last, t, h)
         if not error < 1.0:
             evaluate(p, min(t + h, g.last), s.k[END * s.row :])
-            g.clock[1] = h * shrink(error_norm(s, h, DENSE))
+            g.clock[H] = h * shrink(error_norm(s, h, DENSE))
             continue
         end = g.end if final == 1 else t + h
-        sample(p, s, g, t, h, end)
+        count, kept = g.clock[COUNT], g.clock[KEPT]
+        part = sample(p, s, g, t, h, end)
+        if part < 1.0:
+            return end_fallen(p, s, g, t + part * h, part)
         p.x[1 : 1 + s.n] = s.new[: s.n]
-        g.clock[0] = end
         if settle(p, end) > 0:
+            if p.wrong[0] == FELL:  # at the start of the step
+                g.clock[COUNT], g.clock[KEPT], g.clock[RAW_END] = count, kept, count
             return 1
+        g.clock[T] = end
         s.y[: s.n] = p.x[1 : 1 + s.n]
-        if final == 1 and g.clock[2] < g.points:
-            g.samples[int(g.clock[2]) * s.n :][: s.n] = s.y[: s.n]
-            g.clock[2] += 1.0
+        if final == 1 and g.clock[COUNT] < g.points:
+            g.samples[int(g.clock[COUNT]) * s.n :][: s.n] = s.y[: s.n]
+            g.clock[COUNT] += 1.0
         evaluate(p, min(end, g.last), s.k)
         if check(p, s.k) > 0:
             return 1
-        g.clock[1] = h * grow(error)
+        g.clock[H] = h * grow(error)
     return 0
+
+
+@routine
+def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, part: float) -> int:
+    """End the run where it fell, at a part of the step: y is the state there."""
+    dense(s, part, p.x[1:])
+    p.x[0] = t
+    project(p)
+    s.y[: s.n] = p.x[1 : 1 + s.n]
+    g.clock[T], p.wrong[0] = t, FELL
+    return 1
 
 
 @routine
@@ -286,7 +378,7 @@ def settle_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
 
 def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
     """Return times, samples and status at the times of the grid; steps are as long as the tolerances
-    allow. Where the run stops short, the last good step is one more sample.
+    allow. Where the run stops short, the last good step is one more sample; where it fell, the fall is.
     """
     n, points = len(y), len(span.grid)
     p = problem.workspace(n, STAGES, METHOD)
@@ -295,33 +387,61 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     if (span.rtol, span.atol) not in p.others:
         p.others[span.rtol, span.atol] = stages(w.y, w.k, w.row, span.rtol, span.atol)
     s = p.others[span.rtol, span.atol]
-    samples, clock = np.empty((points, n)), np.zeros(5)
-    clock[0], clock[1] = span.start, min(0.01, span.end - span.start)
-    g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock))
-    status = _go(p, s, g, problem.chunk, tick)
-    done, raw = int(clock[2]), (int(clock[3]), int(clock[4]))
+    samples, clock = np.empty((points, n)), np.zeros(CLOCK)
+    clock[T], clock[H] = span.start, min(0.01, span.end - span.start)
+    room = 0 if span.dense is None else NODES * min(ROOM, problem.chunk)
+    kept = (int(room > 0), PLACES, np.empty(room), np.empty(room * n), np.zeros(1))
+    g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock, *kept))
+    status = _go(p, s, g, problem.chunk, span.dense, tick)
+    done, raw = int(clock[COUNT]), (int(clock[RAW]), int(clock[RAW_END]))
     if problem.project is not None and raw[0] < raw[1]:
         wide = problem.side_by_side.workspace(n, 1, METHOD)
         routine_code(settle_samples, width=lanes())[0](wide, g, *raw)
         problem.side_by_side.give_back(wide)
     times, samples = span.grid[:done], samples[:done]
-    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED, ENDLESS):
-        times, samples = np.append(times, clock[0]), np.vstack([samples, w.y])
+    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED, ENDLESS, FELL):
+        times, samples = np.append(times, clock[T]), np.vstack([samples, w.y])
     problem.give_back(p)
     return times, samples, status
 
 
-def _go(p: Packed, s: Packed, g: Packed, chunk: int, tick: Tick | None) -> int:
-    """Take all steps; return how it ended."""
+def _go(
+    p: Packed,
+    s: Packed,
+    g: Packed,
+    chunk: int,
+    found: list[tuple[Floats, Floats]] | None,
+    tick: Tick | None,
+) -> int:
+    """Take all steps, and add the dense output of each to what was found; return how it ended."""
     (go,), first = routine_code(march, width=WIDTH, known=ALONE), 1
-    clock, before, end = g.record.clock, float(g.record.clock[0]), g.record.end
+    clock, before, end = g.record.clock, float(g.record.clock[T]), g.record.end
+    limit = chunk if found is None else min(ROOM, chunk)
+    tried = 0
     try:
-        while not go(p, s, g, first, chunk):
-            if CHUNKS * (clock[0] - before) < end - clock[0]:
+        while not go(p, s, g, first, limit):
+            first, tried = 0, tried + limit
+            _take_nodes(g.record, found)
+            if tried < chunk:
+                continue
+            if CHUNKS * (clock[T] - before) < end - clock[T]:
                 return ENDLESS
-            first, before = 0, float(clock[0])
+            tried, before = 0, float(clock[T])
             if tick is not None:
                 tick(before)
     except KeyboardInterrupt:
         return INTERRUPTED
+    finally:
+        _take_nodes(g.record, found)
     return int(p.record.wrong[0])
+
+
+def _take_nodes(g: Sampling, found: list[tuple[Floats, Floats]] | None) -> None:
+    """Add the nodes in the buffer to what was found, and empty it."""
+    kept = int(g.clock[KEPT])
+    if found is None or not kept:
+        return
+    n = len(g.nodes) // len(g.times)
+    states = g.nodes[: kept * n].reshape(-1, NODES, n)
+    found.append((g.times[:kept].reshape(-1, NODES).copy(), states.copy()))
+    g.clock[KEPT] = 0.0

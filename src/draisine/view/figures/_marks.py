@@ -18,6 +18,8 @@ SIGNS = {
     "stick": ("s", GREY),
     "slip": ("D", GREY),
     "input": ("o", GREY),
+    "time-stepping": ("1", GREY),
+    "event-location": ("2", GREY),
     "fall": ("X", "#D55E00"),
 }
 """A sign and a colour per kind of event."""

@@ -42,6 +42,11 @@ PARTS = 1e-9
 """A contact that approaches slower than this after an impact, m/s, counts as parting."""
 
 
+EQUAL, SAME = 1e-9, 1e-6
+"""Relative differences of kinetic norms, and of changes of speeds, below which they are equal: a norm
+is stationary where its change is not, hence the square root or more between them."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
     """A contact that touches: its rows (normal, along, across), their targets c at acceleration and b
@@ -304,15 +309,29 @@ def mark_closed(g: Choice, mask: int) -> None:
 
 
 @routine
+def kinetic_norm(g: Choice, trial: Floats) -> float:
+    """Return x'Mx of a trial."""
+    total = 0.0
+    for i in range(g.n):
+        total += trial[2 + i] * dot(g.M[i * g.n :], trial[2:], g.n)
+    return total
+
+
+@routine
 def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
     """Return which of the trials has the set of contacts in which all forces and separations are
     non-negative, -1 if none.
 
     Where several sets will do, one in which no wheel repeats its own rows comes first, then one
     without the contacts to avoid, then the largest: wheels of one machine may repeat each other.
-    Unless `every` set is to be tried, one that none can come before is the last.
+    Unless `every` set is to be tried, one that none can come before is the last. If every set is
+    tried, the order of the contacts decides nothing: of sets of the same size the one that changes the
+    speeds most, by the kinetic norm, is chosen (with one coefficient of restitution it dissipates
+    most), and -1 is returned if several different changes are equally large (mirror images).
     """
     count, total, made, best, rank = g.sizes[CONTACTS], 1, 0, -1, 0
+    largest = 0.0
+    ambiguous = 0
     for _ in range(count):
         total *= 2
     for size in range(count, -1, -1):
@@ -333,13 +352,18 @@ def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
             made += 1
             if trial[1] == 1.0:
                 place = (crowded * (count + 1) + shunned) * (count + 1) - size
-                if best < 0 or place < rank:
-                    best, rank = made - 1, place
+                norm = kinetic_norm(g, trial) if every == 1 else 0.0
+                if best < 0 or place < rank or (place == rank and norm > (1.0 + EQUAL) * largest):
+                    best, rank, largest, ambiguous = made - 1, place, norm, 0
+                elif every == 1 and place == rank and norm >= (1.0 - EQUAL) * largest:
+                    chosen = g.trials[trial_at(g, best) + 2 :]
+                    if max_difference(chosen, trial[2:], g.n) > SAME * max_norm(chosen, g.n):
+                        ambiguous = 1
                 if crowded == 0 and shunned == 0 and every == 0:
                     g.sizes[TRIALS] = made
                     return best
     g.sizes[TRIALS] = made
-    return best
+    return -1 if ambiguous == 1 else best
 
 
 @routine
@@ -457,7 +481,16 @@ def make_trials(
 
 
 def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
-    """Return the error of contacts of which no set is admissible."""
+    """Return the error of contacts of which no set is admissible, or several equally are."""
+    admissible = [trial for trial in trials if trial.admissible]
+    if admissible:
+        sets = " or ".join(" and ".join(map(":".join, trial.closed)) for trial in admissible)
+        return ContactSetError(
+            f"Several outcomes of the impact of {', '.join(map(':'.join, keys))} are equally admissible: "
+            f"{sets} closed. Wheels that never slip do not decide between mirror images. Set a finite mu: "
+            "--mu 0.8, in Python ContactOptions(mu=0.8).",
+            trials,
+        )
     return ContactSetError(
         f"no set of the contacts {', '.join(map(':'.join, keys))} is admissible: wheels that never slip "
         "would have to pull or to sink. With friction they slip: --mu 0.8, in Python ContactOptions(mu=0.8). "

@@ -1,18 +1,4 @@
-"""Routines: loops over arrays of doubles, written as plain Python functions in a small subset.
-
-A routine runs as it stands, which is its reference and its debugger; its text, read by `ast`, is
-printed as LLVM, C99 and JavaScript by the writers in `targets`. It knows
-    numbers      int, float; names keep the kind of their first value
-    arrays       `Floats` of doubles, `Integers`: an element a[i], the rest a[i:] (a view, no copy)
-    records      named tuples of all these, read only; programs by their `Address`
-    statements   = += -= *= /=, if, while, for in range or each, break, continue, return, calls
-    vectors      x[:n] = u[:n] + f * v[i:][:n], and += -= *= /=: entry by entry, see `vectors`
-    expressions  + - * / // % ** < <= > >= == != and or not, `a if c else b`, routines, and
-                 abs min max sqrt isfinite float int; // and % take no negative numbers
-Names from outside are constants or other routines, by the module or by the function around it: a
-routine inside a function is a template. `for k in each(n)` says that the passes are independent: one
-SIMD lane each in machine code, a plain loop elsewhere.
-"""
+"""Functions in the subset of Python that routines are written in."""
 
 import ast
 import hashlib
@@ -22,37 +8,22 @@ import math
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from symtable import Function, symtable
-from typing import Any, NewType, TypeVar, get_type_hints
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, TypeVar, get_type_hints
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import prototype
+from draisine.codegen.routine.fixed import cross, dot
+from draisine.codegen.routine.kinds import (
+    Address,
+    Kind,
+    is_enum,
+    is_fixed,
+    kind_of,
+    spell_out,
+)
 from draisine.errors import RoutineError
 
-Integers = NDArray[np.int64]
-"""An array of whole numbers."""
-
-Address = NewType("Address", int)
-"""Where a program is: machine code, called as (x, table, out, count)."""
-
-each = range
-"""A loop whose passes are independent of each other: one SIMD lane each in machine code."""
-
 T = TypeVar("T")
-
-INT, FLOAT, BOOL, NONE = "int", "float", "bool", "none"
-DOUBLES, INTEGERS, ADDRESS = "doubles", "integers", "address"
-
-Kind = str | type
-"""What a value is: one of the words above, or the class of a record."""
-
-ELEMENT: dict[Kind, Kind] = {DOUBLES: FLOAT, INTEGERS: INT}
-_KINDS: list[tuple[Any, Kind]] = [
-    (int, INT), (float, FLOAT), (bool, BOOL), (type(None), NONE),
-    (Floats, DOUBLES), (Integers, INTEGERS), (Address, ADDRESS),
-]  # fmt: skip
 
 
 def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> None:
@@ -60,12 +31,18 @@ def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> Non
     if callable(address):
         address(x, table, out, count)
         return
-    prototype()(address)(x.ctypes.data, table.ctypes.data, out.ctypes.data, count)
+    _at(int(address))(x.ctypes.data, table.ctypes.data, out.ctypes.data, int(count))
+
+
+@cache
+def _at(address: int) -> Any:
+    """Return the program at an address as a function."""
+    return prototype()(address)
 
 
 FUNCTIONS: dict[Any, str] = {
     abs: "abs", min: "min", max: "max", float: "float", int: "int", call: "call",
-    math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address",
+    math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address", dot: "dot", cross: "cross",
 }  # fmt: skip
 """What a routine may call besides routines."""
 
@@ -87,13 +64,13 @@ class Routine:
 
     @cached_property
     def _file(self) -> str:
-        """The text of the file that it stands in."""
+        """The text of its file."""
         code = self.function.__code__
         return "".join(linecache.getlines(code.co_filename, self.function.__globals__))
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
-        """The text, read."""
+        """The syntax tree of the function."""
         return self._own(_read(self._file))
 
     @cached_property
@@ -105,16 +82,16 @@ class Routine:
         names = [*self._own(_scopes(self._file)), *around]
         return {n: x for n in sorted(names) if (x := known.get(n)) is not None}
 
-    def _own(self, told: Mapping[tuple[str, int], T]) -> T:
-        """Return what is told of this function among those of its file, by name and line."""
+    def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
+        """Return the entry of this function among those of its file, which have name and line as keys."""
         code = self.function.__code__
-        below = [at for at in told if at[0] == code.co_name and at[1] >= code.co_firstlineno]
+        below = [at for at in functions if at[0] == code.co_name and at[1] >= code.co_firstlineno]
         if not below:
             raise RoutineError(
-                f"{self.place()}: the text of routine {self.__name__!r} is not at hand; write it into "
-                "a file."
+                f"{self.place()}: the source text of routine {self.__name__!r} is not available. "
+                "Define the routine in a file."
             )
-        return told[min(below)]
+        return functions[min(below)]
 
     @property
     def callees(self) -> list["Routine"]:
@@ -130,27 +107,29 @@ class Routine:
         return [*found, self]
 
     @property
-    def text(self) -> list[tuple[Any, ...]]:
-        """All that decides what it does: the place in its file and the text of that, constants and
-        records of itself and of its callees, and which of these its names mean.
+    def text(self) -> list[Any]:
+        """All that decides the machine code: for itself and its callees the digest of the file, the line
+        and the meaning of names from outside; the memory layout of all records.
         """
         place = {one: f"callee {k}" for k, one in enumerate(self.family)}
-        return [(*one._beginning, one._meanings(place), one._fields) for one in self.family]
+        kinds = {kind for one in self.family for kind in one._kinds}
+        return [[(*one._beginning, one._meanings(place)) for one in self.family], spell_out(kinds)]
 
     @property
     def _beginning(self) -> tuple[str, int]:
-        """A digest of its file, and where in it it begins."""
+        """The digest of its file, and its first line."""
         return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
         """Return the constants and routines that names from outside mean."""
-        return [(n, place.get(x, x)) for n, x in self.outside.items() if isinstance(x, _MEANT)]
+        known = self.outside.items()
+        return [(n, place.get(x, x)) for n, x in known if isinstance(x, _MEANT) or is_type(x)]
 
     @property
-    def _fields(self) -> list[tuple[str, dict[str, Kind]]]:
-        """The records among the arguments, spelled out."""
-        kinds = [kind for kind in self.parameters.values() if isinstance(kind, type)]
-        return [(kind.__name__, fields(kind)) for kind in kinds]
+    def _kinds(self) -> list[Kind]:
+        """The kinds of its arguments and results, and the enumerations that it names."""
+        named = [x for x in self.outside.values() if is_enum(x)]
+        return [*self.parameters.values(), self.returns, *named]
 
     @cached_property
     def parameters(self) -> dict[str, Kind]:
@@ -159,13 +138,14 @@ class Routine:
         missing = [n for n in inspect.signature(self.function).parameters if n not in hints]
         if missing:
             raise RoutineError(
-                f"{self.place()}: say what {missing[0]!r} is, as in {missing[0]}: int."
+                f"{self.place()}: argument {missing[0]!r} of routine {self.__name__!r} has no type. "
+                f"Annotate it, as in `{missing[0]}: int`."
             )
         return {n: self._kind(hint) for n, hint in hints.items() if n != "return"}
 
     @cached_property
     def returns(self) -> Kind:
-        """The kind of what comes back."""
+        """The kind of the result."""
         return self._kind(get_type_hints(self.function).get("return", type(None)))
 
     def _kind(self, hint: Any) -> Kind:
@@ -173,18 +153,41 @@ class Routine:
             return kind_of(hint)
         except TypeError:
             raise RoutineError(
-                f"{self.place()}: {hint} is not something that a routine takes or returns; "
-                "take int, float, Floats, Integers, Address or a record (a NamedTuple of these)."
+                f"{self.place()}: routine {self.__name__!r} cannot take or return {hint}. Use int, "
+                "float, bool, an IntEnum, Floats, Integers, Flags, Matrix, IntegerMatrix, Vec2 to Vec6, "
+                "Address, a Record or a NamedTuple of these, tuple[<record>, ...], or as a result "
+                "tuple[...] of several."
             ) from None
 
     def place(self, line: int = 1) -> str:
-        """Return file and line, counted from its first one."""
+        """Return file and line, counted from the first line of the routine."""
         code = self.function.__code__
         return f"{code.co_filename}:{code.co_firstlineno + line - 1}"
 
+    def source(self, node: ast.AST) -> str:
+        """Return the line of a node in the file of the routine, and below it marks under the node."""
+        lines = self._file.splitlines()
+        number = getattr(node, "lineno", 0)
+        if not 0 < number <= len(lines):
+            return ""
+        line = lines[number - 1]
+        text = line.lstrip()
+        first = len(line.encode()[: node.col_offset].decode()) - (len(line) - len(text))  # type: ignore[attr-defined]
+        if getattr(node, "end_lineno", number) == number:
+            end = len(line.encode()[: node.end_col_offset].decode())  # type: ignore[attr-defined]
+        else:
+            end = len(line)
+        marks = "^" * (end - (len(line) - len(text)) - first)
+        return f"\n    {text}\n    {' ' * first}{marks}"
+
 
 _MEANT = (bool, int, float, Routine)
-"""What decides what a routine does by its value."""
+"""Objects whose value decides what a routine does."""
+
+
+def is_type(x: Any) -> bool:
+    """Return whether a routine may call something as a type: an IntEnum or a fixed-size vector."""
+    return is_enum(x) or is_fixed(x)
 
 
 @cache
@@ -201,8 +204,8 @@ def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 @cache
 def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the names of the module that functions of a file use, by the functions' names and lines:
-    sooner known than the functions are read.
+    """Return the names of the module that the functions of a file use, by the functions' names and lines.
+    The symbol table is available faster than the syntax tree.
     """
     found, left = {}, [symtable(text, "", "exec")]
     while left:
@@ -216,6 +219,7 @@ def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
 def routine(function: Callable[..., Any]) -> Routine:
     """Return a function as a routine.
 
+    >>> import numpy as np
     >>> @routine
     ... def total(a: Floats, n: int) -> float:
     ...     s = 0.0
@@ -226,19 +230,3 @@ def routine(function: Callable[..., Any]) -> Routine:
     7.0
     """
     return Routine(function)
-
-
-@cache
-def fields(record: type) -> dict[str, Kind]:
-    """Return the fields of a record and their kinds."""
-    return {name: kind_of(hint) for name, hint in get_type_hints(record).items()}
-
-
-def kind_of(hint: Any) -> Kind:
-    """Return the kind of an annotation, or raise TypeError."""
-    for known, kind in _KINDS:
-        if hint is known or hint == known:
-            return kind
-    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
-        return hint
-    raise TypeError

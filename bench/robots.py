@@ -1,0 +1,465 @@
+"""Drives of wheeled machines over uneven ground: how many finish, what stops the others, what they cost.
+
+python bench/robots.py drives [--runs 200] [--first 0] [--solver auto] [--only jackal,car] [--log FILE]
+python bench/robots.py random [--runs 300]        15 machines, thrown or rolling, on random ground
+python bench/robots.py kerbs                      39 slow descents of a kerb by the ideal bicycle
+python bench/robots.py throws                     30 throws of the car on a plane
+python bench/robots.py accuracy [--runs 20]       against time stepping at an eighth of the step
+python bench/robots.py mujoco                     TurtleBot3 and linorobot on hills beside MuJoCo
+
+A run is good if it reaches its end or ends in a named outcome (it fell, it turned over). An error, a value
+that is not finite, or more than 20 s of CPU is bad. With a log (one line of JSON per run) a campaign
+resumes where it stopped. The exit code is 1 if a run is bad.
+
+The machines are defined here: masses and sizes are those of the makers' public descriptions, wheels are
+tori, casters are balls without friction.
+"""
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections import Counter
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+import draisine
+from draisine import ContactOptions, simulate, state
+from draisine.analysis.lqr import balance
+from draisine.errors import DraisineError
+from draisine.mechanics.forces.brush_tyre import BrushTyre
+from draisine.model import Ball, Body, Model, Revolute, Torus, Wheel, forward_speed, inertia
+from draisine.terrain import height_field, kerb, plane, rough, stairs
+
+AXLE = (0.0, 1.0, 0.0)
+BEGIN = 0.6  # m; the ground is level before
+LONGEST = 20.0  # s of CPU that a good run takes at most
+UNTIL = 4.0  # s
+
+
+# --- machines
+
+
+def two_wheels(mass, centre, moments, radius, crown, half_track, wheel, casters):
+    """Return a base on two driven wheels and on casters, (x, radius) each."""
+    hubs = {"left": (0.0, half_track, radius), "right": (0.0, -half_track, radius)}
+    return Model(
+        bodies=[
+            Body("base", mass, centre, inertia(*moments)),
+            *(Body(name, wheel[0], hub, inertia(*wheel[1])) for name, hub in hubs.items()),
+        ],
+        joints=[Revolute(name, "base", name, AXLE, hub) for name, hub in hubs.items()],
+        contacts=[
+            *(Wheel(name, name, hub, AXLE, Torus(radius, crown)) for name, hub in hubs.items()),
+            *(
+                Wheel(f"caster{k}", "base", (x, 0.0, r), AXLE, Ball(r), slides=True)
+                for k, (x, r) in enumerate(casters)
+            ),
+        ],
+        outputs=[forward_speed("base", (0.0, 0.0, radius), "velocity of the axle's middle")],
+    )
+
+
+def turtlebot3():
+    """Return TurtleBot3 Burger."""
+    moments = (0.0032, 0.0031, 0.0030)
+    wheel = (0.0285, (1.1176e-5, 2.0713e-5, 1.1176e-5))
+    return two_wheels(
+        0.945, (-0.03, 0.0, 0.06), moments, 0.033, 0.009, 0.08, wheel, [(-0.081, 0.008)]
+    )
+
+
+def linorobot():
+    """Return linorobot with two driven wheels and two ball casters."""
+    moments = (0.0100, 0.0079, 0.0155)
+    wheel = (0.1, (5.2e-5, 1.01e-4, 5.2e-5))
+    casters = [(0.0825, 0.0375), (-0.0825, 0.0375)]
+    return two_wheels(1.4, (0.0, 0.0, 0.08), moments, 0.045, 0.005, 0.13, wheel, casters)
+
+
+def four_wheels(tyred, mass, centre, moments, radius, crown, half_base, half_track, wheel):
+    """Return a base on four driven wheels, on brush tyres or not."""
+    tyre = BrushTyre(15.0, 0.8, 0.3 * radius, 0.1 * radius) if tyred else None
+    hubs = {
+        f"{end}_{side}": (x * half_base, y * half_track, radius)
+        for end, x in (("rear", -1.0), ("front", 1.0))
+        for side, y in (("left", 1.0), ("right", -1.0))
+    }
+    return Model(
+        bodies=[
+            Body("base", mass, centre, inertia(*moments)),
+            *(Body(name, wheel[0], hub, inertia(*wheel[1])) for name, hub in hubs.items()),
+        ],
+        joints=[Revolute(name, "base", name, AXLE, hub) for name, hub in hubs.items()],
+        contacts=[
+            Wheel(name, name, hub, AXLE, Torus(radius, crown), tyre=tyre)
+            for name, hub in hubs.items()
+        ],
+        outputs=[forward_speed("base", (0.0, 0.0, radius), "velocity of the base's middle")],
+    )
+
+
+def jackal(*, tyred: bool = False):
+    """Return Clearpath Jackal."""
+    moments, wheel = (0.3136, 0.3922, 0.4485), (0.477, (0.0013, 0.0024, 0.0013))
+    return four_wheels(
+        tyred, 16.523, (0.012, 0.002, 0.13), moments, 0.098, 0.02, 0.131, 0.188, wheel
+    )
+
+
+def husky(*, tyred: bool = False):
+    """Return Clearpath Husky."""
+    moments, wheel = (0.6022, 1.7386, 2.0296), (2.637, (0.0246, 0.0441, 0.0246))
+    return four_wheels(tyred, 46.034, (0.0, 0.0, 0.19), moments, 0.1651, 0.03, 0.256, 0.2854, wheel)
+
+
+class WheelServos:
+    """Servos on the rates of wheels (rad/s), with a gain in N m s/rad."""
+
+    def __init__(self, rates, gain):
+        self.rates, self.gain = rates, gain
+
+    def __call__(self, readings, z):
+        torques = {
+            name: self.gain * (rate - readings.rate(name)) for name, rate in self.rates.items()
+        }
+        return torques, []
+
+
+LEFT2, RIGHT2 = ("left",), ("right",)
+LEFT4, RIGHT4 = ("rear_left", "front_left"), ("rear_right", "front_right")
+DRIVEN = {
+    "turtlebot3": (turtlebot3, {}, 0.033, 0.16, LEFT2, RIGHT2, (0.001, 0.05)),
+    "linorobot": (linorobot, {}, 0.045, 0.26, LEFT2, RIGHT2, (0.002, 0.05)),
+    "jackal": (jackal, {}, 0.098, 0.376, LEFT4, RIGHT4, (0.2, 5.0)),
+    "jackal-tyres": (jackal, {"tyred": True}, 0.098, 0.376, LEFT4, RIGHT4, (0.2, 5.0)),
+    "husky": (husky, {}, 0.1651, 0.571, LEFT4, RIGHT4, (1.0, 20.0)),
+    "husky-tyres": (husky, {"tyred": True}, 0.1651, 0.571, LEFT4, RIGHT4, (1.0, 20.0)),
+}
+"""Vehicle, structure, wheel radius (m), track (m), left and right joints, gains of the soft and the stiff
+servo (N m s/rad).
+"""
+
+ROLLING = {"car": 1.0, "tricycle": 1.0, "skateboard": 1.0, "segway": 0.5}
+"""Shipped machines that roll at a speed (m/s), the segway under LQR."""
+
+
+@cache
+def system_of(name):
+    if name in DRIVEN:
+        vehicle, structure = DRIVEN[name][:2]
+        return draisine.compile(vehicle, **structure)
+    if name == "rover":
+        folder = Path(__file__).parent.parent / "docs" / "tutorial"
+        return draisine.compile(str(folder / "rover.py:rover"))
+    return draisine.compile(name)
+
+
+@cache
+def balancing(name):
+    weights, costs = {"pitch": 100.0}, {"left": 0.1, "right": 0.1}
+    return balance(system_of(name), weights, costs, forward_speed=ROLLING[name])
+
+
+# --- grounds
+
+
+def hills(height, seed, cell=0.1):
+    """Return hills of random heights at the corners of cells, level before BEGIN."""
+    x = np.arange(-3.0, 6.0, cell)
+    y = np.arange(-3.0, 3.0 + 0.5 * cell, cell)
+    z = np.random.default_rng(seed).uniform(0.0, height, (len(x), len(y)))
+    z[x < BEGIN] = 0.0
+    return height_field(x, y, z)
+
+
+GROUNDS = {
+    "hills-5mm": lambda seed: hills(0.005, seed),
+    "hills-10mm": lambda seed: hills(0.01, seed),
+    "hills-20mm": lambda seed: hills(0.02, seed),
+    "rough": lambda seed: rough(0.01, 0.1, at=BEGIN, length=5.0, width=6.0, seed=seed),
+    "kerb-5mm": lambda seed: kerb(BEGIN, 0.005),
+    "kerb-10mm": lambda seed: kerb(BEGIN, 0.01),
+    "kerb-20mm": lambda seed: kerb(BEGIN, 0.02),
+    "stairs": lambda seed: stairs(BEGIN, 0.01, 0.3, 3),
+}
+PATHS = ("straight", "17deg", "40deg", "curve")
+
+
+def start_of(name, path):
+    """Return the state and the law of a machine at the start of a drive."""
+    system = system_of(name)
+    yaw = np.radians({"17deg": 17.0, "40deg": 40.0}.get(path, 0.0))
+    turn = 0.3 if path == "curve" else 0.0
+    return system, yaw, turn
+
+
+def drive(name, ground, path, mu, stiff, seed, solver="auto", step=None, until=UNTIL):
+    """Return one drive: the run, or the error that ended it, and the CPU time."""
+    system, yaw, turn = start_of(name, path)
+    law, tyred = None, "tyres" in name or name == "rover"
+    if name in DRIVEN:
+        _, _, radius, track, left, right, gains = DRIVEN[name]
+        speed = max(0.2, 2.0 * radius)
+        rates = dict.fromkeys(left, (speed - turn * track / 2) / radius)
+        rates |= dict.fromkeys(right, (speed + turn * track / 2) / radius)
+        law = WheelServos(rates, gains[stiff])
+    elif name == "segway":
+        law = balancing(name)
+    speed = ROLLING.get(name, 0.0) if name not in DRIVEN else 0.0
+    asked = {"yaw": yaw, "forward_speed": speed} if name in ROLLING else {"yaw": yaw}
+    if name == "rover":
+        asked["forward_speed"] = 0.8
+    if name not in DRIVEN:
+        asked |= {"x": -1.2 * np.cos(yaw), "y": -1.2 * np.sin(yaw)}
+    begin = state(system, **asked)
+    friction = {} if tyred else {"mu": mu}
+    options = ContactOptions(solver=solver, step=step, **friction)
+    began = time.process_time()
+    try:
+        found = simulate(
+            system, begin, until, terrain=GROUNDS[ground](seed), law=law, contact=options
+        )
+    except DraisineError as error:
+        found = error
+    return found, time.process_time() - began
+
+
+def stepped(run):
+    """Return how long a run went in time steps, s."""
+    return sum(
+        float(arc.t[-1] - arc.t[0]) for arc in run.arcs if type(arc).__name__ == "SteppedArc"
+    )
+
+
+def row_of(found, took):
+    """Return how a run ended, as a line of the log."""
+    bad = isinstance(found, DraisineError)
+    told = f"{type(found).__name__}: {found}"[:200] if bad else found.outcome
+    if not bad and not np.isfinite(found.arcs[-1].y).all():
+        bad, told = True, "not finite"
+    if took > LONGEST:
+        bad, told = True, f"{told} (slow)"
+    end = None if bad else [round(float(x), 5) for x in found.arcs[-1].y[-1][4:7]]
+    counts = {} if bad else {"arcs": len(found.arcs), "stepped": round(stepped(found), 4)}
+    return {"bad": bad, "end": told, "place": end, "cpu": round(took, 3)} | counts
+
+
+# --- campaigns
+
+
+def draw_drive(seed, only):
+    """Return the drive of a seed."""
+    rng = np.random.default_rng(seed)
+    name = str(rng.choice(only))
+    ground, path = str(rng.choice(list(GROUNDS))), str(rng.choice(PATHS))
+    mu, stiff = float(rng.choice([0.5, 0.8, 1.2])), int(rng.integers(2))
+    return name, ground, path, mu, stiff, int(rng.integers(20))
+
+
+def classify(told):
+    """Return the cause of a failed run in the words of the documentation."""
+    causes = {
+        "over-constrain": "ideal wheels over-constrain the machine",
+        "makes no progress": "permanent creep: stick and slip without end",
+        "more than": "event cap",
+        "Painleve": "no solution at acceleration level (Painlevé paradox)",
+        "no contact set is admissible": "no solution at acceleration level",
+        "about to be pulled": "no solution at acceleration level",
+        "contradict": "no solution at acceleration level",
+        "sinks": "edges and concave edges",
+        "no step keeps": "edges and concave edges",
+        "plane of the disc": "edges and concave edges",
+        "no step is small enough": "permanent creep: stick and slip without end",
+        "prescribed motion": "infeasible prescribed motion",
+    }
+    for words, cause in causes.items():
+        if words in told:
+            return cause
+    return "other: " + told[:40]
+
+
+def random_run(seed):
+    """Return a random run of one of 15 machines over random ground."""
+    rng = np.random.default_rng(seed)
+    name = RANDOM[int(rng.integers(len(RANDOM)))]
+    structure = {"whipple-crown": {"crown": 0.02}}.get(name, {})
+    vehicle = name.removesuffix("-crown")
+    system = compiled(vehicle, tuple(structure.items()))
+    speed = float(rng.uniform(0.5, 4.0))
+    asked = {"x": -2.0} if "Vx" in system.model.speeds else {}
+    if "forward_speed" in names_of(system):
+        asked["forward_speed"] = speed
+    elif "Vx" in system.model.speeds:
+        asked["Vx"] = speed
+    if name in LEANING:
+        asked["lean"] = float(rng.normal(scale=0.03))
+    ground = [
+        lambda: hills(float(rng.uniform(0.002, 0.03)), seed, float(rng.uniform(0.1, 0.5))),
+        lambda: kerb(1.5, float(rng.choice([-1.0, 1.0]) * rng.uniform(0.005, 0.1))),
+        lambda: stairs(1.5, -0.05, 0.4, 3),
+        plane,
+    ][int(rng.integers(4))]()
+    mu = float(rng.choice([np.inf, 0.9, 0.4])) if name != "motorcycle" else np.inf
+    began = time.process_time()
+    try:
+        begin = state(system, **asked)
+        high = draisine.State(begin.q, begin.p + [0, 0, rng.choice([0.0, 0.1])], begin.r, begin.v)
+        found = simulate(system, high, 1.5, terrain=ground, contact=ContactOptions(mu=mu))
+    except DraisineError as error:
+        found = error
+    return (name, mu), found, time.process_time() - began
+
+
+RANDOM = (
+    "whipple", "whipple-crown", "ball", "rolling_disc", "euler_disc", "rattleback", "tricycle", "car",
+    "segway", "skateboard", "unicycle", "trailing_wheel", "motorcycle", "rimless_wheel", "skater",
+)  # fmt: skip
+
+
+LEANING = ("whipple", "whipple-crown", "rolling_disc", "euler_disc", "unicycle", "motorcycle")
+
+
+@cache
+def compiled(vehicle, structure):
+    return draisine.compile(vehicle, **dict(structure))
+
+
+def names_of(system):
+    return {output.name for output in system.model.outputs}
+
+
+def campaign(count, first, one, log):
+    """Run and print a campaign; return how many runs are bad."""
+    known = {}
+    if log is not None and log.exists():
+        known = {row["seed"]: row for row in map(json.loads, log.read_text().splitlines())}
+    rows = []
+    for seed in range(first, first + count):
+        if seed not in known:
+            what, found, took = one(seed)
+            known[seed] = {"seed": seed, "what": what} | row_of(found, took)
+            if log is not None:
+                with log.open("a") as file:
+                    file.write(json.dumps(known[seed]) + "\n")
+        row = known[seed]
+        rows.append(row)
+        if row["bad"]:
+            print(f"bad: {row['seed']} {row['what']} {row['end']}", flush=True)
+    by = Counter((row["what"][0], row["bad"]) for row in rows)
+    print(f"{'machine':18} {'good':>6} {'bad':>5} {'CPU s per run':>14} {'stepped %':>10}")
+    for name in sorted({row["what"][0] for row in rows}):
+        own = [row for row in rows if row["what"][0] == name]
+        cpu = np.median([row["cpu"] for row in own])
+        part = np.mean([row.get("stepped", 0.0) for row in own]) / UNTIL * 100
+        print(f"{name:18} {by[name, False]:6d} {by[name, True]:5d} {cpu:14.3f} {part:10.1f}")
+    bad = [row for row in rows if row["bad"]]
+    for cause, number in Counter(classify(row["end"]) for row in bad).most_common():
+        print(f"{number:5d}  {cause}")
+    print(f"{len(rows) - len(bad)} of {len(rows)} good")
+    return len(bad)
+
+
+def kerbs(solver):
+    """Return how many of 39 slow kerb descents of the ideal bicycle are bad."""
+    bicycle, bad = draisine.compile("whipple"), 0
+    for speed in np.linspace(0.6, 1.8, 13):
+        for rise in (-0.05, -0.1, -0.15):
+            begin = state(bicycle, forward_speed=float(speed))
+            began = time.process_time()
+            try:
+                found = simulate(
+                    bicycle, begin, 2.2 / speed, terrain=kerb(1.3, rise),
+                    contact=ContactOptions(solver=solver),
+                )  # fmt: skip
+            except DraisineError as error:
+                found = error
+            row = row_of(found, time.process_time() - began)
+            bad += row["bad"]
+            print(f"{speed:.1f} m/s {rise:+.2f} m: {row['end']} {row['cpu']:.3f} s")
+    print(f"{39 - bad} of 39 good")
+    return bad
+
+
+def throws(solver):
+    """Return how many of 30 throws of the car are bad: errors, or loads that pull."""
+    car, bad = draisine.compile("car"), 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        speeds = {"Vx": rng.uniform(1, 4), "Vy": rng.uniform(-4, 4), "Wz": rng.uniform(-3, 3)}
+        options = ContactOptions(mu=float(rng.choice([0.3, 0.7, 1.0])), solver=solver)
+        begin = state(car)
+        v = begin.v.copy()
+        for name, x in speeds.items():
+            v[car.model.speeds.index(name)] = x
+        begin = draisine.State(begin.q, begin.p, begin.r, v)
+        began = time.process_time()
+        try:
+            found = simulate(car, begin, 1.5, terrain=plane(), contact=options)
+            row = row_of(found, time.process_time() - began)
+            least = float(found.to_xarray().contact_force.sel(direction="normal").min())
+        except DraisineError as error:
+            row, least = row_of(error, time.process_time() - began), np.nan
+        wrong = row["bad"] or least < -1e-6
+        bad += wrong
+        print(f"{seed} {row['end']} least load {least:.3g} N {row['cpu']:.3f} s {'bad' * wrong}")
+    print(f"{30 - bad} of 30 good")
+    return bad
+
+
+def accuracy(count, first):
+    """Print how far the ends of drives are from time stepping at an eighth of the step."""
+    far = []
+    for seed in range(first, first + count):
+        what = draw_drive(seed, list(DRIVEN))
+        ours, _ = drive(*what)
+        step = 1e-3 / 8
+        fine, _ = drive(*what, solver="time_stepping", step=step)
+        if isinstance(ours, DraisineError) or isinstance(fine, DraisineError):
+            print(what, ours if isinstance(ours, DraisineError) else fine)
+            continue
+        off = np.abs(ours.arcs[-1].y[-1][4:7] - fine.arcs[-1].y[-1][4:7]).max()
+        far.append(off)
+        print(f"{what} {off * 1e3:.3f} mm", flush=True)
+    print(f"median {np.median(far) * 1e3:.3f} mm, largest {np.max(far) * 1e3:.3f} mm")
+    return int(np.max(far) > 5e-3)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "what", choices=("drives", "random", "kerbs", "throws", "accuracy", "mujoco")
+    )
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--solver", default="auto")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--log", type=Path)
+    given = parser.parse_args()
+    only = given.only.split(",") if given.only else [*DRIVEN, *ROLLING, "rover"]
+
+    def one_drive(seed):
+        what = draw_drive(seed, only)
+        return what, *drive(*what, solver=given.solver)
+
+    if given.what == "drives":
+        return campaign(given.runs, given.first, one_drive, given.log)
+    if given.what == "random":
+        return campaign(given.runs, given.first, random_run, given.log)
+    if given.what == "kerbs":
+        return kerbs(given.solver)
+    if given.what == "throws":
+        return throws(given.solver)
+    if given.what == "accuracy":
+        return accuracy(given.runs, given.first)
+    from robots_mujoco import compare  # MuJoCo is not a dependency
+
+    return compare()
+
+
+if __name__ == "__main__":
+    sys.exit(min(1, main()))

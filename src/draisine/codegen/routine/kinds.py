@@ -1,0 +1,168 @@
+"""Types of the values in routines: the annotations that users write, and the kinds behind them.
+
+A kind is what the compiler knows about a value: a word (INT, FLOAT, ...), an `ArrayKind`, the class of
+a record, of an IntEnum or of a fixed-size vector, or a tuple of kinds for several return values.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from typing import Any, NewType, TypeGuard, get_args, get_origin, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine.fixed import FixedVector
+
+Integers = NDArray[np.int64]
+"""An array of integers."""
+
+Flags = NDArray[np.bool_]
+"""An array of bools."""
+
+Matrix = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+"""An array of doubles with two axes; the entries of a row are contiguous."""
+
+IntegerMatrix = np.ndarray[tuple[int, int], np.dtype[np.int64]]
+"""An array of integers with two axes; the entries of a row are contiguous."""
+
+Address = NewType("Address", int)
+"""The address of a compiled program, called as (x, table, out, count)."""
+
+each = range
+"""A loop whose iterations are independent of each other: one SIMD lane each in machine code."""
+
+INT, FLOAT, BOOL, NONE, ADDRESS = "int", "float", "bool", "none", "address"
+
+
+@dataclass(frozen=True)
+class ArrayKind:
+    """An array: the kind of its elements (a number, or a record) and its number of axes."""
+
+    element: Any
+    axes: int = 1
+
+
+DOUBLES, INTEGERS, FLAGS = ArrayKind(FLOAT), ArrayKind(INT), ArrayKind(BOOL)
+MATRIX, INTEGER_MATRIX = ArrayKind(FLOAT, 2), ArrayKind(INT, 2)
+
+Kind = str | type | ArrayKind | tuple[Any, ...]
+"""What the compiler knows about a value."""
+
+DTYPES: dict[Kind, Any] = {
+    FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
+}  # fmt: skip
+"""How NumPy stores the elements of arrays."""
+
+_ANNOTATIONS: list[tuple[Any, Kind, str]] = [
+    (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), NONE, "None"),
+    (Floats, DOUBLES, "Floats"), (Integers, INTEGERS, "Integers"), (Flags, FLAGS, "Flags"),
+    (Matrix, MATRIX, "Matrix"), (IntegerMatrix, INTEGER_MATRIX, "IntegerMatrix"),
+    (Address, ADDRESS, "Address"),
+]  # fmt: skip
+
+
+class MutableFields:
+    """Marks the classes of records whose fields routines may assign; see `record.Record`."""
+
+
+def is_record(kind: Any) -> TypeGuard[type]:
+    """Return whether a kind is the class of a record: a NamedTuple, or a `Record`."""
+    if not isinstance(kind, type):
+        return False
+    return is_mutable(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def is_mutable(kind: Any) -> bool:
+    """Return whether a kind is the class of a record whose fields routines may assign."""
+    return isinstance(kind, type) and issubclass(kind, MutableFields)
+
+
+def is_enum(kind: Any) -> TypeGuard[type[IntEnum]]:
+    """Return whether a kind is an IntEnum."""
+    return isinstance(kind, type) and issubclass(kind, IntEnum)
+
+
+def is_fixed(kind: Any) -> TypeGuard[type[FixedVector]]:
+    """Return whether a kind is a vector of fixed size."""
+    return isinstance(kind, type) and issubclass(kind, FixedVector)
+
+
+def is_matrix(kind: Any) -> TypeGuard[ArrayKind]:
+    """Return whether a kind is an array with two axes."""
+    return isinstance(kind, ArrayKind) and kind.axes == 2
+
+
+def is_flat(kind: Any) -> TypeGuard[ArrayKind]:
+    """Return whether a kind is an array of numbers or bools with one axis."""
+    return isinstance(kind, ArrayKind) and kind.axes == 1 and not is_record(kind.element)
+
+
+def is_sequence(kind: Any) -> TypeGuard[ArrayKind]:
+    """Return whether a kind is a sequence of records."""
+    return isinstance(kind, ArrayKind) and is_record(kind.element)
+
+
+@cache
+def fields(record: type) -> dict[str, Kind]:
+    """Return the fields of a record and their kinds."""
+    return {name: kind_of(hint) for name, hint in get_type_hints(record).items()}
+
+
+def kind_of(hint: Any) -> Kind:
+    """Return the kind of an annotation, or raise TypeError."""
+    for known, kind, _ in _ANNOTATIONS:
+        if hint is known or hint == known:
+            return kind
+    if is_record(hint) or is_enum(hint) or (is_fixed(hint) and hint is not FixedVector):
+        return hint
+    if get_origin(hint) is tuple and get_args(hint):
+        first, *others = get_args(hint)
+        if others == [...] and is_record(first):
+            return ArrayKind(first)
+        kinds = tuple(kind_of(one) for one in (first, *others))
+        if len(kinds) > 1 and all(map(is_value, kinds)):
+            return kinds
+    raise TypeError
+
+
+def is_value(kind: Any) -> bool:
+    """Return whether a kind is a number, a bool, a member of an IntEnum or a fixed-size vector."""
+    return kind in (INT, FLOAT, BOOL) or is_enum(kind) or is_fixed(kind)
+
+
+def name_of(kind: Kind) -> str:
+    """Return a kind as users write it."""
+    if isinstance(kind, tuple):
+        return f"tuple[{', '.join(map(name_of, kind))}]"
+    if is_sequence(kind):
+        return f"tuple[{name_of(kind.element)}, ...]"
+    if isinstance(kind, type):
+        return kind.__name__
+    return next(name for _, known, name in _ANNOTATIONS if known == kind)
+
+
+def spell_out(kinds: Iterable[Kind]) -> list[Any]:
+    """Return all records and enumerations behind some kinds as plain data, for a digest: their fields
+    decide where values are in memory, their members decide constants.
+    """
+    found: dict[Kind, Any] = {}
+    left = list(kinds)
+    while left:
+        kind = left.pop()
+        if kind in found:
+            continue
+        if isinstance(kind, ArrayKind):
+            left.append(kind.element)
+        elif isinstance(kind, tuple):
+            left += kind
+        elif is_enum(kind):
+            found[kind] = [(member.name, int(member)) for member in kind]
+        elif is_record(kind):
+            left += fields(kind).values()
+            names = [(name, name_of(one)) for name, one in fields(kind).items()]
+            found[kind] = (is_mutable(kind), names)
+    owners = ((f"{kind.__module__}.{kind.__qualname__}", x) for kind, x in found.items())  # type: ignore[union-attr]
+    return sorted(owners, key=lambda one: one[0])

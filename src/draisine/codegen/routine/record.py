@@ -1,0 +1,347 @@
+"""Records of routines: `Record`, whose fields routines may assign, and named tuples, which are read-only;
+and their memory layout for machine code.
+
+A record occupies slots of eight bytes, in the order of its fields. Numbers are stored in place, a
+fixed-size vector with one slot per entry. An array is a pointer, a matrix a pointer and the distance of
+its rows (in entries), a record inside another one a pointer, several records a pointer to pointers.
+"""
+
+import ctypes
+import struct
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+from inspect import get_annotations
+from typing import Any, NamedTuple, dataclass_transform
+
+import numpy as np
+
+from draisine.codegen.routine.kinds import (
+    ADDRESS,
+    BOOL,
+    DTYPES,
+    FLOAT,
+    INT,
+    ArrayKind,
+    Kind,
+    MutableFields,
+    fields,
+    is_enum,
+    is_fixed,
+    is_flat,
+    is_matrix,
+    is_record,
+    is_sequence,
+    name_of,
+)
+
+_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
+
+
+class Slot(NamedTuple):
+    """The location of a field: its first slot and its number of slots, and its kind."""
+
+    first: int
+    size: int
+    kind: Kind
+
+
+@cache
+def layout(record: type) -> dict[str, Slot]:
+    """Return the locations of the fields of a record."""
+    places: dict[str, Slot] = {}
+    at = 0
+    for name, kind in fields(record).items():
+        places[name] = Slot(at, slot_count(kind), kind)
+        at += slot_count(kind)
+    return places
+
+
+def slot_count(kind: Kind) -> int:
+    """Return how many slots a value of a kind takes in a record."""
+    if is_fixed(kind):
+        return kind.size
+    return 2 if is_matrix(kind) else 1
+
+
+def _format(kind: Kind) -> str:
+    """Return the slots of a kind in the notation of `struct`."""
+    return ("d" if kind == FLOAT or is_fixed(kind) else "q") * slot_count(kind)
+
+
+@cache
+def _structure(record: type) -> struct.Struct:
+    """Return the memory of a record in the notation of `struct`."""
+    return struct.Struct("=" + "".join(_format(slot.kind) for slot in layout(record).values()))
+
+
+# --- values in slots
+
+
+def find_array(array: Any, dtype: Any) -> int:
+    """Return the address of the elements of an array."""
+    if array.dtype != dtype or not array.flags.c_contiguous:
+        raise TypeError(f"A routine needs a contiguous array of {dtype}.")
+    # A ctypes view is five times as fast as `ndarray.ctypes`, but does not exist for arrays
+    # that are empty or read-only.
+    try:
+        return _addressof(_from_buffer(array))
+    except (TypeError, ValueError):
+        return int(array.ctypes.data)
+
+
+def find_flat(array: Any, dtype: Any) -> int:
+    """Return the address of the elements of an array of one axis."""
+    if array.ndim != 1:
+        raise TypeError(f"A field of a record needs an array of {dtype} with one axis.")
+    return find_array(array, dtype)
+
+
+def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
+    """Return the address of a matrix and the distance of its rows in entries."""
+    size = DTYPES[kind.element].itemsize
+    if array.dtype != DTYPES[kind.element] or array.ndim != 2:
+        raise TypeError(f"A routine needs a matrix of {DTYPES[kind.element]} for {name_of(kind)}.")
+    rows, entries = array.strides
+    if (array.shape[1] > 1 and entries != size) or rows % size:
+        raise TypeError("A routine needs a matrix whose rows are contiguous.")
+    return int(array.ctypes.data), rows // size
+
+
+Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
+"""Returns the contents of the slots of a value, and appends to a list what must stay alive."""
+
+
+@cache
+def encoder(kind: Kind) -> Encoder:
+    """Return how values of a kind are stored in a record."""
+    if is_enum(kind):
+        return lambda value, _: (int(kind(value)),)
+    if is_fixed(kind):
+        return lambda value, _: tuple(value)
+    if is_matrix(kind):
+        return lambda value, _: find_matrix(value, kind)
+    if is_record(kind):
+        return _encode_record
+    if is_sequence(kind):
+        return _encode_records
+    if is_flat(kind):
+        dtype = DTYPES[kind.element]
+        return lambda value, _: (find_flat(value, dtype),)
+    return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
+
+
+def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
+    kept.append(pack(value))
+    return (kept[-1].address,)
+
+
+def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
+    inner = [pack(value) for value in values]
+    pointers = np.array([one.address for one in inner], dtype=np.int64)
+    kept += [inner, pointers]
+    return (int(pointers.ctypes.data),)
+
+
+def pack(value: Any) -> Any:
+    """Return something with an `address` for a record: itself, or a named tuple packed."""
+    return value if isinstance(value, (Packed, Record)) else Packed(value)
+
+
+# --- read-only records
+
+
+class Packed:
+    """A named tuple in memory, for machine code.
+
+    It keeps the tuple's arrays alive. Records inside the tuple may be packed already; `others` are kept
+    as long as this one is. In Python it can be read like the tuple itself.
+    """
+
+    def __init__(self, record: Any) -> None:
+        owner: type = type(record)
+        self.others: dict[Any, Packed] = {}
+        self._bytes = bytearray(_structure(owner).size)
+        self._first = _from_buffer(self._bytes)
+        self.address: int = _addressof(self._first)
+        self._as_parameter_ = self.address
+        self._fill(record)
+
+    def _fill(self, record: Any) -> None:
+        owner: type = type(record)
+        self.record, self._kept = record, list[Any]()
+        slots: list[Any] = list(record)
+        arrays, others = _indirect(owner)
+        for k, dtype in arrays:
+            slots[k] = find_flat(slots[k], dtype)
+        for k, encode in others:
+            slots[k : k + 1] = encode(slots[k], self._kept)
+        _structure(owner).pack_into(self._bytes, 0, *slots)
+
+    def replace(self, **changes: Any) -> None:
+        """Change fields of the record; its address stays the same for records around it."""
+        self._fill(self.record._replace(**changes))
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a field of the record: interpreted routines read packed records, too."""
+        if name == "record":  # not filled yet
+            raise AttributeError(name)
+        return getattr(self.record, name)
+
+
+@cache
+def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
+    """Return the numbers of the fields that are not stored as they are: arrays with the types of their
+    elements, which are many and go first, and others with their encoders, from the last one on, because
+    a field of several slots moves those after it.
+    """
+    arrays: list[tuple[int, Any]] = []
+    others: list[tuple[int, Encoder]] = []
+    for k, kind in enumerate(fields(record).values()):
+        if is_flat(kind):
+            arrays.append((k, DTYPES[kind.element]))
+        elif kind not in (INT, FLOAT, ADDRESS):
+            others.append((k, encoder(kind)))
+    return arrays, others[::-1]
+
+
+# --- records with fields that routines may assign
+
+
+@dataclass_transform(kw_only_default=True)
+class Record(MutableFields):
+    """A record whose numbers, flags, enumerations and fixed-size vectors routines may assign.
+
+    The fields are the annotations of a subclass, one line per field; they may have defaults. Python and
+    machine code share its memory, so that each sees at once what the other assigns.
+
+    Examples
+    --------
+    >>> class Clock(Record):
+    ...     time: float = 0.0  # s
+    ...     steps: int = 0
+    ...     starts: bool
+    >>> clock = Clock(starts=True)
+    >>> clock.time += 0.5
+    >>> clock
+    Clock(time=0.5, steps=0, starts=True)
+    """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in get_annotations(cls):
+            if name.startswith("_") or hasattr(Record, name):
+                raise TypeError(f"Record {cls.__name__} cannot have a field {name!r}: rename it.")
+            setattr(cls, name, _Field(name, cls.__dict__.get(name, _MISSING)))
+
+    def __init__(self, **values: Any) -> None:
+        owner: type = type(self)
+        places = layout(owner)
+        self._bytes = bytearray(max(1, _structure(owner).size))
+        self._first = _from_buffer(self._bytes)
+        self._kept: dict[str, list[Any]] = {}
+        self._objects: dict[str, Any] = {}
+        self.address: int = _addressof(self._first)
+        self._as_parameter_ = self.address
+        for name in values.keys() - places.keys():
+            raise TypeError(_no_field(owner, name))
+        for name in places:
+            value = values.get(name, _default(owner, name))
+            if value is _MISSING:
+                raise TypeError(f"Record {owner.__name__} needs a value for the field {name!r}.")
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        owner: type = type(self)
+        if not name.startswith("_") and name != "address" and name not in layout(owner):
+            raise AttributeError(_no_field(owner, name))
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        owner: type = type(self)
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in layout(owner))
+        return f"{owner.__name__}({values})"
+
+    def assign(self, **values: Any) -> None:
+        """Assign several fields."""
+        for name, value in values.items():
+            setattr(self, name, value)
+
+
+_MISSING = object()
+
+
+def _default(record: type, name: str) -> Any:
+    """Return the default value of a field."""
+    field = next(one.__dict__[name] for one in record.__mro__ if name in one.__dict__)
+    return field.default
+
+
+def _no_field(record: type, name: str) -> str:
+    """Return the message for a field that does not exist."""
+    near = get_close_matches(name, layout(record), n=1)
+    guess = f" Did you mean {near[0]!r}?" if near else ""
+    return f"Record {record.__name__} has no field {name!r}.{guess}"
+
+
+class _Field:
+    """A field of a `Record`: reads and writes its slots."""
+
+    def __init__(self, name: str, default: Any) -> None:
+        self.name, self.default = name, default
+
+    def __get__(self, record: Any, owner: type) -> Any:
+        if record is None:
+            return self
+        read, _ = _access(owner, self.name)
+        return record._objects[self.name] if read is None else read(record._bytes)
+
+    def __set__(self, record: Any, value: Any) -> None:
+        owner: type = type(record)
+        read, write = _access(owner, self.name)
+        kept: list[Any] = []
+        write(record._bytes, *encoder(layout(owner)[self.name].kind)(value, kept))
+        if read is None:
+            record._objects[self.name], record._kept[self.name] = value, kept
+
+
+@cache
+def _access(record: type, name: str) -> tuple[Callable[..., Any] | None, Callable[..., None]]:
+    """Return functions that read and write a field in the memory of a record; None for what is kept as
+    an object beside the memory: arrays and records.
+    """
+    slot = layout(record)[name]
+    form = struct.Struct("=" + _format(slot.kind))
+    at, kind = 8 * slot.first, slot.kind
+
+    def write(memory: bytearray, *slots: Any) -> None:
+        form.pack_into(memory, at, *slots)
+
+    if isinstance(kind, ArrayKind) or is_record(kind):
+        return None, write
+    convert: Callable[..., Any] = kind if is_enum(kind) or is_fixed(kind) else _CONVERSIONS[kind]
+    return (lambda memory: convert(*form.unpack_from(memory, at))), write
+
+
+_CONVERSIONS: dict[Any, Callable[..., Any]] = {INT: int, FLOAT: float, BOOL: bool, ADDRESS: int}
+
+
+def make_record(record: type, **given: Any) -> Any:
+    """Return a record with arrays of zeros for fields that are given as sizes.
+
+    Parameters
+    ----------
+    record
+        The class of the record.
+    **given
+        Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
+        it may be packed already.
+    """
+    kinds = fields(record)
+    made = {}
+    for name, value in given.items():
+        kind = kinds.get(name)
+        if (is_flat(kind) or is_matrix(kind)) and isinstance(value, (int, tuple)):
+            value = np.zeros(value, DTYPES[kind.element])
+        made[name] = value
+    return record(**made)

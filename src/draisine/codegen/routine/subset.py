@@ -1,0 +1,712 @@
+"""The typed subset of Python: finds the type of every expression of a routine, and reports everything that
+does not belong to the subset with file, line and source text.
+"""
+
+import ast
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import IntEnum
+from functools import cache
+from typing import Any
+
+from draisine.codegen.routine.function import FUNCTIONS, Routine, is_type
+from draisine.codegen.routine.kinds import (
+    ADDRESS,
+    BOOL,
+    DOUBLES,
+    FLOAT,
+    INT,
+    NONE,
+    ArrayKind,
+    Kind,
+    fields,
+    is_enum,
+    is_fixed,
+    is_matrix,
+    is_mutable,
+    is_record,
+    is_sequence,
+    name_of,
+)
+from draisine.codegen.routine.vectors import slice_length, write_out
+from draisine.errors import RoutineError
+
+_ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A routine as its writers need it.
+
+    `kinds` has the type of every expression, `names` those of the local names (without arguments), `lanes`
+    the local names with one value per SIMD lane; `meaning` is what names from outside are: a number, a
+    routine, a type, or a word of FUNCTIONS. `constants` are the members of enumerations in the text.
+    """
+
+    routine: Routine
+    body: list[ast.stmt]
+    kinds: dict[ast.expr, Kind]
+    names: dict[str, Kind]
+    lanes: frozenset[str]
+    meaning: dict[str, Any]
+    constants: dict[ast.expr, IntEnum]
+
+
+@cache
+def read(routine: Routine) -> Definition:
+    """Return a routine with the types of all its expressions, or raise RoutineError."""
+    return _SubsetReader(routine).read()
+
+
+class _SubsetReader:
+    """Reads one routine: finds the type of every expression and refuses what is not in the subset."""
+
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self.kinds: dict[ast.expr, Kind] = {}
+        self.names: dict[str, Kind] = {}
+        self.lanes: set[str] = set()
+        self.closed: set[str] = set()
+        self.each: str | None = None
+        self.indexing = False
+        self.meaning: dict[str, Any] = {}
+        self.constants: dict[ast.expr, IntEnum] = {}
+
+    def read(self) -> Definition:
+        """Return the routine with its types."""
+        function = self.routine.tree
+        self.first = min([function.lineno, *[d.lineno for d in function.decorator_list]])
+        arguments = function.args
+        if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+            self.refuse(function, "has optional, keyword-only or variable arguments; use positional "
+                                  "arguments without defaults")  # fmt: skip
+        body = function.body
+        if ast.get_docstring(function) is not None:
+            body = body[1:]
+        body = write_out(body, self.refuse)
+        self.block(body)
+        if self.routine.returns != NONE and not _ends(body):
+            self.refuse(function, "does not return a value on every path")
+        return Definition(
+            self.routine,
+            body,
+            self.kinds,
+            self.names,
+            frozenset(self.lanes),
+            self.meaning,
+            self.constants,
+        )
+
+    def refuse(self, node: ast.AST, why: str) -> Any:
+        """Raise the error for a node: file, line, reason and source text."""
+        line = getattr(node, "lineno", self.first) - self.first + 1
+        text = self.routine.source(node) if hasattr(node, "col_offset") else ""
+        where = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
+        raise RoutineError(f"{where} {why}.{text}")
+
+    # --- statements
+
+    def block(self, body: list[ast.stmt]) -> None:
+        for statement in body:
+            self.statement(statement)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                self.assignment(node, target, value)
+            case ast.AugAssign(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div()):
+                kind = self.arithmetic(node, node.op, self.expression(node.target), node.value)
+                self.assign(node.target, kind, node.value)
+            case ast.If():
+                self.test(node.test)
+                if self.each and self.varies(node.test):
+                    self.refuse(node.test, "branches on a value that differs between SIMD lanes; "
+                                           "write `a if c else b`")  # fmt: skip
+                self.block(node.body)
+                self.block(node.orelse)
+            case ast.While(orelse=[]) if self.each is None:
+                self.test(node.test)
+                self.block(node.body)
+            case ast.For(orelse=[], target=ast.Name(id=name)):
+                self.loop(node, name)
+            case ast.Return() if self.each is None:
+                self.give_back(node)
+            case ast.Break() | ast.Continue() if self.each is None:
+                pass
+            case ast.Pass():
+                pass
+            case ast.Expr(value=ast.Call()):
+                self.expression(node.value)
+            case _:
+                where = " inside `each`" if self.each else ""
+                text = ast.unparse(node).splitlines()[0]
+                self.refuse(node, f"cannot contain the statement `{text}`{where}")
+
+    def assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
+        if not isinstance(target, ast.Tuple):
+            self.assign(target, self.expression(value), value)
+            return
+        if isinstance(value, ast.Tuple):
+            kinds = [self.expression(one) for one in value.elts]
+            values: list[ast.expr] = value.elts
+        else:
+            kinds = self.several(value)
+            values = [value] * len(kinds)
+        if len(target.elts) != len(kinds):
+            self.refuse(node, f"assigns {len(kinds)} values to {len(target.elts)} targets")
+        for one, kind, source in zip(target.elts, kinds, values, strict=True):
+            self.assign(one, kind, source)
+
+    def several(self, value: ast.expr) -> list[Kind]:
+        """Return the types of several values in one expression: results of a routine, or entries."""
+        kind = self.expression(value, several=True)
+        if isinstance(kind, tuple):
+            return list(kind)
+        if is_fixed(kind):
+            return [FLOAT] * kind.size
+        self.refuse(
+            value, f"cannot assign `{ast.unparse(value)}` ({name_of(kind)}) to several targets"
+        )
+        raise AssertionError
+
+    def give_back(self, node: ast.Return) -> None:
+        wanted, value = self.routine.returns, node.value
+        if isinstance(value, ast.Tuple):
+            kinds = [self.expression(one) for one in value.elts]
+            several = wanted if isinstance(wanted, tuple) else ()
+            if len(kinds) != len(several):
+                self.refuse(node, f"returns {len(kinds)} values instead of {name_of(wanted)}")
+            for one, kind, own in zip(value.elts, kinds, several, strict=True):
+                self.agree(one, kind, own, f"returns {name_of(kind)} instead of {name_of(own)}")
+            return
+        kind = NONE if value is None else self.expression(value, several=True)
+        self.agree(node, kind, wanted, f"returns {name_of(kind)} instead of {name_of(wanted)}")
+
+    def loop(self, node: ast.For, name: str) -> None:
+        match node.iter:
+            case ast.Call(func=ast.Name(id="each"), args=[size], keywords=[]):
+                if self.each is not None:
+                    self.refuse(node, "has an `each` loop or a slice inside an `each` loop")
+                self.whole(size)
+                self.each = name
+            case ast.Call(func=ast.Name(id="range"), args=[_, *more] as args, keywords=[]):
+                for argument in args:
+                    self.whole(argument)
+                    if self.each is not None and self.varies(argument):
+                        self.refuse(node, "has a loop whose length differs between SIMD lanes")
+                if len(more) == 2 and step_of(node) == 0:
+                    self.refuse(node, "needs a step of range that is a number, like 2 or -1")
+            case _:
+                self.refuse(node, "can loop over range(...) and each(n) only")
+        if name in self.routine.parameters or self.names.get(name, INT) != INT:
+            self.refuse(node, f"uses {name!r} for a loop and for another value")
+        self.names[name] = INT
+        self.closed.discard(name)
+        self.block(node.body)
+        self.closed.add(name)
+        if self.each == name:
+            self.each = None
+
+    # --- assignments
+
+    def assign(self, target: ast.expr, kind: Kind, value: ast.expr) -> None:
+        match target:
+            case ast.Subscript() if not has_slice(target):
+                self.assign_element(target, kind)
+            case ast.Attribute():
+                self.assign_field(target, kind)
+            case ast.Name(id=name):
+                self.assign_name(target, name, kind, value)
+            case _:
+                self.refuse(target, f"cannot assign to `{ast.unparse(target)}`; assign to names, elements, "
+                                    "slices with an end, or fields of a Record")  # fmt: skip
+
+    def assign_element(self, target: ast.Subscript, kind: Kind) -> None:
+        own = self.expression(target)
+        base = self.kinds[target.value]
+        if is_fixed(base):
+            self.refuse(
+                target, f"cannot assign to an entry of a {name_of(base)}; assign a whole vector"
+            )
+        if own not in (FLOAT, INT, BOOL):
+            self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(own)}); assign to its "
+                                "elements or to a slice with an end")  # fmt: skip
+        if kind != own:
+            self.agree(
+                target, kind, own, f"assigns {name_of(kind)} to an element of {name_of(base)}"
+            )
+        if self.each and not self.stride(_last_index(target)):
+            self.refuse(target, "assigns the same element in every SIMD lane")
+
+    def assign_field(self, target: ast.Attribute, kind: Kind) -> None:
+        own = self.expression(target)
+        owner = self.kinds.get(target.value)
+        if not is_mutable(owner):
+            what = name_of(owner) if owner is not None else ast.unparse(target.value)
+            self.refuse(target, f"cannot assign to field {target.attr!r} of {what}, which is read-only; "
+                                "derive the record from Record")  # fmt: skip
+        if isinstance(own, ArrayKind) or is_record(own):
+            self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(own)}); arrays and "
+                                "records inside a record are set in Python")  # fmt: skip
+        what = f"field {target.attr!r}, which is {name_of(own)}"
+        self.agree(target, kind, own, f"assigns {name_of(kind)} to {what}")
+        if self.each:
+            self.refuse(target, "assigns the same field in every SIMD lane")
+
+    def assign_name(self, target: ast.Name, name: str, kind: Kind, value: ast.expr) -> None:
+        if name in self.routine.parameters or name in self.closed:
+            self.refuse(
+                target, f"cannot assign to {name!r}, which is an argument or a loop variable"
+            )
+        if kind == NONE:
+            self.refuse(target, f"assigns to {name!r} a call that returns nothing")
+        known = self.names.setdefault(name, kind)
+        self.kinds[target] = known
+        self.agree(
+            target, kind, known, f"assigns {name_of(kind)} to {name!r}, which is {name_of(known)}"
+        )
+        if self.each and known in (FLOAT, BOOL):
+            self.lanes.add(name)
+        elif self.each and (known != INT or self.varies(value)):
+            self.refuse(target, "assigns inside `each` to names of numbers and bools only, and no "
+                                "integer that differs between SIMD lanes")  # fmt: skip
+        elif name in self.lanes:
+            self.refuse(target, f"uses {name!r} inside and outside of `each`")
+
+    def agree(self, node: ast.AST, kind: Kind, wanted: Kind, problem: str) -> None:
+        """Refuse a value of another type; integers become floats, and members of enumerations integers."""
+        if kind == wanted or (kind, wanted) == (INT, FLOAT) or (is_enum(kind) and wanted == INT):
+            return
+        advice = ""
+        if wanted in (INT, FLOAT) and kind in (INT, FLOAT, BOOL):
+            advice = f"; write {wanted}(...)"
+        elif is_enum(wanted) and kind == INT:
+            advice = f"; write {name_of(wanted)}(...)"
+        self.refuse(node, f"{problem}{advice}")
+
+    # --- expressions
+
+    def whole(self, node: ast.expr) -> None:
+        kind = self.expression(node)
+        if kind != INT and not is_enum(kind):
+            self.refuse(
+                node, f"needs an integer instead of `{ast.unparse(node)}` ({name_of(kind)})"
+            )
+
+    def test(self, node: ast.expr) -> None:
+        kind = self.expression(node)
+        if kind != BOOL:
+            self.refuse(node, f"needs a bool or a comparison instead of `{ast.unparse(node)}` "
+                              f"({name_of(kind)})")  # fmt: skip
+
+    def expression(self, node: ast.expr, several: bool = False) -> Kind:
+        """Return the type of an expression; several results only where they are taken apart."""
+        kind = self.kinds[node] = self._kind(node)
+        if isinstance(kind, tuple) and not several:
+            self.refuse(
+                node, f"must take several results apart, as in `a, b = {ast.unparse(node)}`"
+            )
+        return kind
+
+    def _kind(self, node: ast.expr) -> Kind:
+        match node:
+            case ast.Constant(value=bool()):
+                return BOOL
+            case ast.Constant(value=int()):
+                return INT
+            case ast.Constant(value=float()):
+                return FLOAT
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.Attribute(value=value, attr=field):
+                return self.field(node, value, field)
+            case ast.Subscript():
+                return self.subscript(node)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                kind = self.expression(operand)
+                if kind not in (INT, FLOAT) and not is_fixed(kind):
+                    self.refuse(node, f"cannot negate {name_of(kind)}")
+                return kind
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                self.test(operand)
+                return BOOL
+            case ast.BoolOp(values=values):
+                for value in values:
+                    self.test(value)
+                return BOOL
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self.comparison(node, left, op, right)
+            case ast.Compare():
+                return self.refuse(node, "cannot chain comparisons; write `a < b and b < c`")
+            case ast.BinOp(left=left, op=op, right=right):
+                return self.arithmetic(node, op, self.expression(left), right)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                self.test(test)
+                return self.common(node, self.expression(body), self.expression(orelse))
+            case ast.Call():
+                return self.call(node)
+        return self.refuse(node, f"cannot contain the expression `{ast.unparse(node)}`")
+
+    def field(self, node: ast.expr, value: ast.expr, field: str) -> Kind:
+        if isinstance(value, ast.Name) and self.is_outside(value.id):
+            owner = self.outside(value, value.id)
+            if is_enum(owner):
+                if field not in owner.__members__:
+                    self.refuse(
+                        node, f"finds no member {field!r} in {name_of(owner)}{_guess(field, owner)}"
+                    )
+                self.constants[node] = owner[field]
+                return owner
+        record = self.expression(value)
+        if not is_record(record):
+            return self.refuse(
+                node, f"reads field {field!r} of {name_of(record)}, which has no fields"
+            )
+        if field not in fields(record):
+            guess = _guess(field, fields(record))
+            self.refuse(node, f"finds no field {field!r} in record {name_of(record)}{guess}")
+        return fields(record)[field]
+
+    def subscript(self, node: ast.Subscript) -> Kind:
+        value, index = node.value, node.slice
+        match index:
+            case ast.Slice(lower=ast.expr() as low, upper=None, step=None) if not self.each:
+                self.whole(low)
+                array = self.array(value)
+                if is_matrix(array):
+                    self.named(node, value)
+                return array
+            case ast.Slice():
+                text = ast.unparse(node)
+                return self.refuse(node, f"cannot use `{text}` as a value: write a[i:] for a view, and "
+                                         "slices with an end in statements about slices")  # fmt: skip
+            case ast.Tuple(elts=[row, column]):
+                return self.matrix_entry(node, value, row, column)
+        kind = self.expression(value)
+        self.index(index)
+        if is_fixed(kind):
+            if self.each and self.varies(index):
+                self.refuse(node, "has an index of a vector that differs between SIMD lanes")
+            return FLOAT
+        if not isinstance(kind, ArrayKind):
+            return self.refuse(node, f"cannot index {name_of(kind)}")
+        if is_matrix(kind):
+            self.named(node, value)
+            if self.each and self.varies(index):
+                self.refuse(node, "has rows that differ between SIMD lanes")
+            return ArrayKind(kind.element)
+        if self.each and is_record(kind.element) and self.varies(index):
+            self.refuse(node, "reads records that differ between SIMD lanes")
+        if self.each:
+            self.stride(index)
+        return kind.element
+
+    def matrix_entry(
+        self, node: ast.expr, value: ast.expr, row: ast.expr, column: ast.expr
+    ) -> Kind:
+        """Return the type of A[i, j], or of a block A[i:, j:]."""
+        kind = self.expression(value)
+        if not is_matrix(kind):
+            return self.refuse(node, f"needs a matrix instead of {name_of(kind)}")
+        self.named(node, value)
+        if isinstance(row, ast.Slice) and isinstance(column, ast.Slice):
+            for part in (row, column):
+                if part.upper is not None or part.step is not None or self.each:
+                    self.refuse(
+                        node, f"cannot use `{ast.unparse(node)}` as a value: write A[i:, j:]"
+                    )
+                if part.lower is not None:
+                    self.whole(part.lower)
+            return kind
+        if isinstance(row, ast.Slice):
+            self.refuse(node, f"cannot use the column `{ast.unparse(node)}` as a value")
+        self.index(row)
+        self.index(column)
+        if self.each:
+            if self.varies(row):
+                self.refuse(node, "has rows that differ between SIMD lanes")
+            self.stride(column)
+        return kind.element
+
+    def named(self, node: ast.expr, matrix: ast.expr) -> None:
+        """Refuse to index a matrix that has no name."""
+        if not isinstance(matrix, (ast.Name, ast.Attribute)):
+            text = ast.unparse(matrix)
+            self.refuse(
+                node, f"indexes the matrix `{text}` without a name; write `B = {text}` first"
+            )
+
+    def index(self, node: ast.expr) -> None:
+        outer, self.indexing = self.indexing, True
+        self.whole(node)
+        self.indexing = outer
+
+    def name(self, node: ast.expr, name: str) -> Kind:
+        if name in self.closed:
+            self.refuse(node, f"reads {name!r} after its loop")
+        if name in self.lanes and not self.each:
+            self.refuse(
+                node, f"reads {name!r}, which has one value per SIMD lane, outside of `each`"
+            )
+        if name == self.each and not self.indexing:
+            self.refuse(node, f"can use {name!r} inside `each` as an index only: alone or in a sum")
+        if not self.is_outside(name):
+            return self.routine.parameters.get(name) or self.names[name]
+        value = self.outside(node, name)
+        if isinstance(value, (bool, int, float)):
+            self.meaning[name] = value
+            if isinstance(value, IntEnum):
+                return type(value)
+            return BOOL if isinstance(value, bool) else INT if isinstance(value, int) else FLOAT
+        return self.refuse(node, f"cannot use {name!r} as a value: it is no number, no member of an "
+                                 "IntEnum and no local name")  # fmt: skip
+
+    def is_outside(self, name: str) -> bool:
+        """Return whether a name is neither an argument nor a local name."""
+        return name not in self.routine.parameters and name not in self.names
+
+    def outside(self, node: ast.expr, name: str) -> Any:
+        known = self.routine.outside
+        if name in known:
+            return known[name]
+        builtin = {f.__name__: f for f in FUNCTIONS}.get(name)
+        return builtin if builtin else self.refuse(node, f"does not know the name {name!r}")
+
+    def array(self, node: ast.expr) -> ArrayKind:
+        kind = self.expression(node)
+        if isinstance(kind, ArrayKind) and not is_sequence(kind):
+            return kind
+        self.refuse(node, f"cannot take a slice of {name_of(kind)}")
+        raise AssertionError
+
+    def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
+        a, b = self.expression(left), self.expression(right)
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            if not is_enum(a) or a != b:
+                self.refuse(node, "can use `is` between members of one IntEnum only; use == or !=")
+            return BOOL
+        if not isinstance(op, _ORDERINGS):
+            self.refuse(node, f"cannot contain the comparison `{ast.unparse(node)}`")
+        numbers = all(kind in (INT, FLOAT) or is_enum(kind) for kind in (a, b))
+        same = a == b == BOOL and isinstance(op, (ast.Eq, ast.NotEq))
+        if is_enum(a) and is_enum(b) and a != b:
+            self.refuse(node, f"compares members of {name_of(a)} and {name_of(b)}")
+        if not numbers and not same and {a, b} != {ADDRESS, INT}:
+            self.refuse(node, f"cannot compare {name_of(a)} with {name_of(b)}")
+        return BOOL
+
+    def arithmetic(self, node: ast.AST, op: ast.operator, left: Kind, right: ast.expr) -> Kind:
+        other = self.expression(right)
+        if is_fixed(left) or is_fixed(other):
+            return self.vector_arithmetic(node, op, left, other)
+        kinds = {left, other}
+        if not kinds <= {INT, FLOAT}:
+            self.refuse(node, f"cannot calculate with {name_of(left)} and {name_of(other)}")
+        if isinstance(op, (ast.FloorDiv, ast.Mod)):
+            return INT if kinds == {INT} else self.refuse(node, "can use // and % of integers only")
+        if isinstance(op, (ast.Div, ast.Pow)):
+            return FLOAT
+        if not isinstance(op, (ast.Add, ast.Sub, ast.Mult)):
+            self.refuse(node, f"cannot use the operator {type(op).__name__}")
+        return INT if kinds == {INT} else FLOAT
+
+    def vector_arithmetic(self, node: ast.AST, op: ast.operator, left: Kind, right: Kind) -> Kind:
+        """Return the type of an operation with a fixed-size vector."""
+        if self.each:
+            self.refuse(node, "cannot use fixed-size vectors inside `each`")
+        if isinstance(op, (ast.Add, ast.Sub)) and left == right:
+            return left
+        if isinstance(op, (ast.Mult, ast.Div)) and is_fixed(left) and right in (INT, FLOAT):
+            return left
+        if isinstance(op, ast.Mult) and left in (INT, FLOAT):
+            return right
+        names = f"{name_of(left)} and {name_of(right)}"
+        return self.refuse(node, f"cannot calculate with {names} in this way; vectors have + - of one "
+                                 "size, * and / by a number, dot and cross")  # fmt: skip
+
+    def common(self, node: ast.expr, a: Kind, b: Kind) -> Kind:
+        if {a, b} == {INT, FLOAT}:
+            return FLOAT
+        if a != b:
+            self.refuse(node, f"chooses between {name_of(a)} and {name_of(b)}")
+        if self.each and a not in (INT, FLOAT, BOOL):
+            self.refuse(node, f"cannot choose between values of {name_of(a)} inside `each`")
+        return a
+
+    # --- calls
+
+    def call(self, node: ast.Call) -> Kind:
+        if node.keywords:
+            self.refuse(node, "cannot call with keywords; use positional arguments")
+        match node.func:
+            case ast.Name(id=name):
+                return self.call_name(node, name, node.args)
+            case ast.Attribute(value=value, attr="reshape"):
+                return self.reshape(node, value, node.args)
+        return self.refuse(node, f"cannot call `{ast.unparse(node.func)}`")
+
+    def call_name(self, node: ast.Call, name: str, args: list[ast.expr]) -> Kind:
+        target = self.outside(node.func, name)
+        self.meaning[name] = target if isinstance(target, Routine) or is_type(target) else None
+        if self.meaning[name] is None:
+            try:
+                self.meaning[name] = FUNCTIONS.get(target)
+            except TypeError:  # not hashable
+                self.refuse(node, f"cannot call {name!r}")
+        kinds = [self.expression(a) for a in args]
+        if isinstance(target, Routine):
+            return self.call_routine(node, target, args, kinds)
+        if is_fixed(target):
+            if len(kinds) != target.size or not set(kinds) <= {INT, FLOAT} or self.each:
+                self.refuse(node, f"makes a {name} of {target.size} numbers, outside of `each`")
+            return target
+        if is_enum(target):
+            if kinds != [INT] and kinds != [target]:
+                self.refuse(node, f"makes a member of {name} of one integer")
+            return target
+        if self.each and self.meaning[name] == "int" and any(map(self.varies, args)):
+            self.refuse(node, "cannot use int(...) of a value that differs between SIMD lanes")
+        kind = self.call_function(self.meaning[name], kinds)
+        if kind is None:
+            return self.refuse(node, f"cannot call {name} with ({', '.join(map(name_of, kinds))})")
+        return kind
+
+    def call_routine(
+        self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
+    ) -> Kind:
+        name, wanted = target.__name__, target.parameters
+        if self.each:
+            self.refuse(node, f"cannot call routine {name!r} inside `each`")
+        if len(kinds) != len(wanted):
+            self.refuse(
+                node, f"calls {name!r} with {len(kinds)} arguments instead of {len(wanted)}"
+            )
+        for a, kind, (argument, own) in zip(args, kinds, wanted.items(), strict=True):
+            if kind != own:
+                what = f"argument {argument!r} of {name!r}, which is {name_of(own)}"
+                self.agree(a, kind, own, f"passes {name_of(kind)} to {what}")
+        return target.returns
+
+    def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
+        """Return the type of a function's result, None if there is no such function of these types."""
+        match word, kinds:
+            case "call", [_, *_] if kinds == [ADDRESS, DOUBLES, DOUBLES, DOUBLES, INT]:
+                return NONE
+            case "address", [kind] if kind == INT:
+                return ADDRESS
+            case "int", [kind] if kind in (INT, FLOAT, BOOL) or is_enum(kind):
+                return INT
+            case "float", [kind] if kind in (INT, FLOAT, BOOL):
+                return FLOAT
+            case "abs" | "sqrt" | "isfinite", [kind] if kind in (INT, FLOAT):
+                return {"isfinite": BOOL, "abs": kind}.get(str(word), FLOAT)
+            case "min" | "max", [first, second] if {first, second} <= {INT, FLOAT}:
+                return FLOAT if FLOAT in kinds else INT
+            case "dot", [first, second] if is_fixed(first) and first == second:
+                return FLOAT
+            case "cross", [first, second] if is_fixed(first) and first == second:
+                return first if first.size == 3 else None
+        return None
+
+    def reshape(self, node: ast.Call, value: ast.expr, args: list[ast.expr]) -> Kind:
+        """Return the type of a[i : i + n * m].reshape(n, m): a matrix on the elements of an array."""
+        match value:
+            case ast.Subscript(value=base, slice=ast.Slice(lower=low, upper=ast.expr(), step=None)):
+                kind = self.array(base)
+                if low is not None:
+                    self.whole(low)
+            case _:
+                return self.refuse(
+                    node, "can reshape slices with an end only: a[:n * m].reshape(n, m)"
+                )
+        if len(args) != 2 or kind.axes != 1 or self.each:
+            self.refuse(node, "can reshape an array to two axes only, outside of `each`")
+        for one in args:
+            self.whole(one)
+        product = ast.BinOp(args[0], ast.Mult(), args[1])
+        if slice_length(value) != slice_length(product):
+            self.refuse(node, f"reshapes `{ast.unparse(value)}` to `{ast.unparse(product)}` entries, which "
+                              "is another number")  # fmt: skip
+        return ArrayKind(kind.element, 2)
+
+    # --- SIMD lanes
+
+    def varies(self, node: ast.expr) -> bool:
+        """Return whether an expression differs between the lanes of the present `each`."""
+        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        return bool(names & (self.lanes | {self.each or ""}))
+
+    def stride(self, index: ast.expr) -> bool:
+        """Return whether an index grows by one from lane to lane; refuse what differs in another way."""
+        try:
+            return runs_with(index, self.each or "")
+        except ValueError:
+            text = ast.unparse(index)
+            return bool(self.refuse(index, f"has the index `{text}`: {self.each} must stand alone or in a "
+                                           "sum"))  # fmt: skip
+
+
+def has_slice(node: ast.Subscript) -> bool:
+    """Return whether a subscript contains a slice."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return any(isinstance(part, ast.Slice) for part in parts)
+
+
+def _last_index(node: ast.Subscript) -> ast.expr:
+    """Return the index that counts contiguous elements."""
+    return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
+
+
+def _guess(word: str, known: Any) -> str:
+    """Return a suggestion for a word that is not known."""
+    names = known.__members__ if is_enum(known) else known
+    near = get_close_matches(word, names, n=1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def runs_with(index: ast.expr, name: str) -> bool:
+    """Return whether an index is a sum with the number of the lane in it; raise ValueError if that
+    occurs in another way.
+    """
+    if isinstance(index, ast.Name):
+        return index.id == name
+    if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
+        left, right = runs_with(index.left, name), runs_with(index.right, name)
+        if left and right:
+            raise ValueError
+        return left or right
+    if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(index)):
+        raise ValueError
+    return False
+
+
+def step_of(loop: ast.For) -> int:
+    """Return the step of a loop, 0 if it is not a number."""
+    assert isinstance(loop.iter, ast.Call)
+    match loop.iter.args:
+        case [_, _, ast.Constant(value=int(step))]:
+            return step
+        case [_, _, ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(step)))]:
+            return -step
+        case [_, _, _]:
+            return 0
+    return 1
+
+
+def bounds(loop: ast.For) -> tuple[ast.expr | None, ast.expr]:
+    """Return the first value of a loop variable (None: 0) and its end."""
+    assert isinstance(loop.iter, ast.Call)
+    args = loop.iter.args
+    return (None, args[0]) if len(args) == 1 else (args[0], args[1])
+
+
+def _ends(body: list[ast.stmt]) -> bool:
+    """Return whether every path through statements returns."""
+    match body[-1] if body else None:
+        case ast.Return():
+            return True
+        case ast.If(body=first, orelse=second):
+            return _ends(first) and _ends(second)
+        case ast.While(test=ast.Constant(value=True), body=inner):
+            return not any(isinstance(n, ast.Break) for s in inner for n in ast.walk(s))
+    return False

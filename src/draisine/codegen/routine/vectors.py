@@ -1,0 +1,424 @@
+"""Statements about slices in routines, written as loops before the compiler checks types.
+
+`x[a : a + n] = u[:n] + f * v[b:][:n]` means what it means in NumPy, entry by entry: slices of one stated
+length, + - * / and abs of them, and numbers, each of which is computed once, before the loop.
+`A[j::m][:n]` are n entries with the distance m. In a matrix `A[i, :n]` is a part of a row, `A[:n, j]` a part
+of a column and `A[:n, :m] = ...` a block. A slice may be written and read in one statement at the same
+place, a known number of entries ahead, or a whole number of lengths away; other overlaps are refused.
+Overlaps of arrays with different names cannot be seen.
+
+`f(*a[i : i + 3])` passes three entries of an array.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+Refusal = Callable[[ast.AST, str], Any]
+"""Raises the error that a statement does not belong to the subset, and why."""
+
+WholePolynomial = dict[tuple[str, ...], int]
+"""An integer expression: the coefficients of products of its indivisible parts."""
+
+Node = TypeVar("Node", bound=ast.AST)
+
+_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_COLUMN: WholePolynomial = {("a column",): 1}
+"""The distance of the entries of a column, which no expression names."""
+
+
+def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
+    """Return statements with those about slices as loops: over `each`, or over `range` if entries are not
+    contiguous or if there are only a few of a known number.
+    """
+    nodes = [node for one in body for node in ast.walk(one)]
+    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
+    if any(map(_is_abbreviated, nodes)):
+        body = [_Normaliser(refuse).visit(one) for one in body]
+    return _VectorWriter(refuse, taken).block(body)
+
+
+def is_vector(node: ast.AST) -> bool:
+    """Return whether an expression is a slice with an end, or a part of a column."""
+    match node:
+        case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
+            return True
+    return _is_column(node)
+
+
+def _is_column(node: ast.AST) -> bool:
+    """Return whether an expression is a part of a column of a matrix: A[a:b, j]."""
+    match node:
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice(upper=ast.expr()), index])):
+            return not isinstance(index, ast.Slice)
+    return False
+
+
+def _is_block(node: ast.AST) -> bool:
+    """Return whether an expression is a block of a matrix: A[a:b, c:d]."""
+    match node:
+        case ast.Subscript(
+            slice=ast.Tuple(elts=[ast.Slice(upper=ast.expr()), ast.Slice() as last])
+        ):
+            return last.upper is not None
+    return False
+
+
+def _is_abbreviated(node: ast.AST) -> bool:
+    """Return whether `_Normaliser` changes a node."""
+    match node:
+        case ast.Starred() | ast.Subscript(slice=ast.Tuple(elts=[_, ast.Slice()])):
+            return True
+    return False
+
+
+class _Normaliser(ast.NodeTransformer):
+    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments. It changes
+    trees in place; what it has changed it leaves alone the next time.
+    """
+
+    def __init__(self, refuse: Refusal) -> None:
+        self.refuse = refuse
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        """Replace A[i, a:b] by A[i][a:b]."""
+        self.generic_visit(node)
+        match node.slice:
+            case ast.Tuple(elts=[index, ast.Slice() as part]) if not isinstance(index, ast.Slice):
+                row = _at(node, ast.Subscript(node.value, index, ast.Load()))
+                return _at(node, ast.Subscript(row, part, node.ctx))
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """Replace f(*a[i : i + 3]) by f(a[i], a[i + 1], a[i + 2])."""
+        self.generic_visit(node)
+        arguments: list[ast.expr] = []
+        for one in node.args:
+            arguments += self.entries(one) if isinstance(one, ast.Starred) else [one]
+        node.args = arguments
+        return node
+
+    def entries(self, node: ast.Starred) -> list[ast.expr]:
+        """Return the entries of a slice whose length is a number."""
+        part = node.value
+        length = _length(part) if isinstance(part, ast.Subscript) and is_vector(part) else {}
+        if not length.keys() <= {()} or not length or _steps(part) or _is_column(part):
+            self.refuse(
+                node, f"needs a slice of a known number of entries in `{ast.unparse(node)}`"
+            )
+        place, _ = _place(part)
+        found: list[ast.expr] = []
+        for k in range(length[()]):
+            text = f"{ast.unparse(_array(part))}[{_text(_sum(place, {(): k}, 1))}]"
+            found.append(_locate(node, ast.parse(text, mode="eval").body))
+        return found
+
+
+class _VectorWriter:
+    """Writes the statements of one routine, with names that it does not use otherwise."""
+
+    def __init__(self, refuse: Refusal, taken: set[str]) -> None:
+        self.refuse, self.taken = refuse, taken
+        self.entry = self.name("entry")
+        self.before: list[ast.stmt] = []
+
+    def name(self, word: str) -> str:
+        """Return a new name."""
+        number = next(k for k in range(len(self.taken) + 1) if f"{word}_{k}" not in self.taken)
+        self.taken.add(f"{word}_{number}")
+        return f"{word}_{number}"
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        return [new for one in body for new in self.statement(one)]
+
+    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+        match node:
+            case ast.If(test=test, body=body, orelse=orelse):
+                return [_at(node, ast.If(test, self.block(body), self.block(orelse)))]
+            case ast.While(test=test, body=body, orelse=[]):
+                return [_at(node, ast.While(test, self.block(body), []))]
+            case ast.For(target=target, iter=iterator, body=body, orelse=[]):
+                return [_at(node, ast.For(target, iterator, self.block(body), []))]
+            case ast.Assign(targets=[ast.Subscript() as target]) if is_vector(target):
+                return self.loop(node, target, node.value)
+            case ast.AugAssign(target=ast.Subscript() as target) if is_vector(target):
+                return self.loop(node, target, node.value)
+            case ast.Assign(targets=[ast.Subscript() as target]) if _is_block(target):
+                return self.rows(node, target, node.value)
+            case ast.AugAssign(target=ast.Subscript() as target) if _is_block(target):
+                return self.rows(node, target, node.value)
+        return [node]
+
+    def rows(
+        self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
+    ) -> list[ast.stmt]:
+        """Return a statement about a block of a matrix as a loop over its rows."""
+        self.before = []
+        counter, length = self.name("row"), _length(_rows(target))
+        place = self.row(target, target, length, counter)
+        value = self.in_row(value, target, length, counter)
+        assert isinstance(place, ast.Subscript)
+        place.ctx = ast.Store()
+        if isinstance(node, ast.Assign):
+            inside: ast.Assign | ast.AugAssign = _at(node, ast.Assign([place], value))
+        else:
+            inside = _at(node, ast.AugAssign(place, node.op, value))
+        before = self.before
+        passes = ast.Call(ast.Name("range", ast.Load()), [_expression(node, length)], [])
+        body = self.loop(inside, place, value)
+        return [*before, _at(node, ast.For(ast.Name(counter, ast.Store()), passes, body, []))]
+
+    def in_row(
+        self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
+    ) -> ast.expr:
+        """Return an expression about blocks in one row; numbers get names."""
+        if isinstance(node, ast.Subscript) and _is_block(node):
+            return self.row(node, target, length, counter)
+        match node:
+            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATIONS):
+                left, right = (self.in_row(x, target, length, counter) for x in (left, right))
+                return _at(node, ast.BinOp(left, op, right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                inner = self.in_row(operand, target, length, counter)
+                return _at(node, ast.UnaryOp(ast.USub(), inner))
+            case ast.Call(func=ast.Name(id="abs") as word, args=[one]):
+                return _at(node, ast.Call(word, [self.in_row(one, target, length, counter)], []))
+        if any(is_vector(one) or _is_block(one) for one in ast.walk(node)):
+            self.refuse(node, f"cannot use `{ast.unparse(node)}` in a statement about a block")
+        return self.number(node)
+
+    def row(
+        self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
+    ) -> ast.expr:
+        """Return a part of a row of a block."""
+        part, own = _rows(block), _rows(target)
+        if _length(part) != length:
+            self.refuse(block, f"has {_text(_length(part))} rows in `{ast.unparse(block)}` and "
+                               f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
+        apart = _sum(_place(part)[0], _place(own)[0], -1)
+        same = ast.unparse(block.value) == ast.unparse(target.value)
+        if same and apart and not _is_multiple(apart, length):
+            self.refuse(block, f"may write `{ast.unparse(block)}` while it reads it; write a loop")
+        assert isinstance(part.slice, ast.Slice) and isinstance(block.slice, ast.Tuple)
+        index: ast.expr = ast.Name(counter, ast.Load())
+        if part.slice.lower is not None:
+            index = ast.BinOp(self.number(part.slice.lower), ast.Add(), index)
+        row = ast.Subscript(block.value, index, ast.Load())
+        return _at(block, ast.Subscript(row, block.slice.elts[1], ast.Load()))
+
+    def loop(
+        self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
+    ) -> list[ast.stmt]:
+        """Return a statement as a loop, after the numbers that it needs."""
+        self.before = []
+        length, vectors = _length(target), list(_vectors(value))
+        for one in (target, *vectors):
+            self.check_ends(one)
+            self.check(one, target, length)
+        value, place = self.element(value), self.element(target)
+        assert isinstance(place, ast.Subscript)
+        place.ctx = ast.Store()
+        if isinstance(node, ast.Assign):
+            inside: ast.stmt = ast.Assign([place], value)
+        else:
+            inside = ast.AugAssign(place, node.op, value)
+        end = _expression(node, length)
+        wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
+        passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
+        counter = ast.Name(self.entry, ast.Store())
+        return [*self.before, _at(node, ast.For(counter, passes, [_at(node, inside)], []))]
+
+    def check(self, one: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
+        """Refuse a slice of another length than the target's, or one that may overlap with it."""
+        if _length(one) != length:
+            self.refuse(one, f"has {_text(_length(one))} entries in `{ast.unparse(one)}` and "
+                             f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
+        if ast.unparse(_array(one)) == ast.unparse(_array(target)):
+            (start, step), (place, pace) = _place(one), _place(target)
+            apart, plain = _sum(start, place, -1), step == pace == {(): 1}
+            ahead = apart.keys() == {()} and apart[()] > 0
+            if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
+                self.refuse(one, f"may write `{ast.unparse(one)}` while it reads it; write a loop")
+
+    def check_ends(self, one: ast.Subscript) -> None:
+        """Refuse slices whose lengths are not those that they state."""
+        last, *others = _slices(one)
+        if last.step is not None or any(own.upper is not None for own in others):
+            self.refuse(one, f"cannot use the slice `{ast.unparse(one)}`: write its step first and its "
+                             "end last, as in `a[j::m][:n]`")  # fmt: skip
+
+    def element(self, node: ast.expr) -> ast.expr:
+        """Return an entry of an expression; numbers get names."""
+        match node:
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as part, column])) if _is_column(
+                node
+            ):
+                row: ast.expr = ast.Name(self.entry, ast.Load())
+                if part.lower is not None:
+                    row = ast.BinOp(self.number(part.lower), ast.Add(), row)
+                place = ast.Tuple([row, self.number(column)], ast.Load())
+                return _at(node, ast.Subscript(node.value, place, ast.Load()))
+            case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
+                index: ast.expr = ast.Name(self.entry, ast.Load())
+                for one in _slices(node):
+                    if one.step is not None:
+                        index = ast.BinOp(self.number(one.step), ast.Mult(), index)
+                    if one.lower is not None:
+                        index = ast.BinOp(self.number(one.lower), ast.Add(), index)
+                return _at(node, ast.Subscript(_array(node), index, ast.Load()))
+            case ast.BinOp(left=left, op=op, right=right) if _is_elementwise(node):
+                return _at(node, ast.BinOp(self.element(left), op, self.element(right)))
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_elementwise(node):
+                return _at(node, ast.UnaryOp(ast.USub(), self.element(operand)))
+            case ast.Call(func=ast.Name(id="abs") as word, args=[one]) if _is_elementwise(node):
+                return _at(node, ast.Call(word, [self.element(one)], []))
+        if any(_vectors(node)):
+            self.refuse(
+                node, f"cannot use `{ast.unparse(node)}` entry by entry: use + - * / and abs"
+            )
+        return self.number(node)
+
+    def number(self, node: ast.expr) -> ast.expr:
+        """Return a number, by a name if it has to be computed."""
+        if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
+            return node
+        name = self.name("number")
+        self.before.append(_at(node, ast.Assign([ast.Name(name, ast.Store())], node)))
+        return _at(node, ast.Name(name, ast.Load()))
+
+
+def _is_elementwise(node: ast.expr) -> bool:
+    """Return whether an operation is about slices, and defined for them."""
+    known = not isinstance(node, ast.BinOp) or isinstance(node.op, _OPERATIONS)
+    return known and any(_vectors(node))
+
+
+def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
+    """Yield the slices with an end in an expression, and parts of columns."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Subscript) and is_vector(one):
+            yield one
+
+
+def _at(old: ast.AST, new: Node) -> Node:
+    """Return a new node, and all that is new in it, with the place of an old one."""
+    return ast.fix_missing_locations(ast.copy_location(new, old))
+
+
+def _locate(old: ast.AST, new: Node) -> Node:
+    """Return a node that was parsed by itself with the place of an old one in all its parts."""
+    for one in ast.walk(new):
+        ast.copy_location(one, old)
+    return new
+
+
+def _expression(node: ast.AST, length: WholePolynomial) -> ast.expr:
+    """Return a length as an expression at the place of a node."""
+    return _locate(node, ast.parse(_text(length), mode="eval").body)
+
+
+# --- lengths
+
+
+def slice_length(node: ast.expr) -> WholePolynomial:
+    """Return the number of entries of a slice with an end, or an integer expression, in a form in which
+    equal numbers are equal.
+    """
+    if isinstance(node, ast.Subscript) and is_vector(node):
+        return _length(node)
+    return _polynomial(node)
+
+
+def _rows(block: ast.Subscript) -> ast.Subscript:
+    """Return the rows of a block: A[a:b] for A[a:b, c:d]."""
+    assert isinstance(block.slice, ast.Tuple)
+    return _at(block, ast.Subscript(block.value, block.slice.elts[0], ast.Load()))
+
+
+def _array(one: ast.expr) -> ast.expr:
+    """Return the array behind slices of slices, or the matrix behind a column."""
+    match one:
+        case ast.Subscript(value=array, slice=ast.Slice()):
+            return _array(array)
+        case ast.Subscript(value=matrix) if _is_column(one):
+            return matrix
+    return one
+
+
+def _slices(one: ast.expr) -> list[ast.Slice]:
+    """Return these slices, the last first."""
+    match one:
+        case ast.Subscript(value=array, slice=ast.Slice() as own):
+            return [own, *_slices(array)]
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as own, _])):
+            return [own]
+    return []
+
+
+def _steps(one: ast.expr) -> list[str]:
+    """Return the distances of entries that are not contiguous."""
+    if _is_column(one):
+        return ["column"]
+    return [ast.unparse(own.step) for own in _slices(one) if own.step is not None]
+
+
+def _place(one: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
+    """Return the first index of a slice and the distance of its entries."""
+    start: WholePolynomial = {}
+    step: WholePolynomial = _COLUMN if _is_column(one) else {(): 1}
+    for own in _slices(one):
+        if own.step is not None:
+            start, step = (_product(x, _polynomial(own.step)) for x in (start, step))
+        if own.lower is not None:
+            start = _sum(start, _polynomial(own.lower), 1)
+    return start, step
+
+
+def _length(one: ast.Subscript) -> WholePolynomial:
+    """Return the number of entries of a slice with an end."""
+    own = _slices(one)[0]
+    assert own.upper is not None
+    low = {} if own.lower is None else _polynomial(own.lower)
+    return _sum(_polynomial(own.upper), low, -1)
+
+
+def _polynomial(node: ast.expr) -> WholePolynomial:
+    """Return an integer expression as a polynomial, so that `2 * n - n` is n."""
+    match node:
+        case ast.Constant(value=int(number)):
+            return {(): number} if number else {}
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _sum(_polynomial(left), _polynomial(right), 1)
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _sum(_polynomial(left), _polynomial(right), -1)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _product(_polynomial(left), _polynomial(right))
+    plain = isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    return {(ast.unparse(node) if plain else f"({ast.unparse(node)})",): 1}
+
+
+def _sum(one: WholePolynomial, two: WholePolynomial, sign: int) -> WholePolynomial:
+    found = {key: one.get(key, 0) + sign * two.get(key, 0) for key in (*one, *two)}
+    return {key: number for key, number in found.items() if number}
+
+
+def _product(one: WholePolynomial, two: WholePolynomial) -> WholePolynomial:
+    found: WholePolynomial = {}
+    for a, x in one.items():
+        for b, y in two.items():
+            found = _sum(found, {tuple(sorted((*a, *b))): x * y}, 1)
+    return found
+
+
+def _is_multiple(apart: WholePolynomial, length: WholePolynomial) -> bool:
+    """Return whether a distance is an integer multiple of a length."""
+    numbers = {apart.get(key, 0) / length[key] for key in length}
+    return apart.keys() == length.keys() and len(numbers) == 1 and numbers.pop().is_integer()
+
+
+def _text(length: WholePolynomial) -> str:
+    """Return a polynomial as Python code, positive terms first."""
+    terms = sorted(length.items(), key=lambda one: (one[1] < 0, not one[0], one))
+    parts = [(x < 0, " * ".join([*[str(abs(x))] * (abs(x) != 1 or not a), *a])) for a, x in terms]
+    text = "".join(f" {'-' if minus else '+'} {part}" for minus, part in parts)
+    return f"0{text}" if terms[:1] and terms[0][1] < 0 else text.removeprefix(" + ") or "0"

@@ -1,0 +1,241 @@
+"""How C99 and JavaScript write what routines consist of: types, numbers, functions, declarations.
+
+Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
+structure of its first element and the distance of its rows. A fixed-size vector is a structure in C and an
+array in JavaScript. Records are structures and objects, programs functions of (x, table, out, count).
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from draisine.codegen.routine import (
+    ADDRESS,
+    BOOL,
+    FLOAT,
+    INT,
+    NONE,
+    ArrayKind,
+    Kind,
+    Routine,
+    fields,
+    is_enum,
+    is_fixed,
+    is_matrix,
+    is_mutable,
+    is_record,
+    is_sequence,
+    name_of,
+)
+from draisine.codegen.routine.subset import read
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a language writes routines; templates are filled by `str.format`.
+
+    `functions` are words of FUNCTIONS, for integers with "of int" and for bools with "of bool" where that
+    differs; `rest` is a view from an element on; then come the quotient of integers, their true quotient,
+    their product and their negative, false and true, == and !=, the access to a field of a record, a view
+    of a matrix, a vector and its entry, the name of a function of vectors, and several results.
+    """
+
+    number: Callable[[float], str]
+    functions: dict[str, str]
+    rest: str
+    whole_quotient: str
+    quotient: str
+    product: str
+    negative: str
+    bools: tuple[str, str]
+    flag: str
+    equal: tuple[str, str]
+    field: str
+    matrix: str
+    vector: str
+    entry: str
+    vector_function: str
+    results: str
+    declare: Callable[[Kind, str], str]
+    head: Callable[[Routine, str], str]
+    loop: str
+
+
+# --- C
+
+
+def c_type(kind: Kind, name: str) -> str:
+    """Return the declaration of a name in C."""
+    if is_sequence(kind):
+        return c_type(kind.element, f"const *{name}")
+    if is_record(kind):
+        return f"{'' if is_mutable(kind) else 'const '}{kind.__name__} *{name}"
+    if is_matrix(kind) or is_fixed(kind):
+        return f"{name_of(kind)} {name}"
+    if isinstance(kind, ArrayKind):
+        return c_type(kind.element, f"*{name}")
+    types = {
+        INT: "int64_t {}", FLOAT: "double {}", BOOL: "_Bool {}", NONE: "void {}",
+        ADDRESS: "Program *{}",
+    }  # fmt: skip
+    return types[INT if is_enum(kind) else str(kind)].format(name)
+
+
+def _c_declare(kind: Kind, name: str) -> str:
+    """Return the declaration of a local name in C, with a value that C compilers do not warn of."""
+    return f"{c_type(kind, name)} = {'{0}' if is_matrix(kind) or is_fixed(kind) else '0'};"
+
+
+def _c_head(routine: Routine, name: str) -> str:
+    """Return the head of a function in C, and before it the type of several results."""
+    arguments = ", ".join(c_type(kind, n) for n, kind in routine.parameters.items())
+    if not isinstance(routine.returns, tuple):
+        return f"static {c_type(routine.returns, name)}({arguments or 'void'})"
+    several = " ".join(f"{c_type(kind, f'value_{k}')};" for k, kind in enumerate(routine.returns))
+    own = f"typedef struct {{ {several} }} {name}_results;\n"
+    return f"{own}static {name}_results {name}({arguments or 'void'})"
+
+
+def c_dialect(number: Callable[[float], str]) -> Dialect:
+    """Return how C writes routines."""
+    words = {
+        "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
+        "pow": "pow({}, {})", "isfinite": "isfinite({})", "float": "(double)({})",
+        "int": "(int64_t)({})", "abs of int": "llabs({})",
+        "min of int": "smaller_int({}, {})", "max of int": "larger_int({}, {})",
+        "int of bool": "(int64_t)({})", "float of bool": "(double)({})",
+        "call": "{}({}, {}, {}, {})",
+    }  # fmt: skip
+    return Dialect(
+        number, words, "({} + {})", "{} / {}", "(double)({}) / {}", "{} * {}", "-{}", ("0", "1"), "{}",
+        ("==", "!="), "->", "({kind}){{{at}, {stride}}}", "({kind}){{{{{entries}}}}}", "{}.at[{}]",
+        "{kind}_{word}({arguments})", "({name}_results){{{values}}}", _c_declare, _c_head, "int64_t",
+    )  # fmt: skip
+
+
+C_HELPERS = """\
+static inline double smaller(double a, double b) { return b < a ? b : a; }
+static inline double larger(double a, double b) { return b > a ? b : a; }
+static inline int64_t smaller_int(int64_t a, int64_t b) { return b < a ? b : a; }
+static inline int64_t larger_int(int64_t a, int64_t b) { return b > a ? b : a; }
+"""
+
+_C_CROSS = """\
+static inline Vec3 Vec3_cross(Vec3 a, Vec3 b)
+{
+    return (Vec3){{
+        a.at[1] * b.at[2] - a.at[2] * b.at[1],
+        a.at[2] * b.at[0] - a.at[0] * b.at[2],
+        a.at[0] * b.at[1] - a.at[1] * b.at[0],
+    }};
+}
+"""
+
+
+def c_types(*routines: Routine) -> str:
+    """Return the types in C that routines and their callees need, each after those inside it."""
+    kinds = _used(routines)
+    parts = [_c_matrix(kind) for kind in kinds if is_matrix(kind)]
+    parts += [_c_vector(kind.__name__, kind.size) for kind in kinds if is_fixed(kind)]
+    return "\n".join([*parts, *(_c_record(kind) for kind in kinds if is_record(kind))])
+
+
+def _c_matrix(kind: ArrayKind) -> str:
+    return f"typedef struct {{ {c_type(kind.element, '*at')}; int64_t stride; }} {name_of(kind)};\n"
+
+
+def _c_vector(name: str, size: int) -> str:
+    """Return a fixed-size vector and its functions in C."""
+
+    def function(word: str, arguments: str, entry: str) -> str:
+        entries = ", ".join(entry.format(k=k) for k in range(size))
+        head = f"static inline {name} {name}_{word}({arguments})"
+        return f"{head} {{ return ({name}){{{{{entries}}}}}; }}"
+
+    terms = " + ".join(f"a.at[{k}] * b.at[{k}]" for k in range(size))
+    lines = [
+        f"typedef struct {{ double at[{size}]; }} {name};",
+        function("add", f"{name} a, {name} b", "a.at[{k}] + b.at[{k}]"),
+        function("sub", f"{name} a, {name} b", "a.at[{k}] - b.at[{k}]"),
+        function("neg", f"{name} a", "-a.at[{k}]"),
+        function("mul", f"{name} a, double b", "a.at[{k}] * b"),
+        function("div", f"{name} a, double b", "a.at[{k}] / b"),
+        f"static inline double {name}_dot({name} a, {name} b) {{ return {terms}; }}",
+        "",
+    ]
+    return "\n".join(lines) + (_C_CROSS if name == "Vec3" else "")
+
+
+def _c_record(record: type) -> str:
+    lines = [f"    {c_type(kind, name)};" for name, kind in fields(record).items()]
+    return "\n".join(["typedef struct {", *lines, f"}} {record.__name__};", ""])
+
+
+def _used(routines: Iterable[Routine]) -> list[Kind]:
+    """Return all kinds in routines and their callees, those inside a record before it."""
+    found: dict[Kind, None] = {}
+
+    def add(kind: Kind) -> None:
+        if kind in found:
+            return
+        if isinstance(kind, tuple):
+            inner = list(kind)
+        elif is_record(kind):
+            inner = list(fields(kind).values())
+        else:
+            inner = [kind.element] if isinstance(kind, ArrayKind) else []
+        for one in inner:
+            add(one)
+        found[kind] = None
+
+    for one in dict.fromkeys(one for routine in routines for one in routine.family):
+        it = read(one)
+        for kind in (*one.parameters.values(), one.returns, *it.names.values(), *it.kinds.values()):
+            add(kind)
+    return list(found)
+
+
+# --- JavaScript
+
+
+def js_dialect(number: Callable[[float], str]) -> Dialect:
+    """Return how JavaScript writes routines; an integer has no zero with a sign."""
+    words = {
+        "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
+        "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",
+        "float": "({})", "int": "(Math.trunc({}) + 0)", "abs of int": "Math.abs({})",
+        "min of int": "smaller({}, {})", "max of int": "larger({}, {})",
+        "int of bool": "({} ? 1 : 0)", "float of bool": "({} ? 1 : 0)",
+        "call": "{}({}, {}, {}, {})",
+    }  # fmt: skip
+    return Dialect(
+        number, words, "{}.subarray({})", "Math.trunc({} / {})", "{} / {}", "{} * {} + 0", "0 - {}",
+        ("false", "true"), "!!{}", ("===", "!=="), ".", "{{ at: {at}, stride: {stride} }}",
+        "[{entries}]", "{}[{}]", "vector_{word}({arguments})", "[{values}]",
+        lambda kind, name: f"let {name};", _js_head, "let",
+    )  # fmt: skip
+
+
+def _js_head(routine: Routine, name: str) -> str:
+    return f"function {name}({', '.join(routine.parameters)})"
+
+
+JS_HELPERS = """\
+const smaller = (a, b) => (b < a ? b : a);
+const larger = (a, b) => (b > a ? b : a);
+"""
+
+_JS_VECTORS = """\
+const vector_add = (a, b) => a.map((x, k) => x + b[k]);
+const vector_sub = (a, b) => a.map((x, k) => x - b[k]);
+const vector_neg = (a) => a.map((x) => -x);
+const vector_mul = (a, b) => a.map((x) => x * b);
+const vector_div = (a, b) => a.map((x) => x / b);
+const vector_dot = (a, b) => a.map((x, k) => x * b[k]).reduce((sum, x) => sum + x);
+const vector_cross = (a, b) =>
+  [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
+"""
+
+
+def js_types(*routines: Routine) -> str:
+    """Return the functions in JavaScript that routines and their callees need besides JS_HELPERS."""
+    return _JS_VECTORS if any(is_fixed(kind) for kind in _used(routines)) else ""

@@ -1,0 +1,45 @@
+"""The linear tyre of Sharp (1971): side slip and camber thrust with one lag. It can create energy.
+
+Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
+316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. It is kept for published results, eq. [sharp-tyre]: a
+camber thrust without the moment against the spin creates energy, and so does a trail that shifts the
+camber thrust, too. `LinearTyre` does not. Without camber and trail both are the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from draisine.algebra.scalar import Array, Scalar
+from draisine.mechanics.forces._tyre import OnWheel
+from draisine.model import Wrench
+
+
+@dataclass(frozen=True, eq=False)
+class SharpTyre(OnWheel):
+    """Side force `cornering` times the slip z, which follows the side slip and the camber.
+
+    Its moment is `trail` times the whole side force. Along its heading the contact holds. The forces
+    do not depend on the load.
+    """
+
+    cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
+    camber: Annotated[Scalar, "N/rad", "camber stiffness"]
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
+    trail: Annotated[Scalar | None, "m", "pneumatic trail"] = None
+
+    def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
+        """Return the side force, its moment, and the rate of the slip."""
+        pace, across = self.pace(readings), readings.slip(self.contact).across
+        lean_slip = (self.camber / self.cornering) * readings.camber(self.contact)
+        side = self.cornering * z[0]
+        rate = (-across - pace * (lean_slip + z[0])) / self.relaxation
+        moment = 0.0 if self.trail is None else -(self.trail * side)
+        return {self.contact: Wrench(across=side, aligning=moment)}, [rate]
+
+    def stored_energy(self, readings: Any, z: Array) -> Scalar:
+        """Return the energy of the lateral spring, J."""
+        return 0.5 * self.relaxation * self.cornering * z[0] * z[0]
+
+
+FORCE = SharpTyre

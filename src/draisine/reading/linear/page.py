@@ -1,0 +1,336 @@
+"""The page of linear equations about straight running, and that of a linear system in numbers.
+
+A bicycle that rolls without slipping has the canonical form of Meijaard et al. (2007),
+
+    M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f        q = (lean, steer, ...),
+
+with one matrix for each power of v and g. Tyres add speeds that are no rates of coordinates, and
+states of their own.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Floats, Scalar, array, is_zero
+from draisine.algebra.trace import Expr
+from draisine.codegen.formula import (
+    Assignment,
+    Block,
+    Expression,
+    Heading,
+    MatrixFormula,
+    Name,
+    Number,
+    Page,
+    Paragraph,
+    Power,
+    Product,
+    Quotient,
+    Relation,
+    Sum,
+    Symbol,
+    name_of,
+    product,
+)
+from draisine.reading.cut import WRITTEN_OUT, TooLong
+from draisine.reading.document import Equations, name_given
+from draisine.reading.linear.deviations import CoupledDeviations, StraightRunning
+from draisine.reading.linear.powers import Powers
+from draisine.reading.names import INERTIA, LEGEND, SPEED, symbol_of
+from draisine.reading.sheet import Sheet
+from draisine.reading.subject import Subject
+
+SIGNS = "Lean is positive to the right, steer to the left."
+"""The signs of the coordinates."""
+
+BENCHMARK_SIGNS = (
+    " The benchmark of Meijaard et al. (2007) counts both to the right: there the entries 12 and 21 of all "
+    "matrices have the opposite sign."
+)
+"""How the equations of lean and steer compare with those that are published."""
+
+CONSTANT = "the terms of springs, dampers and all else that depends on neither speed nor gravity."
+"""What the matrices without a factor are."""
+
+ENTRIES = {
+    "M": "mass matrix, entry",
+    "C": "damping matrix, entry",
+    "K": "stiffness matrix, entry",
+    "E": "force by a state of a force element, entry",
+    "G": "rate of a coordinate by a speed, entry",
+    "H": "rate of a coordinate by a coordinate, entry",
+    "R": "rate of a state by a speed, entry",
+    "S": "rate of a state by a coordinate, entry",
+    "T": "rate of a state by a state, entry",
+    "a": "characteristic polynomial, coefficient",
+    "b": "numerator of the first transfer function, coefficient",
+    "d": "numerator of the second transfer function, coefficient",
+}
+"""What letters mean on this page, other than on those of nonlinear equations."""
+
+PARTS = 2
+"""Most terms of a value that has no name, on pages whose entries are too long to be written out."""
+
+
+def write_linear(subject: Subject, title: str) -> Equations:
+    """Return the linear equations of straight running and, with two coordinates, the coefficients of
+    their characteristic polynomial and their transfer functions. Entries are written out in the
+    parameters, or in named parts if they are too long for that.
+    """
+    straight = StraightRunning(subject)
+    sheet = Sheet(subject.graph, swell=WRITTEN_OUT if _is_legible(straight) else PARTS)
+    sheet.legend = LEGEND | ENTRIES
+    _name_given(sheet, straight)
+    section = _Section(sheet, straight.lateral, symbol_of("g", subject.form.symbols))
+    sheet.heading("Straight running")
+    section.relate()
+    sheet.say("Here ", *section.vectors(), ", and ", name_of("v"), " is the forward speed.")
+    if straight.motion.drive is not None:
+        wheel = straight.motion.drive.replace("_", " ")
+        sheet.say(f"A constant torque at the joint {wheel} keeps the speed.")
+    canonical = section.motion.second_order and section.motion.coordinates == ("lean", "steer")
+    if "steer" in section.motion.coordinates:
+        sheet.say(SIGNS + BENCHMARK_SIGNS * canonical)
+    section.list_matrices()
+    if section.motion.second_order and len(section.motion.coordinates) == 2:
+        _characteristic(section)
+    if straight.in_plane is not None:
+        _write_in_plane(_Section(sheet, straight.in_plane, section.g, "p"))
+    return Equations(sheet.page(title), subject)
+
+
+def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
+    """Name parameters, coordinates and the forward speed, which is v on this page."""
+    name_given(sheet, straight.subject, linear=True)
+    sheet.cut.name(straight.motion.v, Symbol("v"), SPEED)
+
+
+def _is_legible(straight: StraightRunning) -> bool:
+    """Return whether all entries can be written out in the parameters."""
+    sheet = Sheet(straight.subject.graph, expand=True, draft=True)
+    _name_given(sheet, straight)
+    try:
+        for motion in filter(None, (straight.lateral, straight.in_plane)):
+            for x in motion.entries():
+                sheet.polynomial(x)
+    except TooLong:
+        return False
+    return True
+
+
+def _write_in_plane(section: "_Section") -> None:
+    """Add the motion that lean has no part in."""
+    section.sheet.heading("Motion without lean")
+    section.relate()
+    section.sheet.say(
+        "To first order lean has no part in this motion. Here ", *section.vectors(), "."
+    )
+    section.list_matrices()
+
+
+@dataclass(frozen=True, eq=False)
+class _Section:
+    """The equations of deviations that depend on each other; `index` tells their symbols from those of
+    others.
+    """
+
+    sheet: Sheet
+    motion: CoupledDeviations
+    g: Symbol
+    index: str = ""
+
+    def relate(self) -> None:
+        """Write the equations in matrices."""
+        motion, sheet = self.motion, self.sheet
+        q, u, z = self._vector("q"), self._vector("u"), self._vector("z")
+        if motion.second_order:
+            fastest, u = self._vector(r"\ddot{q}"), self._vector(r"\dot{q}")
+        else:
+            fastest = self._vector(r"\dot{u}")
+        mass = Product((sheet.quantity(self._text("M")), fastest))
+        terms = [mass, *self._terms("C", u), *self._terms("K", q), *self._terms("E", z)]
+        sheet.relate(Sum(tuple(terms)), self._vector("f"))
+        if not motion.direct:
+            self._relate_rates(r"\dot{q}", (*self._terms("G", u), *self._terms("H", q)))
+        if motion.states:
+            rates = (*self._terms("R", u), *self._terms("S", q), *self._terms("T", z))
+            self._relate_rates(r"\dot{z}", rates)
+
+    def _relate_rates(self, vector: str, terms: Sequence[Expression]) -> None:
+        right = terms[0] if len(terms) == 1 else Sum(tuple(terms))
+        self.sheet.relate(self._vector(vector), right)
+
+    def _text(self, text: str) -> str:
+        """Return a symbol with the index in front of its subscript."""
+        letter, _, below = text.partition("_")
+        below = self.index + below.strip("{}")
+        return f"{letter}_{{{below}}}" if below else letter
+
+    def _vector(self, text: str) -> Name:
+        return self.sheet.quantity(self._text(text))
+
+    def _terms(self, letter: str, vector: Name) -> list[Expression]:
+        """Return the sum of a matrix's terms times a vector, if there are any."""
+        matrix = self.motion.matrices[letter]
+        parts = [
+            product([*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))])
+            for powers in matrix.terms
+        ]
+        if not parts:
+            return []
+        if len(parts) > 1:
+            return [Product((Sum(tuple(parts)), vector))]
+        return [product([*(parts[0].factors if isinstance(parts[0], Product) else parts), vector])]
+
+    def _factors(self, powers: Powers | None) -> list[Expression]:
+        """Return g^b v^a."""
+        a, b = powers or (0, None)
+        v = name_of("v")
+        by_speed: list[Expression] = [] if a == 0 else [v] if a == 1 else [Power(v, a)]
+        return [*([Name(self.g)] if b else []), *by_speed]
+
+    def vectors(self) -> list[str | Expression]:
+        """Say what q, u and z are."""
+        motion = self.motion
+        out: list[str | Expression] = []
+        for vector, names in (
+            ("q", motion.coordinates),
+            ("u", () if motion.second_order else motion.speeds),
+            ("z", motion.states),
+        ):
+            if names:
+                listed = ", ".join(name.replace("_", " ") for name in names)
+                out += [*([", "] if out else []), self._vector(vector), f" = ({listed})"]
+        if motion.states:
+            out.append(", the states of the force elements of these names")
+        return out
+
+    def _constant(self) -> list[Name]:
+        """Return the names of matrices of forces that no power of v or g multiplies."""
+        matrices = [self.motion.matrices[letter] for letter in "CK"]
+        names = [matrix.name((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
+        return [self.sheet.quantity(self._text(name)) for name in names]
+
+    def list_matrices(self) -> None:
+        """Write the matrices, entry by entry."""
+        match self._constant():
+            case [one]:
+                self.sheet.say(one, " has ", CONSTANT)
+            case [one, other]:
+                self.sheet.say(one, " and ", other, " have ", CONSTANT)
+        self._matrix("M", self.motion.mass)
+        for matrix in self.motion.matrices.values():
+            if matrix.letter in "GH" and self.motion.direct:
+                continue
+            for powers, entries in matrix.terms.items():
+                self._matrix(matrix.name(powers), entries)
+
+    def by_names(self, name: str, entries: Array) -> Array:
+        """Return entries as symbols of the graph that are written as the entries are on the page so far,
+        by their names.
+        """
+        cut, out = self.sheet.cut, list[Scalar]()
+        for k, x in enumerate(entries.ravel()):
+            if isinstance(x, Expr):
+                written = cut.polynomial(x)
+                x = cut.graph.symbol(f"entry {k} of {name}")
+                cut.label(x, written)
+            out.append(x)
+        return array(out).reshape(entries.shape)
+
+    def sum(self, letter: str) -> Array:
+        """Return the sum of a matrix's terms in the names of their entries."""
+        matrix = self.motion.matrices[letter]
+        out: Any = np.zeros(matrix.entries.shape)
+        for powers, entries in matrix.terms.items():
+            a, b = powers or (0, None)
+            factors = [*([matrix.g] if b else []), *[matrix.v] * a]
+            out = out + math.prod(factors, start=self.by_names(matrix.name(powers), entries))
+        return array(out)
+
+    def _matrix(self, name: str, entries: Array) -> None:
+        text = self._text(name)
+        letter, _, below = text.partition("_")
+        prefix = f"{below.strip('{}')}," if below else ""
+        rows, columns = entries.shape
+        comma = "," if max(rows, columns) > 9 else ""
+        symbols = [
+            [Symbol(letter, (f"{prefix}{i + 1}{comma}{j + 1}",)) for j in range(columns)]
+            for i in range(rows)
+        ]
+        self.sheet.matrix(text, entries, symbols, kind=INERTIA)
+
+
+def _characteristic(section: _Section) -> None:
+    """Add the determinant of M s^2 + C s + K, and the transfer functions from the torque of the second
+    coordinate to both.
+    """
+    sheet = section.sheet
+    parts = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
+    (a, b), (c, d) = ([[part[i, j] for part in parts] for j in range(2)] for i in range(2))
+    determinant = [x - y for x, y in zip(_product(a, d), _product(b, c), strict=True)]
+    sheet.heading("Characteristic polynomial and transfer functions")
+    sheet.relate(sheet.quantity(r"\Delta"), _polynomial("a", determinant))
+    for k, letter, above in ((1, "b", [-x for x in b]), (2, "d", a)):
+        sheet.relate(
+            Name(Symbol("G", (str(k),))),
+            Quotient(_polynomial(letter, above), sheet.quantity(r"\Delta")),
+        )
+    sheet.say("From the torque of the second coordinate to the first and to the second.")
+    for letter, above in (("a", determinant), ("b", [-x for x in b]), ("d", a)):
+        row = [Symbol(letter, (str(len(above) - 1 - k),)) for k in range(len(above))]
+        for x, symbol in zip(above, row, strict=True):
+            if not is_zero(x):
+                sheet.cut.define(x, symbol)
+        sheet.keep(row)
+    sheet.flush()
+
+
+def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
+    """Return a polynomial in s by the names of its coefficients, the highest first."""
+    s, terms = name_of("s"), list[Expression]()
+    for k, x in zip(reversed(range(len(coefficients))), coefficients, strict=True):
+        name = Name(Symbol(letter, (str(k),)))
+        power: list[Expression] = [] if k == 0 else [s] if k == 1 else [Power(s, k)]
+        if not is_zero(x):
+            terms.append(Product((name, *power)) if power else name)
+    return Sum(tuple(terms))
+
+
+def _product(a: Sequence[Scalar], b: Sequence[Scalar]) -> list[Scalar]:
+    """Return the coefficients of the product of two polynomials in s."""
+    out: list[Scalar] = [0.0] * (len(a) + len(b) - 1)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            if not (is_zero(x) or is_zero(y)):
+                out[i + j] = out[i + j] + x * y
+    return out
+
+
+def write_numbers(
+    matrices: Mapping[str, Floats],
+    states: Sequence[str],
+    inputs: Sequence[str],
+    title: str,
+    digits: int = 6,
+) -> Equations:
+    """Return a linear system in numbers, `xdot = A x + B w`, with so many digits."""
+    x, w = name_of("x"), name_of("w")
+    blocks: list[Block] = [
+        Heading("Linear system"),
+        Relation(
+            name_of(r"\dot{x}"), Sum((Product((name_of("A"), x)), Product((name_of("B"), w)))), 1
+        ),
+        Paragraph(
+            (f"States: {', '.join(states)}. Inputs: {', '.join(inputs)}.".replace("_", " "),)
+        ),
+    ]
+    for k, (name, matrix) in enumerate(matrices.items(), start=2):
+        rows = [tuple(Number(Fraction(f"{y:.{digits}g}")) for y in row) for row in matrix]
+        blocks.append(Assignment(name_of(name), MatrixFormula(tuple(rows)), k))
+    return Equations(Page(title, tuple(blocks)))

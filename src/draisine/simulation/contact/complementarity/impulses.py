@@ -1,0 +1,576 @@
+"""Impulses of several frictional contacts at once: Coulomb's law at impulse level.
+
+Problem. For k contacts with rows (normal, along, across), find impulses that satisfy
+
+    u = W lam + b,   0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,
+    u_t = 0 or lam_t = -mu lam_n u_t / |u_t|
+
+where W is the Delassus matrix (symmetric, often rank-deficient: two wheels on one axle, four wheels on
+a plane), b the velocities without contact impulses. If mu is infinite, the tangential rows of a closed
+contact are held and its normal row is unilateral: a convex quadratic programme.
+
+Method. A compliance `eps D`, with D_i = tr(W_ii) / 3, makes redundant impulses unique. Then
+
+1. Gauss-Seidel sweeps with the exact solution of one contact, from the impulses of the step before;
+2. Newton's method on the map of Alart and Curnier (1991, doi:10.1016/0045-7825(91)90022-X) with steps of
+   full length, which keeps the best iterate: a line search rejects the right steps;
+3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
+   move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
+4. long Gauss-Seidel runs, if continuation fails.
+
+The result is the best iterate with its residual; the caller decides what residual is good enough.
+"""
+
+from math import isfinite, sqrt
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Flags, Matrix, Record, routine
+from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.simulation.contact.complementarity.coulomb import press
+from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
+
+COMPLIANCE = 1e-8  # of tr(W_ii) / 3; moves velocities by 7e-8 of the largest free one (median)
+FIRST_COMPLIANCE = 1e-3  # first level of the continuation; all recorded problems are easy here
+COMPLIANCE_FACTOR = 1e-2  # from one level to the next
+LARGEST_COMPLIANCE = 1.0  # a first level above this is not tried
+SMALLEST_PROGRESS = 0.7  # ratio of two levels at which the continuation gives up
+SOLVED = 1e-10  # residual (of the largest free velocity) at which a problem counts as solved
+ROUNDING = 1e-14  # residual (of the largest sum of |W_ij lam_j|) that rounding errors leave
+
+FIRST_SWEEPS = 5  # enough for two thirds of all problems; more sweeps bring no gain
+NEWTON_STEPS = 8  # full steps converge within five or not at all
+LINE_SEARCH_STEPS = 15  # damped steps are tried on the levels of the continuation only
+SWEEPS_BETWEEN = 2  # Gauss-Seidel sweeps after every third Newton step, from inside the cones
+RELEASE_PASSES = 4  # rounds in which ideal contacts that carry no load are released
+RESTARTS = 3  # of 200 sweeps and Newton's method each, if the continuation fails
+MANY_SWEEPS = 5000  # last resort
+
+
+class ImpulseProblem(Record):
+    """Contacts at impulse level, with room to solve for their impulses.
+
+    Arrays of k contacts have three entries each (normal, along, across) unless noted.
+    """
+
+    count: int = 0  # k
+    mu: Floats  # (k) friction coefficients; infinite for ideal contacts
+    W: Matrix  # (3 k, 3 k) Delassus matrix, symmetric, 1/kg
+    b: Floats  # velocities without contact impulses, m/s
+    impulse: Floats  # N s; start value and result
+    velocity: Floats  # W impulse + b, m/s
+    released: Flags  # (k) ideal contacts that are open: all three rows are dropped
+    scale: Floats  # (k) tr(W_ii) / 3
+    start: Floats  # impulses at the beginning
+    best: Floats  # impulses of the best iterate
+    level: Floats  # impulses of the last solved level of the continuation
+    entry: Floats  # impulses before Newton's method at a level of the continuation
+    point: Floats  # impulses before a damped step
+    unreleased: Floats  # impulses before ideal contacts are released
+    first: Floats  # impulses of the first Newton iteration, if the continuation has to follow
+    jacobian: Matrix  # (3 k, 3 k) of Newton's method
+    step: Floats  # Newton step
+    block: Floats  # (12) one contact's part of W row by row, and its b
+    single: Floats  # (11) impulse of one contact, and room for `press`
+
+
+@routine
+def measure_scales(p: ImpulseProblem) -> None:
+    """Write the mean inverse mass of each contact, the scale of its compliance."""
+    for k in range(p.count):
+        i = 3 * k
+        trace = p.W[i, i] + p.W[i + 1, i + 1] + p.W[i + 2, i + 2]
+        p.scale[k] = max(trace / 3.0, 1e-300)
+
+
+@routine
+def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
+    """Write u = (W + eps D) lam + b."""
+    size = 3 * p.count
+    for i in range(size):
+        own = p.b[i] + compliance * p.scale[i // 3] * p.impulse[i]
+        p.velocity[i] = add_dot(own, p.W[i], p.impulse, size)
+
+
+@routine
+def largest_response(p: ImpulseProblem) -> float:
+    """Return the largest sum of |W_ij lam_j|, of which rounding errors are a part."""
+    size = 3 * p.count
+    largest = 0.0
+    for i in range(size):
+        total = 0.0
+        for j in range(size):
+            total += abs(p.W[i, j] * p.impulse[j])
+        largest = max(largest, total)
+    return largest
+
+
+@routine
+def contact_residual(p: ImpulseProblem, k: int) -> float:
+    """Return by how much (m/s) a contact violates Coulomb's law: the natural map
+    D |lam - P(lam - u / D)| with the projection P onto the cone of the projected normal impulse.
+    """
+    lam = p.impulse[3 * k :]
+    u = p.velocity[3 * k :]
+    d = p.scale[k]
+    if p.released[k]:
+        return max(-u[0], 0.0)
+    normal = max(lam[0] - u[0] / d, 0.0)
+    worst = abs(lam[0] - normal)
+    if not isfinite(p.mu[k]):
+        return d * max(worst, max(abs(u[1]), abs(u[2])) / d)
+    along = lam[1] - u[1] / d
+    across = lam[2] - u[2] / d
+    length = sqrt(along * along + across * across)
+    radius = p.mu[k] * normal
+    if length > radius:
+        along *= radius / length
+        across *= radius / length
+    return d * max(worst, max(abs(lam[1] - along), abs(lam[2] - across)))
+
+
+@routine
+def residual(p: ImpulseProblem, compliance: float) -> float:
+    """Return the largest violation of Coulomb's law in parts of the largest free velocity."""
+    measure_velocities(p, compliance)
+    worst = 0.0
+    for k in range(p.count):
+        worst = max(worst, contact_residual(p, k))
+    return worst / max(max_norm(p.b, 3 * p.count), 1e-300)
+
+
+@routine
+def tolerance(p: ImpulseProblem) -> float:
+    """Return the residual at which a problem is solved, rounding errors considered."""
+    rounding = ROUNDING * largest_response(p)
+    return SOLVED + rounding / max(max_norm(p.b, 3 * p.count), 1e-300)
+
+
+@routine
+def hold_single(W: Floats, b: Floats, lam: Floats) -> None:
+    """Write the impulse of one ideal contact: tangential rows held, normal row unilateral."""
+    # Eliminate the tangential rows; W has a compliance, so the block is positive definite.
+    det = W[4] * W[8] - W[5] * W[7]
+    g1 = (W[8] * W[1] - W[5] * W[2]) / det
+    g2 = (W[4] * W[2] - W[7] * W[1]) / det
+    h1 = (W[8] * b[1] - W[5] * b[2]) / det
+    h2 = (W[4] * b[2] - W[7] * b[1]) / det
+    normal = W[0] - W[1] * g1 - W[2] * g2
+    free = b[0] - W[1] * h1 - W[2] * h2
+    lam[0] = max(-free / normal, 0.0)
+    lam[1] = -h1 - g1 * lam[0]
+    lam[2] = -h2 - g2 * lam[0]
+
+
+@routine
+def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
+    """Solve the contacts one after the other, each exactly with the others' impulses fixed."""
+    size = 3 * p.count
+    W = p.block[0:]
+    rest = p.block[9:]
+    lam = p.single[0:]
+    for k in range(p.count):
+        at = 3 * k
+        if p.released[k]:
+            p.impulse[at:][:3] = 0.0
+            continue
+        for i in range(3):
+            row = p.W[at + i]
+            rest[i] = add_dot(p.b[at + i], row, p.impulse, size)
+            for j in range(3):
+                W[3 * i + j] = row[at + j]
+                rest[i] -= row[at + j] * p.impulse[at + j]
+            W[3 * i + i] += compliance * p.scale[k]
+        if isfinite(p.mu[k]):
+            press(W, 3, rest, p.mu[k], lam, p.single[3:])
+        else:
+            hold_single(W, rest, lam)
+        p.impulse[at:][:3] = lam[:3]
+
+
+@routine
+def clip_to_cones(p: ImpulseProblem) -> None:
+    """Move impulses outside their friction cones onto them."""
+    for k in range(p.count):
+        lam = p.impulse[3 * k :]
+        lam[0] = max(lam[0], 0.0)
+        if isfinite(p.mu[k]):
+            length = sqrt(lam[1] * lam[1] + lam[2] * lam[2])
+            if length > p.mu[k] * lam[0]:
+                lam[1] *= p.mu[k] * lam[0] / length
+                lam[2] *= p.mu[k] * lam[0] / length
+
+
+@routine
+def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
+    """Write the row of Newton's method that makes u_i zero: W_i dlam = -u_i."""
+    size = 3 * p.count
+    p.jacobian[i, :size] = p.W[i, :size]
+    p.jacobian[i, i] += compliance * p.scale[i // 3]
+    p.step[i] = -p.velocity[i]
+
+
+@routine
+def write_zero_row(p: ImpulseProblem, i: int) -> None:
+    """Write the row of Newton's method that makes lam_i zero, in the scale of velocities."""
+    size = 3 * p.count
+    p.jacobian[i, :size] = 0.0
+    p.jacobian[i, i] = p.scale[i // 3]
+    p.step[i] = -p.scale[i // 3] * p.impulse[i]
+
+
+@routine
+def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
+    """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
+
+    Each contact is open, sticks or slips by where lam - u / D lies. A slipping contact has
+    lam_t = mu x_n x_t / |x_t| with x = lam - u / D, differentiated.
+    """
+    size = 3 * p.count
+    measure_velocities(p, compliance)
+    for k in range(p.count):
+        at = 3 * k
+        d = p.scale[k]
+        x_n = p.impulse[at] - p.velocity[at] / d
+        ideal = not isfinite(p.mu[k])
+        if p.released[k]:
+            for i in range(3):
+                write_zero_row(p, at + i)
+            continue
+        if x_n <= 0.0:
+            write_zero_row(p, at)
+        else:
+            write_newton_row(p, compliance, at)
+        if x_n <= 0.0 and not ideal:
+            write_zero_row(p, at + 1)
+            write_zero_row(p, at + 2)
+            continue
+        x_1 = p.impulse[at + 1] - p.velocity[at + 1] / d
+        x_2 = p.impulse[at + 2] - p.velocity[at + 2] / d
+        length = sqrt(x_1 * x_1 + x_2 * x_2)
+        if ideal or length <= p.mu[k] * x_n:
+            write_newton_row(p, compliance, at + 1)
+            write_newton_row(p, compliance, at + 2)
+            continue
+        # d(lam_t - mu x_n e) with e = x_t / |x_t| and dx = dlam - (W + eps D) dlam / D.
+        e_1 = x_1 / length
+        e_2 = x_2 / length
+        turn = p.mu[k] * x_n / length
+        normal = p.W[at]
+        first = p.W[at + 1]
+        second = p.W[at + 2]
+        for i in range(2):
+            e_i = e_1 if i == 0 else e_2
+            t_1 = turn * ((1.0 if i == 0 else 0.0) - e_i * e_1)
+            t_2 = turn * ((1.0 if i == 1 else 0.0) - e_i * e_2)
+            push = p.mu[k] * e_i
+            row = p.jacobian[at + 1 + i]
+            row[:size] = push * normal[:size] + t_1 * first[:size] + t_2 * second[:size]
+            keeps = d * (1.0 - compliance)
+            row[at] -= push * keeps
+            row[at + 1] -= t_1 * keeps
+            row[at + 2] -= t_2 * keeps
+            row[at + 1 + i] += d
+            p.step[at + 1 + i] = d * (p.mu[k] * x_n * e_i - p.impulse[at + 1 + i])
+
+
+@routine
+def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
+    """Solve A x = b by elimination with partial pivoting; x replaces b. Return False if A is singular."""
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[pivot, k]):
+                pivot = i
+        if not abs(A[pivot, k]) > 0.0:
+            return False
+        if pivot != k:
+            for j in range(k, n):
+                A[k, j], A[pivot, j] = A[pivot, j], A[k, j]
+            b[k], b[pivot] = b[pivot], b[k]
+        top = A[k]
+        for i in range(k + 1, n):
+            row = A[i]
+            factor = row[k] / top[k]
+            if factor != 0.0:
+                row[k + 1 : n] -= factor * top[k + 1 : n]
+                b[i] -= factor * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+    return True
+
+
+@routine
+def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
+    """Take Newton steps of full length, with so many sweeps from inside the cones after every third
+    one: these end cycles, but also undo slip that has just begun. Return the smallest residual; its
+    impulses are the result.
+    """
+    size = 3 * p.count
+    smallest = residual(p, compliance)
+    p.best[:size] = p.impulse[:size]
+    for number in range(NEWTON_STEPS):
+        if smallest <= tolerance(p):
+            break
+        write_newton_system(p, compliance)
+        if not solve_dense(p.jacobian, p.step, size):
+            break
+        p.impulse[:size] += p.step[:size]
+        if sweeps > 0 and number % 3 == 2:
+            clip_to_cones(p)
+            for _ in range(sweeps):
+                sweep_contacts(p, compliance)
+        now = residual(p, compliance)
+        if not isfinite(now):
+            break
+        if now < smallest:
+            smallest = now
+            p.best[:size] = p.impulse[:size]
+    p.impulse[:size] = p.best[:size]
+    return smallest
+
+
+@routine
+def iterate_damped(p: ImpulseProblem, compliance: float) -> float:
+    """Take Newton steps with Armijo's line search on the residual; return the residual."""
+    size = 3 * p.count
+    now = residual(p, compliance)
+    for _ in range(LINE_SEARCH_STEPS):
+        if now <= tolerance(p):
+            break
+        write_newton_system(p, compliance)
+        if not solve_dense(p.jacobian, p.step, size):
+            break
+        p.point[:size] = p.impulse[:size]
+        length = 1.0
+        accepted = False
+        while not accepted and length > 1e-3:
+            p.impulse[:size] = p.point[:size] + length * p.step[:size]
+            trial = residual(p, compliance)
+            if isfinite(trial) and trial < (1.0 - 1e-4 * length) * now:
+                now = trial
+                accepted = True
+            length *= 0.5
+        if not accepted:
+            p.impulse[:size] = p.point[:size]
+            break
+    return now
+
+
+@routine
+def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
+    """Solve at one level of compliance from the present impulses; return the residual.
+
+    Sweeps come first, if any; then full Newton steps, without and with sweeps in between, then damped
+    ones, each from the same point.
+    """
+    size = 3 * p.count
+    for _ in range(sweeps):
+        sweep_contacts(p, compliance)
+    p.entry[:size] = p.impulse[:size]
+    for sweeps_between in range(0, 3, 2):
+        found = iterate_newton(p, compliance, sweeps_between)
+        if found <= tolerance(p):
+            return found
+        p.impulse[:size] = p.entry[:size]
+    return iterate_damped(p, compliance)
+
+
+@routine
+def enter_continuation(p: ImpulseProblem) -> float:
+    """Solve at the first level of the continuation; return its compliance, or 0 if none is solved."""
+    size = 3 * p.count
+    compliance = FIRST_COMPLIANCE
+    while compliance <= LARGEST_COMPLIANCE:
+        sweeps = 5
+        while sweeps <= 80:
+            p.impulse[:size] = p.start[:size]
+            if solve_level(p, compliance, sweeps) <= tolerance(p):
+                return compliance
+            sweeps *= 4
+        compliance *= 10.0
+    return 0.0
+
+
+@routine
+def continue_compliance(p: ImpulseProblem) -> float:
+    """Follow the solution from a large compliance down to COMPLIANCE; return the residual there.
+
+    After a failed level the next one lies halfway (geometrically) to the last solved one.
+    """
+    size = 3 * p.count
+    solved = enter_continuation(p)
+    if solved == 0.0:
+        return 1e300
+    p.level[:size] = p.impulse[:size]
+    trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
+    while solved > COMPLIANCE:
+        p.impulse[:size] = p.level[:size]
+        found = solve_level(p, trial, 0)
+        if found <= tolerance(p):
+            p.level[:size] = p.impulse[:size]
+            solved = trial
+            trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
+        else:
+            trial = sqrt(solved * trial)
+            if trial > SMALLEST_PROGRESS * solved:
+                break
+    p.impulse[:size] = p.level[:size]
+    return residual(p, COMPLIANCE)
+
+
+@routine
+def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
+    """Try long Gauss-Seidel runs from the start value and from zero; return the smallest residual of
+    these and of the impulses in `level`, whose residual is given.
+    """
+    size = 3 * p.count
+    least = smallest
+    for number in range(2 * RESTARTS + 1):
+        if number == 0:
+            p.impulse[:size] = p.start[:size]
+        elif number == RESTARTS:
+            p.impulse[:size] = 0.0
+        sweeps = 200
+        if number == 2 * RESTARTS:
+            p.impulse[:size] = p.level[:size]
+            sweeps = MANY_SWEEPS
+        for _ in range(sweeps):
+            sweep_contacts(p, COMPLIANCE)
+        found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
+        if found < least:
+            least = found
+            p.level[:size] = p.impulse[:size]
+        if least <= tolerance(p):
+            break
+    p.impulse[:size] = p.level[:size]
+    return least
+
+
+@routine
+def solve_fixed_contacts(p: ImpulseProblem) -> float:
+    """Solve for the impulses of all contacts that are not released; return the residual."""
+    size = 3 * p.count
+    p.start[:size] = p.impulse[:size]
+    for _ in range(FIRST_SWEEPS):
+        sweep_contacts(p, COMPLIANCE)
+        if residual(p, COMPLIANCE) <= SOLVED:
+            return residual(p, COMPLIANCE)
+    found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
+    if found <= tolerance(p):
+        return found
+    p.level[:size] = p.impulse[:size]
+    p.first[:size] = p.impulse[:size]
+    followed = continue_compliance(p)
+    if followed <= tolerance(p):
+        return followed
+    if found < followed:
+        p.level[:size] = p.first[:size]
+    return restart_sweeps(p, min(found, followed))
+
+
+@routine
+def release_unloaded(p: ImpulseProblem) -> int:
+    """Release ideal contacts that carry no load and separate; return how many."""
+    number = 0
+    for k in range(p.count):
+        ideal = not isfinite(p.mu[k])
+        unloaded = p.impulse[3 * k] <= 0.0
+        separates = p.velocity[3 * k] > SOLVED * max_norm(p.b, 3 * p.count)
+        if ideal and unloaded and separates and not p.released[k]:
+            p.released[k] = True
+            number += 1
+    return number
+
+
+@routine
+def solve_impulses(p: ImpulseProblem) -> float:
+    """Solve for the impulses of k contacts, from the impulses in the problem; return the residual in
+    parts of the largest free velocity. `velocity` is W lam + b without compliance afterwards.
+
+    Ideal contacts hold their tangents even without load at first. Those that carry none and
+    separate are released, if none of them approaches then.
+    """
+    size = 3 * p.count
+    for k in range(p.count):
+        p.released[k] = False
+    if not max_norm(p.b, size) > 0.0:
+        p.impulse[:size] = 0.0
+        measure_velocities(p, 0.0)
+        return 0.0
+    measure_scales(p)
+    found = solve_fixed_contacts(p)
+    measure_velocities(p, COMPLIANCE)
+    passes = 0
+    while passes < RELEASE_PASSES and release_unloaded(p) > 0:
+        passes += 1
+        p.unreleased[:size] = p.impulse[:size]
+        again = solve_fixed_contacts(p)
+        if not again <= max(found, 1e-9):
+            # A released contact approaches: keep the solution that holds its tangents.
+            p.impulse[:size] = p.unreleased[:size]
+            break
+        found = again
+        measure_velocities(p, COMPLIANCE)
+    measure_velocities(p, 0.0)
+    return found
+
+
+def impulse_problem(most: int) -> ImpulseProblem:
+    """Return a problem with room for so many contacts."""
+    rows = 3 * most
+    vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
+    made: ImpulseProblem = make_record(
+        ImpulseProblem,
+        count=0,
+        **dict.fromkeys(("mu", "released", "scale"), most),
+        **dict.fromkeys((*vectors, "unreleased", "first"), rows),
+        W=np.zeros((rows, rows)),
+        jacobian=np.zeros((rows, rows)),
+        block=12,
+        single=11,
+    )
+    return made
+
+
+def solve_contact_impulses(
+    W: Floats, b: Floats, mu: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats, float]:
+    """Solve Coulomb's law for the impulses of several contacts.
+
+    Parameters
+    ----------
+    W
+        Delassus matrix, shape (3 k, 3 k), rows (normal, along, across) per contact.
+    b
+        Velocities without contact impulses, shape (3 k,), m/s.
+    mu
+        Friction coefficients, shape (k,); infinite for ideal contacts.
+    start
+        Impulses to start from, shape (3 k,); zero by default.
+
+    Returns
+    -------
+    impulses, velocities, residual
+        Impulses (3 k,) in N s, velocities W impulses + b, and the largest violation of the law in
+        parts of the largest entry of b.
+
+    Examples
+    --------
+    >>> W = np.eye(3)
+    >>> impulse, velocity, residual = solve_contact_impulses(W, np.array([-1.0, 3.0, 0.0]), np.array([0.5]))
+    >>> impulse.round(6).tolist(), velocity.round(6).tolist(), residual < 1e-10
+    ([1.0, -0.5, 0.0], [0.0, 2.5, 0.0], True)
+    """
+    p: ImpulseProblem = room(impulse_problem, max(len(mu), 1))
+    p.count = len(mu)
+    size = 3 * p.count
+    p.W[:size, :size] = 0.5 * (W + W.T)
+    p.b[:size] = b
+    p.mu[: p.count] = mu
+    p.impulse[:size] = 0.0 if start is None else start
+    found = shared_code(solve_impulses)(p)
+    return p.impulse[:size].copy(), p.velocity[:size].copy(), float(found)

@@ -1,0 +1,108 @@
+"""When a run changes between event location and time stepping.
+
+Event-driven arcs are of high order. They stop making progress if wheels over-constrain the machine on
+uneven ground, so that they stick and slip in quick succession, if bounces accumulate, or if no set of
+contacts is admissible at acceleration level (Painlevé paradox, ideal wheels at an edge). Time steps
+always advance. A run returns to event location when the same contacts have carried their loads with
+margin for some steps. If that fails soon, it takes twice as many steps the next time.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
+from draisine.simulation.trajectory import Event
+
+CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
+FEW_STEPS = 100  # integration steps over which progress is measured
+SLOW = 0.1  # of a time step; shorter integration steps cost more than time steps
+FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
+SOON = 20  # steps; a switch back within so many doubles the number required
+MOST_SETTLED = 1 << 20  # steps; never more are required
+MOVED = 1e-4  # of the wheel size, or rad; a projection onto the constraints that moves further is refused
+NEARLY_REDUNDANT = (
+    0.1  # singular value of unit rows; on a plane those of 10 machines are 0 or above 0.18
+)
+REDUNDANT = 1e-7  # singular value below which rows are redundant: exactly so on planes
+
+
+def crowded(events: Sequence[Event], h: float) -> bool:
+    """Return whether the latest events follow each other faster than time steps of length h would.
+    Collisions do not count: bounces that accumulate come to rest.
+    """
+    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
+    if len(latest) < CROWDED_EVENTS:
+        return False
+    return latest[-1] - latest[-CROWDED_EVENTS] < CROWDED_EVENTS * h
+
+
+def reason_of(error: DraisineError) -> str:
+    """Return why event location stopped, in a few words."""
+    if isinstance(error, ZenoError):
+        return "events accumulate"
+    if isinstance(error, ContactSetError):
+        return "no admissible contact set"
+    if isinstance(error, TerrainError):
+        return "a point of the ground that the wheel's shape cannot meet"
+    return "no step is small enough"
+
+
+class Rank(IntEnum):
+    """How independent the rows of rolling contacts are."""
+
+    INDEPENDENT = 0
+    REDUNDANT = 1  # exactly: wheels of one axle on a plane
+    OVER_CONSTRAINED = 2  # nearly redundant: wheels of one axle on faces of different slope
+
+
+def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
+    """Return how independent the rows of the rolling contacts are.
+
+    If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
+    """
+    rolling = [contact for contact, rows, _ in closed if rows == 3]
+    if len(rolling) < 2:
+        return Rank.INDEPENDENT
+    rows = look.jacobian(look.meet(t, y, rolling)).reshape(-1, look.n)
+    M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+    try:
+        scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
+    except np.linalg.LinAlgError:
+        return Rank.INDEPENDENT
+    length = np.linalg.norm(scaled, axis=1)
+    units = scaled[length > 0.0] / length[length > 0.0, None]
+    values = np.linalg.svd(units, compute_uv=False)
+    if ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
+        return Rank.OVER_CONSTRAINED
+    full = len(values) == len(units) and (values > REDUNDANT).all()
+    return Rank.INDEPENDENT if full else Rank.REDUNDANT
+
+
+def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
+    """Return the state of a stepper projected onto the constraints of the contacts that carry a load,
+    and these contacts; None if they over-constrain the machine or the projection moves it too far.
+    """
+    look, t, y = stepper.look, stepper.t, stepper.y
+    closed = stepper.loaded()
+    if rank_of(look, t, y, closed) is Rank.OVER_CONSTRAINED:
+        return None
+    touching = {contact for contact, *_ in closed}
+    size = wheel_size(look)
+    below = [
+        (contact, 1, 0.0)
+        for contact, row in look.in_ground(t, y, stepper.near)
+        if contact not in touching and look.gap(row) < 0.0
+    ]
+    moved = look.settle(t, y, [*closed, *below]) if closed or below else y.copy()
+    if not np.isfinite(moved).all():
+        return None
+    change = moved - y
+    change[look.y.p] /= size
+    if np.abs(change[look.pose]).max(initial=0.0) > MOVED:
+        return None
+    return moved, closed

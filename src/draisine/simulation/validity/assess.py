@@ -1,0 +1,508 @@
+"""Whether a run is physically valid, from its arcs: ideal contacts hold by pulling if they must, and
+methods drift.
+"""
+
+import math
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import SimulationError, ValidityError, ValidityWarning
+from draisine.mechanics.energy import rest_speeds
+from draisine.mechanics.formulations import multiplier
+from draisine.model import Model, Wheel
+from draisine.simulation.options import CONTACT, ContactOptions
+from draisine.simulation.validity.fall import fall_rule, has_fallen
+from draisine.simulation.validity.margins import crossing_time, first_below
+from draisine.simulation.validity.record import (
+    CONSTRAINT_DRIFT,
+    ENERGY_DRIFT,
+    FRICTION_DEMAND,
+    TimeStepped,
+    Validity,
+)
+
+if TYPE_CHECKING:
+    from draisine.simulation.trajectory import Arc, Trajectory
+
+FORCE_RESOLUTION = 1e-9
+"""Smallest force that is told from zero, in parts of the largest contact force of the run."""
+
+CONE_RESOLUTION = 1e-6
+"""How far friction may exceed its limit, in parts of the largest contact force: round-off."""
+
+LIGHT = 0.01
+"""A wheel whose load is a smaller part of the largest load is nearly free: the friction that it needs per
+load has no bound as it lifts off.
+"""
+
+STEER = math.pi / 2
+"""No bar turns further, in rad."""
+
+
+@dataclass(frozen=True, eq=False)
+class ObservedArc:
+    """What is seen of an arc at the nodes of its dense output (steps, nodes), or at its samples if its
+    method has none: times, states, and observations with time last.
+    """
+
+    arc: "Arc"
+    t: Floats
+    y: Floats
+    seen: dict[str, Floats]
+
+    @property
+    def start(self) -> float:
+        """When it begins."""
+        return float(self.t.flat[0])
+
+    @cached_property
+    def lasts(self) -> bool:
+        """Whether it is more than an instant: modes between events of one instant are not judged."""
+        return bool(self.t.flat[-1] > self.start)
+
+    @cached_property
+    def settled(self) -> tuple[Floats, Floats]:
+        """Times and states at the starts of steps, or samples: where contacts are closed by projection."""
+        if self.t.ndim == 1:
+            return self.t, self.y
+        return self.t[:, 0], self.y.reshape(*self.t.shape, -1)[:, 0]
+
+    def first_below(self, margin: Floats) -> float | None:
+        """Return when a margin, one value per time, becomes negative; None if never."""
+        if self.t.ndim == 1:
+            return crossing_time(self.t, margin)
+        return first_below(self.t, margin.reshape(self.t.shape))
+
+    def push(self, contact: int) -> Floats:
+        """Return (normal, along, across) of a contact over time."""
+        return self.seen["forces"][3 * contact : 3 * contact + 3]
+
+
+def assess(run: "Trajectory") -> Validity:
+    """Return whether a run is physically valid."""
+    options = run.contact if run.contact is not None else CONTACT
+    model = run.arcs[0].machine.system.model
+    stretches = _stretches(run)
+    loads = [one for one in stretches if one.lasts or len(stretches) == 1]
+    if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
+        loads = []
+    pull, wheel = _first_pull(loads, model)
+    needed, demand_from = _friction_demand(loads, model, options)
+    energy, energy_from = _energy_drift(run, stretches, model)
+    drift, drift_from = _constraint_drift(run, stretches, model)
+    start_load, start_load_contact = _start_load(run, model)
+    turned = [np.abs(one.y[:, _steer_columns(one, model)]).max(1, initial=0.0) for one in stretches]
+    return Validity(
+        pull_from=pull,
+        pull_contact=wheel,
+        friction_needed=needed,
+        friction_exceeded_from=_friction_exceeded(loads, model, options),
+        friction_demand_from=demand_from,
+        fall_from=_fall(run, model, options),
+        steer_beyond=_earliest(
+            one.first_below(STEER - r) for one, r in zip(stretches, turned, strict=True)
+        ),
+        steer_turns=max(float(np.nanmax(r, initial=0.0)) for r in turned) / (2.0 * math.pi),
+        energy_drift=energy,
+        energy_drift_from=energy_from,
+        constraint_drift=drift,
+        constraint_drift_from=drift_from,
+        projected=run.settings.get("drift", "project") == "project",
+        redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
+        grazes=tuple(_grazes(run)),
+        start_energy=_start_energy(run, model),
+        unsupported=_is_unsupported(run, stretches, model),
+        unphysical=tuple(_odd_parts(model)),
+        not_finite_from=_not_finite(run),
+        start_load=start_load,
+        start_load_contact=start_load_contact,
+        time_stepped=tuple(_time_stepped(run)),
+    )
+
+
+def demand(run: "Trajectory") -> None:
+    """Raise `ValidityError` if a run is not valid, with the part before in `partial`."""
+    breaks = run.validity.breaks
+    if breaks:
+        what, t = next(iter(breaks.items()))
+        raise ValidityError(
+            f"at {t:.6g} s {what}; the part before is in the error's `partial`.",
+            part_until(run, t, "stopped where it would break"),
+        )
+
+
+def warn_invalid(run: "Trajectory", expected: Collection[str] = (), stacklevel: int = 3) -> None:
+    """Warn once of a run that is not physically valid, but for the faults that are expected."""
+    text = run.validity.unexpected(expected)
+    if text:
+        vehicle = run.arcs[0].machine.system.vehicle.__name__
+        warnings.warn(
+            f"this run of {vehicle} is not physically valid: {text}."
+            if run.validity.unexpected_faults(expected)
+            else f"this run of {vehicle}: {text}.",
+            ValidityWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def check_finite(run: "Trajectory") -> None:
+    """Raise `SimulationError` if a state of a run is not a finite number, with the part before."""
+    t = _not_finite(run)
+    if t is not None:
+        reason = "a value is no longer a number"
+        raise SimulationError(
+            f"the run stopped at {t:.6g} s: {reason}. Smaller steps may help. The part before is in the "
+            "error's `partial`.",
+            part_until(run, math.nextafter(t, -math.inf), reason),
+        )
+
+
+def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
+    """Return the part of a run before a time, its first sample at least."""
+    arcs: list[Any] = []
+    for arc in run.arcs:
+        count = int(np.searchsorted(arc.t, t, side="right"))
+        if count == 0 and arcs:
+            break
+        arcs.append(_cut(arc, max(count, 1), t))
+    events = tuple(event for event in run.events if event.t <= t)[: len(arcs) - 1]
+    between: list[Any] = [_cut(arc, 0, t) for arc in run.unsampled]
+    unsampled = tuple(arc for arc in between if len(arc.dense.t))
+    return replace(run, arcs=tuple(arcs), events=events, outcome=outcome, unsampled=unsampled)
+
+
+def _cut(arc: Any, count: int, t: float) -> Any:
+    """Return the first samples of an arc, and its dense output before a time."""
+    timed = [n for n in ("t", "y", "rates", "forces", "world", "torques") if hasattr(arc, n)]
+    first = {name: getattr(arc, name)[:count] for name in timed}
+    if isinstance(arc.inputs, np.ndarray) and arc.inputs.ndim == 2:
+        first["inputs"] = arc.inputs[:, :count]
+    if getattr(arc, "dense", None) is not None:
+        dense = arc.dense.until(t)
+        first["dense"] = dense if len(dense.t) else None
+    return replace(arc, **first)
+
+
+def _stretches(run: "Trajectory") -> list[ObservedArc]:
+    """Return what is seen of all arcs, in the order of time."""
+    arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
+    found = []
+    for observe, some in groupby(
+        arcs, key=lambda arc: getattr(arc, "observe_dense_together", None)
+    ):
+        if observe is not None:
+            found += [ObservedArc(*one) for one in observe(list(some))]
+        else:
+            found += [_observe_arc(arc) for arc in some]
+    return found
+
+
+def _is_stepped(arc: Any) -> bool:
+    """Return whether the forces of an arc are means over time steps."""
+    return hasattr(arc, "made")
+
+
+def _observe_arc(arc: Any) -> ObservedArc:
+    """Return what is seen of a single arc."""
+    if arc.dense is not None:
+        return ObservedArc(arc, arc.dense.t, arc.dense.flat[1], arc.observe_dense())
+    seen = dict(arc.observations)
+    if _is_stepped(arc):
+        # Time steps correct penetrations; no contact is a constraint that could drift.
+        seen["violations"] = np.zeros((0, len(arc.t)))
+    return ObservedArc(arc, arc.t, arc.y, seen)
+
+
+def _begin(arc: "Arc") -> float:
+    return float(arc.t[0] if len(arc.t) else arc.dense.t[0, 0])  # type: ignore[union-attr]
+
+
+def _earliest(times: Iterable[float | None]) -> float | None:
+    return min((t for t in times if t is not None), default=None)
+
+
+# --- forces of the ground
+
+
+def _wheels(model: Model) -> list[tuple[int, Wheel]]:
+    """Return the wheels that the ground carries, with the numbers of their contacts."""
+    wheels = ((k, c) for k, c in enumerate(model.contacts) if isinstance(c, Wheel))
+    return [(k, wheel) for k, wheel in wheels if wheel.lifts]
+
+
+def largest_force(stretches: Sequence[ObservedArc]) -> float:
+    """Return the largest component of a contact force."""
+    return max(
+        (float(np.nanmax(np.abs(s.seen["forces"]), initial=0.0)) for s in stretches), default=0.0
+    )
+
+
+def _first_pull(stretches: Sequence[ObservedArc], model: Model) -> tuple[float | None, str | None]:
+    """Return when the ground would have to pull a wheel first, and which."""
+    resolution = FORCE_RESOLUTION * largest_force(stretches)
+    found = {
+        wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in stretches)
+        for k, wheel in _wheels(model)
+    }
+    known = {name: t for name, t in found.items() if t is not None}
+    name = min(known, key=known.__getitem__, default=None)
+    return (None, None) if name is None else (known[name], name)
+
+
+def friction_ratio(push: Floats, light: Any) -> Floats:
+    """Return the largest tangential over normal force while the load exceeds a light one, of forces
+    (3, ..., time).
+    """
+    return np.asarray(_ratios(push, light).max(axis=-1, initial=0.0))
+
+
+def _ratios(push: Floats, light: Any) -> Floats:
+    sizes = np.hypot(push[1], push[2])
+    loaded = push[0] > np.maximum(light, 0.0)
+    return np.divide(sizes, push[0], out=np.zeros(sizes.shape), where=loaded)
+
+
+def _friction_demand(
+    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions
+) -> tuple[float, float | None]:
+    """Return the largest ratio of tangential to normal force, and when that of a wheel without mu exceeds
+    what roads have.
+    """
+    needed, times = 0.0, []
+    for k, wheel in _wheels(model):
+        pushes = [s.push(k) for s in stretches]
+        light = LIGHT * max((float(np.nanmax(x[0], initial=0.0)) for x in pushes), default=0.0)
+        for s, push in zip(stretches, pushes, strict=True):
+            ratios = _ratios(push, light)
+            needed = max(needed, float(ratios.max(initial=0.0)))
+            if not math.isfinite(_mu(options, wheel, s)):
+                above = np.flatnonzero(ratios > FRICTION_DEMAND)
+                times += s.t.ravel()[above[:1]].tolist()
+    return needed, min(times, default=None)
+
+
+def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> float:
+    """Return the friction of a wheel: on a terrain that of the features that it is on."""
+    mode = stretch.arc.mode
+    on = mode if isinstance(mode, tuple) else ()
+    features = [feature for (name, feature), _ in on if name == wheel.name]
+    return max(options.friction(wheel, feature) for feature in features or [""])
+
+
+def _friction_exceeded(
+    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions
+) -> float | None:
+    """Return when a wheel needs more friction than its mu."""
+    resolution, times = CONE_RESOLUTION * largest_force(stretches), []
+    for k, wheel in _wheels(model):
+        for s in stretches:
+            if math.isfinite(mu := _mu(options, wheel, s)):
+                push = s.push(k)
+                margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
+                times.append(s.first_below(margin))
+    return _earliest(times)
+
+
+# --- where the machine is
+
+
+def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | None:
+    """Return when a run fell: it stops there; by equal steps, with the step in which it fell."""
+    if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
+        return None
+    rule, arc, found = fall_rule(model, options.fall), run.arcs[-1], None
+    if arc.dense is None and rule.watches and not _is_stepped(arc):
+        found = crossing_time(arc.t, rule.margin(arc.pose()[0]))
+    return float(run.t[-1]) if found is None else found
+
+
+def _steer_columns(stretch: ObservedArc, model: Model) -> list[int]:
+    """Return which states are angles of joints called steer."""
+    first = stretch.arc.machine.layout.r.start
+    return [first + k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+
+
+# --- what the method drifts by
+
+
+def _energy_drift(
+    run: "Trajectory", stretches: Sequence[ObservedArc], model: Model
+) -> tuple[float | None, float | None]:
+    """Return the largest relative drift of the energy between events if nothing drives or brakes the
+    machine, and when it exceeds its bound.
+    """
+    led = run.settings.get("dynamics") == "none"
+    if led or run.terrain is not None or not conserves_energy(model):
+        return None, None
+    if any(s.arc.states or np.any(s.seen["inputs"]) for s in stretches):
+        return None, None
+    worst, since = 0.0, None
+    for part in _between_events(run, stretches):
+        t = np.concatenate([s.t.ravel() for s in part])
+        T, U = (np.concatenate([s.seen[k][0] for s in part]) for k in ("kinetic", "potential"))
+        drift = energy_drift(T, U)
+        worst = max(worst, float(np.nanmax(drift)))
+        beyond = t[drift > ENERGY_DRIFT][:1].tolist()
+        since = _earliest([since, *beyond])
+    return worst, since
+
+
+def conserves_energy(model: Model) -> bool:
+    """Return whether nothing but inputs drives or brakes a machine."""
+    driven = any(joint.motion is not None or joint.damper for joint in model.joints)
+    dragged = any(body.drag is not None for body in model.bodies)
+    return not (driven or dragged or model.elements or model.ground is not None)
+
+
+def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
+    """Return the change of the energy (..., time) since the start, relative to the energy in motion: the
+    largest kinetic energy plus the largest change of the potential, which has no zero of its own.
+    """
+    change = potential - potential[..., :1]
+    scale = np.nanmax(np.abs(kinetic), axis=-1) + np.nanmax(np.abs(change), axis=-1)
+    scale = np.where(scale > 0.0, scale, 1.0)[..., None]
+    return np.asarray(np.abs(kinetic - kinetic[..., :1] + change) / scale)
+
+
+def _between_events(run: "Trajectory", stretches: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
+    """Return the stretches between events, one after the other."""
+    numbers = np.searchsorted(
+        [event.t for event in run.events], [s.start for s in stretches], "right"
+    )
+    return [
+        [s for s, k in zip(stretches, numbers, strict=True) if k == n] for n in np.unique(numbers)
+    ]
+
+
+def _constraint_drift(
+    run: "Trajectory", stretches: Sequence[ObservedArc], model: Model
+) -> tuple[float, float | None]:
+    """Return the largest violation of a condition on the configuration, and when it exceeds its bound.
+    Contacts that act on velocities alone keep the gaps that they begin with.
+    """
+    bound, keeps = CONSTRAINT_DRIFT * length_scale(model), run.settings.get("drift") == "none"
+    worst, since = 0.0, None
+    for part in _between_events(run, stretches):
+        begin: Floats | None = None
+        for s in part:
+            values = s.seen["violations"] if "violations" in s.seen else _violations(s)
+            if begin is None or len(begin) != len(values):
+                begin = values[:, :1] if keeps else np.zeros((len(values), 1))
+            drift = np.abs(values - begin).max(axis=0, initial=0.0)
+            worst = max(worst, float(np.nanmax(drift, initial=0.0)))
+            since = _earliest([since, *s.settled[0][drift > bound][:1].tolist()])
+    return worst, since
+
+
+def _violations(stretch: ObservedArc) -> Floats:
+    """Return by how much the settled states of a smooth arc violate the conditions on the configuration,
+    one row each: gaps of closed contacts, distances of pins from their anchors, couplings and loops.
+    """
+    arc, project = stretch.arc, stretch.arc.machine.project
+    t, y = stretch.settled
+    held = {} if arc.anchors is None else {"anchors": arc.anchors}  # type: ignore[attr-defined]
+    x = project.inputs.pack(t=t[None], **arc.machine.layout.split(y.T), **held)
+    return np.asarray(project.batch(x)["residual"][:-1])  # the last is the length of the quaternion
+
+
+def length_scale(model: Model) -> float:
+    """Return the size of a machine: the diagonal of its centres of mass and contacts in the drawing, in m."""
+    points = [np.zeros(3)]
+    points += [np.asarray(body.com, float) for body in model.bodies]
+    points += [np.asarray(contact.centre, float) for contact in model.contacts]
+    return float(np.linalg.norm(np.ptp(np.array(points), axis=0))) or 1.0
+
+
+# --- the rest
+
+
+def _grazes(run: "Trajectory") -> list[str]:
+    """Return when which wheels came so near to the ground that an impact is as possible as none."""
+    grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
+    return [f"{':'.join(key)} at {t:.9g} s" for t, key in grazes]
+
+
+def _start_energy(run: "Trajectory", model: Model) -> float | None:
+    """Return the kinetic energy of the start beyond the least that keeps the rows and the prescribed
+    rates, eq. [rest].
+    """
+    arc = run.arcs[0]
+    if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
+        return None
+    machine, n = arc.machine, len(model.speeds)
+    (q, p), r = arc.pose(), arc.y[0, machine.layout.r]
+    v = machine.observation(arc.y[0], float(arc.t[0]))["v"]
+    seen = machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
+    M = seen["M"].reshape(n, n)
+    rows = multiplier.active_rows(model, machine.mode) + multiplier.joint_rows(model)
+    rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)
+    return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
+
+
+def _start_load(run: "Trajectory", model: Model) -> tuple[float, str | None]:
+    """Return the largest contact force of the start in weights of the machine, and its contact. Time
+    steps have none: their forces are means over an interval.
+    """
+    weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
+    if not weight > 0.0 or _is_stepped(run.arcs[0]):
+        return 0.0, None
+    forces = np.linalg.norm(run.observations["forces"][:, 0].reshape(-1, 3), axis=1)
+    if not np.any(forces):
+        return 0.0, None
+    k = int(np.argmax(forces))
+    return float(forces[k]) / weight, model.contacts[k].name
+
+
+def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
+    """Return the intervals in time steps; intervals that follow each other for one reason are one."""
+    latest: TimeStepped | None = None
+    for arc in run.arcs:
+        made: TimeStepped | None = getattr(arc, "made", None)
+        if made is None:
+            continue
+        if latest is not None and latest.reason == made.reason and latest.end == arc.t[0]:
+            latest = latest.join(made, float(arc.t[-1]))
+            continue
+        if latest is not None:
+            yield latest
+        latest = replace(made, start=float(arc.t[0]), end=float(arc.t[-1]))
+    if latest is not None:
+        yield latest
+
+
+def _is_unsupported(run: "Trajectory", stretches: Sequence[ObservedArc], model: Model) -> bool:
+    """Return whether a machine with weight and a free base has no contact that carries it, and is not
+    pushed.
+    """
+    pulled = [k for k in range(3) if model.gravity[k]]
+    if not pulled or not set(pulled) <= set(model.twist) or model.elements:
+        return False
+    if any(np.any(s.seen["forces"]) for s in stretches):
+        return False
+    return not model.pushes or not np.any(run.observations["inputs"][len(model.joints) :])
+
+
+def _odd_parts(model: Model) -> list[str]:
+    """Return properties that no real machine has (impossible masses are refused when it is drawn): a
+    damper that drives, a weight that rises.
+    """
+    found = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]
+    if model.base == "SE(3)" and float(model.gravity[2]) > 0.0:
+        found.append("gravity points up")
+    return found
+
+
+def _not_finite(run: "Trajectory") -> float | None:
+    """Return when a state is not finite first."""
+    for arc in run.arcs:
+        bad = np.flatnonzero(~np.isfinite(arc.y).all(axis=1))
+        if len(bad):
+            return float(arc.t[bad[0]])
+    return None

@@ -1,0 +1,121 @@
+"""When a margin becomes negative: on the dense output of steps, or between samples.
+
+On a step a margin is known by its values at the Chebyshev nodes of the dense output. The polynomial
+through them tells where it vanishes, and whether it dips below zero between nodes; a dip counts if it is
+deeper than the last term of the polynomial's Chebyshev series, an estimate of its error.
+"""
+
+import math
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.simulation.integrators import NODES, PLACES
+
+FINE = np.linspace(0.0, 1.0, 33)
+"""Places of a step at which the polynomial is looked at."""
+
+HALVINGS = 60
+"""How often an interval is halved to locate a zero: to round-off."""
+
+
+def _interpolation(places: Floats) -> Floats:
+    """Return the rows that lead from values at the nodes to the polynomial's values at places."""
+    powers = np.vander(PLACES, increasing=True)
+    return np.asarray(np.vander(places, NODES, increasing=True) @ np.linalg.inv(powers))
+
+
+_TO_FINE = _interpolation(FINE)
+_LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (NODES - 1)
+"""The row that leads to the last Chebyshev coefficient."""
+
+
+def first_below(t: Floats, margin: Floats) -> float | None:
+    """Return when a margin becomes negative first, of times and values (steps, nodes); None if never."""
+    low = margin.min(axis=1)
+    # The polynomial is at most 0.4 times the range of its values at the nodes below the least of them.
+    if np.all(low > 0.4 * (margin.max(axis=1) - low)):
+        return None
+    with np.errstate(invalid="ignore"):
+        fine, error = margin @ _TO_FINE.T, 2.0 * np.abs(margin @ _LAST_TERM)
+        dips = (low < 0.0) | (np.minimum(fine.min(axis=1), _vertices(fine)[1].min(axis=1)) < -error)
+    if not dips.any():
+        return None
+    k = int(dips.argmax())
+    z = _first_zero(margin[k], fine[k])
+    return float(t[k, 0] + z * (t[k, -1] - t[k, 0]))
+
+
+def _vertices(fine: Floats) -> tuple[Floats, Floats]:
+    """Return places and values of the vertices of the parabolas through three neighbouring values (...,
+    FINE) each; infinite if the parabola has no minimum between them.
+    """
+    before, here, after = fine[..., :-2], fine[..., 1:-1], fine[..., 2:]
+    bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
+    inside = (bend > 0.0) & (np.abs(slope) <= bend)
+    shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=inside)
+    values = np.where(inside, here + 0.5 * slope * shift, np.inf)
+    return FINE[1:-1] + shift * FINE[1], values
+
+
+def _first_zero(margin: Floats, fine: Floats) -> float:
+    """Return where on a step the polynomial through values at the nodes becomes negative first."""
+    places, values = _vertices(fine)
+    known = np.unique(np.concatenate([FINE, PLACES, places[np.isfinite(values)]]))
+    negative = _interpolation(known) @ margin < 0.0
+    at = int(negative.argmax())
+    if not negative.any():  # by round-off
+        return float(PLACES[int((margin < 0.0).argmax())])
+    if at == 0:
+        return 0.0
+    low, high = known[at - 1], known[at]
+    for _ in range(HALVINGS):
+        middle = 0.5 * (low + high)
+        if float((_interpolation(np.array([middle])) @ margin)[0]) < 0.0:
+            high = middle
+        else:
+            low = middle
+    return float(high)
+
+
+def crossing_time(t: Floats, margin: Floats) -> float | None:
+    """Return when a margin becomes negative between samples; None if never."""
+    found = float(crossing_times(t[None], margin[None])[0])
+    return None if math.isnan(found) else found
+
+
+def crossing_times(t: Floats, margin: Floats) -> Floats:
+    """Return when margins (runs, time) become negative between samples; NaN: never. The margin is taken
+    as the parabola through the sample at which it is negative and the two before, or as a straight line
+    at the start.
+    """
+    bad = margin < 0.0
+    if not bad.any():
+        return np.full(len(t), np.nan)
+    k = bad.argmax(axis=1)
+    rows = np.arange(len(t))
+    (t0, m0), (t1, m1), (t2, m2) = (
+        (t[rows, at], margin[rows, at]) for at in (np.maximum(k - 2, 0), np.maximum(k - 1, 0), k)
+    )
+    inside = (t2 > t1) & np.isfinite(m1)
+    width = np.where(inside, t2 - t1, 1.0)
+    slope = np.where(inside, m2 - m1, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        before = (m1 - m0) / (t1 - t0) * width
+        bend = (slope - before) * width / (width + t1 - t0)
+    bend = np.where((t1 > t0) & np.isfinite(bend), bend, 0.0)
+    part = _zero_of_parabola(np.where(inside, m1, 0.0), slope, bend)
+    return np.where(bad.any(axis=1), np.where(inside, t1 + part * width, t2), np.nan)
+
+
+def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:
+    """Return where m1 + slope s + bend s (s - 1) vanishes on [0, 1], at whose ends it is m1 >= 0 and
+    m1 + slope < 0.
+    """
+    b = slope - bend
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(b * b - 4.0 * bend * m1, 0.0))
+        zero = (
+            2.0 * m1 / (root - b)
+        )  # the one of both that stays finite as the parabola gets straight
+    return np.where(np.isfinite(zero), np.clip(zero, 0.0, 1.0), 1.0)

@@ -1,0 +1,245 @@
+"""The record of whether a run is physically valid."""
+
+import json
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+FRICTION_DEMAND = 1.5
+"""Ratio of tangential to normal force beyond which a run without mu is warned of: rubber on dry road
+reaches 0.7 to 1.0, racing tyres about 1.5.
+"""
+
+ENERGY_DRIFT = 1e-3
+"""Relative drift of the energy of a run that nothing drives or brakes, beyond which the run is not valid;
+the default settings keep 1e-10.
+"""
+
+CONSTRAINT_DRIFT = 1e-3
+"""Drift of a constraint, in parts of the size of the machine, beyond which the run is not valid: a tenth
+of a millimetre in ten centimetres; projection keeps round-off.
+"""
+
+LEAST_ENERGY = 1e-9
+"""A start with less J than this is one from rest."""
+
+FAULTS = ("pull", "friction", "fall", "not_finite", "energy", "constraint", "steer")
+"""The faults of a run, by the words that scenarios use for them."""
+
+EXPECTABLE = ("fall", "pull", "friction", "steer", "friction_demand")
+"""What a scenario may expect of its run; the other faults are those of numerics."""
+
+
+HEAVY_START = 10.0
+"""A contact force of the start beyond this many weights of the machine is reported: speeds that no rider
+asks for are behind it, such as a yaw rate of hundreds of rad/s.
+"""
+
+
+@dataclass(frozen=True)
+class TimeStepped:
+    """An interval that was computed in time steps, which are first-order accurate.
+
+    Times and length of a step in s; `residual` is the largest violation of the law of contact, of the
+    largest velocity without contact; `penetration` in m; `work` of the contact impulses in J; `unsolved`
+    steps have a residual above 1e-6.
+    """
+
+    reason: str
+    step: float
+    residual: float
+    penetration: float
+    work: float
+    unsolved: int
+    start: float = 0.0
+    end: float = 0.0
+
+    def join(self, other: "TimeStepped", end: float) -> "TimeStepped":
+        """Return this interval continued by another one."""
+        return TimeStepped(
+            self.reason,
+            max(self.step, other.step),
+            max(self.residual, other.residual),
+            max(self.penetration, other.penetration),
+            self.work + other.work,
+            self.unsolved + other.unsolved,
+            self.start,
+            end,
+        )
+
+
+@dataclass(frozen=True)
+class Validity:
+    """Whether a run is physically valid, and from when on it is not (times in s, None: never).
+
+    Evaluated on the dense output of the integrator, so that it does not depend on the samples.
+    `pull_from`: the ground would have to pull the wheel `pull_contact`. `friction_needed`: the
+    largest ratio of tangential to normal force while the load is not negligible;
+    `friction_exceeded_from`: it exceeds the mu that was given; `friction_demand_from`: without mu, it
+    exceeds `FRICTION_DEMAND`, which is a warning. `fall_from`: the machine fell, and the run stopped.
+    `steer_beyond`: a joint called steer is turned by over 90 degrees, `steer_turns` times round at
+    most. `energy_drift`: of a run that nothing drives or brakes, relative to the kinetic energy plus
+    the change of potential (None: not such a run); `energy_drift_from`: it exceeds `ENERGY_DRIFT`.
+    `constraint_drift`: the largest violation of a condition on the configuration, in m: the gap of a
+    closed contact, the distance of a pin from where it holds; `constraint_drift_from`: it exceeds
+    `CONSTRAINT_DRIFT` times the size of the machine. `projected`: whether gaps were closed by
+    projection on the way. `redundant_rows`: redundant rows of contacts, whose forces are
+    minimum-norm forces (on a terrain, a share in which all push). `grazes`: when which wheels came
+    within a nanometre of the ground: impact and no impact are both possible there. `start_energy`: by
+    how many J the kinetic energy of the start exceeds that of a start from rest, if joints are
+    prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
+    carries it. `unphysical`: properties that no real machine has. `not_finite_from`: a value is not a
+    finite number. `start_load`: the largest contact force of the start, in weights of the machine, at
+    `start_load_contact`. `time_stepped`: the intervals that were computed in time steps.
+    """
+
+    pull_from: float | None = None
+    pull_contact: str | None = None
+    friction_needed: float = 0.0
+    friction_exceeded_from: float | None = None
+    friction_demand_from: float | None = None
+    fall_from: float | None = None
+    steer_beyond: float | None = None
+    steer_turns: float = 0.0
+    energy_drift: float | None = None
+    energy_drift_from: float | None = None
+    constraint_drift: float = 0.0
+    constraint_drift_from: float | None = None
+    projected: bool = False
+    redundant_rows: tuple[str, ...] = ()
+    grazes: tuple[str, ...] = ()
+    start_energy: float | None = None
+    unsupported: bool = False
+    unphysical: tuple[str, ...] = ()
+    not_finite_from: float | None = None
+    start_load: float = 0.0
+    start_load_contact: str | None = None
+    time_stepped: tuple[TimeStepped, ...] = ()
+
+    @property
+    def times(self) -> dict[str, float]:
+        """When each of the `FAULTS` begins, by its word; the first first."""
+        found = {
+            "pull": self.pull_from,
+            "friction": self.friction_exceeded_from,
+            "fall": self.fall_from,
+            "not_finite": self.not_finite_from,
+            "energy": self.energy_drift_from,
+            "constraint": self.constraint_drift_from,
+            "steer": self.steer_beyond,
+        }
+        known = {word: t for word, t in found.items() if t is not None}
+        return dict(sorted(known.items(), key=lambda pair: pair[1]))
+
+    @property
+    def faults(self) -> dict[str, float]:
+        """All faults, in words, by when they begin; the first first."""
+        words = self._words()
+        return {words[word]: t for word, t in self.times.items()}
+
+    @property
+    def breaks(self) -> dict[str, float]:
+        """The faults that stop a strict run: all but a steer that is turned too far."""
+        words = self._words()
+        return {words[word]: t for word, t in self.times.items() if word != "steer"}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What deserves a warning although it is no fault."""
+        if self.friction_demand_from is None:
+            return ()
+        return (
+            f"at {self.friction_demand_from:.4g} s the friction demand exceeds {FRICTION_DEMAND:g} "
+            f"(largest {self.friction_needed:.3g}), more than roads provide",
+        )
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run is physically valid, of a machine that can exist."""
+        return not self.times and not self.unphysical
+
+    def unexpected(self, expected: Collection[str] = ()) -> str:
+        """Return the faults and warnings that are not among those expected, as a text; empty without any.
+
+        >>> Validity(fall_from=1.5).unexpected()
+        'from 1.5 s it has fallen'
+        >>> Validity(fall_from=1.5).unexpected(["fall"])
+        ''
+        """
+        faults, demand = self.unexpected_faults(expected), "friction_demand" not in expected
+        return "; ".join([*faults, *(self.warnings if demand else ())])
+
+    def unexpected_faults(self, expected: Collection[str] = ()) -> list[str]:
+        """Return the faults that are not among those expected, in words."""
+        words = self._words()
+        found = [f"from {t:.4g} s {words[w]}" for w, t in self.times.items() if w not in expected]
+        return [*found, *self.unphysical]
+
+    def _words(self) -> dict[str, str]:
+        return {
+            "pull": f"the ground would have to pull {self.pull_contact!r}",
+            "friction": "it needs more friction than mu",
+            "fall": "it has fallen",
+            "not_finite": "a value is no longer a number",
+            "energy": f"the energy drifts (by {self.energy_drift or 0.0:.2g} of it)",
+            "constraint": f"the constraints drift (by {self.constraint_drift:.2g} m)",
+            "steer": "the steer is turned too far",
+        }
+
+    def __str__(self) -> str:
+        parts, notes = self.unexpected_faults(), "; ".join(["", *self.warnings, *self._notes()])
+        if parts:
+            return "not physically valid: " + "; ".join(parts) + notes
+        need = f"friction needed {self.friction_needed:.3g}"
+        valid = f"valid: all contacts push, {need}" if self.friction_needed else "valid"
+        return valid + notes
+
+    def _notes(self) -> list[str]:
+        """Return remarks on a run that may well be valid."""
+        notes = []
+        if self.redundant_rows:
+            notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
+        if self.grazes:
+            notes.append(f"grazed {', '.join(self.grazes)}: impact and no impact are both possible")
+        if (self.start_energy or 0.0) > LEAST_ENERGY:
+            notes.append(
+                f"it starts in motion, with {self.start_energy:.3g} J beyond what its prescribed joints need"
+            )
+        if self.start_load > HEAVY_START:
+            notes.append(
+                f"at the start {self.start_load_contact!r} is loaded with {self.start_load:.3g} weights of "
+                "the machine: check the initial speeds"
+            )
+        if self.time_stepped:
+            total = sum(one.end - one.start for one in self.time_stepped)
+            reasons = ", ".join(dict.fromkeys(one.reason for one in self.time_stepped))
+            notes.append(f"time-stepped for {total:.3g} s ({reasons}), first-order accurate")
+        if self.unsupported:
+            notes.append("nothing carries it: it falls all the time")
+        return notes
+
+    def dumps(self) -> str:
+        """Return the record as JSON; numbers that are not finite are null."""
+        plain = {k: _plain(v) for k, v in asdict(self).items()}
+        return json.dumps(plain)
+
+    @classmethod
+    def loads(cls, text: str) -> "Validity":
+        """Return a record from JSON.
+
+        >>> Validity.loads(Validity(fall_from=1.5, redundant_rows=("a",)).dumps()).fall_from
+        1.5
+        """
+        known: Mapping[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(text).items()
+        }
+        found = {f.name: known[f.name] for f in fields(cls) if f.name in known}
+        if found.get("friction_needed") is None:
+            found["friction_needed"] = math.inf
+        found["time_stepped"] = tuple(TimeStepped(**one) for one in found.get("time_stepped", ()))
+        return cls(**found)
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,93 @@
+"""Runs that change between event location and time steps."""
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine import ContactOptions, simulate, state
+from draisine.errors import ContactSetError
+from draisine.simulation.contact.arc import SteppedArc
+from draisine.terrain import height_field, kerb, plane
+from simulation.contact.stepping.test_steps import Servos, machine
+
+
+def hills(height, seed=0, cell=0.1):
+    x, y = np.arange(-1.0, 2.0, cell), np.arange(-0.6, 0.65, cell)
+    z = np.random.default_rng(seed).uniform(0.0, height, (len(x), len(y)))
+    z[x < 0.15] = 0.0
+    return height_field(x, y, z)
+
+
+def stepped(run):
+    """Return how long a run went in time steps, s."""
+    return sum(arc.t[-1] - arc.t[0] for arc in run.arcs if isinstance(arc, SteppedArc))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_robot_drives_over_hills_and_agrees_with_small_time_steps(seed):
+    """Wheels of one axle creep on uneven ground: exact stick and slip events have no end."""
+    system, ground, law = machine(), hills(0.01, seed), Servos(10.0, 0.05)
+    run = simulate(
+        system, state(system), 2.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8)
+    )
+    assert run.outcome == "completed"
+    assert stepped(run) > 0.0
+    fine = ContactOptions(mu=0.8, solver="time_stepping", step=1.25e-4)
+    exact = simulate(system, state(system), 2.0, terrain=ground, law=law, contact=fine)
+    assert np.abs(run.final().p - exact.final().p).max() < 5e-3
+
+
+def test_arcs_and_events_alternate_and_times_go_on():
+    system, law = machine(), Servos(10.0, 0.05)
+    run = simulate(
+        system, state(system), 2.0, terrain=hills(0.02), law=law, contact=ContactOptions(mu=0.8)
+    )
+    assert len(run.arcs) == len(run.events) + 1
+    for before, after, event in zip(run.arcs, run.arcs[1:], run.events, strict=False):
+        assert before.t[-1] == pytest.approx(event.t, abs=1e-12)
+        assert after.t[0] == pytest.approx(event.t, abs=1e-12)
+    assert "time-stepping" in {event.kind for event in run.events}
+    data = run.to_xarray()
+    assert np.isfinite(data.energy).all()
+
+
+def test_machines_on_a_plane_stay_event_driven():
+    """Redundant rows are no reason for time steps: a car and a rover roll and turn on level ground."""
+    for name in ("car", "tricycle"):
+        system = draisine.compile(name)
+        start = state(system, forward_speed=2.0)
+        run = simulate(system, start, 1.0, terrain=plane(), contact=ContactOptions(mu=0.8))
+        assert stepped(run) == 0.0
+        assert run.outcome == "completed"
+
+
+@pytest.mark.parametrize("speed", [0.6, 1.2])
+def test_an_ideal_bicycle_descends_a_kerb_slowly(speed):
+    """At the edge no contact set is admissible at acceleration level; afterwards events resume."""
+    bicycle = draisine.compile("whipple")
+    run = simulate(
+        bicycle, state(bicycle, forward_speed=speed), 2.2 / speed, terrain=kerb(1.3, -0.1)
+    )
+    assert run.outcome == "completed"
+    assert not isinstance(run.arcs[-1], SteppedArc)
+    drop = float(run.to_xarray().z[-1] if "z" in run.to_xarray() else run.final().p[2])
+    assert drop == pytest.approx(-0.1, abs=1e-6)
+
+
+def test_ideal_wheels_that_over_constrain_a_machine_are_refused_with_the_way_out():
+    system, law = machine(), Servos(10.0, 0.05)
+    with pytest.raises(ContactSetError, match=r"over-constrain.*mu=0.8") as caught:
+        simulate(system, state(system), 3.0, terrain=hills(0.02), law=law)
+    assert caught.value.partial.t[-1] > 0.05
+
+
+def test_strict_event_location_does_not_switch():
+    bicycle = draisine.compile("whipple")
+    with pytest.raises(ContactSetError):
+        simulate(
+            bicycle,
+            state(bicycle, forward_speed=0.6),
+            4.0,
+            terrain=kerb(1.3, -0.1),
+            contact=ContactOptions(solver="events"),
+        )
