@@ -354,7 +354,11 @@ def run_tests(folder, tests, limit=resource.RLIM_INFINITY):
         os.chdir(folder)
         os.environ["PYTHONPATH"] = str(folder / "src")
         os.environ["DRAISINE_CACHE"] = str(folder / "cache")  # it knows what it was made from
-        sys.path.insert(0, str(folder / "src"))
+        # without bench, where combine.py has the name of a package of tests
+        sys.path[:] = [
+            str(folder / "src"),
+            *(p for p in sys.path if Path(p) != Path(__file__).parent),
+        ]
         sys.dont_write_bytecode = limit != resource.RLIM_INFINITY  # what mutants are made of
         os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", tests]))
     _, code, used = os.wait4(child, 0)

@@ -27,10 +27,7 @@ def test_every_file_that_is_broken_has_tests_that_could_notice(mutants):
 
 def test_a_sample_of_mutants_depends_on_the_seed_alone(mutants):
     first, again, other = (
-        [(mutant.file, mutant.line, mutant.after) for mutant in mutants.sample(8, seed, None)]
+        [(mutant.file, mutant.line, mutant.after) for mutant in mutants.sample(8, seed, "terrain")]
         for seed in (0, 0, 1)
     )
     assert first == again != other
-    assert {str(file.relative_to(mutants.PACKAGE)).split("/")[0] for file, *_ in first} == set(
-        mutants.ROOMS
-    )

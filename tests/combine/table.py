@@ -1,0 +1,188 @@
+"""Which options combine with which outputs: the rows and columns of the page `docs/combinations.md`.
+
+A cell is a law of `invariants` over a machine with one option: the option works with that output if the
+law holds. `python tests/combine/table.py` writes the page; `test_table` compares the page with the laws.
+"""
+
+import re
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "combinations.md"
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "tests"))
+
+from combine.invariants import Verdict, judge  # noqa: E402
+from combine.machines import Combination, read_combination  # noqa: E402
+
+COLUMNS = {
+    "run": "sample_spacing",
+    "stepper": "slices",
+    "many runs": "lanes",
+    "terrain": "on_terrain",
+    "stepper on terrain": "drop_sliced",
+    "time stepping": "time_stepping",
+    "compliant ground": "compliant_ground",
+    "other formulations": "formulations",
+    "linear system": "linear",
+    "gradient": "gradient",
+    "equations": "equations",
+    "linear equations": "linear_equations",
+    "C": "c_code",
+    "JavaScript": "javascript",
+    "CasADi": "casadi",
+    "stored": "storage",
+}
+"""The outputs, and the laws that must hold for them."""
+
+MEANINGS = {
+    "run": "`simulate`; the spacing of samples changes nothing",
+    "stepper": "`Stepper`; any slicing of time gives the same state",
+    "many runs": "`simulate_many`; each machine ends as it does alone",
+    "terrain": "`simulate(terrain=...)`; wheels that stay on the ground roll as they do without terrain",
+    "stepper on terrain": "`Stepper(terrain=...)`; any slicing of a fall gives the same state",
+    "time stepping": '`ContactOptions(solver="time_stepping")`; it comes near the event-driven run',
+    "compliant ground": "`ContactOptions(solver=Compliant(...))`; stiff ground is like rigid ground",
+    "other formulations": "`System.accelerate(formulation=...)`; all formulations agree",
+    "linear system": "`linearise`; equal to differences of nonlinear runs",
+    "gradient": "`gradient`; equal to differences of nonlinear runs",
+    "equations": "`System.equations()` are written",
+    "linear equations": "`System.equations(linear=True)` are written",
+    "C": "the simulator in C ends in the same state",
+    "JavaScript": "the simulator in JavaScript ends in the same state",
+    "CasADi": "the right-hand side in CasADi has the same values",
+    "stored": "`save` and `load` keep every number and attribute",
+}
+
+ROWS = {
+    "Whipple bicycle": "whipple",
+    "slope": "whipple slope=uphill",
+    "torus wheels (`crown`)": "whipple crown=torus",
+    "linear tyres": "whipple tyres=linear",
+    "tyres in proportion to their load": "whipple tyres=load",
+    "passive tyres": "whipple tyres=passive",
+    "brush tyres": "whipple tyres=brush",
+    "Magic Formula": "whipple tyres=magic",
+    "Magic Formula on a vertical spring": "whipple tyres=sprung",
+    "steering spring and damper": "whipple flexible=steering",
+    "dry friction of the steering": "whipple flexible=friction",
+    "flexible fork": "whipple flexible=fork",
+    "flexible frame": "whipple flexible=frame",
+    "suspension": "whipple flexible=suspension",
+    "leaning rider": "whipple rider=torso",
+    "rider on a sprung saddle": "whipple rider=seat",
+    "arms on the bar (closed loops)": "whipple rider=arms",
+    "pedalling legs (prescribed cranks)": "whipple rider=legs",
+    "prescribed steering": "whipple steering=prescribed",
+    "motorcycle": "motorcycle",
+    "car (couplings, redundant wheels)": "car",
+    "skateboard": "skateboard",
+    "roller racer (planar, blades)": "roller_racer",
+    "trailing wheel (moving ground)": "trailing_wheel",
+    "fish (added mass)": "fish",
+    "chain (no contacts)": "chain base=hung",
+    "control law": "whipple, law=feedback",
+    "control law with states": "whipple, law=memory",
+    "control law that guides a joint": "whipple, law=guided",
+    "control law in Python": "whipple, law=python",
+    "constant inputs": "whipple, driven",
+    "Adams-Bashforth method": "whipple, integrator=ab4",
+    "no projection": "whipple, drift=none",
+    "correction of drift (2.41)": "whipple, drift=0.5",
+}
+"""The options by name, each as a combination."""
+
+SEED = 7
+"""Of all starts."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What came of an option and an output: "works", "refused" with the message, or "none"."""
+
+    kind: str
+    message: str = ""
+
+
+def option(row: str) -> Combination:
+    """Return the combination of a row."""
+    text = ROWS[row]
+    return read_combination(f"{text}, seed={SEED}")
+
+
+def find_cell(row: str, column: str) -> Cell:
+    """Return what an option and an output give; raise if the law of the output is violated."""
+    found: Verdict = judge(COLUMNS[column], option(row))
+    if found.kind == "holds":
+        return Cell("works")
+    if found.kind == "refused":
+        return Cell("refused", plain_message(found.text))
+    if found.kind == "not applicable":
+        return Cell("none", found.text)
+    raise AssertionError(f"{COLUMNS[column]}: {option(row)}: {found.kind}, {found.text}")
+
+
+def plain_message(text: str) -> str:
+    """Return the message of an error without its type, and without numbers, which differ from machine to
+    machine in their last digits.
+    """
+    _, _, message = text.partition(": ")
+    return re.sub(r"-?\d+\.\d+(e[-+]?\d+)?", "...", message)
+
+
+def write_page(cells: Mapping[tuple[str, str], Cell]) -> str:
+    """Return the page of all cells."""
+    notes: dict[str, int] = {}
+    lines = ["| option | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
+    for row in ROWS:
+        lines.append(
+            f"| {row} | " + " | ".join(_mark(cells[row, c], notes) for c in COLUMNS) + " |"
+        )
+    listed = [f"{k}. {message}" for message, k in notes.items()]
+    outputs = [f"* **{name}**: {text}." for name, text in MEANINGS.items()]
+    return "\n".join(
+        [
+            "# Which options combine",
+            "",
+            "Options of machines and runs, and the outputs that can be computed with them. Every cell is a "
+            "test: either the output satisfies its law with the option switched on (✓), or the package "
+            "refuses the combination with the message of that number. A hyphen means that the output does "
+            "not exist for this machine. Options are also tested several at a time, by the laws in "
+            "`tests/combine`.",
+            "",
+            *lines,
+            "",
+            "## What the outputs are",
+            "",
+            *outputs,
+            "",
+            "## Messages",
+            "",
+            *listed,
+            "",
+        ]
+    )
+
+
+def _mark(cell: Cell, notes: dict[str, int]) -> str:
+    """Return the sign of a cell; messages are numbered as they come."""
+    if cell.kind == "works":
+        return "✓"
+    if cell.kind == "none":
+        return "-"
+    return str(notes.setdefault(cell.message, len(notes) + 1))
+
+
+def main() -> None:
+    """Write the page."""
+    warnings.simplefilter("ignore")
+    cells = {(row, column): find_cell(row, column) for row in ROWS for column in COLUMNS}
+    PAGE.write_text(write_page(cells), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
