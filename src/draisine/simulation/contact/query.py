@@ -468,7 +468,7 @@ class ContactQuery:
         rows = self.look_each(np.array([t]), y[None], near.packed)
         inside = (rows[..., self.row.gap.start] <= 0.0) & (self.excess_each(rows, near.packed) <= 0)
         m, bundle, some = self.motion.record, near.packed.record, np.flatnonzero(inside).tolist()
-        found = [near[k] for k in some if kernels.is_above(m, bundle, k, rows[0, k]) == 1]
+        found = [near[k] for k in some if kernels.is_above(m, bundle, k, rows[0, k])]
         return list(zip(found, self.meet(t, y, found), strict=True))
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
