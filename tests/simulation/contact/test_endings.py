@@ -26,8 +26,8 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     go, stopped = driver.ArcDriver.go, []
 
     def interrupted(arc, *how):
-        if arc.course.clock[march.T] > 0.3:
-            stopped.append(arc.course.clock[march.T])
+        if arc.course.clock.time > 0.3:
+            stopped.append(arc.course.clock.time)
             raise KeyboardInterrupt
         return go(arc, *how)
 
@@ -77,7 +77,7 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     go = driver.ArcDriver.go
 
     def sunk(arc, *how):
-        return go(arc, *how) if arc.course.clock[march.T] < 0.1 else march.SUNK
+        return go(arc, *how) if arc.course.clock.time < 0.1 else march.RunStatus.PENETRATION
 
     monkeypatch.setattr(hybrid, "CHUNK", 1)
     monkeypatch.setattr(driver.ArcDriver, "go", sunk)

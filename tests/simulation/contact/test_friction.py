@@ -11,7 +11,6 @@ from scipy.integrate import solve_ivp
 import draisine
 from draisine.errors import ContactSetError, ParameterError
 from draisine.model import Body, Disc, Model, Wheel, inertia
-from draisine.simulation.contact import march
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.driver import ArcDriver
 from draisine.simulation.contact.query import ContactQuery
@@ -255,7 +254,7 @@ def test_a_slip_that_begins_is_followed_by_few_steps_as_by_many(monkeypatch):
 
     def count(driver, *how):
         told = go(driver, *how)
-        steps.append(driver.course.clock[march.STEPS])
+        steps.append(driver.course.clock.steps)
         return told
 
     monkeypatch.setattr(ArcDriver, "go", count)

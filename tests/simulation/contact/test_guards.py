@@ -25,7 +25,7 @@ from draisine.simulation.contact.guards import (
     restrict,
     set_guards,
 )
-from draisine.simulation.contact.march import AWAY, BELOW, NEAR, is_beside, trace_line
+from draisine.simulation.contact.march import Proximity, is_beside, trace_line
 from draisine.terrain import Mesh, Terrain, edge
 
 X = BASIS[PLACES:]
@@ -162,17 +162,17 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
         how = trace_line(bundle, 0, centre, axle, ring, limit)
         points = Q + np.linspace(0.0, length, 1000)[:, None] * e
         off = np.hypot(np.hypot(points[:, 0], points[:, 2]) - ring, points[:, 1]).min()
-        found.append(how == NEAR)
+        found.append(how == Proximity.NEAR)
         if abs(off - limit) > 1e-3:
-            assert (how == NEAR) == (off < limit)
-        if how != NEAR:
+            assert (how == Proximity.NEAR) == (off < limit)
+        if how != Proximity.NEAR:
             z, inside = points[:, 1], np.hypot(points[:, 0], points[:, 2]) < ring
             pierces = bool((np.diff(np.sign(z)) != 0)[inside[1:]].any())
-            beside += how == AWAY and inside.any()
-            assert how == BELOW or not pierces
-            assert how == AWAY or (abs(z).min() < limit + 1e-3 and inside.any())
+            beside += how == Proximity.AWAY and inside.any()
+            assert how == Proximity.BELOW or not pierces
+            assert how == Proximity.AWAY or (abs(z).min() < limit + 1e-3 and inside.any())
             bundle.crown[0] = 0.02
-            assert trace_line(bundle, 0, centre, axle, ring, limit) == AWAY
+            assert trace_line(bundle, 0, centre, axle, ring, limit) == Proximity.AWAY
     assert 20 < sum(found) < 180
     assert beside > 5
 

@@ -253,9 +253,9 @@ class Record(MutableFields):
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
-        if not name.startswith("_") and name != "address" and name not in layout(owner):
+        if not isinstance(getattr(owner, name, None), _Field) and name not in _OWN:
             raise AttributeError(_no_field(owner, name))
-        super().__setattr__(name, value)
+        object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         owner: type = type(self)
@@ -267,8 +267,15 @@ class Record(MutableFields):
         for name, value in values.items():
             setattr(self, name, value)
 
+    def values(self) -> dict[str, Any]:
+        """Return the present values of all fields by name."""
+        owner: type = type(self)
+        return {name: getattr(self, name) for name in layout(owner)}
+
 
 _MISSING = object()
+_OWN = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
+"""What a record has besides its fields."""
 
 
 def _default(record: type, name: str) -> Any:
@@ -289,41 +296,52 @@ class _Field:
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
+        self.access: dict[type, _Access] = {}
+
+    def _access(self, owner: type) -> "_Access":
+        """Return how a class of records stores the field: a subclass may do so at another place."""
+        found = self.access.get(owner)
+        if found is None:
+            found = self.access[owner] = _Access(layout(owner)[self.name])
+        return found
 
     def __get__(self, record: Any, owner: type) -> Any:
         if record is None:
             return self
-        read, _ = _access(owner, self.name)
-        return record._objects[self.name] if read is None else read(record._bytes)
+        access = self._access(owner)
+        if access.read is None:
+            return record._objects[self.name]
+        return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        owner: type = type(record)
-        read, write = _access(owner, self.name)
+        access = self._access(type(record))
+        if access.encode is None:
+            access.pack_into(record._bytes, access.at, value)
+            return
         kept: list[Any] = []
-        write(record._bytes, *encoder(layout(owner)[self.name].kind)(value, kept))
-        if read is None:
+        access.pack_into(record._bytes, access.at, *access.encode(value, kept))
+        if access.read is None:
             record._objects[self.name], record._kept[self.name] = value, kept
 
 
-@cache
-def _access(record: type, name: str) -> tuple[Callable[..., Any] | None, Callable[..., None]]:
-    """Return functions that read and write a field in the memory of a record; None for what is kept as
-    an object beside the memory: arrays and records.
+class _Access:
+    """How a field is stored: its place in memory, and functions that read and encode its value. Arrays and
+    records are not read from memory (None); numbers need no encoder (None).
     """
-    slot = layout(record)[name]
-    form = struct.Struct("=" + _format(slot.kind))
-    at, kind = 8 * slot.first, slot.kind
 
-    def write(memory: bytearray, *slots: Any) -> None:
-        form.pack_into(memory, at, *slots)
-
-    if isinstance(kind, ArrayKind) or is_record(kind):
-        return None, write
-    convert: Callable[..., Any] = kind if is_enum(kind) or is_fixed(kind) else _CONVERSIONS[kind]
-    return (lambda memory: convert(*form.unpack_from(memory, at))), write
-
-
-_CONVERSIONS: dict[Any, Callable[..., Any]] = {INT: int, FLOAT: float, BOOL: bool, ADDRESS: int}
+    def __init__(self, slot: Slot) -> None:
+        kind, form = slot.kind, struct.Struct("=" + _format(slot.kind))
+        self.at, self.pack_into = 8 * slot.first, form.pack_into
+        self.encode = None if kind in (INT, FLOAT, ADDRESS) else encoder(kind)
+        self.read: Callable[[bytearray], Any] | None = None
+        if isinstance(kind, ArrayKind) or is_record(kind):
+            return
+        at, unpack_from = self.at, form.unpack_from
+        if self.encode is None:
+            self.read = lambda memory: unpack_from(memory, at)[0]
+        else:
+            convert: Any = bool if kind == BOOL else kind
+            self.read = lambda memory: convert(*unpack_from(memory, at))
 
 
 def make_record(record: type, **given: Any) -> Any:

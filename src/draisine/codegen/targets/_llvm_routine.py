@@ -24,6 +24,7 @@ from draisine.codegen.routine import (
     INT,
     NONE,
     ArrayKind,
+    FixedVector,
     Kind,
     Routine,
     is_enum,
@@ -90,13 +91,18 @@ def result_kinds(kind: Kind) -> list[Kind]:
     return list(kind) if isinstance(kind, tuple) else [kind]
 
 
+def _vector_type(kind: type[FixedVector]) -> str:
+    """Return the type of a fixed-size vector in LLVM's text."""
+    return f"[{kind.size} x double]"
+
+
 @cache
 def type_of(kind: Kind) -> str:
     """Return the type of a kind in LLVM's text."""
     if isinstance(kind, tuple):
         return f"{{ {', '.join(map(type_of, kind))} }}"
     if is_fixed(kind):
-        return f"[{kind.size} x double]"
+        return _vector_type(kind)
     if is_matrix(kind):
         return _MATRIX
     if isinstance(kind, ArrayKind) or is_record(kind):
@@ -676,8 +682,7 @@ class _LlvmWriter:
             self.lines.append(f"  call void {where.text}({text})")
             return Value("void", "")
         if is_fixed(target):
-            kind: Kind = target
-            return self.together(type_of(kind), [self.convert(a, "double") for a in args])
+            return self.together(_vector_type(target), [self.convert(a, "double") for a in args])
         if is_enum(target):
             return args[0]
         return self.function_of(target, args)

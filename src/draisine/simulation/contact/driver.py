@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.contact.elements import contact_elements
-from draisine.simulation.contact import march, passage
+from draisine.simulation.contact import passage
 from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     ImpactProblem,
@@ -26,8 +26,8 @@ from draisine.simulation.contact.complementarity.coulomb import friction_law
 from draisine.simulation.contact.events import MET, TOUCHING, Encounter
 from draisine.simulation.contact.guards import BASIS, NODES, SLACK
 from draisine.simulation.contact.kernels import CLOSED, saddle
-from draisine.simulation.contact.march import CLOCK, FEW, ROOM, Course
-from draisine.simulation.contact.passage import Passage
+from draisine.simulation.contact.march import FEW, ROOM, ArcClock, Course, RunStatus
+from draisine.simulation.contact.passage import EventCause, EventStage, Passage, RunProgress
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.strike import OTHER, PUSH
@@ -66,7 +66,7 @@ class Standing:
 class Cause:
     """What an event is about: the contact that fired, or that whose feature has ended."""
 
-    kind: int
+    kind: EventCause
     actor: WheelOnFeature | None = None
     own: WheelOnFeature | None = None
 
@@ -119,7 +119,7 @@ class ArcDriver:
             self._surround(self._sizes)
         self.course.swept[:] = wide
         longest = min(0.5 * stay, 0.5 * ROOM * self.numerics.dt)
-        self.course.clock[[march.HORIZON, march.LONGEST]] = t + stay, longest
+        self.course.clock.assign(horizon=t + stay, longest_step=longest)
 
     def _surround(self, sizes: tuple[int, int, int]) -> None:
         """Watch what is near, in records of sizes or, where there is more, in new ones."""
@@ -132,7 +132,7 @@ class ArcDriver:
             self._bundle.replace(**bundle._asdict())
         e, whole = self.event, self.passage
         e.rows[: count + 1], e.mu[: count + 1] = self.look.grips(near, self.contact)
-        whole.sharp[:count] = (1 - bundle.planes[:count]) * self.look.discs[near.wheels]
+        whole.sharp[:count] = (bundle.planes[:count] == 0) & (self.look.discs[near.wheels] == 1)
 
     def _make(self, sizes: tuple[int, int, int]) -> None:
         """Make the records: for so many contacts near, with so many borders each, of which so many touch
@@ -165,7 +165,6 @@ class ArcDriver:
             "node_times": ROOM,
             "nodes": ROOM * n,
             "grazes": 2 * FEW,
-            "clock": CLOCK,
             "guards": 2,
         }
         sizes |= {"values": guards * NODES, "local": 4 * NODES, "state": n}
@@ -183,6 +182,7 @@ class ArcDriver:
             dt=numerics.dt,
             basis=BASIS,
             places=PLACES,
+            clock=ArcClock(),
             rows=(count + 2 * wheels) * look.row.size,
             **sizes,
         )
@@ -229,7 +229,7 @@ class ArcDriver:
             Passage,
             course=course,
             event=event,
-            stand=passage.STAND,
+            stand=RunProgress(),
             **dict.fromkeys(("sharp", "left", "leaving"), count),
             model=getattr(options.model, "strikes", OTHER),
             reduced=RESOLUTIONS.index(options.resolution),
@@ -259,22 +259,23 @@ class ArcDriver:
         self.begin[:] = at.y
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
-        course.clock[: march.STEPS] = at.t, at.h, last, at.h, stop, until, at.first, 0.0, 0.0
-        course.clock[march.LATEST], course.clock[march.KEPT] = at.latest, 0.0
+        course.clock.assign(time=at.t, step=at.h, next_step=at.h, is_first=at.first)
+        course.clock.assign(last_time=last, input_jump=stop, end_time=until)
+        course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest)
         self.close(at.closed)
         for flags, some in ((whole.left, at.left), (whole.leaving, at.leaving), (e.fired, ())):
-            flags[:] = 0
+            flags[:] = False
             for contact in some:
                 if contact in index:
-                    flags[index[contact]] = 1
+                    flags[index[contact]] = True
         stand = whole.stand
-        stand[:] = 0
-        stand[passage.STUCK] = at.stuck
+        stand.assign(stage=EventStage.ARC, stalled=at.stuck, events=0, trials=0)
+        stand.assign(actor=-1, ending=-1)
         if cause is not None:
             actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
-            stand[: passage.FOUND] = passage.MEETING, cause.kind, actor, own
+            stand.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=own)
             if actor >= 0:
-                e.fired[actor] = 1
+                e.fired[actor] = True
 
     @property
     def _index(self) -> dict[WheelOnFeature, int]:
@@ -293,9 +294,10 @@ class ArcDriver:
             s.which[i], s.status[i] = self._index[contact], rows
             s.mu[i] = mu if mu < np.inf else 0.0
 
-    def go(self, steps: int, events: int) -> int:
+    def go(self, steps: int, events: int) -> RunStatus:
         """Go on for so many steps and events at most; return why not further."""
-        return int(self.look.code.traverse(self.packed, steps, min(events, EVENTS)))
+        found: RunStatus = self.look.code.traverse(self.packed, steps, min(events, EVENTS))
+        return found
 
     def meet_mode(self) -> None:
         """Take up the mode of the closed contacts, which routines do not know yet."""
@@ -308,7 +310,8 @@ class ArcDriver:
         """Make room for more contacts that touch at once."""
         course = self.course
         self._surround((0, 0, 2 * self._sizes[2]))
-        self.course.clock[:], self.course.swept[:] = course.clock, course.swept
+        self.course.clock.assign(**course.clock.values())
+        self.course.swept[:] = course.swept
 
     # --- what is found in the records
 
@@ -326,40 +329,41 @@ class ArcDriver:
         """Return where the run stands."""
         clock, whole = self.course.clock, self.passage
         return Standing(
-            float(clock[march.T]),
+            clock.time,
             self.begin.copy(),
-            float(clock[march.H]),
-            bool(clock[march.FIRST]),
+            clock.step,
+            clock.is_first,
             self.closed(),
             self._marked(whole.left),
             self._marked(whole.leaving),
-            int(whole.stand[passage.STUCK]),
-            float(clock[march.LATEST]),
+            whole.stand.stalled,
+            clock.latest_sample,
         )
 
     def cause(self) -> Cause:
         """Return what the present event is about."""
-        _, kind, *contacts = self.passage.stand[: passage.FOUND].tolist()
-        return Cause(kind, *(None if k < 0 else self.near[k] for k in contacts))
+        stand = self.passage.stand
+        actor, own = (None if k < 0 else self.near[k] for k in (stand.actor, stand.ending))
+        return Cause(stand.cause, actor, own)
 
     def _marked(self, flags: Any) -> frozenset[WheelOnFeature]:
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that told of an event, and its contact's number."""
-        which = int(self.course.clock[march.WHICH])
+        which = self.course.clock.subject
         return int(self.course.kinds[which]), int(self.course.contacts[which])
 
     def samples(self) -> tuple[Floats, Floats]:
         """Return times and states."""
-        count = int(self.course.clock[march.COUNT])
+        count = self.course.clock.samples
         return self.course.times[:count].copy(), self.course.samples.reshape(ROOM, -1)[
             :count
         ].copy()
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
-        count = int(self.course.clock[march.KEPT])
+        count = self.course.clock.nodes
         times, states = self.course.node_times[:count], self.course.nodes.reshape(ROOM, -1)[:count]
         return (
             times.reshape(-1, STEP_NODES).copy(),
@@ -368,12 +372,12 @@ class ArcDriver:
 
     def grazes(self) -> list[tuple[float, Key]]:
         """Return when which open contacts came near and did not touch."""
-        found = self.course.grazes[: 2 * int(self.course.clock[march.GRAZES])]
+        found = self.course.grazes[: 2 * self.course.clock.grazes]
         return [(t, self.look.key(self.near[int(k)])) for t, k in found.reshape(-1, 2).tolist()]
 
     def events(self) -> list[EventRecord]:
         """Return the events that are told."""
-        whole, count = self.passage, int(self.passage.stand[passage.TOLD])
+        whole, count = self.passage, self.passage.stand.events
         if not count:
             return []
         told = whole.told.reshape(EVENTS, -1)[:count].tolist()
@@ -423,13 +427,13 @@ class ArcDriver:
     def check(self) -> None:
         """Raise where a disc has come onto what it cannot meet."""
         e, look, sharp, near = self.event, self.look, self.passage.sharp, self.near
-        t, y = float(self.course.clock[march.T]), self.begin
+        t, y = self.course.clock.time, self.begin
         met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
         for k, row in zip(met, rows, strict=False):
             if sharp[k]:
                 look.check_plane(t, near[k], row)
-        if self.passage.stand[passage.OWN] >= 0:
-            for k in (e.ended * sharp)[: len(near)].nonzero()[0].tolist():
+        if self.passage.stand.ending >= 0:
+            for k in (e.ended & sharp)[: len(near)].nonzero()[0].tolist():
                 if all(near.wheels[other] != near.wheels[k] for other in met):
                     look.check_end(t, y, near[k])
 
@@ -442,10 +446,10 @@ class ArcDriver:
         blow: Selection = options.model(given, **options.restitution)
         after = y.copy()
         after[self.look.y.v] = blow.chosen.result
-        self.look.fill(float(self.course.clock[march.T]), after)
-        self._blows[int(stand[passage.TOLD])] = blow
-        self.passage.told.reshape(EVENTS, -1)[stand[passage.TOLD], passage.BLOW] = 2
-        stand[passage.STAGE] = passage.CARRYING
+        self.look.fill(self.course.clock.time, after)
+        self._blows[stand.events] = blow
+        self.passage.told.reshape(EVENTS, -1)[stand.events, passage.BLOW] = 2
+        stand.stage = EventStage.ACTIVE_SET
 
     def _hits(self) -> list[Candidate]:
         """Return the contacts that touch and hold rows in an impact."""
@@ -466,7 +470,7 @@ class ArcDriver:
 
     def struck(self) -> Floats | None:
         """Return the state that the impact of the present event has left, if there was one."""
-        number = int(self.passage.stand[passage.TOLD])
+        number = self.passage.stand.events
         if not self.passage.told.reshape(EVENTS, -1)[number, passage.BLOW]:
             return None
         return self.passage.numbers.reshape(EVENTS, -1)[number, self.told.struck].copy()

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, call, routine
+from draisine.codegen.routine import Flags, Integers, call, routine
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
@@ -37,7 +37,7 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
-from draisine.simulation.contact.march import CREEP, DRIFTING, ONSET, in_reach
+from draisine.simulation.contact.march import CREEP, DRIFTING, ONSET, RunStatus, in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -66,12 +66,6 @@ slip.
 
 WILD = 100.0
 """What speeds add to a first slip, each by itself, is at most so many times as large."""
-
-DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
-"""How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;
-the closed contacts contradict each other; no set of contacts is admissible; no forces satisfy the law
-of friction.
-"""
 
 NONE, PUSHES = -1, -2
 """The part in a choice of a contact that has none, and of one that holds no rows and pushes anyway."""
@@ -103,10 +97,10 @@ class Encounter(NamedTuple):
     dents: Floats
     rows: Integers
     mu: Floats
-    shut: Integers
-    fired: Integers
-    ended: Integers
-    avoid: Integers
+    shut: Flags
+    fired: Flags
+    ended: Flags
+    avoid: Flags
     met: Integers
     who: Integers
     chosen: Integers
@@ -122,42 +116,43 @@ class Encounter(NamedTuple):
 
 
 @routine
-def resolve(e: Encounter, own: int, unloads: int, slipping: int) -> int:
-    """Decide what the contacts that touch make of the state in x; return how far that went.
+def resolve(e: Encounter, own: int, unloads: bool, slipping: bool) -> RunStatus:
+    """Find the contacts that touch and the closed contacts after the event with the state in x.
 
-    The feature under contact `own` has ended, if that is not -1; where a force vanishes, all contacts
-    that no longer carry leave; those that fired may have reached the limit of their friction.
+    The feature under contact `own` has ended, if that is not -1. If the event is about a force that
+    vanishes (`unloads`), all contacts without load separate. If it is about the friction cone (`slipping`),
+    the contacts that fired may begin to slip.
     """
     s, m = e.saddle, e.saddle.motion
     locate(e)
-    if unloads == 1:
+    if unloads:
         if rate(s, e.rates, s.lam, s.seen) != 0:
-            return CONTRADICTED
+            return RunStatus.CONTRADICTION
         for i in range(s.plan[CLOSED]):
             if s.lam[3 * i] < NOTHING:
-                e.fired[s.which[i]] = 1
+                e.fired[s.which[i]] = True
         for k in range(s.contacts.size):
-            e.avoid[k] = max(e.avoid[k], e.fired[k])
+            e.avoid[k] = e.avoid[k] or e.fired[k]
     call(m.call, s.x, m.table, s.out, 1)
     if own >= 0:
         find_ending(e, own)
-    if find_touching(e) == 1:
-        return FULL
+    if not find_touching(e):
+        return RunStatus.TOO_MANY_CONTACTS
     look_ahead(e)
     candidates(e)
     how = is_struck(e)
-    return carry_on(e, slipping) if how == DONE else how
+    return carry_on(e, slipping) if how is RunStatus.RESOLVED else how
 
 
 @routine
-def carry_on(e: Encounter, slipping: int) -> int:
-    """Let the contacts that touch carry the state in x, as they can; return how far that went."""
+def carry_on(e: Encounter, slipping: bool) -> RunStatus:
+    """Find the closed contacts of the state in x among those that touch, and project the state."""
     s = e.saddle
     call(s.motion.call, s.x, s.motion.table, s.out, 1)
     candidates(e)
     how = carry(e, slipping)
     keep_state(e)
-    if how == DONE:
+    if how is RunStatus.RESOLVED:
         settle(s)
     return how
 
@@ -185,9 +180,9 @@ def move_state(e: Encounter, ahead: float) -> None:
 def locate(e: Encounter) -> None:
     """Mark the closed contacts, keep the state in x, and write where wheels' centres are."""
     s, m = e.saddle, e.saddle.motion
-    e.shut[: s.contacts.size] = 0
+    e.shut[: s.contacts.size] = False
     for i in range(s.plan[CLOSED]):
-        e.shut[s.which[i]] = 1
+        e.shut[s.which[i]] = True
     keep_state(e)
     for w in range(e.wheels.size):
         look_at(s.x, e.wheels, w, e.seen)
@@ -201,9 +196,9 @@ def find_ending(e: Encounter, own: int) -> None:
     its edge, where the wheel runs along the seam.
     """
     s, m, b = e.saddle, e.saddle.motion, e.saddle.contacts
-    e.ended[own] = 1
+    e.ended[own] = True
     for k in range(b.size):
-        if k == own or b.wheels[k] != b.wheels[own] or in_reach(b, e.box, k) == 0:
+        if k == own or b.wheels[k] != b.wheels[own] or not in_reach(b, e.box, k):
             continue
         look_at(s.x, b, k, e.seen)
         if abs(e.seen[m.gap]) <= TOUCH:
@@ -211,43 +206,43 @@ def find_ending(e: Encounter, own: int) -> None:
             move_state(e, SOON)
             look_at(s.x, b, k, e.seen)
             move_state(e, 0.0)
-            e.ended[k] = 1 if excess(m, b, k, e.seen) > max(now, 0.0) else 0
+            e.ended[k] = excess(m, b, k, e.seen) > max(now, 0.0)
 
 
 @routine
-def find_touching(e: Encounter) -> int:
+def find_touching(e: Encounter) -> bool:
     """Write the contacts that touch: the closed ones that have not ended, those that fired, and all
-    others without a gap; return 1 where there are too many.
+    others without a gap; return whether there is room for all.
     """
     s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
     for k in range(b.size):
-        known = e.shut[k] + e.fired[k]
-        if e.ended[k] == 1 or (known == 0 and in_reach(b, e.box, k) == 0):
+        known = e.shut[k] or e.fired[k]
+        if e.ended[k] or (not known and not in_reach(b, e.box, k)):
             continue
         row = e.seen[count * m.row :]
         look_at(s.x, b, k, row)
-        if known > 0 or is_there(e, k, row) == 1:
+        if known or is_there(e, k, row):
             if count == e.most:
-                return 1
+                return False
             e.met[count] = k
             count += 1
     e.sizes[MET] = count
-    return 0
+    return True
 
 
 @routine
-def is_there(e: Encounter, k: int, row: Floats) -> int:
-    """Return 1 where a contact touches that is not closed; one whose feature a wheel has just left only
-    if the wheel is well inside it again.
+def is_there(e: Encounter, k: int, row: Floats) -> bool:
+    """Return whether an open contact touches. Hysteresis: if the wheel has just left its feature, it must be
+    well inside the border again.
     """
     m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
     if gap > NEAR or not -gap <= NEAR + dent:
-        return 0
+        return False
     meet_one(e.saddle.x, e.saddle.contacts, k, row)
     close = TOUCH * (1.0 + abs(row[m.stretch] * slip(e.saddle.x, row, m, 0)))
     if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
-        return 0
-    return 1 if excess(m, e.saddle.contacts, k, row) <= e.inside[k] else 0
+        return False
+    return excess(m, e.saddle.contacts, k, row) <= e.inside[k]
 
 
 @routine
@@ -261,7 +256,7 @@ def look_ahead(e: Encounter) -> None:
         look_at(s.x, b, e.met[i], e.near)
         beyond, same = excess(m, b, e.met[i], e.near), count
         for j in range(count - 1, -1, -1):
-            same = j if is_same(e, i, e.part[j]) == 1 else same
+            same = j if is_same(e, i, e.part[j]) else same
         if same == count or beyond < e.beyond[same]:
             e.part[same], e.beyond[same], e.who[same] = i, beyond, e.met[i]
             count = max(count, same + 1)
@@ -270,13 +265,13 @@ def look_ahead(e: Encounter) -> None:
 
 
 @routine
-def is_same(e: Encounter, i: int, j: int) -> int:
-    """Return 1 where two contacts that touch are one wheel's at one point with the same normal."""
+def is_same(e: Encounter, i: int, j: int) -> bool:
+    """Return whether two contacts that touch belong to one wheel, at one point with the same normal."""
     m, wheels = e.saddle.motion, e.saddle.contacts.wheels
     one, two = e.seen[i * m.row :], e.seen[j * m.row :]
     turned = max_difference(one[m.normal :], two[m.normal :], 3)
     off = max(turned, max_difference(one[m.point :], two[m.point :], 3))
-    return 1 if wheels[e.met[i]] == wheels[e.met[j]] and off < 1e-8 else 0
+    return wheels[e.met[i]] == wheels[e.met[j]] and off < 1e-8
 
 
 # --- what comes of it
@@ -293,36 +288,36 @@ def candidates(e: Encounter) -> None:
 
 
 @routine
-def is_struck(e: Encounter) -> int:
-    """Return STRUCK where there is an impact: a contact approaches, or an ideal wheel that will stay
-    on the ground still slips; else DONE, or why it cannot be told.
+def is_struck(e: Encounter) -> RunStatus:
+    """Return IMPACT if a contact approaches, or if an ideal wheel that will stay on the ground still slips;
+    else RESOLVED, or NO_CONTACT_SET.
     """
-    s, m, some, g = e.saddle, e.saddle.motion, 0, e.choice
+    s, m, some, g = e.saddle, e.saddle.motion, False, e.choice
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         over = slip(s.x, row, m, 0)
         if e.held[j] > 0 and over < -STILL:
-            return STRUCK
+            return RunStatus.IMPACT
         e.part[j] = 0 if over <= STILL else NONE
-        if e.shut[k] == 0 and not isfinite(e.mu[k]) and abs(over) <= STILL and drifts(e, j) == 1:
-            e.slides[j], e.held[j], some = 1, 1, 1
-    if some == 0:
-        return DONE
+        if not e.shut[k] and not isfinite(e.mu[k]) and abs(over) <= STILL and drifts(e, j):
+            e.slides[j], e.held[j], some = 1, 1, True
+    if not some:
+        return RunStatus.RESOLVED
     which = choose_carrying(e)
     if which < 0:
-        return NO_SET
+        return RunStatus.NO_CONTACT_SET
     push = g.trials[pushes_at(g, which) :]
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > 1e-6:
-            return STRUCK
-    return DONE
+            return RunStatus.IMPACT
+    return RunStatus.RESOLVED
 
 
 @routine
-def drifts(e: Encounter, j: int) -> int:
-    """Return 1 where the point of a contact slips over the ground."""
+def drifts(e: Encounter, j: int) -> bool:
+    """Return whether a contact slips."""
     m = e.saddle.motion
-    return 1 if drift(e.saddle.x, e.near[j * m.row :], m) > DRIFTING else 0
+    return drift(e.saddle.x, e.near[j * m.row :], m) > DRIFTING
 
 
 @routine
@@ -391,7 +386,7 @@ def give_contact(e: Encounter, j: int, row: Floats) -> None:
     C, G = row[m.C :], g.G[3 * at * n :]
     give_rows(e, at, k, row, e.held[j])
     g.c[3 * at :][:3] = row[m.c :][:3]
-    g.level[at], g.avoid[at] = row[m.c], e.avoid[k]
+    g.level[at], g.avoid[at] = row[m.c], int(e.avoid[k])
     g.push[at * n :][:n] = 0.0
     if m.acted > 0:
         g.push[at * n :][:n] = row[m.push :][:n]
@@ -403,32 +398,31 @@ def give_contact(e: Encounter, j: int, row: Floats) -> None:
 
 
 @routine
-def carry(e: Encounter, slipping: int) -> int:
+def carry(e: Encounter, slipping: bool) -> RunStatus:
     """Write which contacts stay closed, rolling or sliding; one that begins to slip is given a first
     small slip.
     """
-    s, m, g, rubs = e.saddle, e.saddle.motion, e.choice, 0
+    s, m, g, rubs = e.saddle, e.saddle.motion, e.choice, False
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
-        stays = 1 if slip(s.x, row, m, 0) <= RISE else 0
-        stays = stays if e.held[j] > 0 else 1 - e.avoid[k]
-        e.part[j] = 0 if stays == 1 else NONE
-        if stays == 1:
-            e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) == 1 else e.held[j]
-            rubs = 1 if isfinite(e.mu[k]) and e.mu[k] > 0.0 else rubs
-        e.chosen[j] = 1 if stays == 1 and e.held[j] == 0 else 0
-    if rubs == 1:
+        stays = slip(s.x, row, m, 0) <= RISE if e.held[j] > 0 else not e.avoid[k]
+        e.part[j] = 0 if stays else NONE
+        if stays:
+            e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) else e.held[j]
+            rubs = rubs or (isfinite(e.mu[k]) and e.mu[k] > 0.0)
+        e.chosen[j] = 1 if stays and e.held[j] == 0 else 0
+    if rubs:
         return rub_on(e, slipping)
     which = choose_carrying(e)
     if which < 0:
-        return NO_SET
+        return RunStatus.NO_CONTACT_SET
     mark_closed(g, int(g.trials[trial_at(g, which)]))
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
     keep_rolling(e)
     close_contacts(e)
-    return DONE
+    return RunStatus.RESOLVED
 
 
 @routine
@@ -445,7 +439,7 @@ def close_contacts(e: Encounter) -> None:
 
 
 @routine
-def rub_on(e: Encounter, slipping: int) -> int:
+def rub_on(e: Encounter, slipping: bool) -> RunStatus:
     """Write the same with friction, which some contact has."""
     m, g, law, n = e.saddle.motion, e.choice, e.law, e.choice.n
     give_choice(e)
@@ -453,35 +447,36 @@ def rub_on(e: Encounter, slipping: int) -> int:
         if e.part[j] >= 0:
             law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 - VERGE * float(slipping))
     if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
-        return NO_FRICTION
-    if slipping == 1:
+        return RunStatus.NO_FRICTION_FORCES
+    if slipping:
         let_slip(e)
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
             continue
         push, parts = law.new[law.at[at] :], add_dot(-row[m.c], row[m.C :], g.x, n)
-        stays = 1 if e.avoid[k] == 0 and parts <= 1e-9 else 0  # without a force
-        e.chosen[j] = 1 if push[0] > (NOTHING if e.avoid[k] == 1 else 0.0) else stays
+        stays = not e.avoid[k] and parts <= 1e-9  # without a force
+        carries = push[0] > (NOTHING if e.avoid[k] else 0.0)
+        e.chosen[j] = 1 if carries or stays else 0
         if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == SLIDE:
             begin_slip(e, j, push)
     keep_rolling(e)
     close_contacts(e)
-    return DONE
+    return RunStatus.RESOLVED
 
 
 @routine
 def let_slip(e: Encounter) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
-    s, kinds, some = e.saddle, e.law.kinds, 0
+    s, kinds, some = e.saddle, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
-            some = 1
+            some = True
         for i in range(s.plan[CLOSED]):
             if s.which[i] == e.who[j] and s.status[i] != e.held[j]:
-                some = 1  # one that slid holds
+                some = True  # one that slid holds
     for j in range(e.sizes[TOUCHING]):
-        if some == 0 and e.part[j] >= 0 and e.fired[e.who[j]] == 1:
+        if not some and e.part[j] >= 0 and e.fired[e.who[j]]:
             kinds[e.part[j]] = SLIDE
 
 
@@ -506,7 +501,7 @@ def keep_rolling(e: Encounter) -> None:
     """Change the speeds in x, by impulses, so that rolling contacts do not slip and those that begin
     to slide have a first slip; no other contact that touches comes to approach by it.
     """
-    m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, 1
+    m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, True
     scale_slips(e)
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
@@ -514,22 +509,22 @@ def keep_rolling(e: Encounter) -> None:
             e.slides[j] = 2 if slip(x, e.near[j * m.row :], m, 0) >= -STILL else 0
     if some == 0:
         return
-    while more == 1:
-        more = 0
+    while more:
+        more = False
         push_speeds(e)
         for j in range(e.sizes[TOUCHING]):
             if e.slides[j] == 2:
                 row = e.near[j * m.row :]
                 if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
-                    e.slides[j], more = 3, 1
-            if e.chosen[j] == 1 and e.slides[j] == 1 and begins(e, j) == 0:
-                e.slides[j], e.held[j], more = 0, 3, 1  # the others leave it no slip
+                    e.slides[j], more = 3, True
+            if e.chosen[j] == 1 and e.slides[j] == 1 and not begins(e, j):
+                e.slides[j], e.held[j], more = 0, 3, True  # the others leave it no slip
     x[m.x_v :][:n] += g.x[:n]
 
 
 @routine
-def begins(e: Encounter, j: int) -> int:
-    """Return 1 where the change of the speeds lets the point of a contact slip, and is small: where rows all
+def begins(e: Encounter, j: int) -> bool:
+    """Return whether the change of the speeds lets the point of a contact slip, and is small: where rows all
     but repeat each other, a little slip would take large speeds that cancel.
     """
     x, m, g, most = e.saddle.x, e.saddle.motion, e.choice, 0.0
@@ -539,9 +534,9 @@ def begins(e: Encounter, j: int) -> int:
         for k in range(g.n):
             parts += abs(C[k] * g.x[k])
         if parts > WILD * ONSET:
-            return 0
+            return False
         most = max(most, abs(add_dot(slip(x, row, m, i), C, g.x, g.n)))
-    return 1 if most > CREEP else 0
+    return most > CREEP
 
 
 @routine

@@ -255,16 +255,16 @@ def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
 
 
 @routine
-def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> int:
-    """Return 1 where a wheel's centre is on the outer side of a face; edges count always. What is not
-    armed counts as below: it passes through.
+def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> bool:
+    """Return whether a wheel's centre is on the outer side of a face; for edges it always is. A foot that is
+    not armed counts as below: it passes through.
     """
     if not row[m.armed] > 0.0:
-        return 0
+        return False
     height = row[m.gap]
     for j in range(3):
         height += row[m.normal + j] * (row[m.centre + j] - row[m.point + j])
-    return 1 if contacts.faces[k] == 0 or height > 0.0 else 0
+    return contacts.faces[k] == 0 or height > 0.0
 
 
 @routine

@@ -2,11 +2,12 @@
 8), guards on their dense output, the first event reached by a step of its own, samples on the way.
 """
 
+from enum import IntEnum
 from math import isfinite, sqrt
 from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, routine
+from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
 from draisine.simulation.contact.guards import (
@@ -58,20 +59,53 @@ from draisine.simulation.integrators.dop853 import (
     weigh,
 )
 
-PASSED, SINGULAR, TOO_SMALL, EVENT, ENDED, OUTSIDE, SUNK, LOCKED = range(8)
-"""How a call ended: in the midst of the arc, because rows contradict each other, because no step is
-small enough, at an event, at the arc's end, with a step that leaves what was swept, with a wheel in
-the ground, with a force that jumps to a pull.
-"""
 
-T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, STEPS, PART, WHEN, WHICH = range(13)
-HORIZON, LONGEST, LATEST, IMPLICIT, KEPT, CLOCK = range(13, 19)
-"""What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
-next step, when inputs jump, when the run ends, whether the arc begins, how many samples, grazes and
-steps there are; where in the step the event was found, how long after its start it is, and which guard
-or contact it is about; until when and by which steps one may go on, the time of the latest sample, whether
-the step is implicit, how many nodes of dense output there are; how much that is.
-"""
+class RunStatus(IntEnum):
+    """Why a call of the run loop, or one of its parts, returned."""
+
+    PAUSED = 0  # within an arc: as many steps as were asked for, or no room for more samples
+    SINGULAR = 1  # the constraint rows contradict each other
+    STEP_TOO_SMALL = 2  # no step satisfies the tolerances
+    EVENT = 3  # a guard fired
+    ARC_END = 4  # inputs jump, or the run ends
+    OUTSIDE_SEARCH = 5  # a wheel left the boxes in which features were searched
+    PENETRATION = 6  # a wheel is in the ground, though no guard fired
+    PULL = 7  # a contact force jumps to a pull
+    RESOLVED = 8  # the part of an event is done
+    IMPACT = 9  # there is an impact that Python has to resolve
+    TOO_MANY_CONTACTS = 10  # more contacts touch than there is room for
+    CONTRADICTION = 11  # the closed contacts contradict each other
+    NO_CONTACT_SET = 12  # no set of closed contacts is admissible
+    NO_FRICTION_FORCES = 13  # no forces satisfy the law of friction
+    UNKNOWN_MODE = 14  # the closed form of the mode is not known yet
+    SHARP_FEATURE = 15  # a disc may have come onto a feature that it cannot touch
+    NO_PROGRESS = 16  # too many events at one instant
+    FALL = 17  # the machine has fallen
+    LOG_FULL = 18  # there is no room for more events
+
+
+class ArcClock(Record):
+    """Where an arc under way is, and what its last step has found."""
+
+    time: float = 0.0  # s, at the start of the step
+    step: float = 0.0  # s, length of the step
+    last_time: float = 0.0  # s, the last time before inputs jump
+    next_step: float = 0.0  # s, proposed length of the next step
+    input_jump: float = 0.0  # s, when inputs jump next
+    end_time: float = 0.0  # s, when the run ends
+    is_first: bool = False  # whether this is the first step of the arc
+    samples: int = 0  # number of samples kept in this call
+    nodes: int = 0  # number of nodes of dense output kept in this call
+    grazes: int = 0  # number of grazing contacts recorded in this call
+    steps: int = 0  # number of steps tried in this call
+    part: float = 0.0  # where in the step the first guard fires, NEVER if none does
+    event_delay: float = 0.0  # s, from the start of the step to the event
+    subject: int = 0  # the guard that fired, or the contact that penetrates or pulls
+    horizon: float = 0.0  # s, until when the searched features are enough on moving ground
+    longest_step: float = 0.0  # s, for the same reason, and for the room for samples
+    latest_sample: float = 0.0  # s, time of the latest sample
+    is_implicit: bool = False  # whether the step is implicit
+
 
 JUST = 1e-9
 """Gaps below this many metres at the start of an arc belong to contacts that have just opened."""
@@ -102,8 +136,14 @@ SHORTEST = 1.0 / 64.0
 GRAZE = 1e-9
 """What comes nearer than so many metres and does not touch grazes: less would have been a hit."""
 
-AWAY, NEAR, BELOW = range(3)
-"""What a contact to watch can do on a step: nothing, touch, or nothing because it stays below zero."""
+
+class Proximity(IntEnum):
+    """What an open contact can do during a step."""
+
+    AWAY = 0  # it cannot touch
+    NEAR = 1  # it may touch
+    BELOW = 2  # it cannot touch, because its gap stays negative
+
 
 ROOM, FEW = 4096, 64
 """How many samples (and nodes of dense output) and grazes fit into one call."""
@@ -139,7 +179,7 @@ class Course(NamedTuple):
     start: float
     dt: float
     basis: Floats
-    clock: Floats
+    clock: ArcClock
     times: Floats
     samples: Floats
     places: Floats
@@ -153,66 +193,66 @@ class Course(NamedTuple):
 
 
 @routine
-def leap(c: Course, h: float, into: Floats) -> int:
+def leap(c: Course, h: float, into: Floats) -> bool:
     """Write the state after one step of length h, whatever its error; k holds the rate at its start.
-    Return what is wrong.
+    Return whether it exists.
     """
-    s, g, t, last = c.saddle, c.stages, c.clock[T], c.clock[LAST]
-    if c.clock[IMPLICIT] == 1.0:
-        wrong = collocate(s, g, c.turning, t, h, last)
-        if wrong == 0:
-            into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
-        return wrong
+    s, g, t, last = c.saddle, c.stages, c.clock.time, c.clock.last_time
+    if c.clock.is_implicit:
+        if collocate(s, g, c.turning, t, h, last) != 0:
+            return False
+        into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
+        return True
     for stage in range(1, DENSE):
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
-            return SINGULAR
-    return 0
+            return False
+    return True
 
 
 @routine
-def advance(c: Course) -> int:
-    """Take one step that keeps the tolerances, implicit where friction turns so fast that an explicit one
-    would not be stable; return what is wrong. The new state and the polynomial of the dense output are
-    left.
+def advance(c: Course) -> RunStatus:
+    """Take one step that satisfies the tolerances, implicit if friction turns so fast that an explicit one
+    would not be stable; return RESOLVED, or why there is none. Leave the new state and the polynomial of
+    the dense output.
     """
     s, g, clock = c.saddle, c.stages, c.clock
-    t, end = clock[T], clock[STOP]
+    t, end = clock.time, clock.input_jump
     put_state(s.x, t, g.y, g.n)
     if flow(s, g.k, s.lam) != 0:
-        return SINGULAR
-    h, swift, error = min(clock[H], clock[LONGEST]), turning_rate(s, g, c.turning), 2.0
+        return RunStatus.SINGULAR
+    h, swift, error = min(clock.step, clock.longest_step), turning_rate(s, g, c.turning), 2.0
     while not error < 1.0:
         if h < 1e-14 * max(abs(t), 1.0):
-            return TOO_SMALL
+            return RunStatus.STEP_TOO_SMALL
         if t + 1.01 * h >= end:
             h = end - t
-        clock[IMPLICIT] = 1.0 if h * swift > STABLE else 0.0
-        if leap(c, h, g.new) != 0:
+        clock.is_implicit = h * swift > STABLE
+        if not leap(c, h, g.new):
             h *= 0.1
         else:
-            if clock[IMPLICIT] == 1.0:
+            if clock.is_implicit:
                 error = stretch_dense(g, c.turning)
             else:
                 error = error_norm(g, h, DENSE)
             h *= 1.0 if error < 1.0 else shrink(error)
-    if clock[IMPLICIT] == 0.0:
+    if not clock.is_implicit:
         for stage in range(DENSE, STAGES):
             weigh(g, stage, h, s.x[1:])
-            s.x[0] = min(t + g.method[TIMES + stage] * h, clock[LAST])
+            s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
             flow(s, g.k[stage * g.n :], s.lam)
         interpolate(g, h)
-    clock[H], clock[NEXT] = h, h * grow(error)
-    return 0
+    clock.step, clock.next_step = h, h * grow(error)
+    return RunStatus.RESOLVED
 
 
 @routine
 def place(c: Course, part: float) -> None:
     """Put the state at a part of the step into x."""
     s, g = c.saddle, c.stages
-    s.x[0] = min(c.clock[T] + part * c.clock[H], c.clock[LAST])
+    s.x[0] = min(c.clock.time + part * c.clock.step, c.clock.last_time)
     dense(g, part, s.x[1:])
 
 
@@ -265,11 +305,12 @@ def value_at(c: Course, j: int, part: float) -> float:
 
 
 @routine
-def enclose(c: Course) -> int:
+def enclose(c: Course) -> bool:
     """Write the box of each wheel's centre on the step, how far it moves and turns from the middle of
-    the step on, and which contacts to watch may touch; return 1 where a centre leaves what was swept.
+    the step on, and which open contacts may touch; return whether all centres stay in the searched boxes.
     """
-    s, m, left, middle = c.saddle, c.saddle.motion, 0, c.rows[c.wheels.size * c.saddle.motion.row :]
+    s, m, stays = c.saddle, c.saddle.motion, True
+    middle = c.rows[c.wheels.size * c.saddle.motion.row :]
     for i in range(NODES):
         place(c, c.basis[PLACES + (i + NODES // 2) % NODES])
         look(m, s.x, c.wheels, middle if i == 0 else c.rows)
@@ -282,19 +323,19 @@ def enclose(c: Course) -> int:
                 box, swept = c.box[6 * w + j :], c.swept[6 * w + j :]
                 box[0] = at if i == 0 else min(box[0], at)
                 box[3] = at if i == 0 else max(box[3], at)
-                left = 1 if at < swept[0] or at > swept[3] else left
+                stays = stays and not (at < swept[0] or at > swept[3])
                 moved += (at - there[m.centre + j]) ** 2.0
                 turned += (here[m.axle + j] - there[m.axle + j]) ** 2.0
             way = c.moved[2 * w :]
             way[0] = max(0.0 if i == 0 else way[0], 1.1 * sqrt(moved) + 1e-6)
             way[1] = max(0.0 if i == 0 else way[1], 1.1 * sqrt(turned))
     for k in range(s.contacts.size):
-        c.near[k] = in_touch(c, k, middle) if in_reach(s.contacts, c.box, k) == 1 else AWAY
-    return left
+        c.near[k] = in_touch(c, k, middle) if in_reach(s.contacts, c.box, k) else Proximity.AWAY
+    return stays
 
 
 @routine
-def in_touch(c: Course, k: int, middle: Floats) -> int:
+def in_touch(c: Course, k: int, middle: Floats) -> Proximity:
     """Return what a contact can do on a step, from how far the feature is from the wheel in its middle:
     the wheel's rim moves by no more than its centre does and its axle turns it. Feet that are armed at
     times may wait below.
@@ -302,7 +343,7 @@ def in_touch(c: Course, k: int, middle: Floats) -> int:
     m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
     crown, f = b.crown[k], b.features[k * FEATURE :]
     if b.moved[k] != 0 or not isfinite(crown) or middle[w * m.row + m.armed] != 1.0:
-        return NEAR
+        return Proximity.NEAR
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     ring, far = b.radius[k] - crown, c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
@@ -310,14 +351,14 @@ def in_touch(c: Course, k: int, middle: Floats) -> int:
     tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
     gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
-    if gap > far or is_beside(c, k, middle, tilt, flat) == 1:
-        return AWAY
-    return BELOW if gap < -far else NEAR
+    if gap > far or is_beside(c, k, middle, tilt, flat):
+        return Proximity.AWAY
+    return Proximity.BELOW if gap < -far else Proximity.NEAR
 
 
 @routine
-def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> int:
-    """Return 1 where the lowest point of a wheel over a face's plane, which is tilted to the axle, stays
+def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> bool:
+    """Return whether the lowest point of a wheel over a face's plane, which is tilted to the axle, stays
     beyond one of the face's borders on the whole step: it moves by no more than the centre does, and its
     arm turns by no more than four times as far as the axle, measured in the wheel's plane.
     """
@@ -325,7 +366,7 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> in
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     N, ring = b.features[k * FEATURE :], b.radius[k] - b.crown[k]
     if not ring * flat > 1e-9 and ring > 0.0:
-        return 0
+        return False
     arm = ring / flat if ring > 0.0 else 0.0
     way = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
     for i in range(b.first[k], b.first[k + 1]):
@@ -334,18 +375,20 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> in
             low = centre[j] - arm * (N[j] - tilt * axle[j]) - b.crown[k] * N[j]
             beyond += A[j] * low + A[3 + j] * N[j]
         if beyond > way * sqrt(dot(A, A, 3)):
-            return 1
-    return 0
+            return True
+    return False
 
 
 @routine
-def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float) -> int:
+def trace_line(
+    b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float
+) -> Proximity:
     """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
     of a wheel; it is followed by steps as long as what it is further away. Gaps are negative without
     touch where an edge goes through a disc.
     """
     Q, e, low, high = b.features[k * FEATURE :], b.features[k * FEATURE + 3 :], 0.0, 0.0
-    along, aside, slope, inner = 0.0, 0.0, dot(axle, e, 3), 0
+    along, aside, slope, inner = 0.0, 0.0, dot(axle, e, 3), False
     for j in range(3):
         along += e[j] * (centre[j] - Q[j])
         aside += axle[j] * (Q[j] - centre[j])
@@ -364,20 +407,20 @@ def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, lim
         out = sqrt(max(off - z * z, 0.0)) - ring
         off = norm(z, out) - limit
         if off < 1e-4:
-            return NEAR
-        inner = 1 if out < 0.0 else inner
+            return Proximity.NEAR
+        inner = inner or out < 0.0
         at += off
     one, two = aside + first * slope, aside + last * slope
-    pierced = 1 if min(one, two) < limit and max(one, two) > -limit else 0
-    return BELOW if b.crown[k] == 0.0 and inner * pierced == 1 else AWAY
+    pierced = min(one, two) < limit and max(one, two) > -limit
+    return Proximity.BELOW if b.crown[k] == 0.0 and inner and pierced else Proximity.AWAY
 
 
 @routine
-def in_reach(b: Bundle, boxes: Floats, k: int) -> int:
-    """Return 1 where a wheel whose centre is in its box may touch the box around a feature."""
+def in_reach(b: Bundle, boxes: Floats, k: int) -> bool:
+    """Return whether a wheel whose centre is in its box may touch the box around a feature."""
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
-        return 1
+        return True
     box = boxes[6 * b.wheels[k] :]
     for j in range(3):
         side = max(side, box[3 + j] - box[j])
@@ -385,7 +428,7 @@ def in_reach(b: Bundle, boxes: Floats, k: int) -> int:
     for j in range(3):
         off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         apart += off * off
-    return 1 if apart <= far * far else 0
+    return apart <= far * far
 
 
 @routine
@@ -393,7 +436,7 @@ def survey(c: Course) -> None:
     """Write which guards may turn negative on the step, and their values at its nodes."""
     s, m, count = c.saddle, c.saddle.motion, 0
     for guard in range(c.guards[0]):
-        if c.kinds[guard] != GAP or c.near[c.contacts[guard]] == NEAR:
+        if c.kinds[guard] != GAP or c.near[c.contacts[guard]] == Proximity.NEAR:
             c.live[count] = guard
             count += 1
     c.guards[1] = count
@@ -424,13 +467,13 @@ def look_at_closed(s: Saddle) -> None:
 
 
 @routine
-def counts(c: Course, k: int, part: float) -> int:
-    """Return 1 where a watched contact is on its feature at a part of the step."""
+def counts(c: Course, k: int, part: float) -> bool:
+    """Return whether an open contact is on its feature at a part of the step."""
     s, row = c.saddle, c.rows
     place(c, part)
     look_at(s.x, s.contacts, k, row)
     if excess(s.motion, s.contacts, k, row) > c.inside[k]:
-        return 0
+        return False
     return is_above(s.motion, s.contacts, k, row)
 
 
@@ -444,14 +487,14 @@ def scan(c: Course, j: int, values: Floats, at: float, width: float, end: float)
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
         if at == 0.0 and values[1] < values[0]:
-            fresh = 1 if c.clock[FIRST] == 1.0 and abs(values[0]) <= JUST else 0
-            if kind != GAP or (fresh == 1 and counts(c, c.contacts[j], 0.0) == 1):
+            fresh = c.clock.is_first and abs(values[0]) <= JUST
+            if kind != GAP or (fresh and counts(c, c.contacts[j], 0.0)):
                 return 0.0
         found = next_zero(b, -1.0, 0.0, end, part)
     while found != NEVER:
         found = next_zero(b, 1.0, found, end, part)
         if found != NEVER:
-            if kind != GAP or counts(c, c.contacts[j], at + found * width) == 1:
+            if kind != GAP or counts(c, c.contacts[j], at + found * width):
                 return at + found * width
             found = next_zero(b, -1.0, min(found + 1e-12, 1.0), end, part)
     return NEVER
@@ -471,7 +514,7 @@ def halve(c: Course, j: int, at: float, width: float) -> float:
             high = middle
         else:
             low = middle
-    if c.kinds[j] == GAP and counts(c, c.contacts[j], high) == 0:
+    if c.kinds[j] == GAP and not counts(c, c.contacts[j], high):
         return NEVER
     return high
 
@@ -515,12 +558,12 @@ def fall(c: Course, j: int, before: float) -> float:
 @routine
 def first_event(c: Course) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
-    c.clock[PART], which = NEVER, -1
+    c.clock.part, which = NEVER, -1
     for some in range(c.guards[1]):
         j = c.live[some]
-        part = fall(c, j, c.clock[PART])
-        if part < c.clock[PART]:
-            c.clock[PART], which = part, j
+        part = fall(c, j, c.clock.part)
+        if part < c.clock.part:
+            c.clock.part, which = part, j
     return which
 
 
@@ -533,7 +576,7 @@ def graze(c: Course, until: float) -> None:
     for some in range(c.guards[1]):
         j = c.live[some]
         k, values, i = c.contacts[j], c.values[j * NODES :], 0
-        if c.kinds[j] != GAP or clock[GRAZES] >= FEW:
+        if c.kinds[j] != GAP or clock.grazes >= FEW:
             continue
         for node in range(NODES):
             i = node if values[node] < values[i] else i
@@ -541,10 +584,10 @@ def graze(c: Course, until: float) -> None:
             continue
         fit(c.basis, values, b)
         at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
-        if at < until and abs(read(b, at, part)) < GRAZE and counts(c, k, at) == 1:
-            free = 2 * int(clock[GRAZES])
-            c.grazes[free], c.grazes[free + 1] = clock[T] + at * clock[H], float(k)
-            clock[GRAZES] += 1.0
+        if at < until and abs(read(b, at, part)) < GRAZE and counts(c, k, at):
+            free = 2 * clock.grazes
+            c.grazes[free], c.grazes[free + 1] = clock.time + at * clock.step, float(k)
+            clock.grazes += 1
 
 
 @routine
@@ -555,12 +598,12 @@ def sunk(c: Course, part: float) -> int:
     s, m, b = c.saddle, c.saddle.motion, c.saddle.contacts
     place(c, part)
     for k in range(b.size):
-        if c.near[k] == AWAY:
+        if c.near[k] == Proximity.AWAY:
             continue
         row = c.rows[k * m.row :]
         look_at(s.x, b, k, row)
-        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -b.reach[k] else 0
-        if deep == 1 and excess(m, b, k, row) < -1e-6 and is_above(m, b, k, row) == 1:
+        deep = row[m.gap] < -DEEP and row[m.gap] > -b.reach[k]
+        if deep and excess(m, b, k, row) < -1e-6 and is_above(m, b, k, row):
             return k
     return -1
 
@@ -568,8 +611,8 @@ def sunk(c: Course, part: float) -> int:
 @routine
 def end(c: Course, h: float) -> None:
     """Put the state after a step of length h from the same start, contacts settled, into x."""
-    s, g, t = c.saddle, c.stages, c.clock[T]
-    if h == c.clock[H]:
+    s, g, t = c.saddle, c.stages, c.clock.time
+    if h == c.clock.step:
         c.state[: g.n] = g.new[: g.n]
     else:
         leap(c, h, c.state)
@@ -583,7 +626,7 @@ def find_pull(c: Course, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
     s, worst, least = c.saddle, -1, -PULL
     end(c, h)
-    s.x[0] = min(s.x[0], c.clock[LAST])
+    s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
     for k in range(s.plan[CLOSED]):
         if s.lam[3 * k] < least:
@@ -596,7 +639,7 @@ def reach(c: Course, j: int) -> float:
     """Return how long after the step's start the event is that guard j tells of, by steps of their
     own; its state is left.
     """
-    part, whole = c.clock[PART], c.clock[H]
+    part, whole = c.clock.part, c.clock.step
     if part == 0.0:
         c.state[: c.stages.n] = c.stages.y[: c.stages.n]
         return 0.0
@@ -642,12 +685,12 @@ def find_sticking(c: Course) -> int:
 
 
 @routine
-def arrive(c: Course, j: int) -> int:
-    """Go on to the event that guard j tells of; return EVENT, or LOCKED where a force jumps to a
-    pull: the state is then the last one in which all contacts push, the next is left in `rows`.
+def arrive(c: Course, j: int) -> RunStatus:
+    """Go on to the event of guard j; return EVENT, or PULL if a force jumps to a pull: the state is then
+    the last one in which all contacts push, and the next one is left in `rows`.
     """
-    when, how, s = reach(c, j), EVENT, c.saddle
-    c.clock[WHICH] = j
+    when, how, s = reach(c, j), RunStatus.EVENT, c.saddle
+    c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
         k = find_pull(c, when)
         if k >= 0:
@@ -656,32 +699,33 @@ def arrive(c: Course, j: int) -> int:
             find_pull(c, when)
             if s.lam[3 * k] > 1.0:
                 held = find_sticking(c)
-                how, c.clock[WHICH] = LOCKED if held < 0 else EVENT, k if held < 0 else held
-    c.clock[WHEN] = when
+                how = RunStatus.PULL if held < 0 else RunStatus.EVENT
+                c.clock.subject = k if held < 0 else held
+    c.clock.event_delay = when
     keep(c, when)
     return how
 
 
 @routine
-def hold(c: Course) -> int:
-    """Return 1 where a contact slips hardly: it sticks, here and now."""
+def hold(c: Course) -> bool:
+    """Return whether a contact is creeping: it sticks, here and now."""
     g, clock = c.stages, c.clock
-    put_state(c.saddle.x, clock[T], g.y, g.n)
+    put_state(c.saddle.x, clock.time, g.y, g.n)
     c.state[: g.n] = g.y[: g.n]
-    clock[WHICH], clock[WHEN] = find_sticking(c), 0.0
-    return 1 if clock[WHICH] >= 0.0 else 0
+    clock.subject, clock.event_delay = find_sticking(c), 0.0
+    return clock.subject >= 0
 
 
 @routine
 def keep_nodes(c: Course, until: float) -> None:
     """Write the dense output of the first part of a step."""
-    g, clock, at = c.stages, c.clock, int(c.clock[KEPT])
+    g, clock, at = c.stages, c.clock, c.clock.nodes
     if until <= 0.0:
         return
     for i in range(STEP_NODES):
-        dense(g, c.places[i] * until / clock[H], c.nodes[(at + i) * g.n :])
-        c.node_times[at + i] = min(clock[T] + c.places[i] * until, clock[LAST])
-    clock[KEPT] += float(STEP_NODES)
+        dense(g, c.places[i] * until / clock.step, c.nodes[(at + i) * g.n :])
+        c.node_times[at + i] = min(clock.time + c.places[i] * until, clock.last_time)
+    clock.nodes += STEP_NODES
 
 
 @routine
@@ -689,52 +733,52 @@ def keep(c: Course, until: float) -> None:
     """Write the samples inside the first part of a step, and its dense output."""
     g, clock = c.stages, c.clock
     keep_nodes(c, until)
-    stop = clock[T] + until - 1e-9 * c.dt
-    k = int((clock[T] - c.start) / c.dt + 1e-9) + 1
+    stop = clock.time + until - 1e-9 * c.dt
+    k = int((clock.time - c.start) / c.dt + 1e-9) + 1
     while c.start + k * c.dt < stop:
-        t, at = c.start + k * c.dt, int(clock[COUNT])
+        t, at = c.start + k * c.dt, clock.samples
         c.times[at] = t
-        dense(g, (t - clock[T]) / clock[H], c.samples[at * g.n :])
-        clock[COUNT] += 1.0
+        dense(g, (t - clock.time) / clock.step, c.samples[at * g.n :])
+        clock.samples += 1
         k += 1
 
 
 @routine
-def march(c: Course, limit: int) -> int:
-    """Take up to so many steps, to the first event or to the end of the arc; return how it ended."""
+def march(c: Course, limit: int) -> RunStatus:
+    """Take up to so many steps, to the first event or to the end of the arc; return why not further."""
     g, clock = c.stages, c.clock
     for _ in range(limit):
-        clock[STEPS] += 1.0
-        if clock[H] < HELD and hold(c) == 1:
-            return EVENT
-        wrong = advance(c)
-        if wrong != 0:
-            return wrong
-        if enclose(c) == 1 or clock[T] + clock[H] > clock[HORIZON]:
-            return OUTSIDE
+        clock.steps += 1
+        if clock.step < HELD and hold(c):
+            return RunStatus.EVENT
+        status = advance(c)
+        if status is not RunStatus.RESOLVED:
+            return status
+        if not enclose(c) or clock.time + clock.step > clock.horizon:
+            return RunStatus.OUTSIDE_SEARCH
         survey(c)
         j = first_event(c)
-        k = sunk(c, min(clock[PART], 1.0))
+        k = sunk(c, min(clock.part, 1.0))
         if k >= 0:
-            clock[H], clock[WHICH] = 0.2 * clock[H], k
-            if clock[H] < 1e-8:
-                return SUNK
+            clock.step, clock.subject = 0.2 * clock.step, k
+            if clock.step < 1e-8:
+                return RunStatus.PENETRATION
             continue
-        left = clock[UNTIL] - clock[T]
-        if clock[H] > left and min(clock[PART], 1.0) * clock[H] > left:
-            clock[H] = left  # the end cuts no step that holds an event before it
+        left = clock.end_time - clock.time
+        if clock.step > left and min(clock.part, 1.0) * clock.step > left:
+            clock.step = left  # the end cuts no step that holds an event before it
             continue
-        graze(c, clock[PART])
+        graze(c, clock.part)
         if j >= 0:
             return arrive(c, j)
-        keep(c, clock[H])
-        end(c, clock[H])
+        keep(c, clock.step)
+        end(c, clock.step)
         g.y[: g.n] = c.state[: g.n]
-        last = min(clock[STOP], clock[UNTIL])
-        clock[T] = last if clock[H] >= last - clock[T] else clock[T] + clock[H]
-        clock[H], clock[FIRST] = clock[NEXT], 0.0
-        if clock[T] >= last:
-            return ENDED
-        if max(clock[COUNT], clock[KEPT]) > 0.5 * ROOM:
+        last = min(clock.input_jump, clock.end_time)
+        clock.time = last if clock.step >= last - clock.time else clock.time + clock.step
+        clock.step, clock.is_first = clock.next_step, False
+        if clock.time >= last:
+            return RunStatus.ARC_END
+        if max(clock.samples, clock.nodes) > 0.5 * ROOM:
             break
-    return PASSED
+    return RunStatus.PAUSED

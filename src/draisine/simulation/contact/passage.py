@@ -2,22 +2,20 @@
 something is met that routines do not know.
 """
 
+from enum import IntEnum
 from functools import cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Address, Integers, call, routine
+from draisine.codegen.routine import Address, Flags, Integers, Record, call, routine
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
 from draisine.simulation.contact.complementarity.coulomb import press, settle_friction
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.events import (
-    DONE,
-    FULL,
     MET,
-    STRUCK,
     TOUCHING,
     Encounter,
     carry_on,
@@ -38,45 +36,50 @@ from draisine.simulation.contact.kernels import (
     rate_each,
     settle,
 )
-from draisine.simulation.contact.march import (
-    COUNT,
-    EVENT,
-    FIRST,
-    GRAZES,
-    LATEST,
-    PASSED,
-    STEPS,
-    STOP,
-    UNTIL,
-    WHEN,
-    WHICH,
-    Course,
-    H,
-    T,
-    march,
-)
+from draisine.simulation.contact.march import Course, RunStatus, march
 from draisine.simulation.contact.strike import OTHER, PUSH, SETS, strike
 from draisine.simulation.integrators.dop853 import WIDTH
 
-UNKNOWN, SHARP, STALLED, FELL, MADE = range(14, 19)
-"""Why a call ended, besides what ends arcs and stops events: a mode that is not known yet, a disc that may
-have come onto what it cannot meet, no progress, a fall, as many events as there is room for.
-"""
 
-ARC, MEETING, JUDGED, STRIKING, CARRYING, SETTLED = range(6)
-"""Where a call goes on: in an arc, or at an event: to find out what touches, with what was found out,
-with the impact, with what carries after it, with what has come out.
-"""
+class EventStage(IntEnum):
+    """What the run loop does next."""
 
-COLLISION, LIFT_OFF, HAND_OVER, SLIDES, STICKS, JUMP, BEGIN = range(7)
+    ARC = 0  # integrate an arc
+    CONTACTS = 1  # find the contacts that touch at an event
+    RESOLUTION = 2  # continue with what was found
+    IMPACT = 3  # resolve the impact
+    ACTIVE_SET = 4  # find the closed contacts after it
+    END = 5  # take over the state after the event
+
+
+class EventCause(IntEnum):
+    """What an event is about."""
+
+    COLLISION = 0
+    LIFT_OFF = 1
+    HAND_OVER = 2
+    SLIP = 3
+    STICK = 4
+    INPUT = 5
+    START = 6
+
+
 KINDS = ("collision", "lift-off", "hand-over", "slip", "stick", "input", "start")
-"""What events are about."""
+"""The names of causes in results."""
 
-STAGE, CAUSE, ACTOR, OWN, FOUND, STUCK, TOLD, TRIED, STAND = range(9)
-"""What is kept between calls: where one goes on; of an event what it is about, the contact that fired and
-that whose feature has ended (or -1), and how far it was resolved; how often no time has passed, how many
-events are told, and how much room their trials take; how much all that is.
-"""
+
+class RunProgress(Record):
+    """What the run loop keeps between calls."""
+
+    stage: EventStage = EventStage.ARC
+    cause: EventCause = EventCause.COLLISION  # of the present event
+    actor: int = -1  # the contact that fired, -1 for none
+    ending: int = -1  # the contact whose feature has ended, -1 for none
+    resolution: RunStatus = RunStatus.RESOLVED  # what `resolve` returned
+    stalled: int = 0  # number of events without progress of time
+    events: int = 0  # number of events in the log
+    trials: int = 0  # number of entries that their trials take in the log
+
 
 WHAT, BLOW, SAMPLE, GRAZED, TRIAL, TRIES, CHOSEN, BEFORE, AFTER, FIRED, HITS, HEAD = range(12)
 SHUT, ROWS, SHUT_AFTER, ROWS_AFTER, FIRE, HIT, LISTS = range(7)
@@ -114,10 +117,10 @@ class Passage(NamedTuple):
 
     course: Course
     event: Encounter
-    stand: Integers
-    sharp: Integers
-    left: Integers
-    leaving: Integers
+    stand: RunProgress
+    sharp: Flags
+    left: Flags
+    leaving: Flags
     model: int
     reduced: int
     normal: float
@@ -136,45 +139,45 @@ class Passage(NamedTuple):
 
 
 @routine
-def traverse(r: Passage, steps: int, events: int) -> int:
+def traverse(r: Passage, steps: int, events: int) -> RunStatus:
     """Go through arcs and events, so many steps and events at most; return why not further."""
     stand, clock = r.stand, r.course.clock
-    clock[STEPS] = 0.0
+    clock.steps = 0
     while True:
-        if stand[STAGE] == ARC:
-            if stand[TOLD] >= events or stand[TRIED] > r.room:
-                return MADE
-            if open_arc(r) == 1:
-                return UNKNOWN
-            if clock[T] >= min(clock[STOP], clock[UNTIL]):
-                return PASSED
-            how = march(r.course, steps - int(clock[STEPS]))
-            if how != EVENT:
+        if stand.stage is EventStage.ARC:
+            if stand.events >= events or stand.trials > r.room:
+                return RunStatus.LOG_FULL
+            if not open_arc(r):
+                return RunStatus.UNKNOWN_MODE
+            if clock.time >= min(clock.input_jump, clock.end_time):
+                return RunStatus.PAUSED
+            how = march(r.course, steps - clock.steps)
+            if how is not RunStatus.EVENT:
                 return how
             how = reach_event(r)
-        elif stand[STAGE] == MEETING:
+        elif stand.stage is EventStage.CONTACTS:
             how = meet_event(r)
-        elif stand[STAGE] == JUDGED:
+        elif stand.stage is EventStage.RESOLUTION:
             how = judge_event(r)
-        elif stand[STAGE] == STRIKING:
+        elif stand.stage is EventStage.IMPACT:
             how = strike_event(r)
-        elif stand[STAGE] == CARRYING:
+        elif stand.stage is EventStage.ACTIVE_SET:
             how = carry_event(r)
         else:
             how = settle_event(r)
-        if how != DONE:
+        if how is not RunStatus.RESOLVED:
             return how
 
 
 @routine
-def open_arc(r: Passage) -> int:
-    """Make ready for an arc with the closed contacts; return 1 where their mode is not known."""
+def open_arc(r: Passage) -> bool:
+    """Prepare an arc with the closed contacts; return whether their mode is known."""
     c, s = r.course, r.course.saddle
     leave_out(r, -1)
     if find_mode(s) == 1:
-        return 1
+        return False
     c.guards[0] = set_guards(s, c.falls, c.kinds, c.contacts, c.borders)
-    return 0
+    return True
 
 
 @routine
@@ -184,14 +187,14 @@ def leave_out(r: Passage, own: int) -> None:
     """
     wheels = r.course.saddle.contacts.wheels
     for k in range(r.course.saddle.contacts.size):
-        gone = 1 if r.left[k] == 1 and (own < 0 or wheels[k] != wheels[own]) else 0
-        r.course.inside[k] = -SEAM if gone == 1 else SEAM
+        gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
+        r.course.inside[k] = -SEAM if gone else SEAM
 
 
 @routine
 def take_sample(r: Passage) -> None:
     """Keep the present state as a sample, unless it is there."""
-    if r.course.clock[T] > r.course.clock[LATEST]:
+    if r.course.clock.time > r.course.clock.latest_sample:
         begin_samples(r)
 
 
@@ -199,177 +202,176 @@ def take_sample(r: Passage) -> None:
 def begin_samples(r: Passage) -> None:
     """Keep the present state as the first sample of an arc."""
     c, g = r.course, r.course.stages
-    at = int(c.clock[COUNT])
-    c.times[at] = c.clock[T]
+    at = c.clock.samples
+    c.times[at] = c.clock.time
     c.samples[at * g.n :][: g.n] = g.y[: g.n]
-    c.clock[COUNT] += 1.0
-    c.clock[LATEST] = c.clock[T]
+    c.clock.samples += 1
+    c.clock.latest_sample = c.clock.time
 
 
 # --- what happens at an event
 
 
 @routine
-def reach_event(r: Passage) -> int:
-    """Go on to the event that ends an arc; return what it is where the run ends with it."""
+def reach_event(r: Passage) -> RunStatus:
+    """Go on to the event that ends an arc; return RESOLVED, or why the run ends with it."""
     c, e, clock, stand = r.course, r.event, r.course.clock, r.stand
-    guard, before = int(clock[WHICH]), clock[T]
+    guard, before = clock.subject, clock.time
     kind, k = c.kinds[guard], c.contacts[guard]
-    clock[T] = before + clock[WHEN]
+    clock.time = before + clock.event_delay
     c.stages.y[: c.stages.n] = c.state[: c.stages.n]
     take_sample(r)
-    stand[STUCK] = 0 if clock[T] > before else stand[STUCK] + 1
-    e.fired[: c.saddle.contacts.size] = 0
-    if clock[T] > before:
-        r.leaving[: c.saddle.contacts.size] = 0
-    if stand[STUCK] > MOST_STUCK:
-        return STALLED
+    stand.stalled = 0 if clock.time > before else stand.stalled + 1
+    e.fired[: c.saddle.contacts.size] = False
+    if clock.time > before:
+        r.leaving[: c.saddle.contacts.size] = False
+    if stand.stalled > MOST_STUCK:
+        return RunStatus.NO_PROGRESS
     if kind <= OVER:
-        return FELL
-    stand[STAGE], stand[ACTOR], stand[OWN] = MEETING, -1, -1
+        return RunStatus.FALL
+    stand.stage, stand.actor, stand.ending = EventStage.CONTACTS, -1, -1
     if kind >= BORDER:
-        stand[OWN], stand[CAUSE] = c.saddle.which[k], HAND_OVER
-        return DONE
-    stand[ACTOR], stand[CAUSE] = k if kind == GAP else c.saddle.which[k], COLLISION
-    e.fired[stand[ACTOR]] = 1
+        stand.ending, stand.cause = c.saddle.which[k], EventCause.HAND_OVER
+        return RunStatus.RESOLVED
+    stand.actor, stand.cause = k if kind == GAP else c.saddle.which[k], EventCause.COLLISION
+    e.fired[stand.actor] = True
     if kind == FORCE:
-        stand[CAUSE] = LIFT_OFF
+        stand.cause = EventCause.LIFT_OFF
     elif kind != GAP:
-        stand[CAUSE] = SLIDES if kind == CONE else STICKS
-    return DONE
+        stand.cause = EventCause.SLIP if kind == CONE else EventCause.STICK
+    return RunStatus.RESOLVED
 
 
 @routine
-def meet_event(r: Passage) -> int:
+def meet_event(r: Passage) -> RunStatus:
     """Find out what touches, and what comes of it without an impact; keep what has left."""
-    e, s, stand, cause, own = r.event, r.course.saddle, r.stand, r.stand[CAUSE], r.stand[OWN]
+    e, s, stand, cause, own = r.event, r.course.saddle, r.stand, r.stand.cause, r.stand.ending
     take_sample(r)
-    put_state(s.x, r.course.clock[T], r.course.stages.y, r.course.stages.n)
+    put_state(s.x, r.course.clock.time, r.course.stages.y, r.course.stages.n)
     leave_out(r, own)
-    e.ended[: s.contacts.size] = 0
-    e.avoid[: s.contacts.size] = 0
-    if cause == LIFT_OFF and stand[STUCK] > 0:
+    e.ended[: s.contacts.size] = False
+    e.avoid[: s.contacts.size] = False
+    if cause is EventCause.LIFT_OFF and stand.stalled > 0:
         e.avoid[: s.contacts.size] = r.leaving[: s.contacts.size]
     tell_begin(r)
-    unloads, slips = 1 if cause == LIFT_OFF else 0, 1 if cause == SLIDES else 0
-    stand[FOUND] = resolve(e, own, unloads, slips)
-    if stand[FOUND] == FULL:
-        return FULL
+    stand.resolution = resolve(e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP)
+    if stand.resolution is RunStatus.TOO_MANY_CONTACTS:
+        return RunStatus.TOO_MANY_CONTACTS
     for k in range(s.contacts.size):
         if own >= 0 and s.contacts.wheels[k] == s.contacts.wheels[own]:
             r.left[k] = e.ended[k]
-        if cause == LIFT_OFF:
-            r.leaving[k] = max(r.leaving[k], e.fired[k])
-    stand[STAGE] = JUDGED
-    return SHARP if is_sharp(r) == 1 else DONE
+        if cause is EventCause.LIFT_OFF:
+            r.leaving[k] = r.leaving[k] or e.fired[k]
+    stand.stage = EventStage.RESOLUTION
+    return RunStatus.SHARP_FEATURE if is_sharp(r) else RunStatus.RESOLVED
 
 
 @routine
-def is_sharp(r: Passage) -> int:
-    """Return 1 where a disc has come onto an edge in its plane, or to the end of one: what it cannot
-    meet, perhaps.
+def is_sharp(r: Passage) -> bool:
+    """Return whether a disc has come onto an edge in its plane, or to the end of one: it may not be able to
+    touch it.
     """
     e, b, m = r.event, r.event.saddle.contacts, r.event.saddle.motion
     for i in range(e.sizes[MET]):
         k, axle = e.met[i], e.seen[i * m.row + m.axle :]
         lean = dot(axle, b.features[k * FEATURE + 3 :], 3)
-        if r.sharp[k] == 1 and (abs(lean) < FLAT or b.moved[k] != 0):
-            return 1
-    for k in range(b.size if r.stand[OWN] >= 0 else 0):
-        alone = r.sharp[k] * e.ended[k]
-        for i in range(e.sizes[MET] if alone == 1 else 0):
-            alone = 0 if b.wheels[e.met[i]] == b.wheels[k] else alone
-        if alone == 1:
-            return 1
-    return 0
+        if r.sharp[k] and (abs(lean) < FLAT or b.moved[k] != 0):
+            return True
+    for k in range(b.size if r.stand.ending >= 0 else 0):
+        alone = r.sharp[k] and e.ended[k]
+        for i in range(e.sizes[MET] if alone else 0):
+            alone = alone and b.wheels[e.met[i]] != b.wheels[k]
+        if alone:
+            return True
+    return False
 
 
 @routine
-def judge_event(r: Passage) -> int:
-    """See how far an event is resolved."""
+def judge_event(r: Passage) -> RunStatus:
+    """Choose how to go on with an event."""
     stand = r.stand
-    if stand[FOUND] == STRUCK:
-        stand[STAGE] = STRIKING
-    elif stand[FOUND] == DONE:
-        stand[STAGE] = SETTLED
+    if stand.resolution is RunStatus.IMPACT:
+        stand.stage = EventStage.IMPACT
+    elif stand.resolution is RunStatus.RESOLVED:
+        stand.stage = EventStage.END
     else:
-        return stand[FOUND]
-    return DONE
+        return stand.resolution
+    return RunStatus.RESOLVED
 
 
 @routine
-def strike_event(r: Passage) -> int:
+def strike_event(r: Passage) -> RunStatus:
     """Make the impact, if its model is a routine."""
     e, g, told, stand = r.event, r.event.choice, r.told[told_at(r) :], r.stand
     push = r.numbers[numbers_at(r) + STATES + 3 * r.course.stages.n :]
     if r.model == OTHER:
-        return STRUCK
+        return RunStatus.IMPACT
     chosen = strike(e, r.model, r.reduced, r.normal, r.along, r.rest, push)
     if chosen < 0:
-        return STRUCK
-    told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, stand[TRIED], 0
+        return RunStatus.IMPACT
+    told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, stand.trials, 0
     if r.model == SETS:
         told[TRIES] = g.sizes[TRIALS]
-        r.trials[stand[TRIED] :][: trial_at(g, told[TRIES])] = g.trials[: trial_at(g, told[TRIES])]
-        stand[TRIED] += trial_at(g, told[TRIES])
-    stand[STAGE] = CARRYING
-    return DONE
+        r.trials[stand.trials :][: trial_at(g, told[TRIES])] = g.trials[: trial_at(g, told[TRIES])]
+        stand.trials += trial_at(g, told[TRIES])
+    stand.stage = EventStage.ACTIVE_SET
+    return RunStatus.RESOLVED
 
 
 @routine
-def carry_event(r: Passage) -> int:
+def carry_event(r: Passage) -> RunStatus:
     """Find out which contacts carry after the impact."""
     n = r.course.stages.n
     struck = r.numbers[numbers_at(r) + STATES + n :]
     struck[:n] = r.course.saddle.x[1 : 1 + n]
-    how = carry_on(r.event, 1 if r.stand[CAUSE] == SLIDES else 0)
-    if how == DONE:
-        r.stand[STAGE] = SETTLED
+    how = carry_on(r.event, r.stand.cause is EventCause.SLIP)
+    if how is RunStatus.RESOLVED:
+        r.stand.stage = EventStage.END
     return how
 
 
 @routine
-def settle_event(r: Passage) -> int:
+def settle_event(r: Passage) -> RunStatus:
     """Take over what has come out, tell it if it is something, and begin the next arc."""
     c, g, clock, stand = r.course, r.course.stages, r.course.clock, r.stand
     told = r.told[told_at(r) :]
     g.y[: g.n] = c.saddle.x[1 : 1 + g.n]
     tell_end(r)
     relax(r)
-    if stand[CAUSE] == BEGIN and told[BLOW] == 0:
-        clock[COUNT] = 0.0
+    if stand.cause is EventCause.START and told[BLOW] == 0:
+        clock.samples = 0
         begin_samples(r)
-    elif told[BLOW] > 0 or is_changed(r) == 1 or is_idle(r) == 0:
-        stand[TOLD] += 1
+    elif told[BLOW] > 0 or is_changed(r) or not is_idle(r):
+        stand.events += 1
         begin_samples(r)
-    clock[H], clock[FIRST] = min(clock[H], 1e-3), 1.0
-    stand[STAGE] = ARC
-    return DONE
+    clock.step, clock.is_first = min(clock.step, 1e-3), True
+    stand.stage = EventStage.ARC
+    return RunStatus.RESOLVED
 
 
 @routine
-def is_changed(r: Passage) -> int:
-    """Return 1 where other contacts are closed after an event, or other rows."""
+def is_changed(r: Passage) -> bool:
+    """Return whether other contacts are closed after an event, or hold other rows."""
     told, wide = r.told[told_at(r) :], r.event.most + 1
     shut, after = told[HEAD:], told[HEAD + SHUT_AFTER * wide :]
     if told[BEFORE] != told[AFTER]:
-        return 1
+        return True
     for i in range(told[BEFORE]):
         if shut[i] != after[i] or shut[wide + i] != after[wide + i]:
-            return 1
-    return 0
+            return True
+    return False
 
 
 @routine
-def is_idle(r: Passage) -> int:
-    """Return 1 where what changes nothing is no event: a contact cannot be released (the next steps tell
-    whether it is pulled), or is exactly on a border: what it does not take, it has left.
+def is_idle(r: Passage) -> bool:
+    """Return whether an event that changes nothing is not recorded: a contact cannot be released (the next
+    steps show whether it is pulled), or is exactly on a border: it counts as left.
     """
-    if r.stand[CAUSE] == COLLISION and r.stand[STUCK] > 2:
+    if r.stand.cause is EventCause.COLLISION and r.stand.stalled > 2:
         for k in range(r.course.saddle.contacts.size):
-            r.left[k] = max(r.left[k], r.event.fired[k])
-        return 1
-    return 1 if r.stand[CAUSE] == LIFT_OFF else 0
+            r.left[k] = r.left[k] or r.event.fired[k]
+        return True
+    return r.stand.cause is EventCause.LIFT_OFF
 
 
 @routine
@@ -381,17 +383,17 @@ def relax(r: Passage) -> None:
     for z in range(m.remembered):
         before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])
         after = is_among(r, told[HEAD + SHUT_AFTER * wide :], told[AFTER], r.owners[z])
-        if after == 1 and before == 0:
+        if after and not before:
             r.course.stages.y[m.y_z + z] = 0.0
 
 
 @routine
-def is_among(r: Passage, contacts: Integers, count: int, wheel: int) -> int:
-    """Return 1 where one of some contacts is a wheel's."""
+def is_among(r: Passage, contacts: Integers, count: int, wheel: int) -> bool:
+    """Return whether one of some contacts belongs to a wheel."""
     for i in range(count):
         if r.event.saddle.contacts.wheels[contacts[i]] == wheel:
-            return 1
-    return 0
+            return True
+    return False
 
 
 # --- what is told of it
@@ -400,13 +402,13 @@ def is_among(r: Passage, contacts: Integers, count: int, wheel: int) -> int:
 @routine
 def told_at(r: Passage) -> int:
     """Return where the whole numbers of the present event begin."""
-    return r.stand[TOLD] * (HEAD + LISTS * (r.event.most + 1))
+    return r.stand.events * (HEAD + LISTS * (r.event.most + 1))
 
 
 @routine
 def numbers_at(r: Passage) -> int:
     """Return where the numbers of the present event begin."""
-    return r.stand[TOLD] * (STATES + 3 * r.course.stages.n + PUSH * (r.event.most + 1))
+    return r.stand.events * (STATES + 3 * r.course.stages.n + PUSH * (r.event.most + 1))
 
 
 @routine
@@ -414,12 +416,12 @@ def tell_begin(r: Passage) -> None:
     """Write when an event is, its state and its closed contacts."""
     s, g, clock, wide = r.course.saddle, r.course.stages, r.course.clock, r.event.most + 1
     told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
-    told[WHAT], told[BLOW], told[TRIES] = r.stand[CAUSE], 0, 0
-    told[SAMPLE], told[GRAZED], told[BEFORE] = int(clock[COUNT]), int(clock[GRAZES]), s.plan[CLOSED]
+    told[WHAT], told[BLOW], told[TRIES] = r.stand.cause, 0, 0
+    told[SAMPLE], told[GRAZED], told[BEFORE] = clock.samples, clock.grazes, s.plan[CLOSED]
     told[HEAD + SHUT * wide :][: told[BEFORE]] = s.which[: told[BEFORE]]
     told[HEAD + ROWS * wide :][: told[BEFORE]] = s.status[: told[BEFORE]]
     numbers[STATES:][: g.n] = g.y[: g.n]
-    numbers[WHEN_TOLD], numbers[ENERGY] = clock[T], energy(r)
+    numbers[WHEN_TOLD], numbers[ENERGY] = clock.time, energy(r)
 
 
 @routine
@@ -432,11 +434,11 @@ def tell_end(r: Passage) -> None:
     told[AFTER], told[FIRED], told[HITS] = s.plan[CLOSED], 0, 0
     told[HEAD + SHUT_AFTER * wide :][: s.plan[CLOSED]] = s.which[: s.plan[CLOSED]]
     told[HEAD + ROWS_AFTER * wide :][: s.plan[CLOSED]] = s.status[: s.plan[CLOSED]]
-    if r.stand[ACTOR] >= 0:
-        told[HEAD + FIRE * wide], told[FIRED] = r.stand[ACTOR], 1
-    for i in range(told[BEFORE] if r.stand[CAUSE] == LIFT_OFF else 0):
+    if r.stand.actor >= 0:
+        told[HEAD + FIRE * wide], told[FIRED] = r.stand.actor, 1
+    for i in range(told[BEFORE] if r.stand.cause is EventCause.LIFT_OFF else 0):
         k = told[HEAD + i]
-        if e.fired[k] == 1 and k != r.stand[ACTOR]:
+        if e.fired[k] and k != r.stand.actor:
             told[HEAD + FIRE * wide + told[FIRED]] = k
             told[FIRED] += 1
     for j in range(e.sizes[TOUCHING]):

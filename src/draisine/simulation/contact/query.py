@@ -480,7 +480,7 @@ class ContactQuery:
         inside &= self.excess_each(rows, near.packed) <= 0.0
         motion, bundle = self.motion.record, near.packed.record
         for i, k in np.argwhere(inside).tolist():
-            inside[i, k] = kernels.is_above(motion, bundle, k, rows[i, k]) == 1
+            inside[i, k] = kernels.is_above(motion, bundle, k, rows[i, k])
         return inside
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:

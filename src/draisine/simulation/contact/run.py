@@ -27,13 +27,12 @@ from draisine.errors import (
     ZenoError,
     expect_known,
 )
-from draisine.simulation.contact import guards, march
+from draisine.simulation.contact import guards
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
-from draisine.simulation.contact.events import CONTRADICTED, FULL, NO_FRICTION, NO_SET, STRUCK
-from draisine.simulation.contact.march import ENDED, LOCKED, OUTSIDE, SINGULAR, SUNK, TOO_SMALL
-from draisine.simulation.contact.passage import BEGIN, FELL, JUMP, SHARP, STALLED, UNKNOWN
+from draisine.simulation.contact.march import RunStatus
+from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
@@ -149,7 +148,7 @@ class TerrainRun:
             self._enter_steps("requested")
             return
         try:
-            self._proceed(0, 1, Cause(BEGIN))
+            self._proceed(0, 1, Cause(EventCause.START))
         except (ConfigurationError, ContactSetError) as error:
             self._switch(error)
         if not self.events:
@@ -165,7 +164,7 @@ class TerrainRun:
             self._begin_steps(choose_step(look, self.contact, self.at.t, y))
             return
         try:
-            self._proceed(0, 1, Cause(JUMP))
+            self._proceed(0, 1, Cause(EventCause.INPUT))
         except (ConfigurationError, SimulationError, TerrainError) as error:
             self._switch(error)
 
@@ -213,7 +212,7 @@ class TerrainRun:
         if self.watched and sum(rows == 3 for _, rows, _ in self.at.closed) > 1:
             # Machines whose wheels are independent once are so everywhere: events need no watching.
             self.watched = self._rank() is not switch.Rank.INDEPENDENT
-        taken = int(self.driver.course.clock[march.STEPS])
+        taken = self.driver.course.clock.steps
         since = self.at.t - before
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
             return
@@ -225,9 +224,9 @@ class TerrainRun:
 
     def _move_events(self, steps: int, events: int) -> None:
         """Integrate some steps, through some events at most."""
-        if self._proceed(steps, events if self.progress is None else 1) == ENDED:
+        if self._proceed(steps, events if self.progress is None else 1) == RunStatus.ARC_END:
             if self.at.t < self.until:
-                self._proceed(0, 1, Cause(JUMP))
+                self._proceed(0, 1, Cause(EventCause.INPUT))
             else:
                 self.mark()
                 self._close_arc(None)
@@ -327,7 +326,7 @@ class TerrainRun:
             y, _closed = found
             try:
                 self.at = Standing(stepper.t, y)
-                self._proceed(0, 1, Cause(BEGIN))
+                self._proceed(0, 1, Cause(EventCause.START))
             except (ConfigurationError, SimulationError, TerrainError):
                 found = None
         if found is None:
@@ -375,16 +374,16 @@ class TerrainRun:
         try:
             how = self._call(driver, steps, most)
         except ContactSetError as error:  # of an impact
-            how, refusal = STRUCK, error
+            how, refusal = RunStatus.IMPACT, error
         finally:
             self._take_over(driver)
         if refusal is not None:
             self._stop(refusal, self.at.y)
-        if how == FULL:
+        if how is RunStatus.TOO_MANY_CONTACTS:
             cause = driver.cause()
             driver.grow()
             return self._proceed(steps, events, cause)
-        if how == OUTSIDE:
+        if how is RunStatus.OUTSIDE_SEARCH:
             begin = self.look.centres(self.at.t, self.at.y)
             driver.look_around(self.at.t, driver.course.box, begin)
         self._check(how, driver)
@@ -394,11 +393,11 @@ class TerrainRun:
         """Let routines go on, and do for them what they do not know; return why not further."""
         while True:
             how = driver.go(steps, events)
-            if how == UNKNOWN:
+            if how is RunStatus.UNKNOWN_MODE:
                 driver.meet_mode()
-            elif how == SHARP:
+            elif how is RunStatus.SHARP_FEATURE:
                 driver.check()
-            elif how == STRUCK:
+            elif how is RunStatus.IMPACT:
                 driver.strike()
             else:
                 return how
@@ -499,17 +498,21 @@ class TerrainRun:
 
     def _check(self, how: int, driver: ArcDriver) -> None:
         """Raise, or end the run, where it cannot go on."""
-        if how in (SINGULAR, TOO_SMALL):
+        if how in (RunStatus.SINGULAR, RunStatus.STEP_TOO_SMALL):
             self._fail(how)
-        elif how == SUNK:
+        elif how is RunStatus.PENETRATION:
             self._sink(driver)
-        elif how == LOCKED:
+        elif how is RunStatus.PULL:
             self._lock(driver)
-        elif how in (CONTRADICTED, NO_SET, NO_FRICTION):
+        elif how in (
+            RunStatus.CONTRADICTION,
+            RunStatus.NO_CONTACT_SET,
+            RunStatus.NO_FRICTION_FORCES,
+        ):
             self._refuse(how, driver)
-        elif how == STALLED:
+        elif how is RunStatus.NO_PROGRESS:
             self._give_up(*driver.guard())
-        elif how == FELL:
+        elif how is RunStatus.FALL:
             over = driver.guard()[0] == guards.OVER
             self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
@@ -524,11 +527,11 @@ class TerrainRun:
 
     def _refuse(self, how: int, driver: ArcDriver) -> NoReturn:
         """Raise what stops an event from being resolved."""
-        if how == CONTRADICTED:
+        if how is RunStatus.CONTRADICTION:
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         keys, trials = driver.trials()
         error = no_contact_set(keys, trials)
-        if how == NO_FRICTION:
+        if how is RunStatus.NO_FRICTION_FORCES:
             error = ContactSetError(
                 f"no forces at the contacts {', '.join(map(':'.join, keys))} satisfy the law of "
                 "friction: a sliding contact locks (Painleve's paradox). A smaller mu may solve it."
@@ -559,7 +562,7 @@ class TerrainRun:
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
                     raise self._locked(contact, y)
-        singular = how == SINGULAR
+        singular = how is RunStatus.SINGULAR
         why = "its contacts contradict each other" if singular else "no step is small enough"
         raise SimulationError(f"the run stopped at {t:.9g} s: {why}. {self._way_out()}")
 
@@ -588,22 +591,22 @@ class TerrainRun:
         there already.
         """
         course, closed = driver.course, self.at.closed
-        when, y = self.at.t + float(course.clock[march.WHEN]), course.state.copy()
+        when, y = self.at.t + course.clock.event_delay, course.state.copy()
         with suppress(ConfigurationError):
             self.look.accelerate(when, y, closed)
             self.at.t, self.at.y = when, y
             self.mark()
-        contact = closed[int(course.clock[march.WHICH])][0]
+        contact = closed[course.clock.subject][0]
         error = self._locked(contact, course.rows[: len(y)])
         self.ended = "no admissible contact set"
         raise error
 
     def _sink(self, driver: ArcDriver) -> None:
         """Raise where a wheel is in the ground, though no gap has told of it."""
-        contact, t, y = driver.near[int(driver.course.clock[march.WHICH])], self.at.t, self.at.y
+        contact, t, y = driver.near[driver.course.clock.subject], self.at.t, self.at.y
         self.look.check_plane(t, contact, self.look.meet(t, y, [contact])[0])
         if any(contact == shut for shut, *_ in self.at.closed):
-            self._fail(TOO_SMALL)
+            self._fail(RunStatus.STEP_TOO_SMALL)
         wheel, feature = self.look.key(contact)
         if not self.look.discs[contact.wheel]:
             raise SimulationError(

@@ -350,7 +350,7 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
         box = s.box[6 * contacts.wheels[k] :]
         if not gap <= box[3] - box[0]:
             return False
-    if excess(m, contacts, k, row) > BORDER_TOLERANCE or is_above(m, contacts, k, row) == 0:
+    if excess(m, contacts, k, row) > BORDER_TOLERANCE or not is_above(m, contacts, k, row):
         return False
     set_load(s, k, s.carried[k])
     evaluate_contact(s, k, h, row)
@@ -368,7 +368,7 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
     """Write the contacts that touch or can close within the step; return whether there is room for all."""
     s.contact_count = 0
     for k in range(s.contacts.size):
-        if in_reach(s.contacts, s.box, k) == 0 or not can_close(s, k, h, s.seen[s.contact_count]):
+        if not in_reach(s.contacts, s.box, k) or not can_close(s, k, h, s.seen[s.contact_count]):
             continue
         if s.contact_count == s.most:
             return False
