@@ -165,8 +165,8 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
         known = f" It has {', '.join(meanings)}." if meanings else ""
         return Mistake(path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{known}")
     if kind == "literal_error":
-        known = re.findall(r"'([^']+)'", context["expected"])
-        close = did_you_mean(given, known) if isinstance(given, str) else ""
+        values = re.findall(r"'([^']+)'", context["expected"])
+        close = did_you_mean(given, values) if isinstance(given, str) else ""
         meant = f" {close}" if close.startswith("Did you mean") else ""
         return Mistake(path, f"must be {context['expected']}.{meant}", given)
     if kind == "union_tag_invalid":

@@ -377,7 +377,7 @@ def is_idle(r: Passage) -> bool:
 @routine
 def relax(r: Passage) -> None:
     """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs."""
-    if r.stand[CAUSE] == BEGIN:
+    if r.stand.cause is EventCause.START:
         return
     m, told, wide = r.event.saddle.motion, r.told[told_at(r) :], r.event.most + 1
     for z in range(m.remembered):
