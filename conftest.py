@@ -41,6 +41,7 @@ SLOW = (
     "codegen/targets",
     "codegen/test_files",
     "codegen/test_fingerprint",
+    "combine",
     "control/test_guides",
     "docs/test_examples",
     "docs/test_gallery",

@@ -141,7 +141,7 @@ COMMANDS = [
     (["show", "whipple", "--frames"], "--plot FILE.png writes the drawing"),
     (["eigenvalues", "--set", "c=0:0.1:3", "--law", "lqr"], "without --law lqr"),
     (["equations", "whipple", "--initial", "lean=0.1"], "--initial goes with a whole simulator"),
-    (["equations", "whipple", "--as", "html", "--program", "observe"], "html a page to read"),
+    (["equations", "whipple", "--as", "html", "--program", "observe"], "html is a page"),
     (["new", "sweep", "study", "--from", "ramp-jump"], "a sweep is copied from a sweep"),
     (["ride", "segway", "--preset", "weave"], "segway is ridden; name one of both"),
     (["ride", "--export", "ride.html", "--port", "8000"], "--port goes with a ride that is served"),
@@ -255,12 +255,12 @@ FILES = [
     (GOOD + '[source]\ncitation="x"\ndoi="https://doi.org/10.1/x"', "is not a DOI"),
     (
         GOOD + "[terrain]\nshape='plane'\n[contact]\nsolver='time_steping'",
-        "contact.solver = 'time_steping': must be 'events' or 'time_stepping', or a table. "
+        "contact.solver = 'time_steping': must be 'auto', 'events' or 'time_stepping', or a table. "
         "Did you mean 'time_stepping'?",
     ),
     (
         GOOD + "[terrain]\nshape='plane'\n[contact]\nsolver=5",
-        "contact.solver = 5: must be 'events'",
+        "contact.solver = 5: must be 'auto', 'events'",
     ),
     (
         GOOD.replace("name =", "parameter_set.mB = 'x'\nname ="),

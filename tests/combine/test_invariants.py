@@ -28,7 +28,7 @@ APPLIES = {
     "start_time": ["benchmark", "load", "motorcycle", "torus", "car", "skateboard", "fish"],
     "unfold": ["linear", "car", "trolley"],
     "change_parameters": ["benchmark", "passive", "half", "legs", "trolley", "racer"],
-    "formulations": ["benchmark", "arms", "legs", "torus", "car", "chain", "linkage"],
+    "formulations": ["benchmark", "legs", "torus", "car", "chain", "linkage"],
     "lanes": [name for name in ALL if name not in ("magic", "half", "arms")],
     "interpreted": ALL,
     "casadi": [name for name in ALL if name not in ("magic", "brush")],
