@@ -305,7 +305,7 @@ def test_a_fall_is_told_and_marked():
     axes = path.draw(fallen.data)
     when = f"{fallen.validity.fall_from:.3g} s"
     assert axes.figure.get_suptitle().endswith(f"it fell at {when}")
-    assert "0.7 s, fallen" in [text.get_text() for text in axes.texts]
+    assert f"{when}, fallen" in [text.get_text() for text in axes.texts]
     drawn = histories.draw(fallen.data, names=["lean"])
     assert "fall" in [text.get_text() for text in drawn.get_legend().get_texts()]
 

@@ -446,10 +446,13 @@ class SteppedSamples:
         sample has the means of the first interval.
         """
         stepper = self.stepper
-        if stepper.t > self.times[-1] or len(self.times) == 1:
+        if stepper.t > self.times[-1]:
             self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
+        elif len(self.times) == 1:
+            self._keep(self.times[0], self.states[0], self._totals[0])
         times, states = np.array(self.times[-latest:]), np.array(self.states[-latest:])
-        spans = np.maximum(np.diff(times), 1e-300)
+        spans = np.diff(times)
+        spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
         means = []
         for part in (states[:, self._v], *map(np.array, zip(*self._totals[-latest:], strict=True))):
             mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
