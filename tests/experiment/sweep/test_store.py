@@ -71,13 +71,13 @@ def test_a_store_holds_what_a_run_leaves(name):
 def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
     whole = draisine.sweep("discs.toml", "whole.zarr").data
     with monkeypatch.context() as patch:
-        stop_at(patch, runs, "simulate", call, KeyboardInterrupt())
+        stop_at(patch, runs, "compute_run", call, KeyboardInterrupt())
         with pytest.raises(SimulationError, match=rf"keeps {(call - 1) // 2} of 3 chunks"):
             draisine.sweep("discs.toml", "a.zarr")
     with pytest.raises(DataError, match=r"sweep are missing.*--resume"):
         draisine.load("a.zarr")
     with monkeypatch.context() as patch:
-        calls = stop_at(patch, runs, "simulate", 0, None)
+        calls = stop_at(patch, runs, "compute_run", 0, None)
         assert draisine.sweep("discs.toml", "a.zarr", resume=True).data.identical(whole)
     assert len(calls) == 6 - (call - 1) // 2 * 2
     for file in Path("whole.zarr").rglob("*"):
@@ -87,10 +87,10 @@ def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
 
 def test_an_error_that_nobody_foresaw_leaves_the_chunks_before(monkeypatch):
     with monkeypatch.context() as patch:
-        stop_at(patch, runs, "simulate", 5, RuntimeError("killed"))
+        stop_at(patch, runs, "compute_run", 5, RuntimeError("killed"))
         with pytest.raises(RuntimeError, match="killed"):
             draisine.sweep("discs.toml", "a.zarr")
-    calls = stop_at(monkeypatch, runs, "simulate", 0, None)
+    calls = stop_at(monkeypatch, runs, "compute_run", 0, None)
     data = draisine.sweep("discs.toml", "a.zarr", resume=True).data
     assert len(calls) == 2
     assert data.identical(draisine.run("discs.toml").data)
@@ -154,12 +154,12 @@ def test_files_count_by_what_they_hold_not_by_where_they_are(monkeypatch, tmp_pa
     ground = "v -9 -9 0\nv 9 -9 0\nv 9 9 0\nv -9 9 0\nf 1 2 3\nf 1 3 4\n"
     (home / "ground.obj").write_text(ground)
     with monkeypatch.context() as patch:
-        stop_at(patch, runs, "simulate", 4, KeyboardInterrupt())
+        stop_at(patch, runs, "compute_run", 4, KeyboardInterrupt())
         with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
             draisine.sweep("home/discs.toml", "a.zarr")
     home = home.rename(tmp_path / "elsewhere")
     monkeypatch.chdir(home)
-    calls = stop_at(monkeypatch, runs, "simulate", 0, None)
+    calls = stop_at(monkeypatch, runs, "compute_run", 0, None)
     draisine.sweep("discs.toml", "../a.zarr", resume=True)
     assert len(calls) == 4
     (home / "ground.obj").write_text(ground.replace("9 9 0", "9 9 1"))
@@ -189,7 +189,7 @@ def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
 
 def test_progress_tells_the_rate_and_the_time_left_of_what_is_missing(monkeypatch):
     """Two of six runs are there: the bar is of the other four, at a run in a quarter of a second."""
-    stop = stop_at(monkeypatch, runs, "simulate", 3, KeyboardInterrupt())
+    stop = stop_at(monkeypatch, runs, "compute_run", 3, KeyboardInterrupt())
     with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
         draisine.sweep("discs.toml", "a.zarr")
     assert len(stop) == 3

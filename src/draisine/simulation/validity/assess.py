@@ -97,7 +97,7 @@ def assess(run: "Trajectory") -> Validity:
     needed, demand_from = _friction_demand(loads, model, options)
     energy, energy_from = _energy_drift(run, stretches, model)
     drift, drift_from = _constraint_drift(run, stretches, model)
-    start_load, start_load_contact = _start_load(run, model)
+    start_load, start_load_contact = _start_load(stretches[0], model)
     turned = [np.abs(one.y[:, _steer_columns(one, model)]).max(1, initial=0.0) for one in stretches]
     return Validity(
         pull_from=pull,
@@ -447,14 +447,14 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
 
-def _start_load(run: "Trajectory", model: Model) -> tuple[float, str | None]:
+def _start_load(first: ObservedArc, model: Model) -> tuple[float, str | None]:
     """Return the largest contact force of the start in weights of the machine, and its contact. Time
     steps have none: their forces are means over an interval.
     """
     weight = sum(float(body.mass) for body in model.bodies) * float(np.linalg.norm(model.gravity))
-    if not weight > 0.0 or _is_stepped(run.arcs[0]):
+    if not weight > 0.0 or _is_stepped(first.arc):
         return 0.0, None
-    forces = np.linalg.norm(run.observations["forces"][:, 0].reshape(-1, 3), axis=1)
+    forces = np.linalg.norm(first.seen["forces"][:, 0].reshape(-1, 3), axis=1)
     if not np.any(forces):
         return 0.0, None
     k = int(np.argmax(forces))

@@ -113,7 +113,7 @@ def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:
     m1 + slope < 0.
     """
     b = slope - bend
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         root = np.sqrt(np.maximum(b * b - 4.0 * bend * m1, 0.0))
         zero = (
             2.0 * m1 / (root - b)
