@@ -15,7 +15,7 @@ class FixedVector:
 
     Parameters
     ----------
-    *entries
+    entries
         As many numbers as the class has entries.
 
     Examples

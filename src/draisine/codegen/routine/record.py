@@ -351,7 +351,7 @@ def make_record(record: type, **given: Any) -> Any:
     ----------
     record
         The class of the record.
-    **given
+    given
         Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
         it may be packed already.
     """

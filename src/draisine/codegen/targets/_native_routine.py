@@ -224,7 +224,7 @@ def compile_routines(
 
     Parameters
     ----------
-    *routines
+    routines
         Routines to compile together into one piece of machine code.
     width
         Number of SIMD lanes of `each` loops.
