@@ -279,7 +279,9 @@ class TimeStepper:
                     "value that is not finite. Smaller steps, ContactOptions(step=...), may solve it."
                 )
             case StepResult.SINGULAR_MASS:
-                raise ConfigurationError(f"the mass matrix is singular at {self.t:.9g} s.")
+                raise SimulationError(
+                    f"the run stopped at {self.t:.9g} s: the mass matrix is singular."
+                )
 
     def _check_feasible(self) -> None:
         """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
