@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Record
 from draisine.codegen.routine.kinds import fields
 from draisine.codegen.targets.native import NativeRoutine, make_record, routine_code
-from draisine.errors import ConfigurationError, ContactSetError, SimulationError
+from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
