@@ -349,7 +349,8 @@ def legal_starts(rng, folder):
     state = draisine.State(start.q, start.p + [-1.0, 0.0, highest], start.r, start.v)
     mu = rng.choice([np.inf, 0.0, 0.3, 0.9])
     model = rng.choice([None, "moreau", "poisson"]) if 0 < mu < np.inf else None
-    options = ContactOptions(mu=mu, impact=model, rest_speed=rng.choice([0.0, 0.05]))
+    rest = rng.choice([0.0, 0.05])
+    options = ContactOptions(mu=mu, impact=model, rest_speed=rest, solver="events")
     runs = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
