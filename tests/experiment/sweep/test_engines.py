@@ -53,7 +53,7 @@ def write_and_wait(store, k, table):
             break
         time.sleep(0.01)
 SweepStore.write = write_and_wait
-sys.exit(main(["sweep", "discs.toml", "--out", "a.zarr", "--workers", "2", *sys.argv[2:]]))
+sys.exit(main(["sweep", "discs.toml", "--out", "a.zarr", *sys.argv[2:]]))
 """
 """A sweep on the command line that waits for a minute when three and when four chunks are stored."""
 
@@ -146,7 +146,11 @@ def wait_for_chunks(process, count):
 def driver(engine, scheduler="", background=False):
     """Start a driver, and give its process when three chunks are stored."""
     command = [sys.executable, "-c", DRIVER, "background" if background else "foreground"]
-    command += ["--engine", engine, *(["--scheduler", scheduler] if scheduler else [])]
+    command += [
+        "--engine",
+        engine,
+        *(["--scheduler", scheduler] if scheduler else ["--workers", "2"]),
+    ]
     with subprocess.Popen(
         [*IN_BACKGROUND, *command] if background else command,
         start_new_session=True,
