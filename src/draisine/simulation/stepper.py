@@ -399,25 +399,25 @@ class _OnTerrain:
         self.run = TerrainRun(task).branch(task.numerics.start + FAR)
         self.run.keeps_dense = False
         self.run.begin()
-        self.here, self.look = self.run, self.run.look
+        self.here, self.look = self.run, self.run.query
         self.ahead: TerrainRun | None = None
         self.told = 0  # how many events of the branch were told that the run does not know yet
         self.failure: SimulationError | None = None
 
     def law_state(self) -> Floats:
-        return self.here.at.y[self.here.look.y.z].copy()
+        return self.here.now.y[self.here.query.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        y = self.here.at.y.copy()
+        y = self.here.now.y.copy()
         for k, value in commands.items():
             y[k] = value
-        if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.at.y):
+        if np.array_equal(inputs, self.here.query.inputs) and np.array_equal(y, self.here.now.y):
             return
         self._set_out_again(y, inputs)
 
     def obey(self, task: Task) -> None:
         self.look, _ = place_on_terrain(task)
-        self._set_out_again(self.here.at.y, self.here.look.inputs)
+        self._set_out_again(self.here.now.y, self.here.query.inputs)
 
     def _set_out_again(self, y: Floats, inputs: Floats) -> None:
         """Let the run go on from the branch, from a state and under inputs."""
@@ -437,7 +437,7 @@ class _OnTerrain:
             self.failure = error if isinstance(error, SimulationError) else kind(str(error))
             return count, (), ()
         self.outcome = self.here.outcome
-        reached = end if not self.outcome else int((self.here.at.t - start) / h)
+        reached = end if not self.outcome else int((self.here.now.t - start) / h)
         return reached, *self._news()
 
     def _go(self, t: float) -> None:
@@ -446,16 +446,16 @@ class _OnTerrain:
             if self.ahead is None:
                 self.ahead = self.run.branch(self.run.until)
                 try:
-                    self.ahead.move()
+                    self.ahead.advance()
                 except (ParameterError, SimulationError, TerrainError):
                     self.ahead = None  # after t, perhaps: then not of this call
                     break
-            if self.ahead.at.t > t:
+            if self.ahead.now.t > t:
                 break
             self.run, self.ahead = self.ahead, None
         here = self.run.branch(t)
-        while here.at.t < t and not here.outcome:
-            here.move()
+        while here.now.t < t and not here.outcome:
+            here.advance()
         self.here = here
 
     def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:

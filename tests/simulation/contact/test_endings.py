@@ -32,7 +32,7 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
         return go(arc, *how)
 
     whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
-    monkeypatch.setattr(hybrid, "CHUNK", 1)
+    monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
     monkeypatch.setattr(driver.ArcDriver, "go", interrupted)
     with pytest.raises(SimulationError, match="interrupted") as caught:
         draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
@@ -79,9 +79,9 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     def sunk(arc, *how):
         return go(arc, *how) if arc.course.clock.time < 0.1 else march.RunStatus.PENETRATION
 
-    monkeypatch.setattr(hybrid, "CHUNK", 1)
+    monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
     monkeypatch.setattr(driver.ArcDriver, "go", sunk)
-    with pytest.raises(DeadEndError, match="cannot meet") as caught:
+    with pytest.raises(DeadEndError, match="cannot touch") as caught:
         draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane(), contact=STRICT)
     assert isinstance(caught.value, TerrainError)
     assert caught.value.partial.t[-1] >= 0.1

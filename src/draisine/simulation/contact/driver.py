@@ -45,21 +45,18 @@ MOST, EVENTS = 6, 32
 
 
 @dataclass(slots=True, eq=False)
-class Standing:
-    """Where a run stands: time, state and length of the next step, which may be an arc's first; closed
-    contacts, those whose features wheels have just left, those that leave at this instant; how often
-    no time has passed, and the time of the latest sample.
-    """
+class RunState:
+    """Time, state and contact mode of a run, and the memory of its last events."""
 
-    t: float
-    y: Floats
-    h: float = 1e-3
-    first: bool = True
+    t: float  # s
+    y: Floats  # state (q, p, r, v, z)
+    step: float = 1e-3  # s, length of the next step
+    is_first: bool = True  # whether that is the first step of an arc
     closed: tuple[Closed, ...] = ()
-    left: frozenset[WheelOnFeature] = frozenset()
-    leaving: frozenset[WheelOnFeature] = frozenset()
-    stuck: int = 0
-    latest: float = -np.inf
+    left: frozenset[WheelOnFeature] = frozenset()  # contacts whose features wheels have just left
+    leaving: frozenset[WheelOnFeature] = frozenset()  # contacts that lift off at this instant
+    stalled: int = 0  # number of events without progress of time
+    latest_sample: float = -np.inf  # s
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -251,7 +248,7 @@ class ArcDriver:
 
     # --- calls
 
-    def load(self, at: Standing, stop: float, until: float, cause: Cause | None = None) -> None:
+    def load(self, at: RunState, stop: float, until: float, cause: Cause | None = None) -> None:
         """Put where a run stands in place: in an arc that may go on until inputs jump or the run ends, or
         at an event.
         """
@@ -259,9 +256,9 @@ class ArcDriver:
         self.begin[:] = at.y
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
-        course.clock.assign(time=at.t, step=at.h, next_step=at.h, is_first=at.first)
+        course.clock.assign(time=at.t, step=at.step, next_step=at.step, is_first=at.is_first)
         course.clock.assign(last_time=last, input_jump=stop, end_time=until)
-        course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest)
+        course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest_sample)
         self.close(at.closed)
         for flags, some in ((whole.left, at.left), (whole.leaving, at.leaving), (e.fired, ())):
             flags[:] = False
@@ -269,7 +266,7 @@ class ArcDriver:
                 if contact in index:
                     flags[index[contact]] = True
         stand = whole.stand
-        stand.assign(stage=EventStage.ARC, stalled=at.stuck, events=0, trials=0)
+        stand.assign(stage=EventStage.ARC, stalled=at.stalled, events=0, trials=0)
         stand.assign(actor=-1, ending=-1)
         if cause is not None:
             actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
@@ -325,10 +322,10 @@ class ArcDriver:
         mu, near = self.event.mu, self.near
         return tuple((near[k], held, float(mu[k])) for k, held in zip(which, rows, strict=True))
 
-    def standing(self) -> Standing:
+    def standing(self) -> RunState:
         """Return where the run stands."""
         clock, whole = self.course.clock, self.passage
-        return Standing(
+        return RunState(
             clock.time,
             self.begin.copy(),
             clock.step,
