@@ -23,7 +23,6 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
-from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, FELL, march_code
@@ -42,6 +41,11 @@ STEP = 2.0**-10
 
 FAR = 1e9
 """No run goes on for so many seconds."""
+
+AHEAD = 32
+"""How many time steps a run goes ahead of the present time: copying its records costs as much as some of
+them.
+"""
 
 REMEMBERED = 10_000
 """How many events a stepper remembers."""
@@ -101,7 +105,6 @@ class Stepper:
         self._driver: _Driver = _OnPlane(task) if task.terrain is None else _OnTerrain(task)
         self.count, self._asked, self._warned = 0, 0.0, False
         self.events: deque[Event] = deque(maxlen=REMEMBERED)
-        self.arcs: tuple[TerrainArc | SteppedArc, ...] = ()
 
     @property
     def system(self) -> System:
@@ -179,7 +182,7 @@ class Stepper:
         count = math.floor(self._asked / self._task.numerics.dt + 1e-6)
         if count <= self.count:
             return
-        self.count, events, self.arcs = self._driver.advance(self.count, count)
+        self.count, events = self._driver.advance(self.count, count)
         self.events.extend(events)
         self._driver.check()
 
@@ -277,10 +280,8 @@ class _Driver(Protocol):
     def obey(self, task: Task) -> None:
         """Go on from here under the law of a task."""
 
-    def advance(
-        self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
-        """Go on from one step to another; return how far it came, events, and arcs that ended."""
+    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
+        """Advance from one step to another; return the step that was reached, and the events."""
 
     def check(self) -> None:
         """Raise where the run could not go on."""
@@ -337,9 +338,7 @@ class _OnPlane:
             "on the ground plane a law guides joints at times: switch `active` of its Guide by a command."
         )
 
-    def advance(
-        self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
+    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
         march = march_code(self.method.march, 1)
         self.check()
@@ -358,10 +357,10 @@ class _OnPlane:
                 self.run.y, self.run.last = work.y.copy(), start + count * h
                 self.cause = self.run.failure(status) or REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
-                return max(count - 1, 0) if count == end else count, (), ()
+                return max(count - 1, 0) if count == end else count, ()
             stalled = not moved
             self._change_pivots(start + count * h)
-        return count, (), ()
+        return count, ()
 
     def _change_pivots(self, t: float) -> None:
         headings = self.work.headings.copy()
@@ -390,90 +389,114 @@ class _OnPlane:
 
 
 class _OnTerrain:
-    """A run that goes on: `run` takes its own steps and never sees where time is sliced, `here` is a
-    branch of it that ends at the present time. Where inputs change, the run goes on from the branch.
+    """A run whose own steps go ahead of the present time; states are served from its samples.
+
+    `run` ends at or before the present time, `ahead` one step or event later. Samples lie on the grid of
+    the stepper and come from the dense output, so the slicing of time changes nothing. If inputs change,
+    the run restarts from the present state.
     """
 
     def __init__(self, task: Task) -> None:
-        self.numerics, self.outcome = task.numerics, ""
+        self.numerics = task.numerics
+        self.outcome = ""
         self.run = TerrainRun(task).branch(task.numerics.start + FAR)
         self.run.keeps_dense = False
         self.run.begin()
-        self.here, self.look = self.run, self.run.query
+        self.query = self.run.query
         self.ahead: TerrainRun | None = None
-        self.told = 0  # how many events of the branch were told that the run does not know yet
+        self.now = self.run.now
         self.failure: SimulationError | None = None
 
     def law_state(self) -> Floats:
-        return self.here.now.y[self.here.query.y.z].copy()
+        return self.now.y[self.query.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        y = self.here.now.y.copy()
+        y = self.now.y.copy()
         for k, value in commands.items():
             y[k] = value
-        if np.array_equal(inputs, self.here.query.inputs) and np.array_equal(y, self.here.now.y):
+        if np.array_equal(inputs, self.query.inputs) and np.array_equal(y, self.now.y):
             return
-        self._set_out_again(y, inputs)
+        self._restart(y, inputs)
 
     def obey(self, task: Task) -> None:
-        self.look, _ = place_on_terrain(task)
-        self._set_out_again(self.here.now.y, self.here.query.inputs)
+        inputs = self.query.inputs
+        self.query, _ = place_on_terrain(task)
+        self._restart(self.now.y, inputs)
 
-    def _set_out_again(self, y: Floats, inputs: Floats) -> None:
-        """Let the run go on from the branch, from a state and under inputs."""
-        self.run = self.here.branch(self.numerics.start + FAR)
-        self.run.restart(self.look, y, inputs)
-        self.here, self.ahead = self.run, None
+    def _restart(self, y: Floats, inputs: Floats) -> None:
+        """Let the run continue from the present time, from a state and with inputs."""
+        run = self._branch_to(self.now.t)
+        run.until = self.numerics.start + FAR
+        run.restart(self.query, y, inputs)
+        self.run = run
+        self.ahead = None
+        self.now = run.now
 
-    def advance(
-        self, count: int, end: int
-    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
+    def _branch_to(self, t: float) -> TerrainRun:
+        """Return a branch of the run that ends at a time at or after its own."""
+        branch = self.run.branch(t)
+        if branch.steps is None and self.now.t == t:
+            # Within an arc nothing happens between the run's last step and the present sample.
+            branch.now = replace(self.now, y=self.now.y.copy())
+            branch.add_sample()
+        while branch.now.t < t and not branch.outcome:
+            branch.advance()
+        return branch
+
+    def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         self.check()
         start, h = self.numerics.start, self.numerics.dt
         try:
-            self._go(start + end * h)
+            self._advance_to(start + end * h)
         except (ParameterError, SimulationError, TerrainError) as error:
             kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
             self.failure = error if isinstance(error, SimulationError) else kind(str(error))
-            return count, (), ()
-        self.outcome = self.here.outcome
-        reached = end if not self.outcome else int((self.here.now.t - start) / h)
-        return reached, *self._news()
+            return count, ()
+        self.outcome = self.run.outcome
+        reached = end if not self.outcome else int((self.run.now.t - start) / h)
+        return reached, self._take_events()
 
-    def _go(self, t: float) -> None:
-        """Let the run go on by its own steps while they end before a time, then branch off to it."""
+    def _advance_to(self, t: float) -> None:
+        """Advance the run by its own steps, and find the state at a time."""
         while not self.run.outcome:
             if self.ahead is None:
                 self.ahead = self.run.branch(self.run.until)
                 try:
-                    self.ahead.advance()
+                    self.ahead.advance(AHEAD if self.ahead.steps is not None else 1)
                 except (ParameterError, SimulationError, TerrainError):
-                    self.ahead = None  # after t, perhaps: then not of this call
+                    self.ahead = None  # the error may lie after t: then not in this call
                     break
             if self.ahead.now.t > t:
                 break
-            self.run, self.ahead = self.ahead, None
-        here = self.run.branch(t)
-        while here.now.t < t and not here.outcome:
-            here.advance()
-        self.here = here
+            self.run = self.ahead
+            self.ahead = None
+        if self.run.now.t == t or self.run.outcome:
+            self.now = self.run.now
+            return
+        y = None if self.ahead is None else self.ahead.state_at(t, 1e-6 * self.numerics.dt)
+        if y is not None:
+            self.now = replace(self.run.now, t=t, y=y, is_first=True, stalled=0)
+        else:
+            # The next step fails, perhaps after t: integrate to t itself.
+            self.now = self._branch_to(t).now
 
-    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
-        """Return the events and arcs that were not told yet; forget those that the run is past."""
-        events, arcs = tuple(self.here.events[self.told :]), tuple(self.run.arcs)
-        past = len(self.run.events)
-        self.told = len(self.here.events) - past
-        for one in (self.here, self.ahead, self.run):
-            if one is not None:
-                del one.events[:past], one.arcs[: len(arcs)]
-        return events, arcs
+    def _take_events(self) -> tuple[Event, ...]:
+        """Return the events since the last call, and forget what lies in the past."""
+        events = tuple(self.run.events)
+        for run in (self.ahead, self.run):
+            if run is not None:
+                del run.events[: len(events)]
+                del run.arcs[:-1]
+                run.forget_samples(self.now.t)
+        return events
 
     def check(self) -> None:
         if self.failure is not None:
             raise self.failure
 
     def state(self, t: float) -> State:
-        return self.here.state()
+        return self.query.machine.leave(self.now.y)
 
     def observe(self, t: float) -> dict[str, Floats]:
-        return {name: values[..., -1] for name, values in self.here.observe().items()}
+        source = self.run if self.ahead is None or self.run.steps is None else self.ahead
+        return source.observe_at(self.now.t, self.now.y, self.now.closed)

@@ -93,6 +93,7 @@ class TerrainRun:
         self.keeps_dense = True
         self.driver: ArcDriver | None = None
         self.steps: SteppedSamples | None = None  # the open time-stepping arc
+        self.recent: list[tuple[Floats, Floats]] = []  # samples of the latest call of `advance`
 
         # The result.
         self.arcs: list[TerrainArc | SteppedArc] = []
@@ -118,14 +119,36 @@ class TerrainRun:
         """Return the present state."""
         return self.query.machine.leave(self.now.y)
 
-    def observe(self) -> dict[str, Floats]:
-        """Return all observations of the present state, time last. Forces in time steps are means since
-        the last sample.
+    def state_at(self, t: float, tolerance: float) -> Floats | None:
+        """Return the state y of a sample that the latest call of `advance` took at a time (s, within a
+        tolerance), None if there is none.
         """
+        for times, states in self.recent:
+            k = int(np.searchsorted(times, t - tolerance))
+            if k < len(times) and times[k] <= t + tolerance:
+                state: Floats = states[k]
+                return state
+        return None
+
+    def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
+        """Return all observations of a state of the present arc. In time steps forces are means since
+        the sample before.
+        """
+        if self.steps is None:
+            interval = (np.array([t]), y[None], closed)
+            return {
+                name: values[..., -1]
+                for name, values in observe_states(self.query, [interval]).items()
+            }
+        return self.steps.copy().arc().observe_at(t)
+
+    def forget_samples(self, before: float) -> None:
+        """Discard the samples of the open arc that a stepper has passed: it never asks for them again,
+        and an arc may last for hours.
+        """
+        self.samples = self.samples[-1:]
         if self.steps is not None:
-            return self.steps.copy().arc(latest=2).observations
-        interval = (np.array([self.now.t]), self.now.y[None], self.now.closed)
-        return observe_states(self.query, [interval])
+            self.steps.forget(before)
 
     def branch(self, until: float) -> "TerrainRun":
         """Return a copy of the run that continues independently until a time."""
@@ -135,6 +158,7 @@ class TerrainRun:
         other.samples = list(self.samples)
         other.grazes = list(self.grazes)
         other.nodes = list(self.nodes)
+        other.recent = []
         other.now = replace(self.now, y=self.now.y.copy())
         other.until = until
         other.steps = None if self.steps is None else self.steps.copy()
@@ -208,6 +232,7 @@ class TerrainRun:
 
     def advance(self, steps: int = 1, events: int = 1) -> None:
         """Take at most so many steps, through at most so many events."""
+        self.recent = []
         if self.steps is not None:
             self._advance_time_steps(steps)
         else:
@@ -305,6 +330,7 @@ class TerrainRun:
     def _store_results(self, driver: ArcDriver) -> None:
         """Store the samples, events and dense output of a call, and the state that it reached."""
         times, states = driver.samples()
+        self.recent.append((times, states))
         node_times, nodes = driver.nodes()
         grazes = driver.grazes()
         records = driver.events()
@@ -561,7 +587,11 @@ class TerrainRun:
         """Take some time steps; resume event location if the same contacts carry with margin."""
         assert self.steps is not None
         stepper = self.steps.stepper
+        known = len(self.steps.times)
         self.steps.advance(steps, self.until)
+        self.recent.append(
+            (np.array(self.steps.times[known:]), np.array(self.steps.states[known:]))
+        )
         self.now = RunState(stepper.t, stepper.y.copy(), closed=tuple(stepper.loaded()))
         if self.contact.solver == "auto":
             self._refuse_ideal_contacts()

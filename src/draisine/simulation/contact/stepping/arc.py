@@ -399,6 +399,12 @@ class SteppedSamples:
         other._energies = list(self._energies)
         return other
 
+    def forget(self, before: float) -> None:
+        """Discard samples, except those from the last two before a time (s) on."""
+        passed = max(0, int(np.searchsorted(self.times, before)) - 2)
+        for kept in (self.times, self.states, self._totals, self._energies):
+            del kept[:passed]
+
     def _next(self) -> float:
         """Return the time of the next sample."""
         number = math.floor((self.times[-1] - self._origin) / self._dt + 1e-9) + 1
@@ -443,24 +449,24 @@ class SteppedSamples:
         self._totals.append(totals)
         self._energies.append(self.stepper.record.tyre_energy.copy())
 
-    def arc(self, latest: int = 0) -> SteppedArc:
-        """Return the samples, or only the latest ones, as an arc that ends at the present time. The first
-        sample has the means of the first interval.
+    def arc(self) -> SteppedArc:
+        """Return the samples as an arc that ends at the present time. The first sample has the means of
+        the first interval.
         """
         stepper = self.stepper
         if stepper.t > self.times[-1]:
             self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
         elif len(self.times) == 1:
             self._keep(self.times[0], self.states[0], self._totals[0])
-        times, states = np.array(self.times[-latest:]), np.array(self.states[-latest:])
+        times, states = np.array(self.times), np.array(self.states)
         spans = np.diff(times)
         spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
         means = []
-        for part in (states[:, self._v], *map(np.array, zip(*self._totals[-latest:], strict=True))):
+        for part in (states[:, self._v], *map(np.array, zip(*self._totals, strict=True))):
             mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
             means.append(np.concatenate([mean[:1], mean]))
         rates, own, world, equality, power = means
-        energies = np.array(self._energies[-latest:])
+        energies = np.array(self._energies)
         look, wheels = stepper.look, len(stepper.look.machine.wheels)
         return SteppedArc(
             look.machine, times, states, look.inputs, look.terrain, rates,
