@@ -24,7 +24,7 @@ from draisine.simulation.contact.complementarity.active_set import (
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
 from draisine.simulation.contact.events import MET, TOUCHING, Encounter
-from draisine.simulation.contact.guards import BASIS, NODES, SLACK
+from draisine.simulation.contact.guards import BASIS, NODES, guard_tolerances
 from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.march import FEW, ROOM, ArcClock, Course, RunStatus
 from draisine.simulation.contact.passage import EventCause, EventStage, Passage, RunProgress
@@ -53,7 +53,7 @@ class Standing:
 
     t: float
     y: Floats
-    h: float = 1e-3
+    h: float = np.inf
     first: bool = True
     closed: tuple[Closed, ...] = ()
     left: frozenset[WheelOnFeature] = frozenset()
@@ -153,6 +153,7 @@ class ArcDriver:
     def _make_course(self, inside: Floats) -> Course:
         """Return the record of arcs."""
         look, numerics, n = self.look, self.numerics, self.look.y.size
+        atol = numerics.atol * look.state_units
         model, asked = look.machine.system.model, self.contact.fall
         rule = fall_rule(model, asked)
         wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
@@ -171,12 +172,12 @@ class ArcDriver:
         found: Course = make_record(
             Course,
             saddle=self._shared,
-            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
+            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
             turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
             falls=np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
-            slack=np.array(SLACK),
+            slack=guard_tolerances(look.tol),
             fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
@@ -259,7 +260,8 @@ class ArcDriver:
         self.begin[:] = at.y
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
-        course.clock.assign(time=at.t, step=at.h, next_step=at.h, is_first=at.first)
+        step = min(at.h, self.look.tol.first_step) if at.first else at.h
+        course.clock.assign(time=at.t, step=step, next_step=step, is_first=at.first)
         course.clock.assign(last_time=last, input_jump=stop, end_time=until)
         course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest)
         self.close(at.closed)

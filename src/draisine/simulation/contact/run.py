@@ -27,10 +27,10 @@ from draisine.errors import (
     ZenoError,
     expect_known,
 )
-from draisine.simulation.contact import guards
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
+from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
@@ -44,9 +44,6 @@ from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
-
-SHALLOW = 1e-8
-"""So many metres (or radians, of a joint's stop) below the ground a start may be: it is put onto it."""
 
 CHUNK, WATCH = 200, 50
 """After so many steps machine code comes up for air: there a run can be interrupted; after so many
@@ -135,7 +132,7 @@ class TerrainRun:
             gap = look.gap(row)
             if not 0.0 > gap > -look.table.meetings.reach(contact.wheel):
                 continue
-            if gap < -SHALLOW:
+            if gap < -look.tol.gap_start:
                 name, feature = look.key(contact)
                 raise ConfigurationError(
                     f"{name!r} starts {-gap:.3g} m below {feature!r}; lift it, or let it stand on a "
@@ -513,7 +510,7 @@ class TerrainRun:
         elif how is RunStatus.NO_PROGRESS:
             self._give_up(*driver.guard())
         elif how is RunStatus.FALL:
-            over = driver.guard()[0] == guards.OVER
+            over = driver.guard()[0] == GuardKind.OVERTURN
             self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
         most = self.contact.events
@@ -620,7 +617,7 @@ class TerrainRun:
 
     def _give_up(self, kind: int, k: int) -> None:
         """Raise what stops a run that makes no progress."""
-        if kind != guards.FORCE:
+        if kind != GuardKind.NORMAL_FORCE:
             bounces = any(event.kind == "collision" for event in self.events[-LAST:])
             rest = "A rest_speed (m/s) turns slower bounces into plastic impacts."
             self.ended = "no progress"
