@@ -238,32 +238,29 @@ def slip_onset() -> Finding:
 
 def mass_units() -> Finding:
     """The unit of mass changes nothing on a terrain."""
+    return _compare_units([Units(mass=10.0**power) for power in range(-6, 7)])
+
+
+def all_units() -> Finding:
+    """Units of mass (1e-6 to 1e6), length (1e-3 to 1e3) and time (1e-2 to 1e2) change nothing."""
+    return _compare_units(
+        [Units(10.0**k, 10.0 ** ((5 * k) % 7 - 3), 10.0 ** ((3 * k) % 5 - 2)) for k in range(-6, 7)]
+    )
+
+
+def _compare_units(systems: list[Units]) -> Finding:
+    """Compare runs of a bicycle in several systems of units."""
     wrong, errors, count = 0, 0, 0
-    for start, ground, contact, until in _scaled_cases().values():
-        bicycle = draisine.compile("whipple")
-        state = draisine.state(bicycle, **start)
-        numerics = Numerics(dt=until / 8)
-        reference = record(
-            draisine.simulate(
-                bicycle, state, until, terrain=ground, contact=contact, numerics=numerics
-            )
-        )
-        for power in range(-6, 7):
-            new = Units(mass=10.0**power)
-            scaled = bicycle.with_parameters(
-                **{n: new.factor(bicycle.meanings[n][0]) * x for n, x in bicycle.parameters.items()}
-            )
+    for name in SCALED:
+        reference = record(_run_scaled(name, Units()))
+        for units in systems:
             count += 1
             try:
-                found = record(
-                    draisine.simulate(
-                        scaled, state, until, terrain=ground, contact=contact, numerics=numerics
-                    )
-                )
+                found = record(_run_scaled(name, units))
             except DraisineError:
                 errors += 1
                 continue
-            wanted = new.record(reference)
+            wanted = units.record(reference)
             away, _ = deviation(wanted, same_sign(wanted, found))
             wrong += not away <= 1e-6
     return Finding(
@@ -273,18 +270,37 @@ def mass_units() -> Finding:
     )
 
 
-def _scaled_cases() -> dict[str, Any]:
-    """Return starts, grounds, options and ends of the runs in scaled units."""
-    falls = {"mode": {"rear": "open", "front": "open"}, "z": 0.1, "Vx": 3.0}
-    newton = ContactOptions(impact="newton", restitution={"normal": 0.5})
-    rolls = {"forward_speed": 4.6, "lean_rate": 0.3}
-    return {
-        "level": (rolls, plane(), ContactOptions(), 0.4),
-        "drop": (falls, plane(), ContactOptions(), 0.4),
-        "kerb": ({"forward_speed": 3.0}, kerb(1.5, -0.05), ContactOptions(), 0.4),
-        "slip": ({"forward_speed": 4.6, "lean": 0.1}, plane(), ContactOptions(mu=0.05), 0.3),
+SCALED = ("level", "drop", "kerb", "slip", "bounce")
+"""Runs in scaled units."""
+
+
+def _run_scaled(name: str, units: Units) -> Any:
+    """Return a run of a bicycle in other units."""
+    length, speed = units.length, units.length / units.time
+    falls = {"mode": {"rear": "open", "front": "open"}, "z": 0.1 * length, "Vx": 3.0 * speed}
+    usual = ContactOptions(margin=ContactOptions().margin * length)
+    newton = replace(usual, impact="newton", restitution={"normal": 0.5})
+    rolls = {"forward_speed": 4.6 * speed}
+    start, ground, contact, until = {
+        "level": (rolls | {"lean_rate": 0.3 / units.time}, plane(), usual, 0.4),
+        "drop": (falls, plane(), usual, 0.4),
+        "kerb": ({"forward_speed": 3.0 * speed}, kerb(1.5 * length, -0.05 * length), usual, 0.4),
+        "slip": (rolls | {"lean": 0.1}, plane(), replace(usual, mu=0.05), 0.3),
         "bounce": (falls, plane(), newton, 0.3),
-    }
+    }[name]
+    bicycle = draisine.compile("whipple")
+    scaled = bicycle.with_parameters(
+        **{n: units.factor(bicycle.meanings[n][0]) * x for n, x in bicycle.parameters.items()}
+    )
+    end = until * units.time
+    return draisine.simulate(
+        scaled,
+        draisine.state(scaled, **start),
+        end,
+        terrain=ground,
+        contact=contact,
+        numerics=Numerics(dt=end / 8),
+    )
 
 
 def starts_inside() -> Finding:
@@ -421,6 +437,7 @@ ENGINE: dict[str, tuple[str, Callable[[], Finding]]] = {
     "car_loads": ("A6", car_loads),
     "slip_onset": ("A6", slip_onset),
     "mass_units": ("A7", mass_units),
+    "all_units": ("A7", all_units),
     "starts_inside": ("A10", starts_inside),
     "many_wheels": ("A15", many_wheels),
     "stepper_pace": ("A15", stepper_pace),

@@ -13,7 +13,8 @@ from draisine.vehicles.bicycle.whipple import whipple
 
 ROW = contact_row(whipple())
 MOTION = SimpleNamespace(
-    **{name: getattr(ROW, name).start for name in ("local_point", "local_normal", "fold")}
+    **{name: getattr(ROW, name).start for name in ("local_point", "local_normal", "fold")},
+    length=1.0,
 )
 
 

@@ -12,13 +12,10 @@ import draisine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.guards import (
     BASIS,
-    BORDER,
-    CONE,
-    FOLD,
-    FORCE,
     NEVER,
     NODES,
     PLACES,
+    GuardKind,
     adjoins,
     fit,
     next_zero,
@@ -26,6 +23,7 @@ from draisine.simulation.contact.guards import (
     set_guards,
 )
 from draisine.simulation.contact.march import Proximity, is_beside, trace_line
+from draisine.simulation.contact.tolerances import Tolerances
 from draisine.terrain import Mesh, Terrain, edge
 
 X = BASIS[PLACES:]
@@ -140,7 +138,7 @@ def test_what_lies_in_a_feature_or_holds_it():
         for j, two in enumerate(names):
             if i != j:
                 wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
-                assert adjoins(bundle, i, j) == wanted, (one, two)
+                assert adjoins(Tolerances(), bundle, i, j) == wanted, (one, two)
 
 
 def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():
@@ -159,7 +157,7 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
             high=line.high,
             crown=np.zeros(1),
         )
-        how = trace_line(bundle, 0, centre, axle, ring, limit)
+        how = trace_line(Tolerances(), bundle, 0, centre, axle, ring, limit)
         points = Q + np.linspace(0.0, length, 1000)[:, None] * e
         off = np.hypot(np.hypot(points[:, 0], points[:, 2]) - ring, points[:, 1]).min()
         found.append(how == Proximity.NEAR)
@@ -172,7 +170,8 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
             assert how == Proximity.BELOW or not pierces
             assert how == Proximity.AWAY or (abs(z).min() < limit + 1e-3 and inside.any())
             bundle.crown[0] = 0.02
-            assert trace_line(bundle, 0, centre, axle, ring, limit) == Proximity.AWAY
+            how = trace_line(Tolerances(), bundle, 0, centre, axle, ring, limit)
+            assert how == Proximity.AWAY
     assert 20 < sum(found) < 180
     assert beside > 5
 
@@ -231,6 +230,13 @@ def test_closed_contacts_are_watched_for_all_that_ends_them():
     )
     kinds, contacts, borders = np.zeros((3, 8), int)
     count = set_guards(mode, np.array([0, 0]), kinds, contacts, borders)
-    assert kinds[:count].tolist() == [FORCE, CONE, BORDER, BORDER, FORCE, FOLD]
+    assert kinds[:count].tolist() == [
+        GuardKind.NORMAL_FORCE,
+        GuardKind.FRICTION_CONE,
+        GuardKind.BORDER,
+        GuardKind.BORDER,
+        GuardKind.NORMAL_FORCE,
+        GuardKind.FOLD,
+    ]
     assert contacts[:count].tolist() == [0, 0, 0, 0, 1, 1]
     assert borders[2:4].tolist() == [0, 1]

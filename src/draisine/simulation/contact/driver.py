@@ -24,7 +24,7 @@ from draisine.simulation.contact.complementarity.active_set import (
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
 from draisine.simulation.contact.events import MET, TOUCHING, Encounter
-from draisine.simulation.contact.guards import BASIS, NODES, SLACK
+from draisine.simulation.contact.guards import BASIS, NODES, guard_tolerances
 from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.march import FEW, ROOM, ArcClock, Course, RunStatus
 from draisine.simulation.contact.passage import EventCause, EventStage, Passage, RunProgress
@@ -50,7 +50,7 @@ class RunState:
 
     t: float  # s
     y: Floats  # state (q, p, r, v, z)
-    step: float = 1e-3  # s, length of the next step
+    step: float = np.inf  # s, length of the next step, as long as possible if infinite
     is_first: bool = True  # whether that is the first step of an arc
     closed: tuple[Closed, ...] = ()
     left: frozenset[WheelOnFeature] = frozenset()  # contacts whose features wheels have just left
@@ -150,6 +150,7 @@ class ArcDriver:
     def _make_course(self, inside: Floats) -> Course:
         """Return the record of arcs."""
         look, numerics, n = self.look, self.numerics, self.look.y.size
+        atol = numerics.atol * look.state_units
         model, asked = look.machine.system.model, self.contact.fall
         rule = fall_rule(model, asked)
         wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
@@ -168,12 +169,12 @@ class ArcDriver:
         found: Course = make_record(
             Course,
             saddle=self._shared,
-            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
+            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
             turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
             falls=np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
-            slack=np.array(SLACK),
+            slack=guard_tolerances(look.tol),
             fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
@@ -256,7 +257,8 @@ class ArcDriver:
         self.begin[:] = at.y
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
-        course.clock.assign(time=at.t, step=at.step, next_step=at.step, is_first=at.is_first)
+        step = min(at.step, self.look.tol.first_step) if at.is_first else at.step
+        course.clock.assign(time=at.t, step=step, next_step=step, is_first=at.is_first)
         course.clock.assign(last_time=last, input_jump=stop, end_time=until)
         course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest_sample)
         self.close(at.closed)

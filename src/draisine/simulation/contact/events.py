@@ -37,27 +37,7 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
-from draisine.simulation.contact.march import CREEP, DRIFTING, ONSET, RunStatus, in_reach
-
-TOUCH = 1e-10
-"""Gaps up to this many metres (per m/s of approach) belong to the same event."""
-
-NEAR = 1e-6
-"""What has a larger gap, or is deeper, does not touch."""
-
-SOON = 1e-7
-"""By how many seconds one looks ahead for the feature that a wheel comes onto."""
-
-STILL = 1e-9
-"""Normal contact velocities below this many m/s are none."""
-
-NOTHING = 1e-7
-"""Normal forces below this many N carry nothing."""
-
-RISE = 3e-6
-"""A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
-tell: it stays closed, by an impulse, which takes energy and gives none.
-"""
+from draisine.simulation.contact.march import RunStatus, in_reach
 
 VERGE = 1e-6
 """By which part less than there is friction holds where contacts are at its limit, so that they begin to
@@ -129,7 +109,7 @@ def resolve(e: Encounter, own: int, unloads: bool, slipping: bool) -> RunStatus:
         if rate(s, e.rates, s.lam, s.seen) != 0:
             return RunStatus.CONTRADICTION
         for i in range(s.plan[CLOSED]):
-            if s.lam[3 * i] < NOTHING:
+            if s.lam[3 * i] < m.tol.no_load:
                 e.fired[s.which[i]] = True
         for k in range(s.contacts.size):
             e.avoid[k] = e.avoid[k] or e.fired[k]
@@ -198,12 +178,12 @@ def find_ending(e: Encounter, own: int) -> None:
     s, m, b = e.saddle, e.saddle.motion, e.saddle.contacts
     e.ended[own] = True
     for k in range(b.size):
-        if k == own or b.wheels[k] != b.wheels[own] or not in_reach(b, e.box, k):
+        if k == own or b.wheels[k] != b.wheels[own] or not in_reach(m.tol, b, e.box, k):
             continue
         look_at(s.x, b, k, e.seen)
-        if abs(e.seen[m.gap]) <= TOUCH:
+        if abs(e.seen[m.gap]) <= m.tol.gap_event:
             now = excess(m, b, k, e.seen)
-            move_state(e, SOON)
+            move_state(e, m.tol.lookahead)
             look_at(s.x, b, k, e.seen)
             move_state(e, 0.0)
             e.ended[k] = excess(m, b, k, e.seen) > max(now, 0.0)
@@ -217,7 +197,7 @@ def find_touching(e: Encounter) -> bool:
     s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
     for k in range(b.size):
         known = e.shut[k] or e.fired[k]
-        if e.ended[k] or (not known and not in_reach(b, e.box, k)):
+        if e.ended[k] or (not known and not in_reach(m.tol, b, e.box, k)):
             continue
         row = e.seen[count * m.row :]
         look_at(s.x, b, k, row)
@@ -236,10 +216,11 @@ def is_there(e: Encounter, k: int, row: Floats) -> bool:
     well inside the border again.
     """
     m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
-    if gap > NEAR or not -gap <= NEAR + dent:
+    if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + dent:
         return False
     meet_one(e.saddle.x, e.saddle.contacts, k, row)
-    close = TOUCH * (1.0 + abs(row[m.stretch] * slip(e.saddle.x, row, m, 0)))
+    approach = abs(row[m.stretch] * slip(e.saddle.x, row, m, 0))
+    close = m.tol.gap_event + m.tol.event_resolution * approach
     if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
         return False
     return excess(m, e.saddle.contacts, k, row) <= e.inside[k]
@@ -251,7 +232,7 @@ def look_ahead(e: Encounter) -> None:
     face and its edge, edges at a vertex) only the one that the wheel is about to be on.
     """
     s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
-    move_state(e, SOON)
+    move_state(e, m.tol.lookahead)
     for i in range(e.sizes[MET]):
         look_at(s.x, b, e.met[i], e.near)
         beyond, same = excess(m, b, e.met[i], e.near), count
@@ -270,8 +251,9 @@ def is_same(e: Encounter, i: int, j: int) -> bool:
     m, wheels = e.saddle.motion, e.saddle.contacts.wheels
     one, two = e.seen[i * m.row :], e.seen[j * m.row :]
     turned = max_difference(one[m.normal :], two[m.normal :], 3)
-    off = max(turned, max_difference(one[m.point :], two[m.point :], 3))
-    return wheels[e.met[i]] == wheels[e.met[j]] and off < 1e-8
+    apart = max_difference(one[m.point :], two[m.point :], 3)
+    alike = wheels[e.met[i]] == wheels[e.met[j]]
+    return alike and turned < m.tol.same_normal and apart < m.tol.same_point
 
 
 # --- what comes of it
@@ -296,10 +278,11 @@ def is_struck(e: Encounter) -> RunStatus:
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         over = slip(s.x, row, m, 0)
-        if e.held[j] > 0 and over < -STILL:
+        if e.held[j] > 0 and over < -m.tol.no_approach:
             return RunStatus.IMPACT
-        e.part[j] = 0 if over <= STILL else NONE
-        if not e.shut[k] and not isfinite(e.mu[k]) and abs(over) <= STILL and drifts(e, j):
+        e.part[j] = 0 if over <= m.tol.no_approach else NONE
+        rests = abs(over) <= m.tol.no_approach
+        if not e.shut[k] and not isfinite(e.mu[k]) and rests and drifts(e, j):
             e.slides[j], e.held[j], some = 1, 1, True
     if not some:
         return RunStatus.RESOLVED
@@ -308,7 +291,7 @@ def is_struck(e: Encounter) -> RunStatus:
         return RunStatus.NO_CONTACT_SET
     push = g.trials[pushes_at(g, which) :]
     for j in range(e.sizes[TOUCHING]):
-        if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > 1e-6:
+        if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > m.tol.pressed:
             return RunStatus.IMPACT
     return RunStatus.RESOLVED
 
@@ -317,7 +300,7 @@ def is_struck(e: Encounter) -> RunStatus:
 def drifts(e: Encounter, j: int) -> bool:
     """Return whether a contact slips."""
     m = e.saddle.motion
-    return drift(e.saddle.x, e.near[j * m.row :], m) > DRIFTING
+    return drift(e.saddle.x, e.near[j * m.row :], m) > m.tol.slip_detected
 
 
 @routine
@@ -328,12 +311,13 @@ def choose_carrying(e: Encounter) -> int:
     m, g, which, rounds, change = e.saddle.motion, e.choice, -1, 0, 1.0
     while change > SAME and rounds < ROUNDS:
         give_choice(e)
-        which, change = choose(g, 1e-7, 0, 0), 0.0
+        which, change = choose(g, m.tol.set_pull, m.tol.no_acceleration, 0, 0), 0.0
         push = g.trials[pushes_at(g, max(which, 0)) :]
         for j in range(e.sizes[TOUCHING] if m.acted > 0 else 0):
             row, at = e.near[j * m.row :], max(e.part[j], 0)
             if e.part[j] >= 0 and row[m.uneven] > 0.0 and push[3 * at] != 0.0:
-                change = max(change, follow_load(e.saddle.contacts, e.who[j], push[3 * at]))
+                k = e.who[j]
+                change = max(change, follow_load(m.tol, e.saddle.contacts, k, push[3 * at]))
                 meet_one(e.saddle.x, e.saddle.contacts, e.who[j], row)
         rounds += 1
     return which
@@ -405,7 +389,9 @@ def carry(e: Encounter, slipping: bool) -> RunStatus:
     s, m, g, rubs = e.saddle, e.saddle.motion, e.choice, False
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
-        stays = slip(s.x, row, m, 0) <= RISE if e.held[j] > 0 else not e.avoid[k]
+        stays = not e.avoid[k]
+        if e.held[j] > 0:
+            stays = slip(s.x, row, m, 0) <= m.tol.separation
         e.part[j] = 0 if stays else NONE
         if stays:
             e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) else e.held[j]
@@ -455,8 +441,8 @@ def rub_on(e: Encounter, slipping: bool) -> RunStatus:
         if at < 0:
             continue
         push, parts = law.new[law.at[at] :], add_dot(-row[m.c], row[m.C :], g.x, n)
-        stays = not e.avoid[k] and parts <= 1e-9  # without a force
-        carries = push[0] > (NOTHING if e.avoid[k] else 0.0)
+        stays = not e.avoid[k] and parts <= m.tol.no_separation  # without a force
+        carries = push[0] > (m.tol.no_load if e.avoid[k] else 0.0)
         e.chosen[j] = 1 if carries or stays else 0
         if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == SLIDE:
             begin_slip(e, j, push)
@@ -487,11 +473,11 @@ def begin_slip(e: Encounter, j: int, push: Floats) -> None:
     """
     m, n, x, way = e.saddle.motion, e.choice.n, e.choice.x, e.ways[2 * j :]
     row, size = e.near[j * m.row :], norm(push[1], push[2])
-    if push[0] < NOTHING or size == 0.0:
+    if push[0] < m.tol.no_load or size == 0.0:
         return
     way[0] = add_dot(-row[m.c + 1], row[m.C + n :], x, n)
     way[1] = add_dot(-row[m.c + 2], row[m.C + 2 * n :], x, n)
-    if not norm(way[0], way[1]) > 1e-9 * (1.0 + size):
+    if not norm(way[0], way[1]) > m.tol.no_acceleration:
         way[0], way[1] = -push[1] / size, -push[2] / size
     e.slides[j], e.held[j] = 1, 1
 
@@ -506,7 +492,7 @@ def keep_rolling(e: Encounter) -> None:
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
         if e.part[j] >= 0 and e.chosen[j] == 0:
-            e.slides[j] = 2 if slip(x, e.near[j * m.row :], m, 0) >= -STILL else 0
+            e.slides[j] = 2 if slip(x, e.near[j * m.row :], m, 0) >= -m.tol.no_approach else 0
     if some == 0:
         return
     while more:
@@ -515,7 +501,7 @@ def keep_rolling(e: Encounter) -> None:
         for j in range(e.sizes[TOUCHING]):
             if e.slides[j] == 2:
                 row = e.near[j * m.row :]
-                if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
+                if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -m.tol.no_approach:
                     e.slides[j], more = 3, True
             if e.chosen[j] == 1 and e.slides[j] == 1 and not begins(e, j):
                 e.slides[j], e.held[j], more = 0, 3, True  # the others leave it no slip
@@ -533,10 +519,10 @@ def begins(e: Encounter, j: int) -> bool:
         C, parts = row[m.C + i * g.n :], 0.0
         for k in range(g.n):
             parts += abs(C[k] * g.x[k])
-        if parts > WILD * ONSET:
+        if parts > WILD * m.tol.slip_onset:
             return False
         most = max(most, abs(add_dot(slip(x, row, m, i), C, g.x, g.n)))
-    return most > CREEP
+    return most > m.tol.slip_end
 
 
 @routine
@@ -544,14 +530,14 @@ def scale_slips(e: Encounter) -> None:
     """Scale the ways of contacts that begin to slide so that the fastest has length one, as wheels of one
     axle slip across together, and none is so slow that it sticks at once.
     """
-    fastest = 0.0
+    fastest, tol = 0.0, e.saddle.motion.tol
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             size = norm(e.ways[2 * j], e.ways[2 * j + 1])
-            e.ways[2 * j :][:2] *= max(size / fastest, 2.0 * CREEP / ONSET) / size
+            e.ways[2 * j :][:2] *= max(size / fastest, 2.0 * tol.slip_end / tol.slip_onset) / size
 
 
 @routine
@@ -567,7 +553,7 @@ def push_speeds(e: Encounter) -> None:
         for i in range(demands(e, j)):
             wanted = -slip(x, row, m, i)
             if i > 0 and e.slides[j] == 1:
-                wanted += ONSET * e.ways[2 * j + i - 1]
+                wanted += m.tol.slip_onset * e.ways[2 * j + i - 1]
             give_row(g, size, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
             at += 1
     give_held(g, size, at, 0.0)

@@ -20,9 +20,9 @@ from draisine.errors import (
     TerrainError,
     ZenoError,
 )
-from draisine.simulation.contact import guards
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, RunState
+from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
@@ -195,7 +195,7 @@ def _find_stall(
     """Return the error of a run in which events follow each other without progress of time."""
     state = query.machine.leave(run.y)
     kind, k = driver.guard()
-    if kind != guards.FORCE:
+    if kind != GuardKind.NORMAL_FORCE:
         bounces = any(event.kind == "collision" for event in events[-BOUNCE_EVENTS:])
         advice = _advice(query)
         if bounces:

@@ -6,6 +6,7 @@ The last terms of its Chebyshev series estimate how far the guard is from it, eq
 """
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -14,18 +15,35 @@ from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
+from draisine.simulation.contact.tolerances import Tolerances
 
-LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
-"""What guards watch: the ways to fall, the gap of an open contact, and of a closed one its normal
-force, what friction can still hold, its slip, its distance from each of the feature's borders, and
-from where a torus begins or ceases to touch an edge twice.
-"""
 
-SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
-"""How far below zero a guard of each kind may be: less is rounding, or grazes."""
+class GuardKind(IntEnum):
+    """What a guard watches. It fires where its value becomes negative."""
 
-NEARLY = 1e-9
-"""Features lie in each other up to so many metres."""
+    LEAN = 0  # sine of the lean that is a fall, minus that of the lean
+    OVERTURN = 1  # vertical component of the base's upright axis
+    GAP = 2  # m, gap of an open contact
+    NORMAL_FORCE = 3  # N, of a closed contact
+    DEFLECTION = 4  # m, of a compliant tyre, which has no rows
+    FRICTION_CONE = 5  # N, mu times the normal force minus the friction force, of a rolling contact
+    SLIP = 6  # (m/s)^2, squared slip above that at which a sliding contact sticks
+    BORDER = (
+        7  # distance of a closed contact from a border of its feature, over the machine's length
+    )
+    FOLD = 8  # the same from where a torus begins or ceases to touch an edge twice
+
+
+def guard_tolerances(tol: Tolerances) -> Floats:
+    """Return how far below zero a guard of each kind may be: less is rounding, or grazes."""
+    found = np.empty(len(GuardKind))
+    found[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
+    found[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
+    found[[GuardKind.NORMAL_FORCE, GuardKind.FRICTION_CONE]] = tol.force_guard
+    found[GuardKind.SLIP] = tol.slip_guard
+    found[[GuardKind.BORDER, GuardKind.FOLD]] = tol.border_guard
+    return found
+
 
 NODES = 9
 """At how many places a guard is looked at."""
@@ -170,20 +188,20 @@ def set_guards(
             count += 1
     for k in range(b.size):
         if is_stranger(s, k) == 1:
-            kinds[count], contacts[count] = GAP, k
+            kinds[count], contacts[count] = GuardKind.GAP, k
             count += 1
     for i in range(s.plan[CLOSED]):
         own, first = s.which[i], count
-        kinds[count] = FORCE
+        kinds[count] = GuardKind.NORMAL_FORCE if s.status[i] > 0 else GuardKind.DEFLECTION
         count += 1
         if s.mu[i] > 0.0:
-            kinds[count] = CONE if s.status[i] == 3 else SLIP
+            kinds[count] = GuardKind.FRICTION_CONE if s.status[i] == 3 else GuardKind.SLIP
             count += 1
         for border in range(b.first[own], b.first[own + 1]):
-            kinds[count], borders[count] = BORDER, border
+            kinds[count], borders[count] = GuardKind.BORDER, border
             count += 1
         if b.folds[own] == 1:
-            kinds[count] = FOLD
+            kinds[count] = GuardKind.FOLD
             count += 1
         contacts[first:count] = i
     return count
@@ -200,23 +218,24 @@ def is_stranger(s: Saddle, k: int) -> int:
         if k == own:
             return 0
         alike = 1 if b.wheels[k] == b.wheels[own] and b.moved[k] == b.moved[own] else 0
-        if alike == 1 and adjoins(b, own, k) == 1:
+        if alike == 1 and adjoins(s.motion.tol, b, own, k) == 1:
             return 0
     return 1
 
 
 @routine
-def adjoins(b: Bundle, own: int, other: int) -> int:
+def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> int:
     """Return 1 where a feature lies in another or holds it: coplanar faces, edges and vertices in a
     face's plane, vertices on an edge's line.
     """
     if b.planes[own] == 0 and b.planes[other] == 1:
-        return adjoins_plane(b, other, own)
+        return adjoins_plane(tol, b, other, own)
     if b.planes[own] == 1 and b.planes[other] == 0:
-        return adjoins_plane(b, own, other)
+        return adjoins_plane(tol, b, own, other)
     one, two = b.features[own * FEATURE :], b.features[other * FEATURE :]
     if b.planes[own] == 1:
-        return 1 if max_difference(one, two, 4) < NEARLY else 0
+        turned = max_difference(one, two, 3)
+        return 1 if turned < tol.parallel and abs(one[3] - two[3]) < tol.same_feature else 0
     off, edges = 0.0, 1 if max_norm(one[3:], 3) > 0.0 else 0
     edges += 1 if max_norm(two[3:], 3) > 0.0 else 0
     if edges != 1:  # two edges, or two vertices
@@ -225,11 +244,12 @@ def adjoins(b: Bundle, own: int, other: int) -> int:
         u, v = (j + 1) % 3, (j + 2) % 3
         across = (two[u] - one[u]) * (two[3 + v] + one[3 + v])
         off = max(off, abs(across - (two[v] - one[v]) * (two[3 + u] + one[3 + u])))
-    return 1 if off < NEARLY else 0
+    return 1 if off < tol.same_feature else 0
 
 
 @routine
-def adjoins_plane(b: Bundle, plane: int, other: int) -> int:
+def adjoins_plane(tol: Tolerances, b: Bundle, plane: int, other: int) -> int:
     """Return 1 where an edge or a vertex lies in a plane."""
     N, Q = b.features[plane * FEATURE :], b.features[other * FEATURE :]
-    return 1 if max(abs(dot(N, Q, 3) - N[3]), abs(dot(N, Q[3:], 3))) < NEARLY else 0
+    near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature
+    return 1 if near and abs(dot(N, Q[3:], 3)) < tol.parallel else 0

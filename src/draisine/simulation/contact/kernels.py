@@ -26,6 +26,7 @@ from draisine.simulation.contact.complementarity.linear import (
     share,
     solve,
 )
+from draisine.simulation.contact.tolerances import Tolerances, machine_units, scale_tolerances
 from draisine.system.generic import Generic
 
 FIRM = 0.1
@@ -37,9 +38,6 @@ ROUNDS, SAME = 60, 1e-12
 """How often the loads of tyres whose forces do not grow evenly with them are followed, and by which part
 they may still change then.
 """
-
-LEAST = 1e-3
-"""The least load about which a tyre is taken, N."""
 
 KNOWN = 512
 """How many signatures of modes are at hand for routines."""
@@ -89,7 +87,8 @@ class Dynamics(NamedTuple):
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
     wheel's centre and axle, the fold, what elements there do), which is `row` long; whether elements act at
-    contacts, how many states of theirs the rows tell the rates of, and a wheel's share of the weight.
+    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, mass
+    (kg) and length (m) of the machine, and the tolerances.
     """
 
     call: Address
@@ -133,6 +132,9 @@ class Dynamics(NamedTuple):
     acted: int
     remembered: int
     share: float
+    mass: float
+    length: float
+    tol: Tolerances
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
@@ -214,8 +216,8 @@ def meet_one(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
 
 @routine
 def excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
-    """Return by how much a contact is beyond its borders (at most zero: it is valid), in what it
-    looks like: those of the terrain, and where an edge begins or ceases to have two points next to a
+    """Return by how much a contact is beyond its borders, over the length of the machine (at most zero: it
+    is valid): those of the terrain, and where an edge begins or ceases to have two points next to a
     torus, eq. [edge-fold].
     """
     most = fold_excess(m, contacts, k, row)
@@ -235,12 +237,15 @@ def excess_each(m: Dynamics, contacts: Bundle, seen: Floats, count: int, out: Fl
 
 @routine
 def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
-    """Return by how much a contact is beyond one of the borders."""
+    """Return by how much a contact is beyond one of the borders: a distance over the length of the machine,
+    or a component of the normal.
+    """
     b, C, N = contacts.borders[7 * i :], row[m.local_point :], row[m.local_normal :]
-    beyond = -b[6]
+    distance, turned = -b[6], 0.0
     for j in range(3):
-        beyond += C[j] * b[j] + N[j] * b[3 + j]
-    return beyond
+        distance += C[j] * b[j]
+        turned += N[j] * b[3 + j]
+    return distance / m.length + turned
 
 
 @routine
@@ -250,7 +255,7 @@ def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
         return -ENDLESS
     third = 1.0 / 3.0
-    lone = ((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2
+    lone = (((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2) / m.length
     return lone if contacts.features[k * FEATURE + SIDE] != 0.0 else -lone
 
 
@@ -296,12 +301,14 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 @routine
 def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
-    """Write the saddle-point system K (vdot, lam) = b, eq. [saddle-point]."""
+    """Write the saddle-point system K (vdot, lam / mass) = b, eq. [saddle-point]: pivots do not depend on the
+    unit of mass.
+    """
     m, n, out = s.motion, s.motion.speeds, s.out
     K[: size * size] = 0.0
     for i in range(n):
-        K[i * size :][:n] = out[m.M + i * n :][:n]
-    b[:n] = -out[m.F :][:n]
+        K[i * size :][:n] = out[m.M + i * n :][:n] / m.mass
+    b[:n] = -out[m.F :][:n] / m.mass
     at = n
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
@@ -312,7 +319,7 @@ def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
             along, across = slip_way(s.x, row, m, 1), slip_way(s.x, row, m, 2)
             K[at::size][:n] += s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
-            b[:n] += row[m.push :][:n]
+            b[:n] += row[m.push :][:n] / m.mass
             if s.status[k] > 0:
                 K[at::size][:n] -= row[m.lift :][:n]
         at += s.status[k]
@@ -342,6 +349,7 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
         repeating = solve(K, b, answer, s.order, size)
         if repeating < 0:
             return 1
+        answer[n:size] *= m.mass
         if repeating > 0:
             push_all(s, K, answer, size, repeating)
         change = follow_loads(s, seen, answer)
@@ -365,20 +373,22 @@ def follow_loads(s: Saddle, seen: Floats, answer: Floats) -> float:
     m, at, most = s.motion, s.motion.speeds, 0.0
     for k in range(s.plan[CLOSED]):
         if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
-            most = max(most, follow_load(s.contacts, s.which[k], answer[at]))
+            most = max(most, follow_load(m.tol, s.contacts, s.which[k], answer[at]))
         at += s.status[k]
     return most
 
 
 @routine
-def follow_load(contacts: Bundle, k: int, found: float) -> float:
+def follow_load(tol: Tolerances, contacts: Bundle, k: int, found: float) -> float:
     """Take a contact about a load nearer to one that was found, never below the least one, and changed by
-    a factor at most, or by one newton; return by which part it changes.
+    a factor and a step at most; return by which part it changes.
     """
     at = k * FEATURE + LOAD
     old = contacts.features[at]
-    contacts.features[at] = max(min(found, FACTOR * old + 1.0), max(old / FACTOR - 1.0, LEAST))
-    return abs(contacts.features[at] - old) / (1.0 + old)
+    most = FACTOR * old + tol.load_step
+    least = max(old / FACTOR - tol.load_step, tol.least_load)
+    contacts.features[at] = max(min(found, most), least)
+    return abs(contacts.features[at] - old) / (tol.load_step + old)
 
 
 @routine
@@ -561,6 +571,7 @@ def rate_each(
 def dynamics(free: Generic) -> Dynamics:
     """Return a free machine for routines."""
     x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
+    units = machine_units(free.system.model)
     return Dynamics(
         call=Address(free.motion.address),
         table=free.motion.table,
@@ -579,6 +590,9 @@ def dynamics(free: Generic) -> Dynamics:
         acted=int(row.count("push") > 0),
         remembered=row.count("rates"),
         share=float(weight(free.system.model)) / max(1, len(free.wheels)),
+        mass=units.mass,
+        length=units.length,
+        tol=scale_tolerances(units),
     )
 
 

@@ -11,17 +11,10 @@ from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
 from draisine.simulation.contact.guards import (
-    BORDER,
-    CONE,
-    FOLD,
-    FORCE,
-    GAP,
-    LEAN,
     NEVER,
     NODES,
-    OVER,
     PLACES,
-    SLIP,
+    GuardKind,
     fit,
     lowest,
     next_zero,
@@ -45,6 +38,7 @@ from draisine.simulation.contact.kernels import (
     slip,
 )
 from draisine.simulation.contact.radau import SEVEN, Turning, collocate, stretch_dense, turning_rate
+from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
     DENSE,
@@ -107,34 +101,11 @@ class ArcClock(Record):
     is_implicit: bool = False  # whether the step is implicit
 
 
-JUST = 1e-9
-"""Gaps below this many metres at the start of an arc belong to contacts that have just opened."""
-
 STABLE = 4.0
 """Up to this product of its length and the rate at which friction turns slips a step is explicit."""
 
-ONSET, CREEP = 1e-5, 1e-6
-"""The slip in m/s with which a contact begins to slide, and below which one that slides sticks."""
-
-DRIFTING = 0.5 * ONSET
-"""Tangential contact velocities above this many m/s are slip."""
-
-HELD = 1e-10
-"""Where steps become shorter than so many seconds, a contact that slips hardly is held: its force grows
-without bound.
-"""
-
-PULL = 2e-7
-"""Forces below minus this many N are pulls: no accepted state has one."""
-
-DEEP = 5e-10
-"""No accepted state has a gap this many metres below zero."""
-
 SHORTEST = 1.0 / 64.0
 """Guards that no polynomial fits are looked at on ever smaller parts of a step, down to this."""
-
-GRAZE = 1e-9
-"""What comes nearer than so many metres and does not touch grazes: less would have been a hit."""
 
 
 class Proximity(IntEnum):
@@ -225,7 +196,7 @@ def advance(c: Course) -> RunStatus:
         return RunStatus.SINGULAR
     h, swift, error = min(clock.step, clock.longest_step), turning_rate(s, g, c.turning), 2.0
     while not error < 1.0:
-        if h < 1e-14 * max(abs(t), 1.0):
+        if h < max(1e-14 * abs(t), s.motion.tol.shortest_step):
             return RunStatus.STEP_TOO_SMALL
         if t + 1.01 * h >= end:
             h = end - t
@@ -263,21 +234,23 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
     """
     s, m, kind, k = c.saddle, c.saddle.motion, c.kinds[j], c.contacts[j]
     q = s.x[m.x_q :]
-    if kind == LEAN:
+    if kind == GuardKind.LEAN:
         return c.fall - abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
-    if kind == OVER:
+    if kind == GuardKind.OVERTURN:
         return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
-    if kind == GAP:
+    if kind == GuardKind.GAP:
         gap, bend = row[m.gap], s.contacts.bend[k]
         return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
-    if kind == FORCE:
-        return lam[0] if s.status[k] > 0 else -row[m.gap]  # a spring's tyre leaves where it is free
-    if kind == CONE:
+    if kind == GuardKind.NORMAL_FORCE:
+        return lam[0]
+    if kind == GuardKind.DEFLECTION:
+        return -row[m.gap]
+    if kind == GuardKind.FRICTION_CONE:
         return s.mu[k] * lam[0] - norm(lam[1], lam[2])
-    if kind == SLIP:
+    if kind == GuardKind.SLIP:
         s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
-        return s1 * s1 + s2 * s2 - CREEP * CREEP
-    if kind == FOLD:
+        return s1 * s1 + s2 * s2 - m.tol.slip_end * m.tol.slip_end
+    if kind == GuardKind.FOLD:
         return -fold_excess(m, s.contacts, s.which[k], row)
     return -border_excess(m, s.contacts, c.borders[j], row)
 
@@ -286,14 +259,14 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
 def value(c: Course, j: int) -> float:
     """Return guard j of the state in x."""
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
-    if kind == GAP:
+    if kind == GuardKind.GAP:
         look_at(s.x, s.contacts, k, c.rows)
-    if kind == SLIP:
+    elif kind == GuardKind.SLIP:
         meet_one(s.x, s.contacts, s.which[k], c.rows)
-    elif kind > CONE or (kind == FORCE and s.status[k] == 0):
-        look_at(s.x, s.contacts, s.which[k], c.rows)
-    elif kind > GAP:
+    elif kind == GuardKind.NORMAL_FORCE or kind == GuardKind.FRICTION_CONE:
         flow(s, c.stages.errors, s.lam)
+    elif kind == GuardKind.DEFLECTION or kind == GuardKind.BORDER or kind == GuardKind.FOLD:
+        look_at(s.x, s.contacts, s.which[k], c.rows)
     return measure(c, j, c.rows, s.lam[3 * k :])
 
 
@@ -327,10 +300,11 @@ def enclose(c: Course) -> bool:
                 moved += (at - there[m.centre + j]) ** 2.0
                 turned += (here[m.axle + j] - there[m.axle + j]) ** 2.0
             way = c.moved[2 * w :]
-            way[0] = max(0.0 if i == 0 else way[0], 1.1 * sqrt(moved) + 1e-6)
+            way[0] = max(0.0 if i == 0 else way[0], 1.1 * sqrt(moved) + m.tol.gap_search)
             way[1] = max(0.0 if i == 0 else way[1], 1.1 * sqrt(turned))
     for k in range(s.contacts.size):
-        c.near[k] = in_touch(c, k, middle) if in_reach(s.contacts, c.box, k) else Proximity.AWAY
+        reaches = in_reach(m.tol, s.contacts, c.box, k)
+        c.near[k] = in_touch(c, k, middle) if reaches else Proximity.AWAY
     return stays
 
 
@@ -347,7 +321,7 @@ def in_touch(c: Course, k: int, middle: Floats) -> Proximity:
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     ring, far = b.radius[k] - crown, c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
-        return trace_line(b, k, centre, axle, ring, crown + far)
+        return trace_line(m.tol, b, k, centre, axle, ring, crown + far)
     tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
     gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
@@ -365,7 +339,7 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> bo
     m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     N, ring = b.features[k * FEATURE :], b.radius[k] - b.crown[k]
-    if not ring * flat > 1e-9 and ring > 0.0:
+    if not flat > 1e-9 and ring > 0.0:  # the wheel lies on the plane: its lowest point is undefined
         return False
     arm = ring / flat if ring > 0.0 else 0.0
     way = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
@@ -381,7 +355,7 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> bo
 
 @routine
 def trace_line(
-    b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float
+    tol: Tolerances, b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float
 ) -> Proximity:
     """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
     of a wheel; it is followed by steps as long as what it is further away. Gaps are negative without
@@ -395,8 +369,8 @@ def trace_line(
         if e[j] != 0.0:
             one, two = e[j] * (b.low[3 * k + j] - Q[j]), e[j] * (b.high[3 * k + j] - Q[j])
             low, high = low + min(one, two), high + max(one, two)
-    first = max(low, along - ring - limit) - 1e-6
-    last = min(high, along + ring + limit) + 1e-6
+    first = max(low, along - ring - limit) - tol.gap_search
+    last = min(high, along + ring + limit) + tol.gap_search
     at = first
     while at <= last:
         off, z = 0.0, 0.0
@@ -406,7 +380,7 @@ def trace_line(
             z += way * axle[j]
         out = sqrt(max(off - z * z, 0.0)) - ring
         off = norm(z, out) - limit
-        if off < 1e-4:
+        if off < tol.edge_trace:
             return Proximity.NEAR
         inner = inner or out < 0.0
         at += off
@@ -416,7 +390,7 @@ def trace_line(
 
 
 @routine
-def in_reach(b: Bundle, boxes: Floats, k: int) -> bool:
+def in_reach(tol: Tolerances, b: Bundle, boxes: Floats, k: int) -> bool:
     """Return whether a wheel whose centre is in its box may touch the box around a feature."""
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
@@ -424,7 +398,9 @@ def in_reach(b: Bundle, boxes: Floats, k: int) -> bool:
     box = boxes[6 * b.wheels[k] :]
     for j in range(3):
         side = max(side, box[3 + j] - box[j])
-    far = b.radius[k] + 1e-6 + 0.1 * side  # between the nodes a centre may be a little outside
+    far = (
+        b.radius[k] + tol.gap_search + 0.1 * side
+    )  # between the nodes a centre may be a little outside
     for j in range(3):
         off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         apart += off * off
@@ -436,7 +412,7 @@ def survey(c: Course) -> None:
     """Write which guards may turn negative on the step, and their values at its nodes."""
     s, m, count = c.saddle, c.saddle.motion, 0
     for guard in range(c.guards[0]):
-        if c.kinds[guard] != GAP or c.near[c.contacts[guard]] == Proximity.NEAR:
+        if c.kinds[guard] != GuardKind.GAP or c.near[c.contacts[guard]] == Proximity.NEAR:
             c.live[count] = guard
             count += 1
     c.guards[1] = count
@@ -448,9 +424,9 @@ def survey(c: Course) -> None:
         for some in range(count):
             j = c.live[some]
             kind, k, row, lam = c.kinds[j], c.contacts[j], c.rows[0:], s.lam[0:]
-            if kind > GAP:
+            if kind > GuardKind.GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
-            elif kind == GAP:
+            elif kind == GuardKind.GAP:
                 look_at(s.x, s.contacts, k, row)
             c.values[j * NODES + i] = measure(c, j, row, lam)
 
@@ -487,14 +463,14 @@ def scan(c: Course, j: int, values: Floats, at: float, width: float, end: float)
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
         if at == 0.0 and values[1] < values[0]:
-            fresh = c.clock.is_first and abs(values[0]) <= JUST
-            if kind != GAP or (fresh and counts(c, c.contacts[j], 0.0)):
+            fresh = c.clock.is_first and abs(values[0]) <= c.saddle.motion.tol.gap_opened
+            if kind != GuardKind.GAP or (fresh and counts(c, c.contacts[j], 0.0)):
                 return 0.0
         found = next_zero(b, -1.0, 0.0, end, part)
     while found != NEVER:
         found = next_zero(b, 1.0, found, end, part)
         if found != NEVER:
-            if kind != GAP or counts(c, c.contacts[j], at + found * width):
+            if kind != GuardKind.GAP or counts(c, c.contacts[j], at + found * width):
                 return at + found * width
             found = next_zero(b, -1.0, min(found + 1e-12, 1.0), end, part)
     return NEVER
@@ -514,7 +490,7 @@ def halve(c: Course, j: int, at: float, width: float) -> float:
             high = middle
         else:
             low = middle
-    if c.kinds[j] == GAP and not counts(c, c.contacts[j], high):
+    if c.kinds[j] == GuardKind.GAP and not counts(c, c.contacts[j], high):
         return NEVER
     return high
 
@@ -570,13 +546,13 @@ def first_event(c: Course) -> int:
 @routine
 def graze(c: Course, until: float) -> None:
     """Write when, and which, watched contacts graze before a part of the step: gaps that fall and rise
-    again, less than GRAZE above zero where they are least.
+    again, less than `gap_grazing` above zero where they are least.
     """
     b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
     for some in range(c.guards[1]):
         j = c.live[some]
         k, values, i = c.contacts[j], c.values[j * NODES :], 0
-        if c.kinds[j] != GAP or clock.grazes >= FEW:
+        if c.kinds[j] != GuardKind.GAP or clock.grazes >= FEW:
             continue
         for node in range(NODES):
             i = node if values[node] < values[i] else i
@@ -584,7 +560,8 @@ def graze(c: Course, until: float) -> None:
             continue
         fit(c.basis, values, b)
         at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
-        if at < until and abs(read(b, at, part)) < GRAZE and counts(c, k, at):
+        close = abs(read(b, at, part)) < c.saddle.motion.tol.gap_grazing
+        if at < until and close and counts(c, k, at):
             free = 2 * clock.grazes
             c.grazes[free], c.grazes[free + 1] = clock.time + at * clock.step, float(k)
             clock.grazes += 1
@@ -602,8 +579,8 @@ def sunk(c: Course, part: float) -> int:
             continue
         row = c.rows[k * m.row :]
         look_at(s.x, b, k, row)
-        deep = row[m.gap] < -DEEP and row[m.gap] > -b.reach[k]
-        if deep and excess(m, b, k, row) < -1e-6 and is_above(m, b, k, row):
+        deep = row[m.gap] < -m.tol.gap_penetration and row[m.gap] > -b.reach[k]
+        if deep and excess(m, b, k, row) < -m.tol.border_inside and is_above(m, b, k, row):
             return k
     return -1
 
@@ -624,7 +601,7 @@ def end(c: Course, h: float) -> None:
 @routine
 def find_pull(c: Course, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
-    s, worst, least = c.saddle, -1, -PULL
+    s, worst, least = c.saddle, -1, -c.saddle.motion.tol.pull
     end(c, h)
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
@@ -644,13 +621,15 @@ def reach(c: Course, j: int) -> float:
         c.state[: c.stages.n] = c.stages.y[: c.stages.n]
         return 0.0
     nudge = min(1e-4, 0.1 * part)
-    nudge = -nudge if c.kinds[j] == BORDER else nudge  # before it, a seam is at zero all the time
+    nudge = (
+        -nudge if c.kinds[j] == GuardKind.BORDER else nudge
+    )  # before it, a seam is at zero all the time
     slope = (value_at(c, j, part) - value_at(c, j, part - nudge)) / (nudge * whole)
     h = part * whole
     for _ in range(3):
         end(c, h)
         off = value(c, j)
-        if slope == 0.0 or abs(off) < 1e-15 * abs(slope):
+        if slope == 0.0 or abs(off) < c.saddle.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
     end(c, h)
@@ -677,9 +656,9 @@ def find_sticking(c: Course) -> int:
     """
     s, row = c.saddle, c.turning.seen
     for j in range(c.guards[0]):
-        if c.kinds[j] == SLIP:
+        if c.kinds[j] == GuardKind.SLIP:
             meet_one(s.x, s.contacts, s.which[c.contacts[j]], row)
-            if drift(s.x, row, s.motion) < DRIFTING:
+            if drift(s.x, row, s.motion) < s.motion.tol.slip_detected:
                 return j
     return -1
 
@@ -697,7 +676,7 @@ def arrive(c: Course, j: int) -> RunStatus:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
             when = last_push(c, when)
             find_pull(c, when)
-            if s.lam[3 * k] > 1.0:
+            if s.lam[3 * k] > s.motion.tol.force_jump:
                 held = find_sticking(c)
                 how = RunStatus.PULL if held < 0 else RunStatus.EVENT
                 c.clock.subject = k if held < 0 else held
@@ -746,10 +725,10 @@ def keep(c: Course, until: float) -> None:
 @routine
 def march(c: Course, limit: int) -> RunStatus:
     """Take up to so many steps, to the first event or to the end of the arc; return why not further."""
-    g, clock = c.stages, c.clock
+    g, clock, tol = c.stages, c.clock, c.saddle.motion.tol
     for _ in range(limit):
         clock.steps += 1
-        if clock.step < HELD and hold(c):
+        if clock.step < tol.creep_step and hold(c):
             return RunStatus.EVENT
         status = advance(c)
         if status is not RunStatus.RESOLVED:
@@ -761,7 +740,7 @@ def march(c: Course, limit: int) -> RunStatus:
         k = sunk(c, min(clock.part, 1.0))
         if k >= 0:
             clock.step, clock.subject = 0.2 * clock.step, k
-            if clock.step < 1e-8:
+            if clock.step < tol.penetration_step:
                 return RunStatus.PENETRATION
             continue
         left = clock.end_time - clock.time

@@ -21,7 +21,7 @@ from draisine.simulation.contact.events import (
     carry_on,
     resolve,
 )
-from draisine.simulation.contact.guards import BORDER, CONE, FORCE, GAP, OVER, set_guards
+from draisine.simulation.contact.guards import GuardKind, set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
     excess,
@@ -92,11 +92,6 @@ those that are closed after it and their rows, those that fired, those that were
 WHEN_TOLD, ENERGY, ENERGY_AFTER, STATES = range(4)
 """What is told of it in numbers: time, energies before and after; states before it, after an impact, at the
 end; what an impact is to contacts.
-"""
-
-SEAM = 1e-7
-"""By how much a contact may lie beyond the borders of a feature that it touches, or must lie inside those
-of one that its wheel has just left.
 """
 
 FLAT = 0.02
@@ -185,10 +180,10 @@ def leave_out(r: Passage, own: int) -> None:
     """Let features that wheels have just left count only well inside their borders, but for the wheel of
     one contact.
     """
-    wheels = r.course.saddle.contacts.wheels
+    wheels, border = r.course.saddle.contacts.wheels, r.course.saddle.motion.tol.border
     for k in range(r.course.saddle.contacts.size):
         gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
-        r.course.inside[k] = -SEAM if gone else SEAM
+        r.course.inside[k] = -border if gone else border
 
 
 @routine
@@ -227,18 +222,22 @@ def reach_event(r: Passage) -> RunStatus:
         r.leaving[: c.saddle.contacts.size] = False
     if stand.stalled > MOST_STUCK:
         return RunStatus.NO_PROGRESS
-    if kind <= OVER:
+    if kind == GuardKind.LEAN or kind == GuardKind.OVERTURN:
         return RunStatus.FALL
     stand.stage, stand.actor, stand.ending = EventStage.CONTACTS, -1, -1
-    if kind >= BORDER:
+    if kind == GuardKind.BORDER or kind == GuardKind.FOLD:
         stand.ending, stand.cause = c.saddle.which[k], EventCause.HAND_OVER
         return RunStatus.RESOLVED
-    stand.actor, stand.cause = k if kind == GAP else c.saddle.which[k], EventCause.COLLISION
+    stand.actor = k if kind == GuardKind.GAP else c.saddle.which[k]
     e.fired[stand.actor] = True
-    if kind == FORCE:
+    if kind == GuardKind.GAP:
+        stand.cause = EventCause.COLLISION
+    elif kind == GuardKind.FRICTION_CONE:
+        stand.cause = EventCause.SLIP
+    elif kind == GuardKind.SLIP:
+        stand.cause = EventCause.STICK
+    else:
         stand.cause = EventCause.LIFT_OFF
-    elif kind != GAP:
-        stand.cause = EventCause.SLIP if kind == CONE else EventCause.STICK
     return RunStatus.RESOLVED
 
 
@@ -344,7 +343,7 @@ def settle_event(r: Passage) -> RunStatus:
     elif told[BLOW] > 0 or is_changed(r) or not is_idle(r):
         stand.events += 1
         begin_samples(r)
-    clock.step, clock.is_first = min(clock.step, 1e-3), True
+    clock.step, clock.is_first = min(clock.step, c.saddle.motion.tol.first_step), True
     stand.stage = EventStage.ARC
     return RunStatus.RESOLVED
 

@@ -18,17 +18,14 @@ from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
-from draisine.simulation.contact.passage import FLAT, SEAM, terrain_code
+from draisine.simulation.contact.passage import FLAT, terrain_code
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
+from draisine.simulation.contact.tolerances import machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-
-SLACK = 1e-6
-"""By how many metres more than a wheel reaches features are looked for: what just touches is near."""
-
 
 FEW, WHOLE = 32, 64
 """Grounds of so many features are looked at whole where the nearest is asked for, and where one looks for
@@ -70,6 +67,7 @@ class ContactQuery:
         self.x[machine.inputs.ground] = machine.ground
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
+        self.tol = self.motion.record.tol
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
@@ -181,10 +179,11 @@ class ContactQuery:
             return
         row = self.meet(t, y, [contact])[0]
         C, N = row[self.row.local_point], row[self.row.local_normal]
-        for k in self.terrain.near(row[self.row.point], 1e-6, t):
+        near, border = self.tol.gap_search, self.tol.border * self.motion.record.length
+        for k in self.terrain.near(row[self.row.point], near, t):
             it = self.terrain[k]
-            here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < 1e-6
-            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= SEAM:
+            here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < near
+            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= border:
                 raise TerrainError(
                     f"wheel {self.key(contact)[0]!r}: the disc comes onto {it.name!r}; "
                     "that needs a torus: give the wheel a crown."
@@ -377,6 +376,12 @@ class ContactQuery:
         return self._swept
 
     @property
+    def state_units(self) -> Floats:
+        """The unit of each number of y for tolerances: those of the machine."""
+        model = self.machine.system.model
+        return scale_states(model, machine_units(model), self.machine.memory)
+
+    @property
     def whole(self) -> bool:
         """Whether the ground is so small that all of it is watched."""
         return len(self.terrain) <= WHOLE
@@ -395,7 +400,7 @@ class ContactQuery:
         corners = boxes.reshape(-1, 2, 3)
         middles, halves = corners.mean(axis=1), 0.5 * np.ptp(corners, axis=1)
         return tuple(
-            tuple(self.terrain.near(middle, longest + SLACK, t, half))
+            tuple(self.terrain.near(middle, longest + self.tol.gap_search, t, half))
             for middle, half, longest in zip(middles, halves, self.longest, strict=True)
         )
 
@@ -577,7 +582,7 @@ class ContactQuery:
         gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
         if sinks:
             is_open = is_open & ~self._in_ground_each(rows, near)
-        off = is_open & ((excess > SEAM) | ~(gap > -1e-6))
+        off = is_open & ((excess > self.tol.border) | ~(gap > -self.tol.gap_search))
         gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)

@@ -197,7 +197,7 @@ def mend(s: Saddle, g: Stages, w: Turning, h: float) -> float:
             w.changes[i * g.n + y_v :][:n] += turned * w.turns[one % count * n :][:n]
         for j in range(i * g.n, (i + 1) * g.n):
             w.states[j] += w.changes[j]
-            part = w.changes[j] / (g.atol + g.rtol * abs(w.states[j]))
+            part = w.changes[j] / (g.atol[j - i * g.n] + g.rtol * abs(w.states[j]))
             total += part * part
     return sqrt(total / (SEVEN * g.n))
 
@@ -214,7 +214,7 @@ def stretch_dense(g: Stages, w: Turning) -> float:
             F[m * n :][:n] += w.method[DENSE + m * SEVEN + i] * (w.states[i * n :][:n] - g.y[:n])
     g.new[:n] = w.states[(SEVEN - 1) * n :][:n]
     for j in range(n):
-        scale = g.atol + g.rtol * max(abs(g.y[j]), abs(g.new[j]))
+        scale = g.atol[j] + g.rtol * max(abs(g.y[j]), abs(g.new[j]))
         part = HIGHEST * F[(SEVEN - 1) * n + j] / scale
         total += part * part
     return sqrt(total / n)

@@ -33,10 +33,10 @@ from draisine.errors import (
     ZenoError,
     expect_known,
 )
-from draisine.simulation.contact import guards
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, RunState
 from draisine.simulation.contact.failures import Failure, find_failure, refuse_contact_set
+from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
@@ -50,11 +50,6 @@ from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
-
-MAX_INITIAL_PENETRATION = 1e-8
-"""Penetration at the start (m, or rad at a joint's stop) that is removed without an error: rounding of
-states that users compute or store.
-"""
 
 STEPS_PER_CALL = 200  # integration steps in one native call; between calls a run can be interrupted
 CALLS_PER_CHECK = 50  # native calls between two checks whether the run will ever end
@@ -205,7 +200,7 @@ class TerrainRun:
             # Deeper than the wheel is large, the feature is not the one that the wheel is on.
             if not 0.0 > gap > -query.table.meetings.reach(contact.wheel):
                 continue
-            if gap < -MAX_INITIAL_PENETRATION:
+            if gap < -query.tol.gap_start:
                 name, feature = query.key(contact)
                 raise ConfigurationError(
                     f"{name!r} starts {-gap:.3g} m below {feature!r}; lift it, or place it on a face: "
@@ -296,7 +291,7 @@ class TerrainRun:
         if failure is not None:
             self._raise(failure)
         if status is RunStatus.FALL:
-            overturned = driver.guard()[0] == guards.OVER
+            overturned = driver.guard()[0] == GuardKind.OVERTURN
             self.outcome = fall_words(None if overturned else math.asin(driver.course.fall))
             self._close_arc(None)
         self._limit_events()

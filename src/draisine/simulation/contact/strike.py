@@ -10,7 +10,6 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
 from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
-    PARTS,
     choose,
     move,
     pushes_at,
@@ -96,7 +95,8 @@ def strike_sets(e: Encounter, reduced: int, push: Floats) -> int:
         mu = e.mu[e.who[j]]
         if e.part[j] >= 0 and isfinite(mu) and mu > 0.0:
             return -1
-    which = choose(g, PARTS, 1, reduced)
+    tol = e.saddle.motion.tol
+    which = choose(g, tol.set_pull_impulse, tol.no_approach, 1, reduced)
     if which >= 0:
         first = pushes_at(g, which)
         for k in range(g.sizes[CONTACTS]):

@@ -77,14 +77,15 @@ equal = explicit(tableau.A[:-1], tableau.A[-1])
 
 class Stages(NamedTuple):
     """A step under way: from y to `new`, of n entries, with rates k that are `row` apart, what the
-    tolerances allow, and the polynomial of the dense output; `errors` also has room for sums.
+    tolerances allow (`atol` for each entry), and the polynomial of the dense output; `errors` also has room
+    for sums.
     """
 
     method: Floats
     n: int
     row: int
     rtol: float
-    atol: float
+    atol: Floats
     y: Floats
     new: Floats
     k: Floats
@@ -112,11 +113,11 @@ class Sampling(NamedTuple):
     margins: Floats
 
 
-def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float) -> Packed:
-    """Return a step from y with rates k."""
+def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float | Floats) -> Packed:
+    """Return a step from y with rates k; `atol` is one for all entries, or one for each."""
     n = len(y)
     room = (np.zeros(n), k, np.zeros(7 * n), np.zeros(2 * n))
-    return Packed(Stages(METHOD, n, row, rtol, atol, y, *room))
+    return Packed(Stages(METHOD, n, row, rtol, np.full(n, atol), y, *room))
 
 
 @routine
@@ -154,7 +155,7 @@ def error_norm(s: Stages, h: float, rates: int) -> float:
     """
     n = s.n
     for i in each(n):
-        scale = s.atol + s.rtol * max(abs(s.y[i]), abs(s.new[i]))
+        scale = s.atol[i] + s.rtol * max(abs(s.y[i]), abs(s.new[i]))
         e5, e3 = 0.0, 0.0
         for j in range(rates):
             e5 += s.method[E5 + j] * s.k[j * s.row + i]

@@ -34,12 +34,10 @@ from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
 
-PULL = 5e-7
-"""Forces (N) and impulses (N s) below minus this never count as rounding."""
-
-
 PARTS = 1e-9
-"""A contact that approaches slower than this after an impact, m/s, counts as parting."""
+"""A contact that approaches after an impact by a smaller part of the fastest approach before it separates; an
+impulse that is minus a smaller part of the momentum does not pull.
+"""
 
 
 EQUAL, SAME = 1e-9, 1e-6
@@ -244,11 +242,12 @@ def spread(g: Choice, m: int, count: int, lam: Floats) -> None:
 
 
 @routine
-def try_set(g: Choice, trial: Floats, tolerance: float, reduced: int) -> int:
+def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> int:
     """Write what comes of the contacts that are marked as closed: whether all push and the others
-    part, x, multipliers (three per contact), separations; return whether rows repeat.
+    part, x, multipliers (three per contact), separations; return whether rows repeat. A smaller pull
+    and slower sinking are rounding.
     """
-    n, m, at, count, largest = g.n, g.holds, 0, 0, 0.0
+    n, m, at, count = g.n, g.holds, 0, 0
     right, push = g.given[n * n :], trial[2 + n :]
     away = push[3 * g.sizes[CONTACTS] :]
     for k in range(g.sizes[CONTACTS]):
@@ -273,11 +272,9 @@ def try_set(g: Choice, trial: Floats, tolerance: float, reduced: int) -> int:
         for i in range(g.rows[k] if g.closed[k] == 1 else 0):
             push[3 * k + i] = g.x[at]
             at += 1
-        largest = max(largest, abs(push[3 * k]))
     trial[1] = 1.0 if repeating >= 0 else 0.0
-    least = -min(tolerance * (1.0 + largest), PULL)
     for k in range(g.sizes[CONTACTS]):
-        spare = push[3 * k] - least if g.closed[k] == 1 else away[k] + tolerance
+        spare = push[3 * k] + pull if g.closed[k] == 1 else away[k] + sinking
         trial[1] = trial[1] if spare >= 0.0 else 0.0
     return max(repeating, 0)
 
@@ -318,7 +315,7 @@ def kinetic_norm(g: Choice, trial: Floats) -> float:
 
 
 @routine
-def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
+def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
     """Return which of the trials has the set of contacts in which all forces and separations are
     non-negative, -1 if none.
 
@@ -348,7 +345,7 @@ def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
                 continue
             trial = g.trials[trial_at(g, made) :]
             trial[0] = float(mask)
-            crowded = twice * try_set(g, trial, tolerance, reduced)
+            crowded = twice * try_set(g, trial, pull, sinking, reduced)
             made += 1
             if trial[1] == 1.0:
                 place = (crowded * (count + 1) + shunned) * (count + 1) - size
@@ -412,7 +409,7 @@ def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     if rank < size:
         project(U, rank, size, law.b, differ)
         off = max_difference(law.b, differ, size)  # what contacts that come to rest still slip
-        if off < 1e-6 * (1.0 + max_norm(law.b, size)):
+        if off <= 1e-6 * max_norm(law.b, size):
             law.b[:size] = differ[:size]
     if settle_friction(law, 1e-13) != 0:
         return 1
@@ -451,7 +448,9 @@ def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> 
         over, own = k.relative(v), slice(3 * i, 3 * i + 3)
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
-    which = shared_code(choose)(packed, PARTS, 1, RESOLUTIONS.index(given.resolution))
+    approach = max((float(np.abs(k.relative(v)).max()) for k in contacts), default=0.0)
+    sinking, pull = PARTS * approach, PARTS * float(np.abs(given.M @ v).max(initial=0.0))
+    which = shared_code(choose)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)

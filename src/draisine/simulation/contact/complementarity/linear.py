@@ -445,14 +445,16 @@ def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: 
     combine(U, rank, m, G, 1, m, n, columns)
     combine(U, rank, m, given[n * (n + 1 + 2 * m) :], 1, 0, 1, b[n:])
     K[: size * size] = 0.0
-    b[:n] = right[:n]
+    mass = max_norm(M, n * n)  # of which lam is a part, so that pivots do not depend on its unit
+    b[:n] = right[:n] / mass
     for i in range(n):
-        K[i * size :][:n] = M[i * n :][:n]
+        K[i * size :][:n] = M[i * n :][:n] / mass
     add_border(K, size, n, lines, columns, rank, n)
     if solve(K, b, left, order, size) < 0:
         return -1
     x[:n] = left[:n]
     x[n : n + m] = 0.0
+    left[n:size] *= mass
     add_rows(U, left[n:], x[n:], rank, m)
     return m - rank
 

@@ -368,7 +368,9 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
     """Write the contacts that touch or can close within the step; return whether there is room for all."""
     s.contact_count = 0
     for k in range(s.contacts.size):
-        if not in_reach(s.contacts, s.box, k) or not can_close(s, k, h, s.seen[s.contact_count]):
+        if not in_reach(s.motion.tol, s.contacts, s.box, k) or not can_close(
+            s, k, h, s.seen[s.contact_count]
+        ):
             continue
         if s.contact_count == s.most:
             return False
