@@ -1,6 +1,7 @@
-"""What a run leaves: arcs of motion, and the whole as labelled data."""
+"""The result of a run: arcs of motion, the events between them, and the whole as labelled data."""
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from html import escape
 from itertools import groupby
@@ -30,34 +31,59 @@ TerrainMode = tuple[tuple[Key, str], ...]
 """The closed contacts, (wheel, feature) with their status: rolling, gliding or sliding."""
 
 
+class GuardKind(IntEnum):
+    """What a guard watches. The run ends, or an event happens, when its value becomes negative."""
+
+    LEAN = 0  # lean until the machine has fallen
+    OVER = 1  # turn until the machine lies on its head
+    GAP = 2  # gap of an open contact, m
+    FORCE = 3  # normal force of a closed contact, N
+    CONE = 4  # distance of a contact force to the friction cone, N
+    SLIP = 5  # slip speed of a sliding contact
+    BORDER = 6  # distance of a contact point to a border of its feature
+    FOLD = 7  # distance to where a torus begins or ceases to touch an edge twice
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The guard whose zero is an event."""
+
+    kind: GuardKind
+    contact: Key  # wheel and feature
+    border: int = -1  # of BORDER: index among the borders of the feature; otherwise -1
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Event:
-    """What happened at an instant.
+    """A change at an instant.
 
-    `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
-    "event-location" (the solver changes). `soft` events
-    have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
-    `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
-    that were tried at impulse level, the first being the prediction that all contacts stay closed.
+    `kind` is one of
+
+    * "collision": a contact closes or an impact happens;
+    * "lift-off": a normal force, or the feature under a wheel, ends;
+    * "hand-over": a wheel rolls on to the next feature;
+    * "stick" and "slip": a contact stops or begins to slide;
+    * "input": an input may jump;
+    * "time-stepping" and "event-location": the run changes its solver.
     """
 
-    t: float
+    t: float  # s
     kind: str
     contacts: tuple[Key, ...]
-    soft: bool
+    soft: bool  # no jump: of speeds at a collision, of the contact force at a lift-off (3.7)
     before: State
     after: State
     mode_before: TerrainMode
     mode_after: TerrainMode
-    energy_before: float
-    energy_after: float
-    impulses: dict[Key, Floats] = field(default_factory=dict)
-    trials: "tuple[Trial, ...]" = ()
+    energy_before: float  # J
+    energy_after: float  # J
+    impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
+    trials: "tuple[Trial, ...]" = ()  # contact sets tried at impulse level; first: all stay closed
+    guard: Guard | None = None  # the guard that fired; None at inputs and changes of the solver
 
     @property
     def gain(self) -> float:
-        """The energy that the event created; negative where it dissipated."""
+        """Energy that the event created (J); negative if it dissipated energy."""
         return self.energy_after - self.energy_before
 
     def __str__(self) -> str:

@@ -15,7 +15,12 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import EIGHTH
 from draisine.analysis.gradient.saltation import EventGradient, TerrainMotion
-from draisine.analysis.gradient.tangents import Directions, TangentProgram, follow, tangent_program
+from draisine.analysis.gradient.tangents import (
+    Directions,
+    TangentProgram,
+    integrate,
+    tangent_program,
+)
 from draisine.analysis.linear import machine_at
 from draisine.analysis.metrics import metric_gradient, split_question
 from draisine.errors import (
@@ -27,7 +32,6 @@ from draisine.errors import (
 )
 from draisine.model.names import observation_names
 from draisine.simulation.compare.compliant import Compliant
-from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.simulate import compute_run
 from draisine.simulation.validity.fall import fall_rule
@@ -211,7 +215,7 @@ class GradientRun:
             return found["rate"]
 
         watch = fall_rule(system.model, self.contact.fall).watch(machine.frame[0])
-        samples = follow(rates, whole, self.numerics.start, times, self.numerics, watch)
+        samples = integrate(rates, whole, self.numerics.start, times, self.numerics, watch)
         sight = self._tangents(system, machine, "variation", ["seen"])
         seen = [sight(t, here, along, w=w)["seen"] for t, here in zip(times, samples, strict=True)]
         return np.array(seen)[:, :, self._places(system)], ()
@@ -227,9 +231,10 @@ class GradientRun:
     ) -> tuple[Floats, tuple[EventGradient, ...]]:
         """Return what is seen at times of a motion on a terrain, with derivatives, and its events."""
         assert self.terrain is not None
-        if isinstance(self.contact.solver, Compliant) or self.contact.solver == "time_stepping":
+        if isinstance(self.contact.solver, Compliant):
             raise ParameterError(
-                "Gradients on a terrain need event location: leave the solver out, or set it to 'events'."
+                "Compliant contacts have no gradient. Leave the solver out, or set it to 'events' or "
+                "'time_stepping'."
             )
         options: dict[str, Any] = {"terrain": self.terrain, "law": self.law, "inputs": self.inputs}
         options |= {"contact": self.contact, "numerics": self.numerics}
@@ -237,13 +242,6 @@ class GradientRun:
         run = compute_run(system, state(system, **start), max(times[-1], begin + 1e-9), **options)
         if run.outcome != "completed":
             raise SimulationError(f"no gradient: the run ended early, {run.outcome}.", run)
-        for number, arc in enumerate(run.arcs):
-            if isinstance(arc, SteppedArc):
-                raise SimulationError(
-                    f"no gradient: arc {number} of the run, from {arc.t[0]:.6g} to {arc.t[-1]:.6g} s, is in "
-                    "time steps, which are not differentiated.",
-                    run,
-                )
         machine = generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
 

@@ -14,12 +14,9 @@ from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
+from draisine.simulation.trajectory import GuardKind
 
-LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
-"""What guards watch: the ways to fall, the gap of an open contact, and of a closed one its normal
-force, what friction can still hold, its slip, its distance from each of the feature's borders, and
-from where a torus begins or ceases to touch an edge twice.
-"""
+LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = map(int, GuardKind)
 
 SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
 """How far below zero a guard of each kind may be: less is rounding, or grazes."""
