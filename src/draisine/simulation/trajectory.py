@@ -1,6 +1,7 @@
-"""What a run leaves: arcs of motion, and the whole as labelled data."""
+"""The result of a run: arcs of motion, the events between them, and the whole as labelled data."""
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from html import escape
 from itertools import groupby
@@ -30,34 +31,60 @@ TerrainMode = tuple[tuple[Key, str], ...]
 """The closed contacts, (wheel, feature) with their status: rolling, gliding or sliding."""
 
 
+class GuardKind(IntEnum):
+    """What a guard watches. It fires where its value becomes negative."""
+
+    LEAN = 0  # sine of the lean that is a fall, minus that of the lean
+    OVERTURN = 1  # vertical component of the base's upright axis
+    GAP = 2  # m, gap of an open contact
+    NORMAL_FORCE = 3  # N, of a closed contact
+    DEFLECTION = 4  # m, of a compliant tyre, which has no rows
+    FRICTION_CONE = 5  # N, mu times the normal force minus the friction force, of a rolling contact
+    SLIP = 6  # (m/s)^2, squared slip above that at which a sliding contact sticks
+    BORDER = 7  # distance of a closed contact from a border, over the machine's length
+    FOLD = 8  # the same from where a torus begins or ceases to touch an edge twice
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The guard whose zero is an event."""
+
+    kind: GuardKind
+    contact: Key  # wheel and feature
+    border: int = -1  # of BORDER: index among the borders of the feature; otherwise -1
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Event:
-    """What happened at an instant.
+    """A change at an instant.
 
-    `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
-    "event-location" (the solver changes). `soft` events
-    have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
-    `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
-    that were tried at impulse level, the first being the prediction that all contacts stay closed.
+    `kind` is one of
+
+    * "collision": a contact closes or an impact happens;
+    * "lift-off": a normal force, or the feature under a wheel, ends;
+    * "hand-over": a wheel rolls on to the next feature;
+    * "stick" and "slip": a contact stops or begins to slide;
+    * "input": an input may jump;
+    * "time-stepping" and "event-location": the run changes its solver.
     """
 
-    t: float
+    t: float  # s
     kind: str
     contacts: tuple[Key, ...]
-    soft: bool
+    soft: bool  # no jump: of speeds at a collision, of the contact force at a lift-off (3.7)
     before: State
     after: State
     mode_before: TerrainMode
     mode_after: TerrainMode
-    energy_before: float
-    energy_after: float
-    impulses: dict[Key, Floats] = field(default_factory=dict)
-    trials: "tuple[Trial, ...]" = ()
+    energy_before: float  # J
+    energy_after: float  # J
+    impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
+    trials: "tuple[Trial, ...]" = ()  # contact sets tried at impulse level; first: all stay closed
+    guard: Guard | None = None  # the guard that fired; None at inputs and changes of the solver
 
     @property
     def gain(self) -> float:
-        """The energy that the event created; negative where it dissipated."""
+        """Energy that the event created (J); negative if it dissipated energy."""
         return self.energy_after - self.energy_before
 
     def __str__(self) -> str:

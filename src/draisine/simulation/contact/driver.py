@@ -36,7 +36,7 @@ from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
-from draisine.simulation.trajectory import Key
+from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout
 
@@ -66,6 +66,8 @@ class Cause:
     kind: EventCause
     actor: WheelOnFeature | None = None
     own: WheelOnFeature | None = None
+    guard: int = -1  # kind of the guard that fired, -1 for none
+    border: int = -1  # index of its border, -1 for none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +84,7 @@ class EventRecord:
     closed: tuple[Closed, ...]
     closed_after: tuple[Closed, ...]
     fired: list[WheelOnFeature]
+    guard: Guard | None
     blow: Selection | None
     samples: int
     grazes: int
@@ -269,10 +272,11 @@ class ArcDriver:
                     flags[index[contact]] = True
         stand = whole.stand
         stand.assign(stage=EventStage.ARC, stalled=at.stalled, events=0, trials=0)
-        stand.assign(actor=-1, ending=-1)
+        stand.assign(actor=-1, ending=-1, guard=-1, border=-1)
         if cause is not None:
             actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
             stand.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=own)
+            stand.assign(guard=cause.guard, border=cause.border)
             if actor >= 0:
                 e.fired[actor] = True
 
@@ -343,7 +347,7 @@ class ArcDriver:
         """Return what the present event is about."""
         stand = self.passage.stand
         actor, own = (None if k < 0 else self.near[k] for k in (stand.actor, stand.ending))
-        return Cause(stand.cause, actor, own)
+        return Cause(stand.cause, actor, own, stand.guard, stand.border)
 
     def _marked(self, flags: Any) -> frozenset[WheelOnFeature]:
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
@@ -398,10 +402,18 @@ class ArcDriver:
             self._closed(lists[passage.SHUT][:before], lists[passage.ROWS][:before]),
             self._closed(lists[passage.SHUT_AFTER][:after], lists[passage.ROWS_AFTER][:after]),
             [self.near[k] for k in lists[passage.FIRE][:fired]],
+            self._guard(told),
             self._blow(i, told, numbers, lists[passage.HIT]),
             told[passage.SAMPLE],
             told[passage.GRAZED],
         )
+
+    def _guard(self, told: list[int]) -> Guard | None:
+        """Return the guard that fired at an event, if one did."""
+        if told[passage.GUARD] < 0:
+            return None
+        contact = self.look.key(self.near[told[passage.GUARD_CONTACT]])
+        return Guard(GuardKind(told[passage.GUARD]), contact, told[passage.GUARD_BORDER])
 
     def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
         """Return the impact of an event."""

@@ -6,7 +6,6 @@ The last terms of its Chebyshev series estimate how far the guard is from it, eq
 """
 
 import math
-from enum import IntEnum
 
 import numpy as np
 
@@ -16,22 +15,7 @@ from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
 from draisine.simulation.contact.tolerances import Tolerances
-
-
-class GuardKind(IntEnum):
-    """What a guard watches. It fires where its value becomes negative."""
-
-    LEAN = 0  # sine of the lean that is a fall, minus that of the lean
-    OVERTURN = 1  # vertical component of the base's upright axis
-    GAP = 2  # m, gap of an open contact
-    NORMAL_FORCE = 3  # N, of a closed contact
-    DEFLECTION = 4  # m, of a compliant tyre, which has no rows
-    FRICTION_CONE = 5  # N, mu times the normal force minus the friction force, of a rolling contact
-    SLIP = 6  # (m/s)^2, squared slip above that at which a sliding contact sticks
-    BORDER = (
-        7  # distance of a closed contact from a border of its feature, over the machine's length
-    )
-    FOLD = 8  # the same from where a torus begins or ceases to touch an edge twice
+from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:

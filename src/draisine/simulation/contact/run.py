@@ -415,6 +415,7 @@ class TerrainRun:
             energy_after,
             impulses,
             trials,
+            record.guard,
         )
         self._close_arc(event)
         self.arc_closed = record.closed_after
