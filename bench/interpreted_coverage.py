@@ -36,7 +36,8 @@ def run_file(file: Path, folder: Path, limit: float) -> str:
     data = folder / f".coverage.{file.stem}.{abs(hash(file))}"
     command = [
         *(sys.executable, "-m", "coverage", "run", f"--source={MEASURED}", f"--data-file={data}"),
-        *("-m", "pytest", str(file), "-q", "-p", "no:cacheprovider"),
+        # A simulation turns the interrupt into an error of its own: with -x that ends the file, too.
+        *("-m", "pytest", str(file), "-q", "-x", "-p", "no:cacheprovider"),
     ]
     environment = os.environ | {"DRAISINE_INTERPRET": "1"}
     process = subprocess.Popen(
