@@ -23,6 +23,7 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
+from draisine.simulation.contact.driver import RunState
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, FELL, march_code
@@ -41,11 +42,6 @@ STEP = 2.0**-10
 
 FAR = 1e9
 """No run goes on for so many seconds."""
-
-AHEAD = 32
-"""How many time steps a run goes ahead of the present time: copying its records costs as much as some of
-them.
-"""
 
 REMEMBERED = 10_000
 """How many events a stepper remembers."""
@@ -389,11 +385,12 @@ class _OnPlane:
 
 
 class _OnTerrain:
-    """A run whose own steps go ahead of the present time; states are served from its samples.
+    """A run on a terrain that never sees where time is sliced.
 
-    `run` ends at or before the present time, `ahead` one step or event later. Samples lie on the grid of
-    the stepper and come from the dense output, so the slicing of time changes nothing. If inputs change,
-    the run restarts from the present state.
+    While it locates events, `run` is at most one integration step behind the present time, and `ahead`
+    is a branch of it beyond that time, whose samples lie on the grid of the stepper and come from the
+    dense output. In time steps the run is at most one step ahead of the present time, and the present
+    state is interpolated. If inputs change, the run restarts from the present state.
     """
 
     def __init__(self, task: Task) -> None:
@@ -404,7 +401,8 @@ class _OnTerrain:
         self.run.begin()
         self.query = self.run.query
         self.ahead: TerrainRun | None = None
-        self.now = self.run.now
+        self.now = self.run.now  # time, state and closed contacts at the present time
+        self.reported = 0  # number of events of the run that were returned
         self.failure: SimulationError | None = None
 
     def law_state(self) -> Floats:
@@ -425,23 +423,11 @@ class _OnTerrain:
 
     def _restart(self, y: Floats, inputs: Floats) -> None:
         """Let the run continue from the present time, from a state and with inputs."""
-        run = self._branch_to(self.now.t)
-        run.until = self.numerics.start + FAR
-        run.restart(self.query, y, inputs)
-        self.run = run
+        self.run.now = self.now
+        self.run.add_sample()
+        self.run.restart(self.query, y, inputs)
         self.ahead = None
-        self.now = run.now
-
-    def _branch_to(self, t: float) -> TerrainRun:
-        """Return a branch of the run that ends at a time at or after its own."""
-        branch = self.run.branch(t)
-        if branch.steps is None and self.now.t == t:
-            # Within an arc nothing happens between the run's last step and the present sample.
-            branch.now = replace(self.now, y=self.now.y.copy())
-            branch.add_sample()
-        while branch.now.t < t and not branch.outcome:
-            branch.advance()
-        return branch
+        self.now = self.run.now
 
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         self.check()
@@ -453,16 +439,19 @@ class _OnTerrain:
             self.failure = error if isinstance(error, SimulationError) else kind(str(error))
             return count, ()
         self.outcome = self.run.outcome
-        reached = end if not self.outcome else int((self.run.now.t - start) / h)
+        reached = end if not self.outcome else min(end, int((self.run.now.t - start) / h))
         return reached, self._take_events()
 
     def _advance_to(self, t: float) -> None:
         """Advance the run by its own steps, and find the state at a time."""
-        while not self.run.outcome:
+        while self.run.now.t < t and not self.run.outcome:
+            if self.run.steps is not None:
+                self.run.advance(self.run.steps.stepper.steps_until(t))
+                continue
             if self.ahead is None:
                 self.ahead = self.run.branch(self.run.until)
                 try:
-                    self.ahead.advance(AHEAD if self.ahead.steps is not None else 1)
+                    self.ahead.advance()
                 except (ParameterError, SimulationError, TerrainError):
                     self.ahead = None  # the error may lie after t: then not in this call
                     break
@@ -470,24 +459,29 @@ class _OnTerrain:
                 break
             self.run = self.ahead
             self.ahead = None
-        if self.run.now.t == t or self.run.outcome:
-            self.now = self.run.now
-            return
-        y = None if self.ahead is None else self.ahead.state_at(t, 1e-6 * self.numerics.dt)
+        self.now = self._find_state(t)
+
+    def _find_state(self, t: float) -> RunState:
+        """Return the run state at a time within the last step, or where the run ended."""
+        run = self.run
+        if run.now.t == t or run.outcome:
+            return run.now
+        if run.steps is not None:
+            return RunState(t, run.steps.stepper.state_at(t))
+        y = None if self.ahead is None else self.ahead.sample_at(t)
         if y is not None:
-            self.now = replace(self.run.now, t=t, y=y, is_first=True, stalled=0)
-        else:
-            # The next step fails, perhaps after t: integrate to t itself.
-            self.now = self._branch_to(t).now
+            return replace(run.now, t=t, y=y, is_first=True, stalled=0)
+        # The next step fails, perhaps after t: integrate to t itself.
+        branch = run.branch(t)
+        while branch.now.t < t and not branch.outcome:
+            branch.advance()
+        return branch.now
 
     def _take_events(self) -> tuple[Event, ...]:
-        """Return the events since the last call, and forget what lies in the past."""
-        events = tuple(self.run.events)
-        for run in (self.ahead, self.run):
-            if run is not None:
-                del run.events[: len(events)]
-                del run.arcs[:-1]
-                run.forget_samples(self.now.t)
+        """Return the events since the last call, and forget the past of the run."""
+        events = tuple(self.run.events[self.reported :])
+        self.run.forget_past()
+        self.reported = len(self.run.events)
         return events
 
     def check(self) -> None:
@@ -498,5 +492,5 @@ class _OnTerrain:
         return self.query.machine.leave(self.now.y)
 
     def observe(self, t: float) -> dict[str, Floats]:
-        source = self.run if self.ahead is None or self.run.steps is None else self.ahead
-        return source.observe_at(self.now.t, self.now.y, self.now.closed)
+        seen = self.run.observe_at(self.now.t, self.now.y, self.now.closed)
+        return {name: values[..., -1] for name, values in seen.items()}

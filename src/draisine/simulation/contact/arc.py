@@ -1,7 +1,7 @@
 """An arc on a terrain, as trajectories keep it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -250,18 +250,6 @@ class SteppedArc(_FreeArc):
             | {"gaps": gaps.T}
             | self._tyres(look)
         )
-
-    def observe_at(self, t: float) -> dict[str, Floats]:
-        """Return all observations of the sample at a time (s), with the means since the sample before."""
-        last = int(np.clip(np.searchsorted(self.t, t * (1.0 - 1e-14)), 1, len(self.t) - 1))
-        samples = slice(last - 1, last + 1)
-        names = ("t", "y", "rates", "forces", "world", "torques", "stops", "tyres")
-        parts = {
-            name: None if (values := getattr(self, name)) is None else values[samples]
-            for name in names
-        }
-        observations = replace(self, **parts).observations
-        return {name: values[..., -1] for name, values in observations.items()}
 
     def _tyres(self, look: ContactQuery) -> dict[str, Floats]:
         """Return power and stored energy of the tyres, time last; compliant ground has none."""

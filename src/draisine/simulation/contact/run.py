@@ -54,6 +54,8 @@ from draisine.terrain import Terrain
 STEPS_PER_CALL = 200  # integration steps in one native call; between calls a run can be interrupted
 CALLS_PER_CHECK = 50  # native calls between two checks whether the run will ever end
 
+SAME_TIME = 1e-9  # s; times of samples this close are equal up to rounding, after a year as well
+
 EVENT_WINDOW = 1.0  # s of simulated time in which there may be `ContactOptions.events` events
 
 ENERGY_GAIN = 1e-9
@@ -88,7 +90,6 @@ class TerrainRun:
         self.keeps_dense = True
         self.driver: ArcDriver | None = None
         self.steps: SteppedSamples | None = None  # the open time-stepping arc
-        self.recent: list[tuple[Floats, Floats]] = []  # samples of the latest call of `advance`
 
         # The result.
         self.arcs: list[TerrainArc | SteppedArc] = []
@@ -114,49 +115,44 @@ class TerrainRun:
         """Return the present state."""
         return self.query.machine.leave(self.now.y)
 
-    def state_at(self, t: float, tolerance: float) -> Floats | None:
-        """Return the state y of a sample that the latest call of `advance` took at a time (s, within a
-        tolerance), None if there is none.
+    def sample_at(self, t: float) -> Floats | None:
+        """Return the state y of a sample of the latest event-driven arc at a time (s); None if there is
+        none.
         """
-        for times, states in self.recent:
-            k = int(np.searchsorted(times, t - tolerance))
-            if k < len(times) and times[k] <= t + tolerance:
+        latest = [(arc.t, arc.y) for arc in self.arcs[-1:]]
+        for times, states in (*reversed(self.samples), *latest):
+            k = min(int(np.searchsorted(times, t - SAME_TIME)), len(times) - 1)
+            if abs(times[k] - t) <= SAME_TIME:
                 state: Floats = states[k]
                 return state
         return None
 
     def observe_at(self, t: float, y: Floats, closed: Sequence[Closed]) -> dict[str, Floats]:
-        """Return all observations of a state of the present arc. In time steps forces are means since
-        the sample before.
+        """Return all observations of a state of the present arc, time last. In time steps forces are
+        means over the last step until then.
         """
-        if self.steps is None:
-            interval = (np.array([t]), y[None], closed)
-            return {
-                name: values[..., -1]
-                for name, values in observe_states(self.query, [interval]).items()
-            }
-        return self.steps.copy().arc().observe_at(t)
-
-    def forget_samples(self, before: float) -> None:
-        """Discard the samples of the open arc that a stepper has passed: it never asks for them again,
-        and an arc may last for hours.
-        """
-        self.samples = self.samples[-1:]
         if self.steps is not None:
-            self.steps.forget(before)
+            return self.steps.arc(t).observations
+        return observe_states(self.query, [(np.array([t]), y[None], closed)])
+
+    def forget_past(self) -> None:
+        """Discard stored samples and arcs, which a stepper does not return. The latest events stay: how
+        fast they follow each other decides about the method.
+        """
+        del self.samples[:-1], self.grazes[:], self.arcs[:-1]
+        del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
 
     def branch(self, until: float) -> "TerrainRun":
-        """Return a copy of the run that continues independently until a time."""
+        """Return a copy of an event-driven run that continues independently until a time (s)."""
+        assert self.steps is None
         other = copy(self)
         other.arcs = list(self.arcs)
         other.events = list(self.events)
         other.samples = list(self.samples)
         other.grazes = list(self.grazes)
         other.nodes = list(self.nodes)
-        other.recent = []
         other.now = replace(self.now, y=self.now.y.copy())
         other.until = until
-        other.steps = None if self.steps is None else self.steps.copy()
         return other
 
     # --- the run loop
@@ -211,14 +207,18 @@ class TerrainRun:
             y[query.pose] = query.settle(t, y, shallow)[query.pose]
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
-        """Continue from a state with other inputs and, if the query is another one, another law."""
+        """Continue from a state with other inputs and, if the query is another one, another law. In time
+        steps no event marks it: their forces are piecewise constant anyway.
+        """
         self.driver = self.driver if query is self.query else None
         self.query = query
         query.inputs = inputs
         self.now = replace(self.now, y=y)
         if self.steps is not None:
-            self._close_steps(self._make_change("input", y, y, (), ()))
-            self._begin_steps(choose_step(query, self.contact, self.now.t, y))
+            if query is self.steps.stepper.look:
+                self.steps.restart(self.now.t, y)
+            else:
+                self._begin_steps(self.steps.stepper.h)
             return
         try:
             self._call_routines(0, 1, Cause(EventCause.INPUT))
@@ -227,7 +227,6 @@ class TerrainRun:
 
     def advance(self, steps: int = 1, events: int = 1) -> None:
         """Take at most so many steps, through at most so many events."""
-        self.recent = []
         if self.steps is not None:
             self._advance_time_steps(steps)
         else:
@@ -325,7 +324,6 @@ class TerrainRun:
     def _store_results(self, driver: ArcDriver) -> None:
         """Store the samples, events and dense output of a call, and the state that it reached."""
         times, states = driver.samples()
-        self.recent.append((times, states))
         node_times, nodes = driver.nodes()
         grazes = driver.grazes()
         records = driver.events()
@@ -577,25 +575,27 @@ class TerrainRun:
         stepper = TimeStepper(
             self.query, self.contact, self.now.t, self.now.y, h, self.stepping_reason
         )
-        self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
+        if self.contact.solver == "auto":
+            stepper.require(self.required_settled)
+        dt = self.numerics.dt if self.keeps_dense else math.inf
+        self.steps = SteppedSamples(stepper, self.start, dt)
 
     def _advance_time_steps(self, steps: int) -> None:
         """Take some time steps; resume event location if the same contacts carry with margin."""
         assert self.steps is not None
         stepper = self.steps.stepper
-        known = len(self.steps.times)
+        if stepper.is_settled:
+            self._resume_events(stepper)
+            if self.steps is None:
+                return
         self.steps.advance(steps, self.until)
-        self.recent.append(
-            (np.array(self.steps.times[known:]), np.array(self.steps.states[known:]))
-        )
-        self.now = RunState(stepper.t, stepper.y.copy(), closed=tuple(stepper.loaded()))
-        if self.contact.solver == "auto":
+        self.now = RunState(stepper.t, stepper.y.copy())
+        if self.contact.solver == "auto" and stepper.has_ideal_contacts:
+            self.now.closed = tuple(stepper.loaded())
             self._refuse_ideal_contacts()
         if stepper.outcome or self.now.t >= self.until:
             self.outcome = stepper.outcome
             self._close_steps(None)
-        elif self.contact.solver == "auto" and stepper.settled >= self.required_settled:
-            self._resume_events(stepper)
 
     def _resume_events(self, stepper: TimeStepper) -> None:
         """Return to event location, if the state can be projected onto the constraints."""
@@ -613,7 +613,7 @@ class TerrainRun:
             self.now = stepped
             self.samples = []
             self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
-            stepper.record.settled = 0
+            stepper.require(self.required_settled)
             return
         self.resumed = self.now.t
         # The samples of the new arc wait until the time-stepping arc before it is stored.
