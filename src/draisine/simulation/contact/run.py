@@ -33,7 +33,7 @@ from draisine.simulation.contact.complementarity.active_set import no_contact_se
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
-from draisine.simulation.contact.query import Closed, ContactQuery, look_back
+from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, look_back
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
@@ -110,7 +110,8 @@ class TerrainRun:
         """
         if self.steps is not None:
             return self.steps.copy().arc(latest=2).observations
-        here = (np.array([self.at.t]), self.at.y[None], self.at.closed)
+        now = np.array([self.at.t])
+        here = ClosedStretch(now, self.at.y[None], self.at.closed, self.look.inputs)
         return observe_states(self.look, [here])
 
     def branch(self, until: float) -> "TerrainRun":

@@ -4,7 +4,7 @@ methods drift.
 
 import math
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -48,14 +48,21 @@ STEER = math.pi / 2
 
 @dataclass(frozen=True, eq=False)
 class ObservedArc:
-    """What is seen of an arc at the nodes of its dense output (steps, nodes), or at its samples if its
-    method has none: times, states, and observations with time last.
+    """What is observed of an arc at the nodes of its dense output, or at its samples if its method has
+    none; event-driven arcs on a terrain that follow each other are one.
     """
 
-    arc: "Arc"
-    t: Floats
-    y: Floats
-    seen: dict[str, Floats]
+    arcs: "Sequence[Arc]"
+    t: Floats  # (steps, nodes) or (samples) in s
+    y: Floats  # states, one row per time
+    seen: dict[str, Floats]  # observations, time last
+    arc_of_step: Any  # index of the arc of each step or sample
+    redundant_rows: Sequence[str]
+
+    @property
+    def arc(self) -> "Arc":
+        """The first arc."""
+        return self.arcs[0]
 
     @property
     def start(self) -> float:
@@ -63,9 +70,19 @@ class ObservedArc:
         return float(self.t.flat[0])
 
     @cached_property
-    def lasts(self) -> bool:
-        """Whether it is more than an instant: modes between events of one instant are not judged."""
-        return bool(self.t.flat[-1] > self.start)
+    def without_instants(self) -> "ObservedArc | None":
+        """The steps with a length: modes between events of one instant are not judged."""
+        if self.t.ndim == 1:
+            return self if self.t[-1] > self.start else None
+        lasting = self.t[:, -1] > self.t[:, 0]
+        if lasting.all():
+            return self
+        if not lasting.any():
+            return None
+        nodes = lasting.repeat(self.t.shape[1])
+        seen = self.seen | {"forces": self.seen["forces"][:, nodes]}
+        own = {"t": self.t[lasting], "y": self.y[nodes], "seen": seen}
+        return replace(self, **own, arc_of_step=self.arc_of_step[lasting])
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
@@ -90,7 +107,9 @@ def assess(run: "Trajectory") -> Validity:
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     stretches = _stretches(run)
-    loads = [one for one in stretches if one.lasts or len(stretches) == 1]
+    loads = [one for s in stretches if (one := s.without_instants) is not None]
+    if not loads and len(run.arcs) == 1:
+        loads = stretches
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
     pull, wheel = _first_pull(loads, model)
@@ -115,7 +134,7 @@ def assess(run: "Trajectory") -> Validity:
         constraint_drift=drift,
         constraint_drift_from=drift_from,
         projected=run.settings.get("drift", "project") == "project",
-        redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
+        redundant_rows=tuple(dict.fromkeys(x for one in stretches for x in one.redundant_rows)),
         grazes=tuple(_grazes(run)),
         start_energy=_start_energy(run, model),
         unsupported=_is_unsupported(run, stretches, model),
@@ -191,17 +210,24 @@ def _cut(arc: Any, count: int, t: float) -> Any:
 
 
 def _stretches(run: "Trajectory") -> list[ObservedArc]:
-    """Return what is seen of all arcs, in the order of time."""
+    """Return the observed arcs in the order of time."""
     arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
     found = []
-    for observe, some in groupby(
-        arcs, key=lambda arc: getattr(arc, "observe_dense_together", None)
-    ):
-        if observe is not None:
-            found += [ObservedArc(*one) for one in observe(list(some))]
-        else:
+    for observe, some in groupby(arcs, key=_joint_observation):
+        if observe is None:
             found += [_observe_arc(arc) for arc in some]
+        else:
+            together = list(some)
+            found.append(ObservedArc(together, *observe(together)))
     return found
+
+
+def _joint_observation(arc: Any) -> Any:
+    """Return the function that observes the dense output of arcs like this one together, or None: of the
+    steps of a run that was cut, only samples may be left.
+    """
+    known = getattr(arc, "observe_dense_together", None)
+    return known if arc.dense is not None or len(arc.t) == 1 else None
 
 
 def _is_stepped(arc: Any) -> bool:
@@ -211,13 +237,15 @@ def _is_stepped(arc: Any) -> bool:
 
 def _observe_arc(arc: Any) -> ObservedArc:
     """Return what is seen of a single arc."""
+    rows = arc.redundant_rows()
     if arc.dense is not None:
-        return ObservedArc(arc, arc.dense.t, arc.dense.flat[1], arc.observe_dense())
+        t, (_, y) = arc.dense.t, arc.dense.flat
+        return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
     seen = dict(arc.observations)
     if _is_stepped(arc):
         # Time steps correct penetrations; no contact is a constraint that could drift.
         seen["violations"] = np.zeros((0, len(arc.t)))
-    return ObservedArc(arc, arc.t, arc.y, seen)
+    return ObservedArc([arc], arc.t, arc.y, seen, np.zeros(len(arc.t), int), rows)
 
 
 def _begin(arc: "Arc") -> float:
@@ -282,18 +310,23 @@ def _friction_demand(
         for s, push in zip(stretches, pushes, strict=True):
             ratios = _ratios(push, light)
             needed = max(needed, float(ratios.max(initial=0.0)))
-            if not math.isfinite(_mu(options, wheel, s)):
-                above = np.flatnonzero(ratios > FRICTION_DEMAND)
-                times += s.t.ravel()[above[:1]].tolist()
+            if needed > FRICTION_DEMAND:
+                above = (ratios > FRICTION_DEMAND) & np.isinf(_mu(options, wheel, s))
+                times += s.t.ravel()[above][:1].tolist()
     return needed, min(times, default=None)
 
 
-def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> float:
-    """Return the friction of a wheel: on a terrain that of the features that it is on."""
-    mode = stretch.arc.mode
-    on = mode if isinstance(mode, tuple) else ()
-    features = [feature for (name, feature), _ in on if name == wheel.name]
-    return max(options.friction(wheel, feature) for feature in features or [""])
+def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> Floats:
+    """Return the friction coefficient of a wheel at each time: on a terrain that of its features."""
+    if not isinstance(options.mu, Mapping):
+        return np.full(stretch.t.size, options.friction(wheel, ""))
+    found = []
+    for arc in stretch.arcs:
+        on = arc.mode if isinstance(arc.mode, tuple) else ()
+        features = [feature for (name, feature), _ in on if name == wheel.name]
+        found.append(max(options.friction(wheel, feature) for feature in features or [""]))
+    nodes = stretch.t.size // len(stretch.arc_of_step)
+    return np.array(found)[stretch.arc_of_step].repeat(nodes)
 
 
 def _friction_exceeded(
@@ -303,10 +336,12 @@ def _friction_exceeded(
     resolution, times = CONE_RESOLUTION * largest_force(stretches), []
     for k, wheel in _wheels(model):
         for s in stretches:
-            if math.isfinite(mu := _mu(options, wheel, s)):
+            mu = _mu(options, wheel, s)
+            if np.isfinite(mu).any():
                 push = s.push(k)
-                margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
-                times.append(s.first_below(margin))
+                with np.errstate(invalid="ignore"):
+                    margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
+                times.append(s.first_below(np.where(np.isfinite(mu), margin, resolution)))
     return _earliest(times)
 
 
