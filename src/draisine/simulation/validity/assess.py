@@ -112,23 +112,23 @@ def assess(run: "Trajectory") -> Validity:
         loads = stretches
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
-    pull, wheel = _first_pull(loads, model)
+    largest = largest_force(loads)
+    pull, wheel = _first_pull(loads, model, largest)
     needed, demand_from = _friction_demand(loads, model, options)
     energy, energy_from = _energy_drift(run, stretches, model)
     drift, drift_from = _constraint_drift(run, stretches, model)
     start_load, start_load_contact = _start_load(stretches[0], model)
-    turned = [np.abs(one.y[:, _steer_columns(one, model)]).max(1, initial=0.0) for one in stretches]
+    turned = list(_steer_angles(stretches, model))
     return Validity(
         pull_from=pull,
         pull_contact=wheel,
         friction_needed=needed,
-        friction_exceeded_from=_friction_exceeded(loads, model, options),
+        friction_exceeded_from=_friction_exceeded(loads, model, options, largest),
         friction_demand_from=demand_from,
         fall_from=_fall(run, model, options),
-        steer_beyond=_earliest(
-            one.first_below(STEER - r) for one, r in zip(stretches, turned, strict=True)
-        ),
-        steer_turns=max(float(np.nanmax(r, initial=0.0)) for r in turned) / (2.0 * math.pi),
+        steer_beyond=_earliest(one.first_below(STEER - angle) for one, angle in turned),
+        steer_turns=max((float(np.nanmax(x, initial=0.0)) for _, x in turned), default=0.0)
+        / (2.0 * math.pi),
         energy_drift=energy,
         energy_drift_from=energy_from,
         constraint_drift=drift,
@@ -272,9 +272,11 @@ def largest_force(stretches: Sequence[ObservedArc]) -> float:
     )
 
 
-def _first_pull(stretches: Sequence[ObservedArc], model: Model) -> tuple[float | None, str | None]:
-    """Return when the ground would have to pull a wheel first, and which."""
-    resolution = FORCE_RESOLUTION * largest_force(stretches)
+def _first_pull(
+    stretches: Sequence[ObservedArc], model: Model, largest: float
+) -> tuple[float | None, str | None]:
+    """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
+    resolution = FORCE_RESOLUTION * largest
     found = {
         wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in stretches)
         for k, wheel in _wheels(model)
@@ -317,9 +319,11 @@ def _friction_demand(
 
 
 def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> Floats:
-    """Return the friction coefficient of a wheel at each time: on a terrain that of its features."""
+    """Return the friction coefficient of a wheel at each time, or at all: on a terrain that of its
+    features.
+    """
     if not isinstance(options.mu, Mapping):
-        return np.full(stretch.t.size, options.friction(wheel, ""))
+        return np.array(options.friction(wheel, ""))
     found = []
     for arc in stretch.arcs:
         on = arc.mode if isinstance(arc.mode, tuple) else ()
@@ -330,10 +334,10 @@ def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> Floats:
 
 
 def _friction_exceeded(
-    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions
+    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
-    """Return when a wheel needs more friction than its mu."""
-    resolution, times = CONE_RESOLUTION * largest_force(stretches), []
+    """Return when a wheel needs more friction than its mu; of the largest force (N)."""
+    resolution, times = CONE_RESOLUTION * largest, []
     for k, wheel in _wheels(model):
         for s in stretches:
             mu = _mu(options, wheel, s)
@@ -341,7 +345,9 @@ def _friction_exceeded(
                 push = s.push(k)
                 with np.errstate(invalid="ignore"):
                     margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
-                times.append(s.first_below(np.where(np.isfinite(mu), margin, resolution)))
+                if mu.ndim:
+                    margin = np.where(np.isfinite(mu), margin, resolution)
+                times.append(s.first_below(margin))
     return _earliest(times)
 
 
@@ -358,10 +364,14 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
     return float(run.t[-1]) if found is None else found
 
 
-def _steer_columns(stretch: ObservedArc, model: Model) -> list[int]:
-    """Return which states are angles of joints called steer."""
-    first = stretch.arc.machine.layout.r.start
-    return [first + k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+def _steer_angles(
+    stretches: Sequence[ObservedArc], model: Model
+) -> Iterator[tuple[ObservedArc, Floats]]:
+    """Return the absolute angles of each joint called steer, over time."""
+    for k, joint in enumerate(model.joints):
+        if joint.name == "steer":
+            for one in stretches:
+                yield one, np.abs(one.y[:, one.arc.machine.layout.r.start + k])
 
 
 # --- what the method drifts by
@@ -409,6 +419,8 @@ def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
 
 def _between_events(run: "Trajectory", stretches: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
     """Return the stretches between events, one after the other."""
+    if not run.events:
+        return [list(stretches)]
     numbers = np.searchsorted(
         [event.t for event in run.events], [s.start for s in stretches], "right"
     )
@@ -538,7 +550,7 @@ def _odd_parts(model: Model) -> list[str]:
 def _not_finite(run: "Trajectory") -> float | None:
     """Return when a state is not finite first."""
     for arc in run.arcs:
-        bad = np.flatnonzero(~np.isfinite(arc.y).all(axis=1))
-        if len(bad):
-            return float(arc.t[bad[0]])
+        finite = np.isfinite(arc.y)
+        if not finite.all():
+            return float(arc.t[finite.all(axis=1).argmin()])
     return None
