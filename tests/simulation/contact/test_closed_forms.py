@@ -40,7 +40,7 @@ def random_state(rng, n):
 def test_a_closed_form_is_the_dense_system(mode):
     rng, look = np.random.default_rng(5), ContactQuery(generic(bicycle()), GROUND, np.zeros(3))
     look.inputs = np.array([0.3, -0.2, 0.5])
-    saddle = look.saddle(closed(mode))
+    saddle = look.saddle(closed(mode), closed_form=True)
     assert saddle.record.plan[MODE] != 0
     out, at = saddle.record.mode_out, look.y.v
     firm = 0
@@ -67,11 +67,13 @@ def test_where_there_is_no_closed_form():
     system = bicycle()
     moved = Terrain([move_ground(feature, Slide((1.0, 0.0, 0.0))) for feature in GROUND.features])
     look = ContactQuery(generic(system, None, moved.motions), moved, np.zeros(3))
-    assert look.saddle(closed([(0, 0, 3)])).record.plan[MODE] == 0
+    assert look.saddle(closed([(0, 0, 3)]), closed_form=True).record.plan[MODE] == 0
     look = ContactQuery(generic(system), GROUND, np.zeros(3), {"steer": (-1.0, 1.0)})
-    assert look.saddle(closed([(0, 0, 3), (0, 1, 3)])).record.plan[MODE] == 0
+    assert look.saddle(closed([(0, 0, 3), (0, 1, 3)]), closed_form=True).record.plan[MODE] == 0
     steer = 2 + [joint.name for joint in system.model.joints].index("steer")
-    assert look.saddle([(WheelOnFeature(steer, 0), 1, 0.0)]).record.plan[MODE] == 0
+    assert (
+        look.saddle([(WheelOnFeature(steer, 0), 1, 0.0)], closed_form=True).record.plan[MODE] == 0
+    )
     assert not mode_names(draisine.compile("car").model)
     assert len(mode_names(system.model)) == 25
 
@@ -89,7 +91,7 @@ def test_a_torus_on_an_edge_and_a_vertex():
     look, rng = ContactQuery(generic(disc), ground, np.zeros(0)), np.random.default_rng(8)
     for feature, rows in ((0, 3), (1, 3), (2, 3), (2, 1)):
         mode = closed([(0, feature, rows)])
-        saddle = look.saddle(mode)
+        saddle = look.saddle(mode, closed_form=True)
         assert saddle.record.plan[MODE] != 0
         for _ in range(5):
             q = np.array([1.0, *rng.normal(scale=0.2, size=3)])

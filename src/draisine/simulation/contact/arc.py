@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,10 +11,24 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
-from draisine.simulation.contact.query import Closed, ContactQuery, revisit
+from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, revisit
+from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
+
+AXES = ("normal", "along", "across")
+"""The rows of a contact."""
+
+
+class DenseObservation(NamedTuple):
+    """What is observed of event-driven arcs at the nodes of their dense output."""
+
+    t: Floats  # (steps, nodes) in s
+    y: Floats  # (steps * nodes, n)
+    seen: dict[str, Floats]  # forces and inputs (..., steps * nodes), violations (1, steps)
+    arc_of_step: Integers  # (steps)
+    redundant_rows: list[str]
 
 
 class _FreeArc:
@@ -58,30 +72,48 @@ class TerrainArc(_FreeArc):
 
     @staticmethod
     def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
-        """Return everything that can be seen of arcs of one run, time last; at their ends inputs have
-        not jumped yet.
+        """Return everything that can be observed of arcs of one run, time last; at the end of an arc
+        inputs have not jumped yet.
         """
-        first = arcs[0]
-        look = revisit(first.machine, first.terrain, first.inputs, first.stops)
-        return observe_states(look, [(arc.t_before, arc.y, arc.closed) for arc in arcs])
+        look = arcs[0]._query()
+        intervals = [ClosedStretch(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
+        return observe_states(look, intervals)
 
     @staticmethod
-    def observe_dense_together(
-        arcs: "Sequence[TerrainArc]",
-    ) -> "list[tuple[TerrainArc, Floats, Floats, dict[str, Floats]]]":
-        """Return arcs of one run with the times (steps, nodes) of their dense output, the states there,
-        and the forces on their contacts and the gaps of their closed contacts, time last; an arc of one
-        instant with its samples.
+    def observe_dense_together(arcs: "Sequence[TerrainArc]") -> DenseObservation:
+        """Return the dense output of arcs of one run with forces and closed gaps; an arc of one instant
+        is a step without length.
         """
-        first = arcs[0]
-        look = revisit(first.machine, first.terrain, first.inputs, first.stops)
-        found = []
-        for arc in arcs:
-            t, y = (arc.t_before, arc.y) if arc.dense is None else arc.dense.flat
-            found.append((arc, t, y, _observe_forces(look, arc, t, y)))
-        return [
-            (arc, t if arc.dense is None else arc.dense.t, y, seen) for arc, t, y, seen in found
+        look = arcs[0]._query()
+        outputs = [arc._dense_or_instant() for arc in arcs]
+        intervals = [
+            ClosedStretch(*dense.flat, arc.closed, arc.inputs)
+            for arc, dense in zip(arcs, outputs, strict=True)
         ]
+        samples = look.observe_modes(intervals)
+        t = np.concatenate([dense.t for dense in outputs])
+        arc_of_step = np.repeat(np.arange(len(arcs)), [len(dense.t) for dense in outputs])
+        forces = samples.forces.reshape(t.size, -1)[:, : 3 * samples.wheels].T
+        inputs = np.array([arc.inputs for arc in arcs])[arc_of_step].repeat(t.shape[1], axis=0).T
+        violations = samples.violation.reshape(t.shape)[:, 0][None]
+        seen = {"forces": forces, "inputs": inputs, "violations": violations}
+        y = np.concatenate([interval.y for interval in intervals])
+        return DenseObservation(t, y, seen, arc_of_step, _redundant_rows(arcs, samples.jacobians))
+
+    def redundant_rows(self) -> list[str]:
+        """Return the redundant constraint rows of the closed contacts at the start of the arc."""
+        return self.observe_dense_together([self]).redundant_rows
+
+    def _query(self) -> ContactQuery:
+        """Return the machine on its terrain."""
+        return revisit(self.machine, self.terrain, self.inputs, self.stops)
+
+    def _dense_or_instant(self) -> DenseOutput:
+        """Return the dense output, or a step without length if the arc is an instant."""
+        if self.dense is not None:
+            return self.dense
+        t, y = self.t_before[:1], self.y[:1]
+        return DenseOutput(t.repeat(NODES)[None], y.repeat(NODES, axis=0)[None], self.inputs)
 
     @property
     def t_before(self) -> Floats:
@@ -90,102 +122,76 @@ class TerrainArc(_FreeArc):
         times[-1] = np.nextafter(times[-1], times[0])
         return times
 
-    def redundant_rows(self) -> list[str]:
-        """Return the rows of the closed contacts that repeat others where the arc begins."""
-        if len(self.closed) < 2:
-            return []
-        look = revisit(self.machine, self.terrain, self.inputs, self.stops)
-        seen = look.meet(self.t[0], self.y[0], [contact for contact, *_ in self.closed])
-        rows = {
-            f"{':'.join(key)}.{name}": row
-            for (key, _), (_, held, _), C in zip(
-                self.mode, self.closed, look.jacobian(seen), strict=True
-            )
-            for name, row in list(zip(("normal", "along", "across"), C, strict=True))[:held]
-            if row.any()
-        }
-        C = np.array([row / np.linalg.norm(row) for row in rows.values()]).reshape(-1, look.n)
-        rank = int(np.linalg.matrix_rank(C, tol=REPEATS)) if len(C) else 0
-        if rank == len(C):
-            return []
-        kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
-        return [label for k, label in enumerate(rows) if k not in kept]
 
+def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
+    """Return the redundant constraint rows of the closed contacts at the starts of arcs, by name.
 
-def _observe_forces(look: ContactQuery, arc: TerrainArc, t: Floats, y: Floats) -> dict[str, Floats]:
-    """Return forces, inputs and gaps of the closed contacts of an arc at some states, time last."""
-    look.inputs = arc.inputs
-    _, push, row, _ = look.accelerate_each(t, y, arc.closed)
-    flat = push.reshape(-1, 3), row.reshape(-1, row.shape[2])
-    _, sums = _sum_contacts(look, [arc.closed], np.zeros(len(t), int), *flat)
-    held = [k for k, (_, rows, _) in enumerate(arc.closed) if rows > 0]
-    gaps = row[:, held, look.row.gap.start].T
-    steps = 1 if arc.dense is None else arc.dense.t.shape[1]
-    inputs = np.repeat(arc.inputs[:, None], len(t), axis=1)
-    forces = sums["forces"].reshape(len(t), -1).T
-    return {"forces": forces, "inputs": inputs, "violations": gaps[:, ::steps]}
-
-
-ClosedStretch = tuple[Floats, Floats, Sequence[Closed]]
-"""Times and states, one row per time, with the same closed contacts."""
-
-
-def observe_states(look: ContactQuery, stretches: Sequence[ClosedStretch]) -> dict[str, Floats]:
-    """Return everything that can be seen of states, time last. What prescribed joints need is what the
-    equations of motion lack without it.
+    `jacobians` holds the rows of all closed contacts, one arc after the other.
     """
-    machine, n, modes = look.machine, look.n, [closed for *_, closed in stretches]
-    times, ys = (np.concatenate([one[k] for one in stretches]) for k in (0, 1))
-    count, mode = len(times), np.repeat(np.arange(len(modes)), [len(t) for t, *_ in stretches])
-    found = [look.accelerate_each(*stretch) for stretch in stretches]
-    ydot, told = (np.concatenate([one[k] for one in found]) for k in (0, 3))
-    push, row = (
-        np.concatenate([one[k].reshape(-1, one[k].shape[2]) for one in found]) for k in (1, 2)
+    n = arcs[0].machine.speeds
+    contacts = iter(jacobians[:-1].reshape(-1, 3, n))
+    found: dict[str, None] = {}
+    problems: dict[int, list[tuple[list[str], Floats]]] = {}
+    for arc in arcs:
+        labels: list[str] = []
+        rows: list[Floats] = []
+        for ((wheel, feature), _), (_, held, _) in zip(arc.mode, arc.closed, strict=True):
+            C = next(contacts)
+            for name, row in zip(AXES[:held], C, strict=False):
+                if row.any():
+                    labels.append(f"{wheel}:{feature}.{name}")
+                    rows.append(row)
+        if len(arc.closed) > 1 and rows:
+            problems.setdefault(len(rows), []).append((labels, np.array(rows)))
+    for size, some in problems.items():
+        # Problems of one size are one stack: NumPy needs longer for a call than for its numbers.
+        stack = np.array([rows for _, rows in some])
+        stack /= np.linalg.norm(stack, axis=2, keepdims=True)
+        for (labels, _), C, rank in zip(
+            some, stack, np.linalg.matrix_rank(stack, tol=REPEATS).tolist(), strict=True
+        ):
+            if rank < size:
+                kept = independent_rows(C, [label.endswith("normal") for label in labels], rank)
+                found |= dict.fromkeys(x for k, x in enumerate(labels) if k not in kept)
+    return list(found)
+
+
+def observe_states(look: ContactQuery, intervals: Sequence[ClosedStretch]) -> dict[str, Floats]:
+    """Return everything that can be observed of states, time last. The torques of prescribed joints are
+    the residual of the equations of motion without them.
+    """
+    machine, n = look.machine, look.n
+    times, ys = (np.concatenate([one[k] for one in intervals]) for k in (0, 1))
+    count, wheels = len(times), len(machine.wheels)
+    samples = look.observe_modes(intervals)
+    gaps, points = samples.gaps.reshape(count, -1), samples.points.reshape(count, -1, 3)
+    look.find_nearest(times, ys, gaps, points)
+    rates = samples.ydot.reshape(count, -1)[:, machine.layout.v]
+    parts = machine.motion.outputs.split(samples.out.reshape(count, -1).T)
+    residual = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
+    residual -= samples.generalised.reshape(count, -1)
+    forces, world = (x.reshape(count, -1, 3)[:, :wheels] for x in (samples.forces, samples.world))
+    power, energy = np.moveaxis(samples.tyres.reshape(count, -1, 2)[:, look.tyred], 2, 0)
+    found = {
+        "forces": forces,
+        "forces_world": world,
+        "forces_base": np.einsum("twj,jkt->twk", world, rotation(ys.T[machine.layout.q])),
+        "tyre_powers": power,
+        "tyre_energies": energy,
+        "gaps": gaps,
+        "points": points,
+    }
+    if look.stops:
+        found["stop_torques"] = samples.stops.reshape(count, -1)[:, wheels:]
+    inputs = np.repeat(
+        np.array([one.inputs for one in intervals]), [len(one.t) for one in intervals], axis=0
     )
-    rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
-    held, sums = _sum_contacts(look, modes, mode, push, row)
-    missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T - held
-    R = rotation(ys.T[machine.layout.q])
-    sums["forces_base"] = np.einsum("twj,jkt->twk", sums["forces_world"], R)
-    near = dict(zip(("gaps", "points"), look.nearest(times, ys, modes, mode), strict=True))
-    seen = machine.observations(ys, times, look.inputs, rates)
+    seen = machine.observations(ys, times, inputs.T, rates)
     return (
         seen
-        | holding_variables(machine, seen["inputs"], look.holding(parts, missing.T))
-        | {name: values.reshape(count, -1).T for name, values in (sums | near).items()}
+        | holding_variables(machine, seen["inputs"], look.holding(parts, residual.T))
+        | {name: values.reshape(count, -1).T for name, values in found.items()}
     )
-
-
-def _sum_contacts(
-    look: ContactQuery, modes: Sequence[Sequence[Closed]], mode: Integers, push: Floats, row: Floats
-) -> tuple[Floats, dict[str, Floats]]:
-    """Return the generalised force of the closed contacts at each state, in its mode, and what pushes
-    each wheel and each stop, time first; the contacts' forces and what they look like stand one below
-    the other.
-    """
-    wheels, joints, count = len(look.machine.wheels), look.machine.joints, len(mode)
-    state = np.repeat(np.arange(count), [len(modes[k]) for k in mode])
-    owners = [[contact.wheel for contact, *_ in closed] for closed in modes]
-    own = np.array([one for k in mode for one in owners[k]], int)
-    held, load = np.zeros((count, look.n)), push[:, 0]
-    generalised = np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, load)
-    np.add.at(held, state, generalised)
-    forces, world = np.zeros((2, count, wheels + joints, 3))
-    stops, closed_at = np.zeros((2, count, wheels + joints))
-    powers = np.zeros((count, wheels + joints, 2))
-    np.add.at(forces, (state, own), push)
-    np.add.at(world, (state, own), np.einsum("ti,tij->tj", push, look.axes(row)))
-    np.add.at(powers, (state, own), look.tyre_powers(row, load))
-    np.add.at(closed_at, (state, own), 1.0)
-    sums = {"forces": forces[:, :wheels], "forces_world": world[:, :wheels]}
-    sums["tyre_powers"] = powers[:, look.tyred, 0]
-    # A wheel on several features has one deflection, whose rates they add up to.
-    sums["tyre_energies"] = (powers[..., 1] / np.maximum(closed_at, 1.0))[:, look.tyred]
-    if look.stops:
-        towards = [[look.feature(c).numbers[0] for c, *_ in closed] for closed in modes]
-        np.add.at(stops, (state, own), load * np.array([one for k in mode for one in towards[k]]))
-        sums["stop_torques"] = stops[:, wheels:]
-    return held, sums
 
 
 def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
@@ -236,7 +242,9 @@ class SteppedArc(_FreeArc):
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = revisit(machine, self.terrain, self.inputs)
-        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int), sinks=True)
+        wheels = len(machine.wheels)
+        gaps, points = np.full((count, wheels), np.inf), np.full((count, wheels, 3), np.nan)
+        look.find_nearest(self.t, self.y, gaps, points, sinks=True)
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
@@ -260,5 +268,5 @@ class SteppedArc(_FreeArc):
         return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
-        """Return none: contacts are no rows here."""
+        """Return no rows: contacts are no constraints in time steps."""
         return []

@@ -25,7 +25,6 @@ from draisine.simulation.contact.guards import GuardKind, set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
     excess,
-    excess_each,
     find_mode,
     flow,
     look,
@@ -33,10 +32,10 @@ from draisine.simulation.contact.kernels import (
     meet_some,
     put_state,
     rate,
-    rate_each,
     settle,
 )
 from draisine.simulation.contact.march import Course, RunStatus, march
+from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
 from draisine.simulation.contact.strike import OTHER, PUSH, SETS, strike
 from draisine.simulation.integrators.dop853 import WIDTH
 
@@ -469,8 +468,8 @@ def energy(r: Passage) -> float:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (traverse, find_mode, look, look_each, meet_some, excess, excess_each) + (
-        flow, rate, rate_each, settle,
+    entries = (traverse, find_mode, look, look_each, meet_some, excess, flow, rate, settle) + (
+        find_inside, find_nearest, observe_modes,
     )  # fmt: skip
     parts = (choose, press, settle_friction)
     made = routine_code(*entries, *parts, width=WIDTH, passes="few")

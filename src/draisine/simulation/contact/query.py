@@ -4,21 +4,23 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.codegen.targets.native import Packed
+from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import ENERGY, POWER, tyre_rows
+from draisine.mechanics.contact.elements import tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.passage import FLAT, terrain_code
+from draisine.simulation.contact.samples import Samples, Stretches
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
@@ -26,11 +28,16 @@ from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
+from draisine.terrain.feature import starts
 
 FEW, WHOLE = 32, 64
 """Grounds of so many features are looked at whole where the nearest is asked for, and where one looks for
 what may be touched.
 """
+
+SEARCH_CELL = (
+    0.8  # m; samples within a cell share a search of features, which costs like 50 samples
+)
 
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
@@ -51,6 +58,15 @@ Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
 
 
+class ClosedStretch(NamedTuple):
+    """An interval of a run with one set of closed contacts."""
+
+    t: Floats  # s
+    y: Floats  # states, one row per time
+    closed: Sequence[Closed]
+    inputs: Floats
+
+
 class ContactQuery:
     """A free machine on a terrain, seen at single states."""
 
@@ -68,7 +84,7 @@ class ContactQuery:
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.tol = self.motion.record.tol
-        self._saddles: dict[tuple[Closed, ...], Packed] = {}
+        self._saddles: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
         self.longest = self.table.meetings.longest
@@ -207,15 +223,17 @@ class ContactQuery:
             self._keys[contact] = parts[contact.wheel].name, feature
         return self._keys[contact]
 
-    def saddle(self, closed: Sequence[Closed]) -> Packed:
-        """Return a mode for routines: what holds always, and closed contacts."""
-        wanted = tuple(closed)
+    def saddle(self, closed: Sequence[Closed], closed_form: bool = False) -> Packed:
+        """Return a mode for routines: what holds always, and closed contacts; on request with its closed
+        form, which only `flow` reads.
+        """
+        wanted = (tuple(closed), closed_form)
         if wanted not in self._saddles:
-            bundle = self.table.bundle([contact for contact, *_ in wanted])
-            made = self._saddle(bundle, wanted)
-            if self.code.find_mode(made):
-                self.take_mode(wanted)
-                made = self._saddle(bundle, wanted)
+            bundle = self.table.bundle([contact for contact, *_ in closed])
+            made = self._saddle(bundle, closed)
+            if closed_form and self.code.find_mode(made):
+                self.take_mode(closed)
+                made = self._saddle(bundle, closed)
                 self.code.find_mode(made)
             remember(self._saddles, wanted, made)
         return self._saddles[wanted]
@@ -413,40 +431,9 @@ class ContactQuery:
         bundle, which = self._find([contact])
         return float(self.code.excess(self.motion, bundle, int(which[0]), row))
 
-    def excess_each(self, rows: Floats, contacts: Packed) -> Floats:
-        """Return by how much contacts are beyond their borders in what they look like at states; the
-        axes are state and contact.
-        """
-        out = np.empty(rows.shape[:2])
-        self.code.excess_each(self.motion, contacts, np.ascontiguousarray(rows), len(rows), out)
-        return out
-
     def jacobian(self, row: Floats) -> Floats:
         """Return the rows C (normal, along, across) over the speeds."""
         return row[..., self.row.C].reshape(*row.shape[:-1], 3, self.n)
-
-    def moments(self, row: Floats, load: Floats) -> Floats:
-        """Return the generalised force of the moments of elements in what a contact looks like at
-        some states, under loads: what their forces do not explain.
-        """
-        if not self.motion.record.acted:
-            return np.zeros((len(row), self.n))
-        at, load = self.row, load[:, None]
-        force = (row[:, at.forces] + load * row[:, at.lifted])[:, :3]
-        pushed = np.einsum("ti,tij->tj", force, self.jacobian(row))
-        moment: Floats = row[:, at.push] + load * row[:, at.lift] - pushed
-        return moment
-
-    def tyre_powers(self, row: Floats, load: Floats) -> Floats:
-        """Return power (W) and stored energy (J) of the tyre of a contact at some states, under loads;
-        the axes are state and these two.
-        """
-        if not self.motion.record.acted:
-            return np.zeros((len(row), 2))
-        at = self.row
-        both = [POWER, ENERGY]
-        powers: Floats = row[:, at.forces][:, both] + load[:, None] * row[:, at.lifted][:, both]
-        return powers
 
     @property
     def tyred(self) -> list[int]:
@@ -473,20 +460,11 @@ class ContactQuery:
         """Return the contacts that are on the ground or in it, on their features and from above, and
         what they look like.
         """
-        rows = self.look_each(np.array([t]), y[None], near.packed)
-        found = [near[k] for k in np.flatnonzero(self._in_ground_each(rows, near)).tolist()]
+        self.fill(t, y)
+        row, inside = np.empty(self.row.size), np.empty(len(near) + 1, np.int64)
+        count = self.code.find_inside(self.motion, self.x, near.packed, row, inside)
+        found = [near[k] for k in inside[:count].tolist()]
         return list(zip(found, self.meet(t, y, found), strict=True))
-
-    def _in_ground_each(self, rows: Floats, near: Surroundings) -> NDArray[np.bool_]:
-        """Return which contacts (state, contact) are on the ground or in it, on their features and from
-        above, by what they look like.
-        """
-        inside = rows[..., self.row.gap.start] <= 0.0
-        inside &= self.excess_each(rows, near.packed) <= 0.0
-        motion, bundle = self.motion.record, near.packed.record
-        for i, k in np.argwhere(inside).tolist():
-            inside[i, k] = kernels.is_above(motion, bundle, k, rows[i, k])
-        return inside
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
@@ -506,94 +484,118 @@ class ContactQuery:
         self.code.look_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
-    def accelerate_each(
-        self, times: Floats, ys: Floats, closed: Sequence[Closed]
-    ) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return ydot of a mode at many states, the forces of its contacts, what they look like, and
-        what the free machine's program tells; one row per state. Rates and forces of a state whose
-        contacts contradict each other are not numbers: a run may have stopped there.
-        """
-        count, k = len(ys), len(closed)
-        ydot, lam = np.empty(ys.shape), np.zeros((count, k, 3))
-        seen = np.empty((count, k, self.row.size))
-        told = np.empty((count, self.machine.motion.outputs.size))
-        self.fill(times[0], ys[0])
-        states, saddle = np.ascontiguousarray(ys), self.saddle(closed)
-        room, first = (ydot, lam, seen, told), 0
-        while first < count:
-            rest = (part[first:] for part in (times, states))
-            left = (part[first:] for part in room)
-            wrong = self.code.rate_each(saddle, *rest, count - first, *left)
-            if wrong < 0:
-                break
-            first += wrong + 1
-            for part in room:
-                part[first - 1] = np.nan
-            seen[first - 1] = self.meet(times[first - 1], ys[first - 1], [c for c, *_ in closed])
-        return room
+    def observe_modes(self, stretches: Sequence[ClosedStretch]) -> Samples:
+        """Return forces, gaps and points of the closed contacts at all states of some intervals."""
+        machine, m = self.machine, self.motion.record
+        closed = [one for stretch in stretches for one in stretch.closed]
+        contacts = list(dict.fromkeys(contact for contact, *_ in closed))
+        index = {contact: k for k, contact in enumerate(contacts)}
+        states = np.concatenate([stretch.y for stretch in stretches])
+        packed = Stretches(
+            count=len(stretches),
+            first_state=starts(np.array([len(stretch.t) for stretch in stretches])),
+            first_contact=starts(np.array([len(stretch.closed) for stretch in stretches])),
+            which=np.array([*(index[contact] for contact, *_ in closed), 0]),
+            rows=np.array([*(rows for _, rows, _ in closed), 0]),
+            mu=np.array([*(mu if mu < np.inf else 0.0 for *_, mu in closed), 0.0]),
+            inputs=np.concatenate([stretch.inputs for stretch in stretches] + [np.zeros(1)]),
+            n_inputs=len(self.inputs),
+            x_inputs=self._given.start,
+            times=np.concatenate([stretch.t for stretch in stretches]),
+            states=states.ravel(),
+        )
+        most = max(len(stretch.closed) for stretch in stretches)
+        bundle, forms = self.table.bundle(contacts), self.table.meetings.forms
+        room = kernels.saddle(machine, self.motion, bundle, most, self.x, forms)
+        samples = self._empty_samples(len(states), len(closed), m.told)
+        self.code.observe_modes(Packed(room), Packed(packed), Packed(samples))
+        return samples
 
-    def nearest(
-        self,
-        times: Floats,
-        ys: Floats,
-        modes: Sequence[Sequence[Closed]],
-        mode: Integers,
-        sinks: bool = False,
-    ) -> tuple[Floats, Floats]:
-        """Return gaps (state, wheel) and contact points (state, wheel, axis): the closed contact's, or
-        the nearest valid one's; of states in modes by number. If a machine `sinks` into the ground, no
-        contact is closed, and the deepest one is the nearest.
-        """
+    def _empty_samples(self, count: int, contacts: int, outputs: int) -> Samples:
+        """Return room for what is observed at so many states."""
         wheels = len(self.machine.wheels)
-        gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
-        left, every = np.arange(len(ys)), tuple(range(len(self.terrain)))
-        for margin in (0.05, 1.0) if len(every) > FEW else (np.inf,):
-            alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
-            if np.isinf(margin):
-                alike[(every,) * wheels] = left.tolist()
-            else:
-                level = self.look_each(times[left], ys[left], self.level)
-                for i, row in zip(left.tolist(), level, strict=True):
-                    box = np.repeat(row[:, self.row.centre], 2, axis=0).reshape(-1, 2, 3)
-                    features = self._features_near(times[i], box + margin * AROUND)
-                    alike.setdefault(features, []).append(i)
-            for features, some in alike.items():
-                near = self.table.surroundings(ANYWHERE, features)
-                is_open = np.ones((len(modes), len(near)), bool)
-                for k, closed in enumerate(modes):
-                    is_open[k, [near.index[c] for c, *_ in closed if c in near.index]] = False
-                found = self._least_gaps(times[some], ys[some], near, is_open[mode[some]], sinks)
-                gaps[some], points[some] = found
-            left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
-            if not len(left):
-                break
-        return gaps, points
+        owners = wheels + self.machine.joints
+        found: Samples = make_record(
+            Samples,
+            wheels=wheels,
+            owners=owners,
+            along=self.row.along.start,
+            ydot=count * self.y.size,
+            out=count * outputs,
+            generalised=count * self.n,
+            **dict.fromkeys(("forces", "world"), 3 * count * owners),
+            tyres=2 * count * owners,
+            stops=count * owners,
+            gaps=np.full(count * wheels, np.inf),
+            points=np.full(3 * count * wheels, np.nan),
+            violation=count,
+            jacobians=3 * contacts * self.n + 1,
+        )
+        return found
 
-    def _least_gaps(
+    def find_nearest(
+        self, times: Floats, ys: Floats, gaps: Floats, points: Floats, sinks: bool = False
+    ) -> None:
+        """Write gap and point of the nearest valid contact of each wheel whose gap is infinite so far.
+
+        Parameters
+        ----------
+        times, ys
+            Times (s) and states, one row per time.
+        gaps, points
+            Arrays (states, wheels) in m and (states, wheels, 3) in m, which are changed in place.
+        sinks
+            Whether features that a wheel penetrates count, too: in time steps.
+        """
+        if len(self.terrain) <= FEW:
+            every = (tuple(range(len(self.terrain))),) * len(self.machine.wheels)
+            left = np.flatnonzero(np.isinf(gaps).any(axis=1))
+            if len(left):
+                near = self.table.surroundings(ANYWHERE, every)
+                self._find_nearest(times, ys, left, near, np.inf, sinks, gaps, points)
+            return
+        for margin in (0.05, 1.0):
+            left = np.flatnonzero(np.isinf(gaps).any(axis=1))
+            if not len(left):
+                return
+            centres = self.look_each(times[left], ys[left], self.level)[..., self.row.centre]
+            for some in self._neighbours(centres):
+                boxes = np.stack([centres[some].min(axis=0), centres[some].max(axis=0)], axis=1)
+                t = float(times[left[some[0]]])
+                features = self._features_near(t, boxes + margin * AROUND)
+                near = self.table.surroundings(ANYWHERE, features)
+                self._find_nearest(times, ys, left[some], near, margin, sinks, gaps, points)
+
+    def _neighbours(self, centres: Floats) -> list[Integers]:
+        """Return groups of states whose wheels have the same surroundings, by the wheels' centres; on
+        moving ground each state by itself.
+        """
+        if self.terrain.motions:
+            return list(np.arange(len(centres))[:, None])
+        cells = np.floor(centres.mean(axis=1) / SEARCH_CELL)
+        _, cell = np.unique(cells, axis=0, return_inverse=True)
+        order = np.argsort(cell.ravel(), kind="stable")
+        return np.split(order, np.cumsum(np.bincount(cell.ravel()))[:-1])
+
+    def _find_nearest(
         self,
         times: Floats,
         ys: Floats,
+        some: Integers,
         near: Surroundings,
-        is_open: NDArray[np.bool_],
+        limit: float,
         sinks: bool,
-    ) -> tuple[Floats, Floats]:
-        """Return the least gap of each wheel among its valid contacts, and where it is."""
-        wheels, rows = len(self.machine.wheels), self.look_each(times, ys, near.packed)
-        gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
-        if sinks:
-            is_open = is_open & ~self._in_ground_each(rows, near)
-        off = is_open & ((excess > self.tol.border) | ~(gap > -self.tol.gap_search))
-        gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
-        gap = np.where(off | np.isnan(gap), np.inf, gap)
-        gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
-        for wheel in range(wheels):
-            own = np.flatnonzero(near.wheels == wheel)
-            if len(own):
-                best = own[gap[:, own].argmin(axis=1)]
-                at = np.flatnonzero(np.isfinite(gap[np.arange(len(ys)), best]))
-                gaps[at, wheel] = gap[at, best[at]]
-                points[at, wheel] = rows[at, best[at], self.row.point]
-        return gaps, points
+        gaps: Floats,
+        points: Floats,
+    ) -> None:
+        """Write gaps and points of some of the states, by the contacts that are near."""
+        self.fill(times[some[0]], ys[some[0]])
+        row = np.empty(self.row.size + 3)
+        own_gaps, own_points = gaps[some], points[some]
+        states = (np.ascontiguousarray(times[some]), np.ascontiguousarray(ys[some]), len(some))
+        rest = (self.level, near.packed, limit, sinks, row, own_gaps, own_points)
+        self.code.find_nearest(self.motion, self.x, *states, *rest)
+        gaps[some], points[some] = own_gaps, own_points
 
 
 def _ways(boxes: Floats, begin: Floats | None) -> Floats:

@@ -39,7 +39,7 @@ from draisine.simulation.contact.failures import Failure, find_failure, refuse_c
 from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
-from draisine.simulation.contact.query import Closed, ContactQuery, look_back
+from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, look_back
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
@@ -133,7 +133,8 @@ class TerrainRun:
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
-        return observe_states(self.query, [(np.array([t]), y[None], closed)])
+        instant = ClosedStretch(np.array([t]), y[None], tuple(closed), self.query.inputs)
+        return observe_states(self.query, [instant])
 
     def forget_past(self) -> None:
         """Discard stored samples and arcs, which a stepper does not return. The latest events stay: how

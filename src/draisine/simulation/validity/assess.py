@@ -4,7 +4,7 @@ methods drift.
 
 import math
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import groupby
@@ -48,14 +48,21 @@ STEER = math.pi / 2
 
 @dataclass(frozen=True, eq=False)
 class ObservedArc:
-    """What is seen of an arc at the nodes of its dense output (steps, nodes), or at its samples if its
-    method has none: times, states, and observations with time last.
+    """What is observed of an arc at the nodes of its dense output, or at its samples if its method has
+    none; event-driven arcs on a terrain that follow each other are one.
     """
 
-    arc: "Arc"
-    t: Floats
-    y: Floats
-    seen: dict[str, Floats]
+    arcs: "Sequence[Arc]"
+    t: Floats  # (steps, nodes) or (samples) in s
+    y: Floats  # states, one row per time
+    seen: dict[str, Floats]  # observations, time last
+    arc_of_step: Any  # index of the arc of each step or sample
+    redundant_rows: Sequence[str]
+
+    @property
+    def arc(self) -> "Arc":
+        """The first arc."""
+        return self.arcs[0]
 
     @property
     def start(self) -> float:
@@ -63,9 +70,19 @@ class ObservedArc:
         return float(self.t.flat[0])
 
     @cached_property
-    def lasts(self) -> bool:
-        """Whether it is more than an instant: modes between events of one instant are not judged."""
-        return bool(self.t.flat[-1] > self.start)
+    def without_instants(self) -> "ObservedArc | None":
+        """The steps with a length: modes between events of one instant are not judged."""
+        if self.t.ndim == 1:
+            return self if self.t[-1] > self.start else None
+        lasting = self.t[:, -1] > self.t[:, 0]
+        if lasting.all():
+            return self
+        if not lasting.any():
+            return None
+        nodes = lasting.repeat(self.t.shape[1])
+        seen = self.seen | {"forces": self.seen["forces"][:, nodes]}
+        own = {"t": self.t[lasting], "y": self.y[nodes], "seen": seen}
+        return replace(self, **own, arc_of_step=self.arc_of_step[lasting])
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
@@ -90,32 +107,34 @@ def assess(run: "Trajectory") -> Validity:
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     stretches = _stretches(run)
-    loads = [one for one in stretches if one.lasts or len(stretches) == 1]
+    loads = [one for s in stretches if (one := s.without_instants) is not None]
+    if not loads and len(run.arcs) == 1:
+        loads = stretches
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
-    pull, wheel = _first_pull(loads, model)
+    largest = largest_force(loads)
+    pull, wheel = _first_pull(loads, model, largest)
     needed, demand_from = _friction_demand(loads, model, options)
     energy, energy_from = _energy_drift(run, stretches, model)
     drift, drift_from = _constraint_drift(run, stretches, model)
     start_load, start_load_contact = _start_load(stretches[0], model)
-    turned = [np.abs(one.y[:, _steer_columns(one, model)]).max(1, initial=0.0) for one in stretches]
+    turned = list(_steer_angles(stretches, model))
     return Validity(
         pull_from=pull,
         pull_contact=wheel,
         friction_needed=needed,
-        friction_exceeded_from=_friction_exceeded(loads, model, options),
+        friction_exceeded_from=_friction_exceeded(loads, model, options, largest),
         friction_demand_from=demand_from,
         fall_from=_fall(run, model, options),
-        steer_beyond=_earliest(
-            one.first_below(STEER - r) for one, r in zip(stretches, turned, strict=True)
-        ),
-        steer_turns=max(float(np.nanmax(r, initial=0.0)) for r in turned) / (2.0 * math.pi),
+        steer_beyond=_earliest(one.first_below(STEER - angle) for one, angle in turned),
+        steer_turns=max((float(np.nanmax(x, initial=0.0)) for _, x in turned), default=0.0)
+        / (2.0 * math.pi),
         energy_drift=energy,
         energy_drift_from=energy_from,
         constraint_drift=drift,
         constraint_drift_from=drift_from,
         projected=run.settings.get("drift", "project") == "project",
-        redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
+        redundant_rows=tuple(dict.fromkeys(x for one in stretches for x in one.redundant_rows)),
         grazes=tuple(_grazes(run)),
         start_energy=_start_energy(run, model),
         unsupported=_is_unsupported(run, stretches, model),
@@ -191,17 +210,24 @@ def _cut(arc: Any, count: int, t: float) -> Any:
 
 
 def _stretches(run: "Trajectory") -> list[ObservedArc]:
-    """Return what is seen of all arcs, in the order of time."""
+    """Return the observed arcs in the order of time."""
     arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
     found = []
-    for observe, some in groupby(
-        arcs, key=lambda arc: getattr(arc, "observe_dense_together", None)
-    ):
-        if observe is not None:
-            found += [ObservedArc(*one) for one in observe(list(some))]
-        else:
+    for observe, some in groupby(arcs, key=_joint_observation):
+        if observe is None:
             found += [_observe_arc(arc) for arc in some]
+        else:
+            together = list(some)
+            found.append(ObservedArc(together, *observe(together)))
     return found
+
+
+def _joint_observation(arc: Any) -> Any:
+    """Return the function that observes the dense output of arcs like this one together, or None: of the
+    steps of a run that was cut, only samples may be left.
+    """
+    known = getattr(arc, "observe_dense_together", None)
+    return known if arc.dense is not None or len(arc.t) == 1 else None
 
 
 def _is_stepped(arc: Any) -> bool:
@@ -211,13 +237,15 @@ def _is_stepped(arc: Any) -> bool:
 
 def _observe_arc(arc: Any) -> ObservedArc:
     """Return what is seen of a single arc."""
+    rows = arc.redundant_rows()
     if arc.dense is not None:
-        return ObservedArc(arc, arc.dense.t, arc.dense.flat[1], arc.observe_dense())
+        t, (_, y) = arc.dense.t, arc.dense.flat
+        return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
     seen = dict(arc.observations)
     if _is_stepped(arc):
         # Time steps correct penetrations; no contact is a constraint that could drift.
         seen["violations"] = np.zeros((0, len(arc.t)))
-    return ObservedArc(arc, arc.t, arc.y, seen)
+    return ObservedArc([arc], arc.t, arc.y, seen, np.zeros(len(arc.t), int), rows)
 
 
 def _begin(arc: "Arc") -> float:
@@ -244,9 +272,11 @@ def largest_force(stretches: Sequence[ObservedArc]) -> float:
     )
 
 
-def _first_pull(stretches: Sequence[ObservedArc], model: Model) -> tuple[float | None, str | None]:
-    """Return when the ground would have to pull a wheel first, and which."""
-    resolution = FORCE_RESOLUTION * largest_force(stretches)
+def _first_pull(
+    stretches: Sequence[ObservedArc], model: Model, largest: float
+) -> tuple[float | None, str | None]:
+    """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
+    resolution = FORCE_RESOLUTION * largest
     found = {
         wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in stretches)
         for k, wheel in _wheels(model)
@@ -282,30 +312,41 @@ def _friction_demand(
         for s, push in zip(stretches, pushes, strict=True):
             ratios = _ratios(push, light)
             needed = max(needed, float(ratios.max(initial=0.0)))
-            if not math.isfinite(_mu(options, wheel, s)):
-                above = np.flatnonzero(ratios > FRICTION_DEMAND)
-                times += s.t.ravel()[above[:1]].tolist()
+            if needed > FRICTION_DEMAND:
+                above = (ratios > FRICTION_DEMAND) & np.isinf(_mu(options, wheel, s))
+                times += s.t.ravel()[above][:1].tolist()
     return needed, min(times, default=None)
 
 
-def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> float:
-    """Return the friction of a wheel: on a terrain that of the features that it is on."""
-    mode = stretch.arc.mode
-    on = mode if isinstance(mode, tuple) else ()
-    features = [feature for (name, feature), _ in on if name == wheel.name]
-    return max(options.friction(wheel, feature) for feature in features or [""])
+def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> Floats:
+    """Return the friction coefficient of a wheel at each time, or at all: on a terrain that of its
+    features.
+    """
+    if not isinstance(options.mu, Mapping):
+        return np.array(options.friction(wheel, ""))
+    found = []
+    for arc in stretch.arcs:
+        on = arc.mode if isinstance(arc.mode, tuple) else ()
+        features = [feature for (name, feature), _ in on if name == wheel.name]
+        found.append(max(options.friction(wheel, feature) for feature in features or [""]))
+    nodes = stretch.t.size // len(stretch.arc_of_step)
+    return np.array(found)[stretch.arc_of_step].repeat(nodes)
 
 
 def _friction_exceeded(
-    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions
+    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
-    """Return when a wheel needs more friction than its mu."""
-    resolution, times = CONE_RESOLUTION * largest_force(stretches), []
+    """Return when a wheel needs more friction than its mu; of the largest force (N)."""
+    resolution, times = CONE_RESOLUTION * largest, []
     for k, wheel in _wheels(model):
         for s in stretches:
-            if math.isfinite(mu := _mu(options, wheel, s)):
+            mu = _mu(options, wheel, s)
+            if np.isfinite(mu).any():
                 push = s.push(k)
-                margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
+                with np.errstate(invalid="ignore"):
+                    margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
+                if mu.ndim:
+                    margin = np.where(np.isfinite(mu), margin, resolution)
                 times.append(s.first_below(margin))
     return _earliest(times)
 
@@ -323,10 +364,14 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
     return float(run.t[-1]) if found is None else found
 
 
-def _steer_columns(stretch: ObservedArc, model: Model) -> list[int]:
-    """Return which states are angles of joints called steer."""
-    first = stretch.arc.machine.layout.r.start
-    return [first + k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+def _steer_angles(
+    stretches: Sequence[ObservedArc], model: Model
+) -> Iterator[tuple[ObservedArc, Floats]]:
+    """Return the absolute angles of each joint called steer, over time."""
+    for k, joint in enumerate(model.joints):
+        if joint.name == "steer":
+            for one in stretches:
+                yield one, np.abs(one.y[:, one.arc.machine.layout.r.start + k])
 
 
 # --- what the method drifts by
@@ -374,6 +419,8 @@ def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
 
 def _between_events(run: "Trajectory", stretches: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
     """Return the stretches between events, one after the other."""
+    if not run.events:
+        return [list(stretches)]
     numbers = np.searchsorted(
         [event.t for event in run.events], [s.start for s in stretches], "right"
     )
@@ -503,7 +550,7 @@ def _odd_parts(model: Model) -> list[str]:
 def _not_finite(run: "Trajectory") -> float | None:
     """Return when a state is not finite first."""
     for arc in run.arcs:
-        bad = np.flatnonzero(~np.isfinite(arc.y).all(axis=1))
-        if len(bad):
-            return float(arc.t[bad[0]])
+        finite = np.isfinite(arc.y)
+        if not finite.all():
+            return float(arc.t[finite.all(axis=1).argmin()])
     return None

@@ -32,8 +32,12 @@ _LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (NODES - 1)
 
 def first_below(t: Floats, margin: Floats) -> float | None:
     """Return when a margin becomes negative first, of times and values (steps, nodes); None if never."""
-    low = margin.min(axis=1)
     # The polynomial is at most 0.4 times the range of its values at the nodes below the least of them.
+    # The range of the whole run bounds that of each step: most runs need no more than this.
+    least = margin.min()
+    if least > 0.4 * (margin.max() - least):
+        return None
+    low = margin.min(axis=1)
     if np.all(low > 0.4 * (margin.max(axis=1) - low)):
         return None
     with np.errstate(invalid="ignore"):

@@ -1,0 +1,248 @@
+"""Forces, gaps and contact points at the states of a finished run, as routines.
+
+A run keeps states and closed contacts. All else is evaluated afterwards, in two passes over the samples:
+
+1. `observe_modes` solves the equality problem of each sample in its own mode and adds up the forces of
+   the closed contacts per wheel. Wheels with a closed contact get its gap and point here.
+2. `find_nearest` searches the nearest feature of each remaining wheel. It rejects most features by the
+   distance of their boxes.
+"""
+
+import math
+from math import isfinite, sqrt
+from typing import NamedTuple
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, routine
+from draisine.mechanics.contact.elements import ENERGY, POWER
+from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    Bundle,
+    Dynamics,
+    Saddle,
+    excess,
+    is_above,
+    look_at,
+    put_state,
+    rate,
+)
+
+NAN = math.nan
+
+
+class Stretches(NamedTuple):
+    """Intervals of a run with one set of closed contacts each."""
+
+    count: int
+    first_state: Integers  # (count + 1) index of the first state of each interval
+    first_contact: Integers  # (count + 1) index of its first closed contact in the lists below
+    which: Integers  # closed contacts by their index in the bundle
+    rows: Integers  # number of constraint rows of each closed contact
+    mu: Floats  # friction coefficient of each; 0 for ideal contacts
+    inputs: Floats  # (count, n_inputs)
+    n_inputs: int
+    x_inputs: int  # offset of the inputs in the input of programs
+    times: Floats  # s
+    states: Floats  # (states, n)
+
+
+class Samples(NamedTuple):
+    """Observed quantities, one row per state; wheels first, then joints with stops (`owners` of both)."""
+
+    wheels: int
+    owners: int
+    along: int  # offset of the tangential direction in the row of a contact
+    ydot: Floats  # (states, n) time derivatives of the states
+    out: Floats  # (states, outputs) outputs of the free machine's program
+    generalised: Floats  # (states, speeds) generalised forces of the contacts
+    forces: Floats  # (states, owners, 3) normal, along, across, in N
+    world: Floats  # (states, owners, 3) the same in world axes, in N
+    tyres: Floats  # (states, owners, 2) power (W) and mean stored energy (J) of tyres
+    stops: Floats  # (states, owners) torque of a joint's stop, in N m
+    gaps: Floats  # (states, wheels) gap of the closed contact in m, inf without one
+    points: Floats  # (states, wheels, 3) contact point in m, NaN without one
+    violation: Floats  # (states) largest absolute gap of contacts that hold rows, in m
+    jacobians: Floats  # (contacts, 3, speeds) constraint rows at the first state of each interval
+
+
+@routine
+def observe_modes(s: Saddle, stretches: Stretches, samples: Samples) -> None:
+    """Evaluate forces, gaps and points of the closed contacts at all states of all intervals."""
+    m = s.motion
+    n = m.y_z + m.states
+    for j in range(stretches.count):
+        first = stretches.first_contact[j]
+        count = stretches.first_contact[j + 1] - first
+        s.plan[CLOSED] = count
+        s.which[:count] = stretches.which[first:][:count]
+        s.status[:count] = stretches.rows[first:][:count]
+        s.mu[:count] = stretches.mu[first:][:count]
+        given = stretches.n_inputs
+        s.x[stretches.x_inputs :][:given] = stretches.inputs[j * given :][:given]
+        for i in range(stretches.first_state[j], stretches.first_state[j + 1]):
+            put_state(s.x, stretches.times[i], stretches.states[i * n :], n)
+            if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
+                # A run may have stopped at a state whose contacts contradict each other.
+                samples.ydot[i * n :][:n] = NAN
+                s.out[: m.told] = NAN
+                s.lam[: 3 * count] = NAN
+            samples.out[i * m.told :][: m.told] = s.out[: m.told]
+            for k in range(count):
+                add_contact(s, samples, i, k)
+                if i == stretches.first_state[j]:
+                    rows = samples.jacobians[(first + k) * 3 * m.speeds :]
+                    rows[: 3 * m.speeds] = s.seen[k * m.row + m.C :][: 3 * m.speeds]
+
+
+@routine
+def add_contact(s: Saddle, samples: Samples, i: int, k: int) -> None:
+    """Add the k-th closed contact to the quantities of its wheel at state i."""
+    m, row, lam = s.motion, s.seen[k * s.motion.row :], s.lam[3 * k :]
+    wheel = s.contacts.wheels[s.which[k]]
+    owner = i * samples.owners + wheel
+    load = lam[0]
+    add_generalised(m, row, lam, samples.generalised[i * m.speeds :])
+    samples.forces[3 * owner :][:3] += lam[:3]
+    N, along, world = row[m.normal :], row[samples.along :], samples.world[3 * owner :]
+    world[0] += load * N[0] + lam[1] * along[0] + lam[2] * (N[1] * along[2] - N[2] * along[1])
+    world[1] += load * N[1] + lam[1] * along[1] + lam[2] * (N[2] * along[0] - N[0] * along[2])
+    world[2] += load * N[2] + lam[1] * along[2] + lam[2] * (N[0] * along[1] - N[1] * along[0])
+    if m.acted > 0:
+        samples.tyres[2 * owner] += row[m.forces + POWER] + load * row[m.lifted + POWER]
+        # A wheel on several features has one deflection: its energy is their mean.
+        energy = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
+        samples.tyres[2 * owner + 1] += energy / count_contacts(s, wheel)
+    if s.status[k] > 0:
+        samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
+    if wheel >= samples.wheels:
+        # The first number of a stop is its direction.
+        samples.stops[owner] += load * s.contacts.features[s.which[k] * FEATURE]
+        return
+    place = i * samples.wheels + wheel
+    if row[m.gap] < samples.gaps[place]:
+        samples.gaps[place] = row[m.gap]
+        samples.points[3 * place :][:3] = row[m.point :][:3]
+
+
+@routine
+def count_contacts(s: Saddle, wheel: int) -> int:
+    """Return the number of closed contacts of a wheel."""
+    count = 0
+    for k in range(s.plan[CLOSED]):
+        if s.contacts.wheels[s.which[k]] == wheel:
+            count += 1
+    return count
+
+
+@routine
+def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
+    """Add the generalised force of a contact: of its force, and of moments that tyres add to it."""
+    n, load = m.speeds, lam[0]
+    for axis in range(3):
+        push = lam[axis]
+        if m.acted > 0:
+            # `push` and `lift` below contain the tyre's forces already.
+            push -= row[m.forces + axis] + load * row[m.lifted + axis]
+        force[:n] += push * row[m.C + axis * n :][:n]
+    if m.acted > 0:
+        force[:n] += row[m.push :][:n] + load * row[m.lift :][:n]
+
+
+@routine
+def is_inside(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> bool:
+    """Return whether a wheel touches or penetrates a feature from above, within its borders."""
+    if row[m.gap] > 0.0 or excess(m, contacts, k, row) > 0.0:
+        return False
+    return is_above(m, contacts, k, row)
+
+
+@routine
+def find_inside(m: Dynamics, x: Floats, contacts: Bundle, row: Floats, found: Integers) -> int:
+    """Write the indices of contacts that touch or penetrate at the state in x; return their number."""
+    count = 0
+    for k in range(contacts.size):
+        look_at(x, contacts, k, row)
+        if is_inside(m, contacts, k, row):
+            found[count] = k
+            count += 1
+    return count
+
+
+@routine
+def box_distance(centre: Floats, low: Floats, high: Floats) -> float:
+    """Return the distance of a point from a box in m."""
+    square = 0.0
+    for j in range(3):
+        outside = max(max(low[j] - centre[j], centre[j] - high[j]), 0.0)
+        square += outside * outside
+    return sqrt(square)
+
+
+@routine
+def find_nearest(
+    m: Dynamics,
+    x: Floats,
+    times: Floats,
+    states: Floats,
+    count: int,
+    wheels: Bundle,
+    near: Bundle,
+    limit: float,
+    sinks: bool,
+    row: Floats,
+    gaps: Floats,
+    points: Floats,
+) -> None:
+    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is infinite so far.
+
+    Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features count.
+    `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
+    """
+    n = m.y_z + m.states
+    for i in range(count):
+        put_state(x, times[i], states[i * n :], n)
+        for wheel in range(wheels.size):
+            place = i * wheels.size + wheel
+            if isfinite(gaps[place]):
+                continue
+            look_at(x, wheels, wheel, row)
+            points[3 * place :][:3] = NAN
+            find_nearest_of(m, x, near, wheel, limit, sinks, row, gaps[place:], points[3 * place :])
+
+
+@routine
+def find_nearest_of(
+    m: Dynamics,
+    x: Floats,
+    near: Bundle,
+    wheel: int,
+    limit: float,
+    sinks: bool,
+    row: Floats,
+    gap: Floats,
+    point: Floats,
+) -> None:
+    """Write gap and point of the nearest valid contact of one wheel, whose centre is in the row."""
+    centre = row[m.row :]
+    centre[:3] = row[m.centre :][:3]
+    least = limit
+    for k in range(near.size):
+        if near.wheels[k] != wheel:
+            continue
+        # No point of the wheel is further from its centre than `radius`, up to rounding.
+        apart = box_distance(centre, near.low[3 * k :], near.high[3 * k :])
+        if apart - near.radius[k] - m.tol.gap_search > least:
+            continue
+        look_at(x, near, k, row)
+        height, beyond = row[m.gap], excess(m, near, k, row)
+        if not (sinks and is_inside(m, near, k, row)):
+            # An open contact deeper than that lies below its feature, not above it.
+            if beyond > m.tol.border or not height > -m.tol.gap_search:
+                continue
+            if beyond > 0.0:
+                height = max(height, 0.0)  # there is no ground to sink into beyond the border
+        if height < least:
+            least = height
+            gap[0] = height
+            point[:3] = row[m.point :][:3]
