@@ -163,7 +163,7 @@ def test_laws_act_together():
     both = Together((PI_TURN, extra))
     assert both.states == 2
     assert both.breakpoints == (0.0, 1.0, 5.0)
-    assert_allclose(both.start, [0.0, 0.0])
+    assert_allclose(both.start_at(0.0, 0.0, 0.0), [0.0, 0.0])
     given, rates = both(Seen(2.0, 0.0, 20.0), np.array([0.1, 0.2]))
     alone, own = PI_TURN(Seen(2.0, 0.0, 20.0), np.array([0.1, 0.2]))
     assert_allclose(given["steer"], alone["steer"] + 0.75)

@@ -72,6 +72,12 @@ class Jet:
         """Return a function of `draisine.algebra.scalar` by its name."""
         return _FUNCTIONS[function](*(_jet(x) for x in xs))
 
+    @staticmethod
+    def choose_jet(condition: Scalar, yes: Any, no: Any) -> "Jet":
+        """Return one of two values with its derivatives."""
+        pairs = ((getattr(_jet(yes), k), getattr(_jet(no), k)) for k in Jet.__slots__)
+        return Jet(*(scalar.where(condition, a, b) for a, b in pairs))
+
 
 def _jet(x: Any) -> Jet:
     return x if isinstance(x, Jet) else Jet(x)

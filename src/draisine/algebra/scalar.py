@@ -128,6 +128,9 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
     """Return `yes` where the condition holds, else `no`; both are evaluated."""
     if isinstance(condition, (bool, float)):
         return yes if condition else no
+    for x in (yes, no):
+        if hasattr(x, "choose_jet"):  # a jet of any algebra
+            return x.choose_jet(condition, yes, no)
     match _algebra(condition, yes, no):
         case "draisine":
             return trace.where(condition, yes, no)

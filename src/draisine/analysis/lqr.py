@@ -166,10 +166,10 @@ def balance(
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """Return the gain K of least cost, eq. [lqr]."""
-    return np.linalg.solve(R, B.T @ _riccati_cost(A, B, Q, R))
+    return np.linalg.solve(R, B.T @ riccati_cost(A, B, Q, R))
 
 
-def _riccati_cost(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+def riccati_cost(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """Return the matrix P of the least cost x' P x from a state x on, eq. [lqr]."""
     from scipy.linalg import solve_continuous_are
 
@@ -192,7 +192,7 @@ def _least_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     if grows or not V.shape[1] or np.linalg.cond(vectors) > 1e6:
         raise np.linalg.LinAlgError("what the inputs do not reach does not stay")
     own, pushed = V.T @ A @ V, V.T @ B
-    P = _riccati_cost(own, pushed, V.T @ Q @ V, R)
+    P = riccati_cost(own, pushed, V.T @ Q @ V, R)
     K = np.linalg.solve(R, pushed.T @ P)
     closed = own - pushed @ K
     beside = solve_sylvester(closed.T, rest, -(P @ V.T @ A @ U + V.T @ Q @ U))

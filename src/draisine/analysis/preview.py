@@ -1,72 +1,194 @@
-"""Path following with preview, of least cost for the linear system of a bicycle itself.
+"""Riders who follow a path: optimal feedback and preview for the linear system of the machine itself.
 
-With `u = -K x` of least cost for a weight q on the distance y from the x axis, a path r ahead adds
+The plant is the machine that runs straight at a speed, in path coordinates (offset, heading error),
+behind the delay and the muscles of the rider. With the curvature k of the path it is
 
-    u = R^-1 B' int_0^T exp((A - B K)' tau) C' q r(t + tau) dtau,        eq. [preview]:
+    xdot = A x + B u + E k,        E: the heading error falls by the speed times k.
 
-what the path will be weighs the less the sooner the loop forgets it; behind T the path is taken to stay
-where it is (Sharp and Valtetsiotis, Optimal
-preview car steering control, Vehicle System Dynamics 35 Suppl. (2001) 101-117).
+On a constant curvature it has the steady motion `x = X k`, `u = U k` with no offset. The deviation
+`d = x - X k` obeys `ddot = A d + B (u - U k) - X kdot`, so the control of least cost with preview is
+
+    u = U k - K (x - X k) + R^-1 B' int_0^T exp((A - B K)' tau) P X kdot(t + tau) dtau,   eq. [preview]
+
+with P from Riccati's equation, eq. [lqr]. Integration by parts leaves gains on the curvature at some
+distances ahead (Sharp and Valtetsiotis 2001, Vehicle System Dynamics 35 Suppl., 101-117; delay and
+muscles inside the plant: Kleinman, Baron and Levison 1970, doi:10.1016/0005-1098(70)90051-8).
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import linearise, reach_states
-from draisine.analysis.lqr import riccati_gain
-from draisine.control.path_following import Path, PathFollowing
-from draisine.errors import ConfigurationError
+from draisine.analysis.linear import Linear, linearise, reach_states
+from draisine.analysis.lqr import riccati_cost
+from draisine.control import Neuromuscular
+from draisine.control.path_following import HEADING_ERROR, OFFSET, PathFollowing
+from draisine.errors import ConfigurationError, ParameterError
 from draisine.system.state import state
 from draisine.system.system import System
+
+WEIGHTS = {OFFSET: 1.0, HEADING_ERROR: 1.0}
+"""Weights by default: an offset of 1 m costs as much as a heading error of 1 rad."""
+
+PATH_NAMES = {"y": OFFSET, "yaw": HEADING_ERROR}
+"""States of the straight running machine that become path coordinates."""
 
 
 def follow_path(
     system: System,
-    path: Path,
+    path: Any,
     speed: float,
-    weights: Mapping[str, float],
+    weights: Mapping[str, float] | None = None,
     *,
-    cost: float = 0.1,
-    horizon: float = 2.0,
+    cost: float = 0.02,
+    horizon: float | None = None,
     count: int = 40,
     delay: float = 0.0,
+    order: int = 4,
+    muscles: float | None = None,
+    damping: float = 0.707,
 ) -> PathFollowing:
-    """Return the law that steers a bicycle along a path at a speed: `weights` of its states (`y`, `yaw`,
-    `lean` ...), `cost` of the torque; it sees `count` points of the path over a `horizon` in s.
+    """Return the rider who steers a bicycle along a path at a speed at least cost.
 
+    Delay and muscles are part of the plant that the gains are computed for. So the rider predicts
+    over the delay.
+
+    Parameters
+    ----------
+    system
+        A bicycle or motorcycle, on ideal wheels or on tyres.
+    path
+        Curvature in 1/m (0.0 is a straight line), function from x to y in m, or a `CurvedPath`.
+    speed
+        Forward speed, m/s, that the gains are computed for.
+    weights
+        Weights of the states: `offset` (1/m2), `heading_error` (1/rad2), `lean`, ...; by default 1 for
+        the two path coordinates. States without a name have none.
+    cost
+        Weight of the squared torque, 1/(N m)2.
+    horizon
+        Time of preview, s; by default 2 s beside the delay.
+    count
+        Number of points of the path that the rider sees.
+    delay
+        Transport delay of the rider, s.
+    order
+        Order of Padé's approximation of the delay.
+    muscles
+        Natural frequency of the muscles, rad/s; None leaves them out.
+    damping
+        Damping ratio of the muscles.
+
+    Returns
+    -------
+    PathFollowing
+        The control law, for `simulate`, `Stepper`, and, `on` a straight line or a circle, for
+        `linearise`, `steady` and `eigenvalues`.
+
+    Raises
+    ------
+    ConfigurationError
+        If a weight is not that of a state that steering moves, or if steering cannot stabilise the
+        machine at this speed.
+
+    Examples
+    --------
     >>> from draisine import compile
-    >>> law = follow_path(compile("whipple"), lambda s: 0.0 * s, 5.0, {"y": 1.0})
-    >>> law.states_read
-    ('lean', 'steer', 'yaw', 'y', 'lean_rate', 'steer_rate')
+    >>> rider = follow_path(compile("whipple"), 0.0, 5.0, delay=0.2)
+    >>> rider.states_read
+    ('lean', 'steer', 'heading_error', 'offset', 'lean_rate', 'steer_rate')
+    >>> rider.state_names[:2]
+    ('offset', 'heading_error')
     """
-    found = linearise(system, state(system, forward_speed=speed), cyclic=True)
-    aside = _aside(found.A, found.states)
-    for name in ("y", *weights):
-        if name not in aside:
+    if not cost > 0.0:
+        raise ParameterError(f"follow_path: cost = {cost} must be positive.")
+    if not speed > 0.0:
+        raise ParameterError(f"follow_path: speed = {speed} m/s: only a moving machine is steered.")
+    if count < 1:
+        raise ParameterError(f"follow_path: count = {count}: give at least one point.")
+    hands = Neuromuscular(delay, order, muscles, damping)
+    time = 2.0 + delay if horizon is None else horizon
+    if not time > 0.0:
+        raise ParameterError(f"follow_path: horizon = {horizon} s must be positive.")
+    linear = linearise(system, state(system, forward_speed=speed), cyclic=True)
+    names, A, b = _path_plant(linear)
+    given = dict(WEIGHTS if weights is None else weights)
+    for name in given:
+        if name not in names:
             raise ConfigurationError(
-                f"follow_path: {name!r} is no state that steering moves; take of {', '.join(aside)}."
+                f"follow_path: {name!r} is not a state that steering moves. Available: "
+                f"{', '.join(names)}."
             )
-    at = [found.states.index(name) for name in aside]
-    A, b = found.A[np.ix_(at, at)], found.part(["steer"]).B[at]
-    Q = np.diag([float(weights.get(name, 0.0)) for name in aside])
-    K = riccati_gain(A, b, Q, np.array([[cost]]))
-    closed = (A - b @ K).T
-    seen = Q[:, aside.index("y")]
-    edges = np.linspace(0.0, horizon, count + 1)
-    kept = [np.linalg.solve(closed, scipy.linalg.expm(closed * t) @ seen) for t in edges]
-    kept[-1] = np.zeros(len(aside))  # behind what is seen the path stays where it is
-    ahead = [float(b[:, 0] @ (kept[k + 1] - kept[k])) / cost for k in range(count)]
-    tau = (edges[:-1] + edges[1:]) / 2.0
+    A, B = _behind_hands(A, b, hands)
+    Q = np.zeros(len(A))
+    Q[: len(names)] = [float(given.get(name, 0.0)) for name in names]
+    try:
+        P = riccati_cost(A, B, np.diag(Q), np.array([[cost]]))
+    except np.linalg.LinAlgError:
+        raise ConfigurationError(
+            f"follow_path: no steer torque keeps {system.vehicle.__name__} on a path at {speed:g} m/s "
+            f"after {delay:g} s of delay, or no weight sees the offset. Weigh offset and heading_error, "
+            "change the speed or reduce the delay."
+        ) from None
+    K = (B.T @ P / cost)[0]
+    turned = np.zeros(len(A))
+    turned[names.index(HEADING_ERROR)] = -speed
+    X, U = _steady_turn(A, B, turned, names.index(OFFSET))
+    edges = np.linspace(0.0, time, count + 1)
+    closed = (A - B @ K[None]).T
+    future = [float(B[:, 0] @ scipy.linalg.expm(closed * t) @ P @ X) / cost for t in edges]
+    future[-1] = 0.0  # beyond the horizon the curvature is taken as constant
+    ahead = [U + float(K @ X) - future[0], *(-np.diff(future)).tolist()]
+    seen = [0.0, *(speed * (edges[:-1] + edges[1:]) / 2.0).tolist()]
+    size = len(names)
     return PathFollowing(
-        tuple(aside), tuple(K[0].tolist()), path, tuple((speed * tau).tolist()), tuple(ahead), delay
+        tuple(names),
+        tuple(K[:size].tolist()),
+        path,
+        tuple(seen),
+        tuple(ahead),
+        hands,
+        tuple(K[size:].tolist()),
+        "steer",
+        float(speed),
     )
 
 
-def _aside(A: Floats, states: tuple[str, ...]) -> list[str]:
-    """Return the states that have to do with lean and steer."""
-    linked = np.abs(A) > 1e-9 * np.abs(A).max()
-    aside = reach_states(linked, np.isin(states, ("lean", "steer")))
-    return [name for name, yes in zip(states, aside, strict=True) if yes]
+def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
+    """Return the lateral states by the names of path coordinates, A, and the column of the torque."""
+    if "steer" not in linear.inputs or "steer" not in linear.states or "y" not in linear.states:
+        raise ConfigurationError(
+            "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
+        )
+    linked = np.abs(linear.A) > 1e-9 * np.abs(linear.A).max()
+    lateral = reach_states(linked, np.isin(linear.states, ("lean", "steer")))
+    at = np.flatnonzero(lateral)
+    names = [PATH_NAMES.get(linear.states[k], linear.states[k]) for k in at]
+    return names, linear.A[np.ix_(at, at)], linear.part(["steer"]).B[at]
+
+
+def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, Floats]:
+    """Return the plant behind delay and muscles: its A over (states, states of the hands) and its B.
+
+    The hands are linear, so their matrices are their values at unit vectors.
+    """
+    n, m = len(A), hands.states
+    torque, rates = np.zeros(m + 1), np.zeros((m, m + 1))
+    for k, (command, *z) in enumerate(np.eye(m + 1)):
+        torque[k], own = hands(command, np.array(z))
+        rates[:, k] = own
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:], whole[n:, n:] = A, b * torque[1:], rates[:, 1:]
+    return whole, np.concatenate([b[:, 0] * torque[0], rates[:, 0]])[:, None]
+
+
+def _steady_turn(A: Floats, B: Floats, turned: Floats, offset: int) -> tuple[Floats, float]:
+    """Return states and command per curvature in a steady turn without offset."""
+    n = len(A)
+    whole = np.zeros((n + 1, n + 1))
+    whole[:n, :n], whole[:n, n], whole[n, offset] = A, B[:, 0], 1.0
+    found = np.linalg.solve(whole, -np.append(turned, 0.0))
+    return found[:n], float(found[n])

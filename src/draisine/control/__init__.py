@@ -3,10 +3,13 @@
 A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
 `lqr` alone is what a law is asked for: the machine decides its numbers.
-`_signals`: functions of time. `_together`: several laws as one.
+A law whose states depend on where the machine starts has `start_at(x, y, yaw)` in place of `start`.
+`_signals`: functions of time, delay, muscles. `_paths`: paths to follow. `_together`: several laws as one.
 """
 
+from draisine.control._paths import ConstantCurvature, CurvedPath, LateralPath
 from draisine.control._signals.delay import delay
+from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.control._signals.saturation import check_limit, saturate
 from draisine.control._signals.smooth_step import smooth_step
 from draisine.control._signals.time_inputs import (
@@ -22,6 +25,10 @@ from draisine.control._together import Together
 
 __all__ = [
     "SIGNALS",
+    "ConstantCurvature",
+    "CurvedPath",
+    "LateralPath",
+    "Neuromuscular",
     "Ramp",
     "Signal",
     "Sine",

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.mechanics.readings import Readings, call_law, law_states
+from draisine.mechanics.readings import Readings, call_law, law_start, law_states
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,9 @@ class Together:
         """All times at which one of the laws may jump."""
         return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
 
-    @property
-    def start(self) -> Array:
-        """The states at the start, one law's after the other's."""
-        parts = [
-            np.asarray(getattr(law, "start", np.zeros(law_states(law))), float) for law in self.laws
-        ]
+    def start_at(self, x: float, y: float, yaw: float) -> Array:
+        """Return the states at the start, those of one law after those of the other."""
+        parts = [law_start(law, x, y, yaw) for law in self.laws]
         return np.concatenate([np.zeros(0), *parts])
 
     def __call__(

@@ -1,50 +1,119 @@
-"""A rider who follows a path with preview: state feedback of least cost that sees the path ahead."""
+"""A rider who follows a path with preview, in path coordinates."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from draisine.algebra.scalar import Array, Scalar
-from draisine.control import delay
+import numpy as np
+
+from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.control._paths import Path, as_path, locate, path_rates
+from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.mechanics.readings import Readings
 
-Path = Callable[[Scalar], Scalar]
-"""How far a path is to the left of the x axis, m, at a distance along it."""
+OFFSET, HEADING_ERROR = "offset", "heading_error"
+"""Names of the path coordinates among the states that the rider reads."""
 
 
 @dataclass(frozen=True, eq=False)
 class PathFollowing:
-    """The steer torque `-K (x - x0)` on named states, among them `y` and `yaw`, plus preview: each gain of
-    `ahead` times how far the path is to the left at the distance that belongs to it, from the distance
-    travelled on. `analysis.preview` computes both kinds of gains; the law takes numbers. `delay` is that of
-    the rider's hands.
+    """The steer torque of a rider on a path: feedback of states and preview of the curvature,
+
+        command = -gains states - hands_gains hands_states + sum(ahead curvature(distances ahead)),
+
+    through the delay and the muscles of `hands`. `analysis.preview.follow_path` computes the gains.
+
+    The states of the law are the path's parameter (if its curvature varies), the offset, the heading
+    error, and the states of the hands. They start where the machine starts. On a straight or circular
+    path the law does not depend on place and heading: `on(0.0)` is the same rider on a straight line,
+    to find steady motions and eigenvalues.
+
+    Parameters
+    ----------
+    states_read
+        Names of the states that are fed back: `offset` (m), `heading_error` (rad), and those of the
+        machine's linear system.
+    gains
+        Their gains, N m per unit of the state.
+    path
+        Curvature in 1/m, function from x to y in m, or another path; see `draisine.control`.
+    distances
+        Distances ahead, m, at which the curvature is seen.
+    ahead
+        Their gains, N m per 1/m.
+    hands
+        Delay and muscles.
+    hands_gains
+        Gains of the states of the hands.
+    steer
+        Input that is the torque.
+    speed
+        Speed that the gains were computed for, m/s.
     """
 
     states_read: tuple[str, ...]
     gains: tuple[float, ...]
-    path: Path
-    distances: tuple[float, ...]
-    ahead: tuple[float, ...]
-    delay: float = 0.0
+    path: Any
+    distances: tuple[float, ...] = ()
+    ahead: tuple[float, ...] = ()
+    hands: Neuromuscular = field(default_factory=Neuromuscular)
+    hands_gains: tuple[float, ...] = ()
     steer: str = "steer"
+    speed: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", as_path(self.path))
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of the law."""
+        parameter = () if self._path.uniform else ("parameter",)
+        return (*parameter, OFFSET, HEADING_ERROR, *self.hands.state_names)
 
     @property
     def states(self) -> int:
-        """Two for a delay."""
-        return 2 if self.delay > 0.0 else 0
+        """Number of the states of the law."""
+        return len(self.state_names)
+
+    @property
+    def _path(self) -> Path:
+        return self.path
+
+    def on(self, path: Any) -> "PathFollowing":
+        """Return the same rider on another path."""
+        return replace(self, path=as_path(path))
+
+    def start_at(self, x: float, y: float, yaw: float) -> Floats:
+        """Return the states of the law at the start, for a machine at a place with a heading."""
+        at = locate(self._path, x, y, yaw)
+        own = at[1:] if self._path.uniform else at
+        return np.concatenate([own, np.zeros(self.hands.states)])
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torque, and the rates of the delay's states."""
-        place = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
-        at: dict[str, Any] = {"y": place[1]}
-        torque: Scalar = 0.0
+        """Return the torque, and the rates of the states of the law."""
+        first = 0 if self._path.uniform else 1
+        s = z[0] if first else 0.0
+        offset, heading_error = z[first], z[first + 1]
+        hands = z[first + 2 :]
+        rates = path_rates(self._path, readings, s, offset, heading_error)[1 - first :]
+        known = {OFFSET: offset, HEADING_ERROR: heading_error}
+        command: Scalar = 0.0
         for name, gain in zip(self.states_read, self.gains, strict=True):
-            value = at[name] if name in at else readings.value(name)
-            torque = torque - gain * value
-        for gain, distance in zip(self.ahead, self.distances, strict=True):
-            torque = torque + gain * self.path(place[0] + distance)
-        given, rates = delay(torque, z, self.delay)
-        return {self.steer: given}, rates
+            command = command - gain * (known[name] if name in known else readings.value(name))
+        for value, gain in zip(hands, self.hands_gains, strict=True):
+            command = command - gain * value
+        command = command + self._preview(s)
+        torque, more = self.hands(command, hands)
+        return {self.steer: torque}, [*rates, *more]
+
+    def _preview(self, s: Scalar) -> Scalar:
+        """Return the torque for the curvature ahead."""
+        if self._path.uniform:
+            return sum(self.ahead) * self._path.curvature(s)
+        torque: Scalar = 0.0
+        stretch = self._path.stretch(s)
+        for distance, gain in zip(self.distances, self.ahead, strict=True):
+            torque = torque + gain * self._path.curvature(s + distance / stretch)
+        return torque
 
 
 LAW = PathFollowing

@@ -290,6 +290,18 @@ def law_states(law: Any) -> int:
     return int(states)
 
 
+def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
+    """Return the states of a law at the start: its `start_at` of the machine's place (m) and heading
+    (rad) there, or its `start`, or zeros.
+
+    >>> law_start(lambda readings, z: ({}, ()), 0.0, 0.0, 0.0)
+    array([], dtype=float64)
+    """
+    if hasattr(law, "start_at"):
+        return np.asarray(law.start_at(x, y, yaw), float)
+    return np.asarray(getattr(law, "start", np.zeros(law_states(law))), float)
+
+
 def call_law(
     law: Any, readings: Readings, z: Array
 ) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:

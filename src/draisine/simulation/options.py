@@ -22,9 +22,10 @@ from draisine.errors import (
     expect,
     expect_known,
 )
+from draisine.mechanics.readings import law_start
 from draisine.model.contact import Contact
 from draisine.registry import find, own_plugs
-from draisine.system.state import State, misfit, misshapen
+from draisine.system.state import State, angles_of, misfit, misshapen
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -465,7 +466,8 @@ def memory_start(system: System, state: State, law: Any, states: int) -> Floats:
     elements = state.elements(system.model.memory)
     if law is None and not states:
         return elements
-    z = np.asarray(getattr(law, "start", np.zeros(states)), float)
+    x, y = map(float, state.p[:2])
+    z = law_start(law, x, y, angles_of(state.q)["yaw"])
     if z.shape != (states,):
         raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
     return np.concatenate([elements, z])

@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.control._signals.time_inputs import TimeInputs
 from draisine.control._together import Together
 from draisine.errors import DraisineError
-from draisine.mechanics.readings import Readings, call_law, law_states
+from draisine.mechanics.readings import Readings, call_law, law_start, law_states
 from draisine.scenario.overrides import key_parts
 
 
@@ -35,12 +35,10 @@ class FreeLaw:
         """When the laws may jump."""
         return tuple(getattr(self.law, "breakpoints", ()))
 
-    @property
-    def start(self) -> Floats:
-        """The states at the start, with the numbers that stand in the scenario."""
-        own = np.zeros(law_states(self.law))
+    def start_at(self, x: float, y: float, yaw: float) -> Floats:
+        """Return the states at the start, with the numbers that stand in the scenario."""
         stands = [getattr(*_place(self.law, path)[:2]) for path in self.paths]
-        return np.concatenate([np.asarray(getattr(self.law, "start", own), float), stands])
+        return np.concatenate([law_start(self.law, x, y, yaw), stands])
 
     def __call__(
         self, readings: Readings, z: Array
@@ -104,5 +102,5 @@ def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
 
 def _frame(law: Any) -> tuple[Any, ...]:
     """Return what does not move with the numbers of a law."""
-    start = np.asarray(getattr(law, "start", ()), float)
+    start = law_start(law, 0.0, 0.0, 0.0)
     return law_states(law), tuple(getattr(law, "breakpoints", ())), tuple(start.tolist())

@@ -231,6 +231,13 @@ class Lanes:
         )
         inputs = np.repeat(plan.system.inputs()[:, None], count, axis=1)
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
+        place = np.concatenate([found["p"][:2], found["q"]])
+        if hasattr(self.law, "start_at") and np.any(place != place[:, :1]):
+            # A law may start where its machine is.
+            for k in range(count):
+                q, p, r, v = (found[name][:, k] for name in "qprv")
+                one = replace(task, state=State(q, p, r, v))
+                z[:, k] = one.law_start(machine.states)
         z[len(z) - len(numbers) :] = numbers
         rule = fall_rule(plan.system.model, plan.contact.fall)
         fleet, y = Fleet.start(machine, found, inputs, own, z, rule)

@@ -1,0 +1,259 @@
+"""Paths on the ground in path coordinates: the parameter, the offset and the heading error.
+
+The rider's point P is at the distance `offset` to the left of the nearest point of the path; its
+machine heads `heading_error` to the left of the tangent there. With the curvature k (1/m, positive to
+the left), the velocity (v, u) of P along and to the left of the heading, and the yaw rate r
+
+    arc_rate = (v cos psi - u sin psi) / (1 - k e),
+    e_rate = v sin psi + u cos psi,    psi_rate = r - k arc_rate,            eq. [path-coordinates].
+
+Neither place nor heading in the world enters. So a rider on a straight or circular path has steady
+motions and eigenvalues.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from draisine.algebra.jet import Jet
+from draisine.algebra.scalar import Scalar, cos, sin, sqrt
+from draisine.errors import ParameterError
+from draisine.mechanics.readings import Readings
+
+SEARCH_LENGTH = 200.0
+"""Length of a path in both directions that is searched for the point nearest to a start, m."""
+
+SEARCH_POINTS = 4001
+"""Number of points of that search: 0.1 m apart, below the wavelength of paths that can be ridden."""
+
+
+class PathPoint(NamedTuple):
+    """A place in path coordinates."""
+
+    parameter: float  # of the path: m along the x axis or along the path
+    offset: float  # m, positive to the left
+    heading_error: float  # rad, positive to the left
+
+
+class Path(Protocol):
+    """A path on the ground."""
+
+    @property
+    def uniform(self) -> bool:
+        """Whether the curvature is the same everywhere, so that no law needs the parameter."""
+
+    def curvature(self, s: Scalar) -> Scalar:
+        """Return the curvature at a parameter, 1/m, positive to the left."""
+
+    def stretch(self, s: Scalar) -> Scalar:
+        """Return the arc length per parameter."""
+
+    def place(self, s: float) -> tuple[float, float, float]:
+        """Return x and y of a point of the path, m, and the direction of its tangent, rad."""
+
+
+@dataclass(frozen=True)
+class ConstantCurvature:
+    """A straight line along the x axis, or a circle that touches it at the origin.
+
+    Parameters
+    ----------
+    value
+        Curvature, 1/m, positive to the left: 0.05 is a circle of 20 m radius to the left.
+    """
+
+    value: float = 0.0
+
+    uniform: ClassVar[bool] = True
+
+    def curvature(self, s: Scalar) -> Scalar:
+        """Return the curvature, 1/m."""
+        return self.value
+
+    def stretch(self, s: Scalar) -> Scalar:
+        """Return 1: the parameter is the arc length."""
+        return 1.0
+
+    def place(self, s: float) -> tuple[float, float, float]:
+        """Return x and y, m, and the direction, rad, at an arc length."""
+        turned = self.value * s
+        half = math.sin(turned / 2.0) / (turned / 2.0) if turned else 1.0
+        return s * half * math.cos(turned / 2.0), s * half * math.sin(turned / 2.0), turned
+
+
+@dataclass(frozen=True, eq=False)
+class LateralPath:
+    """A path that is a function of the distance along the x axis, such as a lane change.
+
+    Parameters
+    ----------
+    aside
+        Function from x to y, m, written over any scalar, twice differentiable.
+    """
+
+    aside: Callable[[Any], Any]
+
+    uniform: ClassVar[bool] = False
+
+    def curvature(self, s: Scalar) -> Scalar:
+        """Return the curvature at x = s, 1/m."""
+        y = self._jet(s)
+        square = 1.0 + y.x1 * y.x1
+        return y.x2 / (square * sqrt(square))
+
+    def stretch(self, s: Scalar) -> Scalar:
+        """Return the arc length per x."""
+        slope = self._jet(s).x1
+        return sqrt(1.0 + slope * slope)
+
+    def place(self, s: float) -> tuple[float, float, float]:
+        """Return x and y, m, and the direction, rad, at x = s."""
+        y = self._jet(s)
+        return s, float(y.x), math.atan(float(y.x1))
+
+    def _jet(self, s: Scalar) -> Jet:
+        y = self.aside(Jet(s, 1.0, 0.0))
+        return y if isinstance(y, Jet) else Jet(y)
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedPath:
+    """A path by its curvature along the arc length, from the origin along the x axis.
+
+    Parameters
+    ----------
+    bend
+        Function from the arc length, m, to the curvature, 1/m, written over any scalar.
+    """
+
+    bend: Callable[[Any], Any]
+
+    uniform: ClassVar[bool] = False
+
+    def curvature(self, s: Scalar) -> Scalar:
+        """Return the curvature at an arc length, 1/m."""
+        return self.bend(s)
+
+    def stretch(self, s: Scalar) -> Scalar:
+        """Return 1: the parameter is the arc length."""
+        return 1.0
+
+    def place(self, s: float) -> tuple[float, float, float]:
+        """Return x and y, m, and the direction, rad, at an arc length, by Simpson's rule."""
+        if s == 0.0:
+            return 0.0, 0.0, 0.0
+        count = 2 * max(8, math.ceil(abs(s) / 0.05))
+        at = np.linspace(0.0, s, 2 * count + 1)
+        bend = np.array([float(self.bend(float(x))) for x in at])
+        fine = s / (2 * count)
+        pairs = (bend[:-2:2] + 4.0 * bend[1:-1:2] + bend[2::2]) * fine / 3.0
+        turned = np.concatenate([[0.0], np.cumsum(pairs)])
+        x, y = (_simpson(part, 2.0 * fine) for part in (np.cos(turned), np.sin(turned)))
+        return x, y, float(turned[-1])
+
+
+def _simpson(values: Any, step: float) -> float:
+    return float((values[:-2:2] + 4.0 * values[1:-1:2] + values[2::2]).sum() * step / 3.0)
+
+
+def as_path(path: Any) -> Path:
+    """Return a path: a number is a curvature in 1/m, a function is y of x in m.
+
+    Examples
+    --------
+    >>> as_path(0.05)
+    ConstantCurvature(value=0.05)
+    """
+    if isinstance(path, int | float) and not isinstance(path, bool):
+        if not math.isfinite(path):
+            raise ParameterError(f"path: the curvature {path} is not a finite number.")
+        return ConstantCurvature(float(path))
+    if all(hasattr(path, name) for name in ("uniform", "curvature", "stretch", "place")):
+        return path
+    if callable(path):
+        return LateralPath(path)
+    raise ParameterError(
+        f"path: {path!r:.80} is not a path. Give a curvature in 1/m, a function from x to y in m, or a "
+        "CurvedPath."
+    )
+
+
+def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
+    """Return the path coordinates of a place and heading: those of the nearest point of the path.
+
+    Examples
+    --------
+    >>> locate(ConstantCurvature(), 3.0, 0.5, 0.1)
+    PathPoint(parameter=3.0, offset=0.5, heading_error=0.1)
+    """
+    if isinstance(path, ConstantCurvature):
+        return _locate_on_circle(path.value, x, y, yaw)
+    s = _nearest_parameter(path, x, y)
+    px, py, direction = path.place(s)
+    offset = -math.sin(direction) * (x - px) + math.cos(direction) * (y - py)
+    return PathPoint(s, offset, _short_turn(yaw - direction))
+
+
+def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
+    """Return the path coordinates on a circle; this form has no cancellation as k vanishes."""
+    direction = math.atan2(k * x, 1.0 - k * y)
+    # The distance from the centre is |(k x, 1 - k y)| / |k|; its difference to the radius is
+    # rationalised.
+    reach = math.hypot(k * x, 1.0 - k * y)
+    offset = (2.0 * y - k * (x * x + y * y)) / (1.0 + reach)
+    arc = direction / k if k else x
+    return PathPoint(arc, offset, _short_turn(yaw - direction))
+
+
+def _nearest_parameter(path: Path, x: float, y: float) -> float:
+    """Return the parameter of the nearest point, by a search and Newton's method."""
+
+    def miss(s: float) -> float:
+        px, py, direction = path.place(s)
+        return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
+
+    if isinstance(path, CurvedPath):
+        s = 0.0  # its places are integrals from here: starts are at the begin of such a path
+    else:
+        grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
+        places = np.array([path.place(float(s))[:2] for s in grid])
+        s = float(grid[np.argmin(np.hypot(places[:, 0] - x, places[:, 1] - y))])
+    for _ in range(50):
+        px, py, direction = path.place(s)
+        offset = -math.sin(direction) * (x - px) + math.cos(direction) * (y - py)
+        bend = 1.0 - float(path.curvature(s)) * offset
+        if not bend > 0.0:
+            break
+        step = miss(s) / (bend * float(path.stretch(s)))
+        s += step
+        if abs(step) < 1e-13 * (1.0 + abs(s)):
+            return s
+    raise ParameterError(
+        f"path: the start ({x:g}, {y:g}) m has no unique nearest point on the path. Start closer to it."
+    )
+
+
+def _short_turn(angle: float) -> float:
+    """Return an angle between -pi and pi."""
+    return angle if abs(angle) <= math.pi else (angle + math.pi) % (2.0 * math.pi) - math.pi
+
+
+def path_rates(
+    path: Path, readings: Readings, s: Scalar, offset: Scalar, heading_error: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    """Return the rates of parameter, offset and heading error, eq. [path-coordinates]."""
+    body = readings.tree.model.bodies[0].name
+    velocity, heading = readings.velocity(body, (0.0, 0.0, 0.0)), readings.heading
+    along = heading[0] * velocity[0] + heading[1] * velocity[1]
+    left = heading[0] * velocity[1] - heading[1] * velocity[0]
+    c, n = cos(heading_error), sin(heading_error)
+    bend = path.curvature(s)
+    arc_rate = (along * c - left * n) / (1.0 - bend * offset)
+    return (
+        arc_rate / path.stretch(s),
+        along * n + left * c,
+        readings.yaw_rate - bend * arc_rate,
+    )
