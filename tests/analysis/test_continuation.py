@@ -64,7 +64,7 @@ def test_eigenvalues_along_the_family_are_continuous(forward: SteadyFamily) -> N
 
 def test_a_reversed_handlebar_has_a_family_of_its_own() -> None:
     """It starts at its capsize speed and has a stable stretch."""
-    found = steady_turns(BICYCLE, reversed=True, until={"lean": 0.9}, step=0.04)
+    found = steady_turns(BICYCLE, kind="reversed", until={"lean": 0.9}, step=0.04)
     assert_allclose(found["rear_wheel_speed"][0], REVERSED_START["speed"], rtol=1e-12)
     assert_allclose(LAM - found["pitch"][0], REVERSED_START["pitch"], rtol=0, atol=1e-12)
     assert_allclose(found["lean"][-1], 0.9, atol=1e-12)

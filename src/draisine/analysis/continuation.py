@@ -1,26 +1,26 @@
-"""Families of steady motions by continuation, and maps of steady turning."""
+"""Families of steady motions by pseudo-arclength continuation (`steady_curve` has the method)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import branching_speed
+from draisine.analysis.bicycle.critical import branching_speed, critical_speeds
+from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track
-from draisine.analysis.equilibrium import Balance, Steady, steady
-from draisine.analysis.linear import SHRUNK, linear_systems
-from draisine.errors import ConfigurationError
+from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.linear import linear_systems
+from draisine.analysis.steady_balance import Balance, quantity_names
+from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
+from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.system.state import state
 from draisine.system.system import System
-
-_FAST = 10.0
-"""A change of speeds or inputs by this much counts as far as one of coordinates by 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,13 @@ class SteadyFamily:
             return np.array([point.values[name] for point in self.points])
         return np.array([point.inputs[name] for point in self.points])
 
+    def folds(self, name: str) -> list[int]:
+        """Return the motions (indices) at which a quantity is largest or smallest: there the family
+        turns back, and beyond there is none of its motions.
+        """
+        steps = np.sign(np.diff(self[name]))
+        return [k + 1 for k in np.flatnonzero(steps[:-1] * steps[1:] < 0)]
+
     @cached_property
     def states(self) -> tuple[str, ...]:
         """The names of the states whose eigenvalues are given."""
@@ -61,7 +68,7 @@ class SteadyFamily:
             points = list(group)
             y = np.array([point.y for point in points])
             w = np.array([point.w for point in points])
-            parts.append(linear_systems(points[0].machine, y, w).eigenvalues())
+            parts.append(linear_systems(points[0].machine, y, w, form="frozen").eigenvalues())
         values = np.concatenate(parts)
         return np.take_along_axis(values, track(values), axis=1)
 
@@ -88,26 +95,57 @@ def family(
     direction: Mapping[str, float],
     *,
     free: Sequence[str] = (),
+    keep: Sequence[str] = (),
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
     most: int = 1000,
 ) -> SteadyFamily:
-    """Return the steady motions that a start is one of, by pseudo-arclength continuation.
+    """Return the family of steady motions through a start, by pseudo-arclength continuation.
 
-    `direction` names a quantity and the sense in which it changes first, `{"lean": 1.0}`. At a
-    branch point it also chooses the branch: the one along which it changes most. The family ends
-    where a quantity passes the value given in `until`, with a last motion at that value, or after
-    `most` motions. `step` is how far coordinates (and tenths of speeds) move at most from one to
-    the next.
+    Parameters
+    ----------
+    start
+        First motion.
+    direction
+        A quantity and the sense in which it changes first, `{"lean": 1.0}`. At a branch point it also
+        chooses the branch: the one along which it changes most.
+    free
+        Inputs that change along the family.
+    keep
+        Quantities that keep their values, such as `["forward_speed"]`; names as in `steady`.
+    until
+        The family ends with a motion at which one of these quantities has the given value.
+    step
+        Largest change of coordinates (and of tenths of speeds) from one motion to the next.
+    most
+        Largest number of motions.
+
+    Raises
+    ------
+    ConfigurationError
+        If no family leads from the start in that direction, or it cannot be followed farther.
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> bicycle = compile("whipple")
+    >>> upright = steady(bicycle, free=["steer"], forward_speed=5.0)
+    >>> turns = family(
+    ...     upright, {"lean": 1.0}, free=["steer"], keep=["forward_speed"], until={"lean": 0.3}
+    ... )
+    >>> print(f"{turns['steer'][-1]:.4f} rad at {turns['forward_speed'][-1]:.1f} m/s")
+    -0.1248 rad at 5.0 m/s
     """
-    walk = _Walk(start, free, direction)
+    names = list(quantity_names(start.machine.system.model))
+    expect_known("family of steady motions: nothing is called", [*direction, *keep], names)
+    curve = _start_curve(start, direction, free, keep)
     points, size = [start], step
     while len(points) < most:
         try:
-            point, bent = walk.step(size)
+            y, w, s, bend = curve.step(size)
         except ConfigurationError:
-            bent = np.inf
-        if bent > 0.2:
+            bend = np.inf
+        if bend > MAX_BEND:
             size /= 2
             if size < 1e-6 * step:
                 raise ConfigurationError(
@@ -115,18 +153,40 @@ def family(
                     f"{_described(points[-1], direction)}."
                 )
             continue
-        points.append(point)
+        points.append(Steady(curve.balance.machine, y, w, start.law, start.acceleration))
         for name, value in (until or {}).items():
             if len(points) > 2 and _passed(points, name, value):
-                points[-1] = walk.stop(points, name, value)
+                points[-1] = _stop(points, curve, name, value)
                 return SteadyFamily(tuple(points))
-        walk.accept(point)
-        size = min(step, 1.5 * size) if bent < 0.05 else size
+        curve.accept(y, w, s)
+        size = min(step, 1.5 * size) if bend < GROW_BEND else size
     return SteadyFamily(tuple(points))
 
 
+def _start_curve(
+    start: Steady, direction: Mapping[str, float], free: Sequence[str], keep: Sequence[str]
+) -> Curve:
+    """Return the curve through a start, in the direction in which a quantity changes."""
+    loose = [list(start.inputs).index(name) for name in free]
+    balance = Balance(start.machine, start.y, start.w, loose)
+    found = balance.look(start.y, start.w)
+    kept, _ = balance.quantities(found, start.y, start.w, keep)
+    fixed = dict(zip(keep, map(float, kept), strict=True))
+    if start.acceleration:
+        fixed["forward_acceleration"] = start.acceleration
+    curve = Curve(balance, start.y, start.w, start.law, fixed)
+    _, rows = balance.quantities(found, start.y, start.w, direction)
+    wanted = np.array(list(direction.values())) @ rows * balance.scale
+    if not curve.aim(wanted):
+        raise ConfigurationError(
+            f"no family of steady motions leads from here along {', '.join(direction)}."
+        )
+    return curve
+
+
 def _described(point: Steady, names: Iterable[str]) -> str:
-    return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in names)
+    known = [name for name in names if name in point.values]
+    return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in known)
 
 
 def _passed(points: Sequence[Steady], name: str, value: float) -> bool:
@@ -135,97 +195,106 @@ def _passed(points: Sequence[Steady], name: str, value: float) -> bool:
     return before * after <= 0.0 and before != 0.0
 
 
-class _Walk:
-    """A walk along a family: where it is, and its direction there."""
-
-    def __init__(self, start: Steady, free: Sequence[str], direction: Mapping[str, float]) -> None:
-        self.at, self.free = start, [list(start.inputs).index(name) for name in free]
-        self.balance = Balance(start.machine, start.y, start.w, self.free)
-        found = self.balance.look(start.y, start.w)
-        seeds = [found.rows(direction, seed)[0] for seed in ("dx", "du", "dz", "dw")]
-        seeds[3] = seeds[3][:, self.free]
-        wanted = np.array(list(direction.values())) @ np.hstack(seeds) * self._scale()
-        null = self._directions(1e-7)
-        along = null.T @ (null @ wanted)
-        if np.linalg.norm(along) < 1e-6 * np.linalg.norm(wanted):
-            raise ConfigurationError(
-                f"no family of steady motions leads from here along {', '.join(direction)}."
-            )
-        self.along = along / np.linalg.norm(along)
-
-    def _scale(self) -> Floats:
-        machine = self.balance.machine
-        fast = machine.layout.count("u", "z") + len(self.free)
-        return np.array([1.0] * len(machine.columns) + [_FAST] * fast)
-
-    def _directions(self, tolerance: float) -> Floats:
-        """Return the directions (rows) that keep all equations, at least one."""
-        _, J = self.balance.equations(self.balance.look(self.at.y, self.at.w), {})
-        J = J * self._scale()
-        _, sizes, rows = np.linalg.svd(J)
-        small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < tolerance * sizes[0]
-        return rows[small] if small.any() else rows[-1:]
-
-    def step(self, size: float) -> tuple[Steady, float]:
-        """Return the next motion, and how much the family bends on the way there."""
-        scale = self._scale()
-        y, w = self.balance.move(self.at.y, self.at.w, size * self.along * scale)
-        near, inputs = self.balance.solve(y, w, {}, across=self.along / scale)
-        off = np.concatenate([near - y, inputs - w])
-        off[self.balance.machine.layout.u.start :] /= _FAST
-        found = Steady(self.at.machine, near, inputs, self.at.law)
-        return found, float(np.linalg.norm(off)) / size
-
-    def stop(self, points: Sequence[Steady], name: str, value: float) -> Steady:
-        """Return the motion between the last two at which a quantity has a value."""
-        near = min(points[-2:], key=lambda point: abs(point.values[name] - value))
-        y, w = self.balance.solve(near.y, near.w, {name: value})
-        return Steady(near.machine, y, w, near.law)
-
-    def accept(self, point: Steady) -> None:
-        """Go on from a motion; where pivots have shrunk there, choose others."""
-        self.at = point
-        last = self.along
-        if point.machine.least_pivot(point.y) < SHRUNK:
-            self.at = _pivoted(point)
-            self.balance = Balance(self.at.machine, self.at.y, self.at.w, self.free)
-            last = np.where(np.arange(len(last)) < len(point.machine.columns), last, 0.0)
-        null = self._directions(1e-9)
-        along = null.T @ (null @ last)
-        self.along = along / np.linalg.norm(along)
-
-
-def _pivoted(point: Steady) -> Steady:
-    """Return the same motion of a machine whose pivots are chosen there."""
-    old = point.machine
-    parts = old.layout.split(point.y)
-    around = (parts["q"], parts["r"])
-    fresh = old.system.machine(old.mode, point.law, old.states, configuration=around)
-    y = fresh.enter(point.state, z=parts["z"])
-    return Steady(fresh, y, point.w, point.law)
+def _stop(points: Sequence[Steady], curve: Curve, name: str, value: float) -> Steady:
+    """Return the motion between the last two at which a quantity has a value."""
+    near = min(points[-2:], key=lambda point: abs(point.values[name] - value))
+    balance = Balance(near.machine, near.y, near.w, curve.balance.free)
+    y, w = balance.solve(near.y, near.w, curve.base | {name: value})
+    return Steady(near.machine, y, w, near.law, near.acceleration)
 
 
 def steady_turns(
     system: System,
     *,
-    reversed: bool = False,
+    kind: Literal["forward", "reversed", "pivoting"] = "forward",
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
 ) -> SteadyFamily:
-    """Return the hands-free circles to the right of a bicycle, from straight running at the speed
-    on at which a real eigenvalue is zero (its capsize speed).
+    """Return a family of hands-free circles of a bicycle or motorcycle, those to the right first.
 
-    They end at rest, or at a lean of 1.5 rad, or as `until` says. `reversed` turns the handlebar
-    back to front.
+    Three families exist (Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849). On tyres, which
+    dissipate energy in a turn, a torque at the rear wheel keeps the speed.
 
+    Parameters
+    ----------
+    system
+        The machine.
+    kind
+        "forward" and "reversed" (handlebar back to front) start from straight running at the speed at
+        which a real eigenvalue is zero (capsize). "pivoting" passes a motion in which the rear wheel
+        does not roll and the front wheel runs around it; it leads from circles with the handlebar
+        forward to circles with the handlebar reversed.
+    until
+        The family ends at one of these values; by default at rest or at a lean of 1.5 rad, the pivoting
+        one at 1.4 rad and at 8 m/s.
+    step
+        As in `family`.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> circles = steady_turns(compile("whipple"), until={"lean": 0.2})
     >>> print(f"{circles['rear_wheel_speed'][-1]:.4f} m/s")
     5.9083 m/s
     """
-    asked: dict[str, Any] = {"steer": np.pi if reversed else 0.0}
-    speed = branching_speed(canonical_matrices(system, about=asked))
+    if kind == "pivoting":
+        return _pivoting_turns(system, until, step)
+    if kind not in ("forward", "reversed"):
+        raise ParameterError(f"Unknown family {kind!r}. Available: forward, reversed, pivoting.")
+    asked: dict[str, Any] = {"steer": np.pi if kind == "reversed" else 0.0}
+    drive: list[str] = []
+    speed_name = "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
+    if is_plain(system):
+        speed = branching_speed(canonical_matrices(system, about=asked))
+    elif kind == "forward":
+        drive = ["rear_wheel"]
+        speed = float(critical_speeds(system).capsize)
+    else:
+        raise ParameterError("Circles with a reversed handlebar are those of an ideal bicycle.")
+    if not np.isfinite(speed):
+        raise ParameterError(
+            f"{system.vehicle.__name__} has no capsize speed with these parameters: the circles start from "
+            "straight running at the speed at which a real eigenvalue is zero."
+        )
     start = state(system, forward_speed=speed, **asked)
-    upright = steady(system, start=start, lean=0.0, rear_wheel_speed=speed, **asked)
-    ends = {"rear_wheel_speed": 0.0, "lean": 1.5} if until is None else until
-    return family(upright, {"lean": 1.0}, until=ends, step=step)
+    upright = steady(system, start=start, free=drive, lean=0.0, **{speed_name: speed}, **asked)
+    ends = {speed_name: 0.0, "lean": 1.5} if until is None else until
+    return family(upright, {"lean": 1.0}, free=drive, until=ends, step=step)
+
+
+def _pivoting_turns(
+    system: System, until: Mapping[str, float] | None, step: float
+) -> SteadyFamily:
+    """Return the family that passes a rear wheel at rest, from the forward to the reversed handlebar."""
+    if not is_plain(system):
+        raise ParameterError("Circles about a pivoting rear wheel are those of an ideal bicycle.")
+    pivot = _find_pivot(system)
+    ends = {"lean": 1.4, "rear_wheel_speed": -8.0} if until is None else until
+    forward, backward = (
+        family(pivot, {"rear_wheel_speed": sense}, until=ends, step=step) for sense in (1.0, -1.0)
+    )
+    return SteadyFamily((*forward.points[:0:-1], *backward.points))
+
+
+def _find_pivot(system: System) -> Steady:
+    """Return the hands-free motion with the rear wheel at rest: the front wheel, almost perpendicular to
+    the frame, runs around the rear contact.
+
+    Rest is another motion with a rear wheel at rest. So the search prescribes yaw rates first, in units of
+    sqrt(g / wheelbase).
+    """
+    w, g = (float(system.parameters.get(name, x)) for name, x in (("w", 1.0), ("g", 9.81)))
+    for ratio in (0.65, 0.5, 0.8, 0.4, 1.0):
+        turn = -ratio * float(np.sqrt(g / w))
+        for steer in (-0.52 * np.pi, -0.6 * np.pi):
+            try:
+                start = state(system, lean=0.0, steer=steer, yaw_rate=turn, rear_wheel_speed=0.0)
+                near = steady(system, start=start, yaw_rate=turn)
+                pivot = steady(system, start=near, rear_wheel_speed=0.0)
+            except ConfigurationError:
+                continue
+            if abs(pivot.values["yaw_rate"]) > 0.1 * abs(turn):
+                return pivot
+    raise ConfigurationError(
+        f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these parameters."
+    )

@@ -1,111 +1,320 @@
-"""Steady motions: what is asked of them, closed contacts and balanced forces, by Newton's method
-with exact derivatives.
+"""Steady motions by what is prescribed: `steady` finds them, `Steady` is one.
 
-A motion is steady if its coordinates, but for the cyclic ones, and its speeds do not change: rest,
-straight running, circles (relative equilibria).
+`steady` tries, in this order: Newton's method from the start; a homotopy from steady motions near the
+start, or from straight running, to the prescribed values; Newton's method from random starts. Newton's
+method is fast, the homotopy follows a family around bends, random starts reach families that are not
+connected to straight running (a reversed handlebar). The equations are those of `steady_balance`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
-from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
-from draisine.errors import ConfigurationError, ParameterError, expect_known
-from draisine.model.names import observation_names
+from draisine.analysis.linear import Linear, linear_systems, machine_at
+from draisine.analysis.steady_balance import (
+    ACCELERATION,
+    CURVATURE,
+    Balance,
+    choose_pivots,
+    forward_name,
+    quantity_names,
+    state_of,
+)
+from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
+from draisine.analysis.variation import anchors_of, vary
+from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
+from draisine.mechanics.tree import spinning_joints
+from draisine.model.names import SYNONYMS, hidden_states, state_names
+from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
+from draisine.simulation.simulate import simulate
+from draisine.simulation.trajectory import Trajectory
+from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
-from draisine.system.configuration import displace
-from draisine.system.layout import Layout
 from draisine.system.state import State, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
+CURVE_STEPS = 100
+"""Continuation steps of one homotopy; a turn of a motorcycle to a lean of 50 deg takes about 20."""
+
+FIRST_STEP = 0.05
+LONGEST_STEP = 0.3
+"""Scaled lengths of the steps of a homotopy; `steady_balance` has the scales."""
+
+GUESSED_SPEED = 5.0
+"""Forward speed (m/s) of a start if none is prescribed; a third and three times of it are tried, too."""
+
+RANDOM_STARTS = 40
+"""Random starts that are tried at most; each costs some 20 ms."""
+
 
 @dataclass(frozen=True, eq=False)
 class Steady:
-    """A steady motion: y = (q, p, r, u, z) of a machine, and the inputs that keep it up."""
+    """A steady motion: y = (q, p, r, u, z) of a machine, and its inputs w.
+
+    Attributes
+    ----------
+    machine
+        The compiled machine in its contact mode.
+    y
+        State of the machine.
+    w
+        Inputs (N m or N) in the order of `model.inputs`.
+    law
+        Control law, traced into the machine.
+    acceleration
+        Forward acceleration (m/s2); zero unless the motion is quasi-steady.
+    """
 
     machine: ClosedForm
     y: Floats
     w: Floats
     law: Law | None = None
+    acceleration: float = 0.0
+
+    def __repr__(self) -> str:
+        model = self.machine.system.model
+        joints = [joint.name for k, joint in enumerate(model.joints) if k not in spinning_joints(model)]
+        shown = [*(output.name for output in model.outputs[:1]), "lean", *joints, "yaw_rate"]
+        text = ", ".join(f"{n} = {_short(self.values[n])}" for n in shown if n in self.values)
+        inputs = ", ".join(f"{n} = {_short(x)}" for n, x in self.inputs.items() if abs(x) > 1e-12)
+        changing = f", {ACCELERATION} = {_short(self.acceleration)}" if self.acceleration else ""
+        return f"Steady({text}{changing}; inputs: {inputs or 'none'})"
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """All that is seen of the motion, by name: coordinates, outputs, speeds."""
-        found = vary(self.machine, self.y[None], self.w[None])
+        """Coordinates, outputs and speeds of the motion, by name."""
+        found = vary(self.machine, self.y[None], self.w[None], seeds=("dt",))
         return dict(zip(found.names, map(float, found.values["seen"][0]), strict=True))
 
     @property
     def state(self) -> State:
-        """The motion as a state, with the deflections of its tyres, to run or to linearise."""
-        model = self.machine.system.model
-        at = self.machine.layout.split(self.y)
-        q, p = self.machine.user_pose(at["q"], at["p"])
-        v = np.array([self.values[name] for name in model.speeds])
-        return State(q, p, at["r"], v, element_state=at["z"][: model.memory])
+        """The motion as a state, with the deflections of its tyres."""
+        return state_of(self.machine, self.y)
 
     @property
     def inputs(self) -> dict[str, float]:
-        """The inputs, by name."""
+        """The inputs, by name (N m or N)."""
         return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
 
-    def linear(self, *, outputs: Sequence[str] | None = None, cyclic: bool = False) -> Linear:
+    @property
+    def hidden(self) -> dict[str, float]:
+        """The states of tyres and control law, by name; of several with one name numbered."""
+        z = self.y[self.machine.layout.z]
+        names = hidden_states(self.machine.system.model, len(z))
+        earlier = [names[:k].count(name) for k, name in enumerate(names)]
+        labels = [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
+        return dict(zip(labels, map(float, z), strict=True))
+
+    @property
+    def contact_forces(self) -> dict[str, Floats]:
+        """Forces of the ground on each contact (N): normal, along and across; a normal force below zero
+        cannot exist, and the motion is not physically valid.
+        """
+        anchors = anchors_of(self.machine, self.y)
+        found = self.machine.observations(
+            self.y[None], w=self.w[:, None], anchors=anchors[:, None] if len(anchors) else None
+        )
+        names = [contact.name for contact in self.machine.system.model.contacts]
+        return dict(zip(names, found["forces"].reshape(-1, 3), strict=True))
+
+    def linear(
+        self,
+        *,
+        outputs: Sequence[str] | None = None,
+        cyclic: bool = False,
+        form: Literal["steady", "frozen"] = "steady",
+    ) -> Linear:
         """Return the linear system about the motion, as `linearise` does about a state.
 
-        Unlike that it knows the slips of tyres in the motion, and its control law.
+        Parameters
+        ----------
+        outputs
+            Names of the outputs; all of the model and its joints by default.
+        cyclic
+            Whether cyclic coordinates are states, too.
+        form
+            "frozen" takes the derivatives at this instant of a quasi-steady motion as constant.
+            `linearise` has the d'Alembert form, too.
+
+        Raises
+        ------
+        ConfigurationError
+            If the motion accelerates and `form` is "steady".
         """
         found = linear_systems(
-            self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic
+            self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
         )
         return found[0]
+
+    def simulate(
+        self,
+        until: float,
+        *,
+        change: Mapping[str, float] | None = None,
+        contact: ContactOptions = CONTACT,
+        numerics: Numerics = NUMERICS,
+        strict: bool = False,
+    ) -> Trajectory:
+        """Return the run that starts in this motion, with its inputs, tyre deflections and law states.
+
+        Parameters
+        ----------
+        until
+            End of the run (s).
+        change
+            Inputs that differ from those of the motion (N m or N), by name.
+        contact, numerics, strict
+            As in `draisine.simulate`; the contact mode is that of the motion.
+
+        Examples
+        --------
+        >>> from draisine import compile
+        >>> motorcycle = compile("motorcycle")
+        >>> turn = steady(motorcycle, free=["steer", "rear_wheel"], forward_speed=20.0, lean=0.3)
+        >>> run = turn.simulate(2.0).to_xarray()
+        >>> print(f"{float(abs(run.lean - 0.3).max()):.0e}" < "1e-06")
+        True
+        """
+        system = self.machine.system
+        mode = dict(self.machine.mode)
+        states = self.machine.states
+        law: Any = self.law
+        if states:
+            law = StartedLaw(law, states, tuple(map(float, self.y[self.machine.layout.z][-states:])))
+        return simulate(
+            system,
+            self.state,
+            until,
+            law=law,
+            inputs=self.inputs | dict(change or {}),
+            contact=replace(contact, mode=mode),
+            numerics=numerics,
+            strict=strict,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class StartedLaw:
+    """A control law that starts in given states."""
+
+    law: Any
+    states: int
+    start: tuple[float, ...]
+
+    def __call__(self, readings: Any, z: Any) -> Any:
+        """Return what the law returns."""
+        return self.law(readings, z)
 
 
 def steady(
     system: System,
     *,
-    start: State | None = None,
+    start: State | Steady | None = None,
     free: Sequence[str] = (),
     inputs: Mapping[str, float] | None = None,
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
     **asked: float,
 ) -> Steady:
-    """Return the steady motion near a start in which everything asked for is so.
+    """Return a steady motion with prescribed quantities.
 
-    Asked can be any coordinate, output or speed by name; the `free` inputs are found as well, all
-    others keep the values given (or zero). The start is the nearest consistent state by default.
-    Cyclic coordinates stay as they start.
+    Parameters
+    ----------
+    system
+        The machine.
+    start
+        Where the search begins: a state, or another steady motion with its inputs, tyre deflections and
+        law states. By default the consistent state nearest to the drawing, then others.
+    free
+        Inputs whose values are found; all others have the values of `inputs`, or zero.
+    inputs
+        Values of inputs (N m or N); of a free input the value at the start.
+    mode
+        Statuses of contacts, by name.
+    law
+        Control law.
+    **asked
+        Prescribed quantities by name, in SI units and radians: any coordinate, output or speed, an input
+        (`steer_torque`), a tyre deflection (`rear_tyre_slip`), `curvature` (1/m) or `radius` (m, positive
+        to the left) of the path of the rear wheel, and `forward_acceleration` (m/s2). If they leave a
+        family of motions, the one nearest to the start is returned.
 
+    Returns
+    -------
+    Steady
+        The motion. With a `forward_acceleration` it is quasi-steady: all speeds change in proportion.
+
+    Raises
+    ------
+    ConfigurationError
+        If no such motion is found. The message reports where the family that leads to it ends.
+    ParameterError
+        If a name is unknown, or a rate is prescribed that is zero in every steady motion.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> bicycle = compile("whipple")
     >>> turn = steady(bicycle, free=["steer"], lean=-0.2, forward_speed=5.0)
     >>> print(f"{turn.values['steer']:.4f} rad, {turn.inputs['steer']:.4f} N m")
     0.0838 rad, -0.1371 N m
+
+    Braking with 2 m/s2 at the rear wheel:
+
+    >>> braking = steady(
+    ...     bicycle, free=["rear_wheel"], forward_speed=5.0, lean=0.0, forward_acceleration=-2.0
+    ... )
+    >>> print(f"{braking.inputs['rear_wheel']:.2f} N m")
+    -56.79 N m
     """
-    names = observation_names(system.model)
-    for name in asked:
-        expect_known("steady motion: nothing is called", name, names)
-    for name in free:
-        if name in (inputs or {}):
-            raise ParameterError(f"steady motion: input {name} is free, and given; leave one out.")
-    if start is None:
-        simple: dict[str, Any] = {k: x for k, x in asked.items() if k not in _RATES_OF_PLACE}
-        start = state(system, mode=mode, **simple)
-    w = system.inputs(inputs)
-    loose = [_input(system, name) for name in free]
-    machine, y = machine_at(system, start, mode, law)
-    y, w = Balance(machine, y, w, loose).solve(y, w, asked)
-    return Steady(machine, y, w, law)
+    check_system("steady", system)
+    asked = _resolve(system, asked)
+    w = np.array(system.inputs(inputs))
+    expect_known("no input", free, list(system.model.inputs))
+    loose = [list(system.model.inputs).index(name) for name in free]
+    if isinstance(start, Steady):
+        mode = dict(start.machine.mode) if mode is None else mode
+        given = [list(system.model.inputs).index(name) for name in inputs or {}]
+        w[[k for k in loose if k not in given]] = start.w[[k for k in loose if k not in given]]
+    elif start is not None:
+        expect("steady", start, State, "draisine.state(system, ...) makes one")
+    return _Search(system, mode, law, loose, w, asked).find(start)
+
+
+def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
+    """Return prescribed quantities under their own names, after checking them."""
+    out: dict[str, float] = {}
+    units = quantity_names(system.model)
+    for given, value in asked.items():
+        name = SYNONYMS.get(given, given)
+        if name == "radius" and CURVATURE in units:
+            if value == 0.0:
+                raise ParameterError("steady motion: the radius is zero; it is positive to the left.")
+            name, value = CURVATURE, 1.0 / value
+        expect_known("steady motion: nothing is called", name, [*units, "radius"])
+        if name in out:
+            raise ParameterError(f"steady motion: {given} means {name}, which is given, too.")
+        if not math.isfinite(value):
+            raise ParameterError(f"steady motion: {given} = {value} is not a finite number.")
+        out[name] = float(value)
+    if out.get(ACCELERATION) and out.get("forward_speed") == 0.0:
+        raise ParameterError(
+            f"steady motion: {ACCELERATION} = {out[ACCELERATION]:g} at rest. Speeds change in proportion "
+            "to themselves in a quasi-steady motion, so prescribe a forward_speed other than zero."
+        )
+    return out
 
 
 def steady_driven(system: System, free: Sequence[str] = (), **given: Any) -> Steady:
-    """Return the steady motion near a start in which everything asked for is so: without inputs, or
-    where there is none, with the `free` ones (those of all joints if none are named), the least of them.
+    """Return the steady motion near a start with prescribed quantities: without inputs, or if there is
+    none, with the `free` ones (those of all joints if none are named), the smallest of them.
 
     >>> from draisine import Body, Model, Prismatic, compile
     >>> def sledge(*, damper: float = 2.0) -> Model:
@@ -114,118 +323,242 @@ def steady_driven(system: System, free: Sequence[str] = (), **given: Any) -> Ste
     >>> steady_driven(compile(sledge), way_rate=3.0).inputs
     {'way': 6.0}
     """
-    try:
-        return steady(system, **given)
-    except ConfigurationError:
-        joints = [joint.name for joint in system.model.joints if joint.motion is None]
-        return steady(system, free=free or joints, **given)
+    asked = {name: x for name, x in given.items() if name not in _OPTIONS}
+    if not asked.get(ACCELERATION):
+        with suppress(ConfigurationError):
+            return _newton(system, **given)
+    joints = [joint.name for joint in system.model.joints if joint.motion is None]
+    return steady(system, free=free or joints, **given)
 
 
-_RATES_OF_PLACE = ("x_rate", "y_rate", "z_rate")
-"""What a steady motion, but no initial state can be asked for."""
+_OPTIONS = ("start", "inputs", "mode", "law")
 
 
-def _input(system: System, name: str) -> int:
-    names = list(system.model.inputs)
-    expect_known("no input", name, names)
-    return names.index(name)
+def _newton(system: System, **given: Any) -> Steady:
+    """Return the steady motion that Newton's method finds without free inputs."""
+    options = {name: given.pop(name, None) for name in _OPTIONS}
+    start, law = options["start"], options["law"]
+    asked = _resolve(system, given)
+    search = _Search(system, options["mode"], law, [], system.inputs(options["inputs"]), asked)
+    return search.newton(search.begin(start))
 
 
-class Balance:
-    """The equations of a steady motion, with the cyclic coordinates kept as they start.
+_Point = tuple[ClosedForm, Floats, Floats]
+"""A machine, its y and its inputs w."""
 
-    Unknown are a displacement of the configuration, the independent speeds, the law's states and
-    the free inputs; the equations are closed contacts, cyclic coordinates, rates of the others that
-    vanish, and speeds that do not change.
-    """
 
-    def __init__(self, machine: ClosedForm, y: Floats, w: Floats, free: Sequence[int]) -> None:
-        self.machine, self.free = machine, list(free)
-        self.anchors = anchors_of(machine, y)
-        found = self.look(y, w)
-        self.at: Chart = chart(found)
-        self.cyclic = cyclic_coordinates(machine, self.at, y, w)
-        self.paced = [found.speeds.index(name) for name in self.at.speeds]
-        self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
-        self.kept = {name: float(found.value(name)[0]) for name in self.cyclic}
-        self.still = {f"{name}_rate": 0.0 for name in self.essential}
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """A search for one steady motion."""
 
-    def look(self, y: Floats, w: Floats) -> Variation:
-        """Return the derivatives at one state."""
-        return vary(self.machine, y[None], w[None], anchors=self.anchors)
+    system: System
+    mode: Mapping[str, str] | None
+    law: Law | None
+    free: Sequence[int]
+    w: Floats
+    asked: Mapping[str, float]
 
-    def equations(self, found: Variation, asked: Mapping[str, float]) -> tuple[Floats, Floats]:
-        """Return what is left of each equation, and the derivatives by all unknowns.
+    def find(self, start: State | Steady | None) -> Steady:
+        """Return the motion, or raise with what is known of the family that leads to it."""
+        point = self.begin(start)
+        first = Balance(*point, self.free)
+        first.check(self.asked)
+        with suppress(ConfigurationError):
+            return self.newton(point)
+        if start is None:
+            for guess in self._guesses():
+                with suppress(ConfigurationError):
+                    return self.newton(self.begin(self._consistent(guess)))
+        ends: list[str] = []
+        seen: list[Floats] = []
+        for near in self._bases(point):
+            place = np.array([*near.values.values(), *near.w])
+            if any(np.allclose(place, other, rtol=1e-6, atol=1e-6) for other in seen):
+                continue
+            seen.append(place)
+            found, end = self._follow(near)
+            if found is not None:
+                return found
+            ends += [end] if end else []
+        # One equation more than unknowns is redundant if nothing dissipates: the speed is constant then.
+        if start is None and first.surplus(self.asked) <= 1:
+            for scattered in self._scattered():
+                with suppress(ConfigurationError):
+                    return self.newton(scattered)
+        raise ConfigurationError(self._failure(first, ends))
 
-        Each kind of equation is divided by its largest derivative, so that none drowns the others
-        and those that hold by themselves stay small.
+    def begin(self, start: State | Steady | None) -> _Point:
+        """Return the point at which the search begins."""
+        if isinstance(start, Steady):
+            machine, y = machine_at(self.system, start.state, self.mode, self.law)
+            z = start.y[start.machine.layout.z]
+            if len(z) == machine.memory:
+                y[machine.layout.z] = z
+            return machine, y, self.w
+        if start is None:
+            start = self._consistent(self.asked)
+        machine, y = machine_at(self.system, start, self.mode, self.law)
+        return machine, y, self.w
+
+    def _consistent(self, wanted: Mapping[str, float]) -> State:
+        """Return a state with those of some values that a state can have; if they contradict each other
+        (a turn on tyres), with the outputs and coordinates only.
         """
-        goals = self.kept | dict(asked) | self.still
-        left = np.array([found.value(name)[0] - goal for name, goal in goals.items()])
-        if "yaw" in self.kept:
-            at = list(goals).index("yaw")
-            left[at] = (left[at] + np.pi) % (2 * np.pi) - np.pi
-        rest, rows = [left], [self._row(seed, found.rows(goals, seed)[0]) for seed in SEEDS[1:]]
-        blocks = [np.hstack(rows)]
-        for part in ("conditions", "paced", "zdot"):
-            only = self.paced if part == "paced" else slice(None)
-            d = found.d[part]
-            block = np.hstack([self._row(seed, d[seed][0][only]) for seed in SEEDS[1:]])
-            scale = np.abs(block).max(initial=1e-300)
-            rest.append(found.values[part][0][only] / scale)
-            blocks.append(block / scale)
-        return np.concatenate(rest), np.vstack(blocks)
+        known = [n for n in state_names(self.system.model) if n in wanted]
+        simple: dict[str, Any] = {name: wanted[name] for name in known}
+        try:
+            return state(self.system, mode=self.mode, **simple)
+        except ConfigurationError:
+            slow = {n: x for n, x in simple.items() if not n.endswith("_rate")}
+            return state(self.system, mode=self.mode, **slow)
 
-    def _row(self, seed: str, rows: Floats) -> Floats:
-        return rows[:, self.free] if seed == "dw" else rows
+    def _guesses(self) -> Iterator[dict[str, float]]:
+        """Return turns of a point mass with some of the prescribed quantities, if the machine leans.
 
-    def move(self, y: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats]:
-        """Return state and inputs after a step of all unknowns."""
-        at = self.machine.layout
-        sizes = {"dx": len(self.machine.columns), "du": at.count("u"), "dz": at.count("z")}
-        parts = Layout(sizes | {"dw": len(self.free)}).split(step)
-        y = displace(self.machine, y[None], parts["dx"][None])[0]
-        y[at.u] += parts["du"]
-        y[at.z] += parts["dz"]
-        w = w.copy()
-        w[self.free] += parts["dw"]
-        return y, w
-
-    def solve(
-        self,
-        y: Floats,
-        w: Floats,
-        asked: Mapping[str, float],
-        across: Floats | None = None,
-    ) -> tuple[Floats, Floats]:
-        """Return the steady motion near y, by Newton's method; of many the nearest, or the one in
-        the plane through y `across` a direction.
+        With the curvature c of the path and the wheelbase l, its lean (to the right) is -atan(v^2 c / g)
+        and its steer atan(l c).
         """
-        for name in (name for name in asked if name in self.still and asked[name] != 0.0):
-            raise ParameterError(
-                f"steady motion: {name} = {asked[name]:g}, but in a steady motion it is zero: "
-                f"{name.removesuffix('_rate')} stays as it is."
+        model, asked = self.system.model, self.asked
+        if "forward_speed" not in self.system.outputs or "Wx" not in model.speeds:
+            return
+        g = float(np.linalg.norm(np.asarray(model.gravity, float))) or 1.0
+        centres = [float(contact.centre[0]) for contact in model.contacts]
+        base = max(max(centres, default=0.0) - min(centres, default=0.0), 0.1)
+        v = asked.get("forward_speed", asked.get("rear_wheel_speed"))
+        c = asked.get(CURVATURE)
+        if c is None and "yaw_rate" in asked and v:
+            c = asked["yaw_rate"] / v
+        if c is None and "steer" in asked:
+            c = math.tan(asked["steer"]) / base
+        lean = asked.get("lean")
+        for guess in (GUESSED_SPEED, GUESSED_SPEED / 3, 3 * GUESSED_SPEED):
+            speed = guess if v is None else v
+            if v is None and lean and c and lean * c < 0.0:
+                speed = math.sqrt(g * math.tan(abs(lean)) / abs(c))
+            bend = -math.tan(lean or 0.0) * g / max(speed, 0.1) ** 2 if c is None else c
+            turn = {
+                "forward_speed": speed,
+                "lean": -math.atan(speed**2 * bend / g),
+                "steer": math.atan(base * bend),
+            }
+            known = state_names(model)
+            yield {n: x for n, x in turn.items() if n in known} | dict(asked)
+            if v is not None:
+                return
+
+    def newton(self, point: _Point, asked: Mapping[str, float] | None = None) -> Steady:
+        """Return what Newton's method finds from a point."""
+        machine, y, w = point
+        asked = self.asked if asked is None else asked
+        y, w = Balance(machine, y, w, self.free).solve(y, w, asked)
+        return Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0))
+
+    def _bases(self, point: _Point) -> Iterator[Steady]:
+        """Return steady motions from which the prescribed values may be reached by continuation."""
+        speed = {n: x for n, x in self.asked.items() if n in ("forward_speed", "rear_wheel_speed")}
+        with suppress(ConfigurationError):
+            yield self.newton(point, speed)
+        with suppress(ConfigurationError):
+            yield self.newton(point, {})
+        if "forward_speed" not in self.system.outputs:
+            return
+        for v in [*speed.values(), 5.0, 15.0]:
+            straight = {"forward_speed": v}
+            with suppress(ConfigurationError):
+                machine, y, w = self.begin(self._consistent(straight))
+                yield self.newton((machine, y, w), straight)
+
+    def _follow(self, near: Steady) -> tuple[Steady | None, str]:
+        """Return the motion at the end of a homotopy from another motion, or where it turns back."""
+        balance = Balance(near.machine, near.y, near.w, self.free)
+        found = balance.look(near.y, near.w)
+        names = [name for name in self.asked if name != ACCELERATION]
+        values, _ = balance.quantities(found, near.y, near.w, names)
+        base = dict(zip(names, map(float, values), strict=True))
+        if not np.all(np.isfinite(values)):
+            return None, ""
+        base |= {name: 0.0 for name in self.asked if name == ACCELERATION}
+        curve = Curve(balance, near.y, near.w, self.law, base, self.asked)
+        wanted = np.zeros(len(curve.along))
+        wanted[-1] = 1.0
+        if not curve.aim(wanted):
+            return None, ""
+        size = FIRST_STEP
+        farthest = 0.0
+        for _ in range(CURVE_STEPS):
+            try:
+                y, w, s, bend = curve.step(size)
+            except (ConfigurationError, np.linalg.LinAlgError):
+                bend = np.inf
+            if bend > MAX_BEND:
+                size /= 2
+                if size < 1e-5:
+                    break
+                continue
+            if s >= 1.0:
+                part = (1.0 - curve.s) / max(s - curve.s, 1e-300)
+                with suppress(ConfigurationError):
+                    near_y, near_w, _, _ = curve.step(size * min(part, 1.0))
+                    y, w = near_y, near_w
+                with suppress(ConfigurationError):
+                    return self.newton((curve.balance.machine, y, w)), ""
+                return None, ""
+            try:
+                curve.accept(y, w, s)
+            except ConfigurationError:  # a wheel lies flat, or the base points straight up
+                break
+            farthest = max(farthest, s)
+            if s < -0.5 or (farthest > 0.02 and s < 0.0):
+                break
+            size = min(LONGEST_STEP, 1.5 * size) if bend < GROW_BEND else size
+        if farthest <= 0.0:
+            return None, ""
+        last = curve.asked(farthest)
+        moved = [n for n in last if abs(last[n] - base[n]) > 1e-9 * (1.0 + abs(last[n]))]
+        return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
+
+    def _scattered(self) -> Iterator[_Point]:
+        """Return random starts: shapes and speeds all over, handlebars reversed, too."""
+        rng = np.random.default_rng(1)
+        model = self.system.model
+        shape = [j.name for k, j in enumerate(model.joints) if k not in spinning_joints(model)]
+        for k in range(RANDOM_STARTS):
+            wide = 0.3 if k < RANDOM_STARTS // 4 else 1.0
+            wanted = {name: wide * rng.normal() for name in shape}
+            if k % 3 == 2:  # joints turned back to front
+                wanted = {name: x + np.pi for name, x in wanted.items()}
+            wanted["lean"] = wide * rng.uniform(-1.0, 1.0)
+            if "forward_speed" in self.system.outputs:
+                wanted["forward_speed"] = rng.uniform(0.5, 10.0)
+            known = state_names(model)
+            wanted = {n: x for n, x in wanted.items() if n in known} | dict(self.asked)
+            with suppress(ConfigurationError, ParameterError):
+                machine, y, w = self.begin(self._consistent(wanted))
+                machine, y = choose_pivots(machine, y, self.law)
+                yield machine, y, w
+
+    def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
+        """Return what is known about a motion that was not found."""
+        text = ", ".join(f"{n} = {x:.6g}" for n, x in self.asked.items())
+        message = "no steady motion found" + (f" with {text}." if text else ".")
+        surplus = balance.surplus(self.asked) - (not self.system.model.memory)
+        if surplus > 0:
+            idle = [n for k, n in enumerate(self.system.model.inputs) if k not in self.free]
+            message += (
+                f" There {'is one equation' if surplus == 1 else f'are {surplus} equations'} more than "
+                f"unknowns: prescribe less, or free an input ({', '.join(idle)})."
             )
-        last, moved = np.inf, 0.0
-        for _ in range(60):
-            rest, J = self.equations(self.look(y, w), asked)
-            if across is not None:
-                rest, J = np.append(rest, moved), np.vstack([J, across])
-            if not (np.all(np.isfinite(rest)) and np.all(np.isfinite(J))):
-                break
-            step = -np.linalg.lstsq(J, rest, rcond=1e-9)[0]
-            size = float(np.abs(step).max(initial=0.0))
-            step = step * min(1.0, 0.3 / max(size, 1e-300))
-            y, w = self.move(y, w, step)
-            moved += 0.0 if across is None else float(across @ step)
-            if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
-                if np.abs(rest).max(initial=0.0) < 1e-8:
-                    return y, w
-                break
-            last = size
-        raise ConfigurationError(
-            "no steady motion found"
-            + (f" with {', '.join(f'{n} = {x:.6g}' for n, x in asked.items())}" if asked else "")
-            + ": the forces cannot be balanced near the start. Start closer, ask for less, or leave "
-            "an input free."
-        )
+        if ends:
+            message += f" The family that leads there from straight running or rest ends at {ends[0]}."
+        elif surplus <= 0:
+            message += " No family of steady motions that was found leads there: start closer."
+        return message
+
+
+def _short(x: float) -> str:
+    return f"{round(x, 12) + 0.0:.6g}"
+
+
+def forward_speed_name(point: Steady) -> str:
+    """Return the speed by which the curvature of a motion's path is counted."""
+    return forward_name(list(point.values))

@@ -368,12 +368,18 @@ def linear_systems(
     outputs: Sequence[str] | None = None,
     cyclic: bool = False,
     tolerance: float = 1e-7,
+    form: str = "steady",
+    t: Floats | float = 0.0,
+    names: Chart | None = None,
 ) -> Linear:
-    """Return the linear systems about N steady motions y (N, entries) of one machine."""
-    found = vary(machine, y, w, anchors=anchors_of(machine, y[0]))
-    at = chart(found)
+    """Return the linear systems about N motions y (N, entries) of one machine at times t (s), steady
+    ones unless the `form` is "frozen"; `names` are the coordinates and speeds to use.
+    """
+    found = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
+    at = chart(found) if names is None else chart_of(found, names.coordinates, names.speeds)
     hidden = cyclic_coordinates(machine, at, y[0], w[0])
-    check_steady(found, at, hidden, tolerance)
+    if form == "steady":
+        check_steady(found, at, hidden, tolerance)
     if cyclic:
         _check_base(found, hidden, tolerance)
     seeds = _seeds(found, at)

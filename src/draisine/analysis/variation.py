@@ -72,12 +72,12 @@ def vary(
     y: Floats,
     w: Floats | None = None,
     *,
-    t: float = 0.0,
+    t: Floats | float = 0.0,
     anchors: Floats | None = None,
     parameters: Floats | None = None,
     seeds: Sequence[str] = SEEDS,
 ) -> Variation:
-    """Return values and derivatives at N states y (N, entries) under inputs w (N, inputs).
+    """Return values and derivatives at N states y (N, entries) under inputs w (N, inputs) at times t (s).
 
     `parameters` (N, parameters) gives each state its own set of them; `seeds` are those whose
     derivatives are wanted.
@@ -85,7 +85,8 @@ def vary(
     program, count = machine.variation, len(y)
     at, wanted = program.inputs, _seed_lanes(machine, seeds)
     x = np.zeros((at.size, count, wanted.size))
-    x[at.t], x[at.span("q", "z")] = t, y.T[:, :, None]
+    x[at.t] = np.broadcast_to(t, count)[:, None]
+    x[at.span("q", "z")] = y.T[:, :, None]
     for where, value in ((at.w, w), (at.anchors, anchors)):
         if value is not None:
             x[where] = np.atleast_2d(value).T[:, :, None]

@@ -1,0 +1,125 @@
+"""Curves of steady motions by pseudo-arclength continuation.
+
+A curve is the solution set of one equation fewer than unknowns. Either a family of motions with some
+quantities kept, or a homotopy: the prescribed values move from `base` (s = 0) to `target` (s = 1), and s
+is one more unknown, so that the curve can turn back (a fold) and go on. Each step predicts along the
+tangent (the null space of the exact Jacobian) and corrects in the plane across it.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.steady_balance import Balance, choose_pivots
+from draisine.errors import ConfigurationError
+from draisine.system.tracing import Law
+
+MAX_BEND = 0.2
+"""Largest correction of a step, as a part of its length; beyond it the step is halved."""
+
+GROW_BEND = 0.05
+"""Below this correction the next step is longer by half."""
+
+
+class Curve:
+    """A point on a curve of steady motions, and the direction of the curve there."""
+
+    def __init__(
+        self,
+        balance: Balance,
+        y: Floats,
+        w: Floats,
+        law: Law | None,
+        base: Mapping[str, float],
+        target: Mapping[str, float] | None = None,
+    ) -> None:
+        self.balance = balance
+        self.y = y
+        self.w = w
+        self.s = 0.0
+        self.law = law
+        self.base = dict(base)
+        self.target = None if target is None else dict(target)
+        self.along = np.zeros(len(balance.scale) + (target is not None))
+
+    def asked(self, s: float) -> dict[str, float]:
+        """Return the prescribed values at s."""
+        if self.target is None:
+            return self.base
+        return {name: x + s * (self.target[name] - x) for name, x in self.base.items()}
+
+    def equations(self, y: Floats, w: Floats, s: float) -> tuple[Floats, Floats]:
+        """Return residuals and derivatives by the scaled unknowns, s last."""
+        found = self.balance.look(y, w)
+        residual, J = self.balance.equations(y, w, self.asked(s), found)
+        if self.target is None:
+            return residual, J
+        # The equations are affine in the prescribed values, so this difference is their derivative.
+        ahead, _ = self.balance.equations(y, w, self.asked(s + 1.0), found)
+        return residual, np.column_stack([J, ahead - residual])
+
+    def directions(self, tolerance: float) -> Floats:
+        """Return the directions (rows) that keep all equations, at least one."""
+        _, J = self.equations(self.y, self.w, self.s)
+        _, sizes, rows = np.linalg.svd(J)
+        small = np.append(sizes, np.zeros(len(rows) - len(sizes))) < tolerance * sizes[0]
+        return rows[small] if small.any() else rows[-1:]
+
+    def aim(self, wanted: Floats, tolerance: float = 1e-7) -> bool:
+        """Set the direction to the tangent nearest to a wanted one; return whether there is one."""
+        null = self.directions(tolerance)
+        along = null.T @ (null @ wanted)
+        length = float(np.linalg.norm(along))
+        if length < 1e-6 * np.linalg.norm(wanted):
+            return False
+        self.along = along / length
+        return True
+
+    def step(self, size: float) -> tuple[Floats, Floats, float, float]:
+        """Return state, inputs and s of the next point, and how much the curve bends on the way there.
+
+        Raises
+        ------
+        ConfigurationError
+            If the correction does not converge.
+        """
+        n = len(self.balance.scale)
+        move = self.balance.move
+        first = size * self.along
+        y, w = move(self.y, self.w, first[:n])
+        s = self.s + float(np.sum(first[n:]))
+        total = np.zeros(len(first))
+        last = np.inf
+        for _ in range(12):
+            residual, J = self.equations(y, w, s)
+            residual = np.append(residual, self.along @ total)
+            J = np.vstack([J, self.along])
+            if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
+                break
+            step = -np.linalg.lstsq(J, residual, rcond=1e-9)[0]
+            length = float(np.abs(step).max())
+            y, w = move(y, w, step[:n])
+            s += float(np.sum(step[n:]))
+            total = total + step
+            if length < 1e-14 or (length < 1e-9 and length >= 0.5 * last):
+                if np.abs(residual).max() < 1e-8:
+                    return y, w, s, float(np.linalg.norm(total)) / size
+                break
+            last = length
+        raise ConfigurationError("The correction of a continuation step does not converge.")
+
+    def accept(self, y: Floats, w: Floats, s: float) -> None:
+        """Continue from a point; choose other pivots if they have shrunk there."""
+        last = self.along
+        machine, fresh = choose_pivots(self.balance.machine, y, self.law)
+        if machine is not self.balance.machine:
+            self.balance = Balance(machine, fresh, w, self.balance.free)
+            # Speeds mean something else for other pivots; the configuration tells the sense.
+            k = np.arange(len(last))
+            same = (k < len(machine.columns)) | (k >= len(self.balance.scale))
+            last = np.where(same, last, 0.0)
+        self.y = fresh
+        self.w = w
+        self.s = s
+        self.aim(last, 1e-9)
