@@ -866,6 +866,7 @@ def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
     for i in range(size):
         total += 0.0 * s.y[i]
     if total != 0.0:
+        s.y[:size] = s.before[:size]
         return StepResult.NOT_FINITE
     q = s.y[0:]
     if abs(2.0 * (q[2] * q[3] + q[0] * q[1])) > s.lean_limit:
