@@ -71,7 +71,7 @@ SLOW = (
     "simulation/contact/test_tyres",
     "simulation/test_imports",
     "simulation/test_singular",
-    "simulation/test_smooth",
+    "simulation/test_bilateral",
     "simulation/test_source",
     "system/test_artifacts",
     "system/test_memory",

@@ -30,7 +30,7 @@ GROUPS = {
     "time stepping": ("simulation/contact/stepping/",),
     "contact engine": ("simulation/contact/", "simulation/impacts/"),
     "plane engine": (
-        "simulation/smooth.py",
+        "simulation/bilateral.py",
         "simulation/stepper.py",
         "simulation/regrip.py",
         "simulation/many.py",

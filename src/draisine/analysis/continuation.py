@@ -262,9 +262,7 @@ def steady_turns(
     return family(upright, {"lean": 1.0}, free=drive, until=ends, step=step)
 
 
-def _pivoting_turns(
-    system: System, until: Mapping[str, float] | None, step: float
-) -> SteadyFamily:
+def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: float) -> SteadyFamily:
     """Return the family that passes a rear wheel at rest, from the forward to the reversed handlebar."""
     if not is_plain(system):
         raise ParameterError("Circles about a pivoting rear wheel are those of an ideal bicycle.")

@@ -28,7 +28,7 @@ from draisine.scenario.schema import (
     SweepScenario,
 )
 from draisine.simulation.options import Progress
-from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, Event, Trajectory
 from draisine.simulation.validity import Validity
 from draisine.simulation.validity.assess import warn_invalid
 from draisine.system.state import State
@@ -268,7 +268,7 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     """Return one state as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
-    arc = SmoothArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[:, None])
+    arc = BilateralArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[:, None])
     return Trajectory((arc,), "completed")
 
 

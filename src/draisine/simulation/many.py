@@ -19,6 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError, ValidityWarning, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.simulation import run_kinds
+from draisine.simulation.bilateral import REASONS, run_bilateral
 from draisine.simulation.integrators import (
     DEGENERATE,
     FELL,
@@ -37,7 +38,6 @@ from draisine.simulation.options import (
     memory_start,
 )
 from draisine.simulation.run_kinds import check_options
-from draisine.simulation.smooth import REASONS, run_smooth
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
 from draisine.system.artifacts import impossible_machines
@@ -189,7 +189,7 @@ def _tell_long_steps(singles: Mapping[int, Task], outcome: Sequence[str]) -> Non
     task = singles[k]
     short = replace(task.numerics, dt=task.numerics.dt / SHORTER)
     try:
-        run = run_smooth(replace(task, numerics=short))
+        run = run_bilateral(replace(task, numerics=short))
     except SimulationError:
         return
     if has_fallen(run.outcome):
@@ -416,7 +416,7 @@ def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
 def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
     """Fill the k-th column by a run of its own; return how it ended, and when."""
     try:
-        run = run_smooth(task)
+        run = run_bilateral(task)
     except SimulationError as error:
         for array in out.values():
             array[:, k] = np.nan

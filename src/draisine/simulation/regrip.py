@@ -12,9 +12,9 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
+from draisine.simulation.bilateral import run_bilateral
 from draisine.simulation.contact.complementarity.active_set import saddle
 from draisine.simulation.options import Grips, GripSchedule, JointAtImpact, Task, check_joint
-from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
 from draisine.simulation.validity.fall import has_fallen
 from draisine.system.state import State
@@ -101,7 +101,7 @@ def run_grips(task: Task) -> Trajectory:
         end = until if k == count - 1 else (k + 1) * pause
         contact, numerics = replace(task.contact, mode=mode), replace(task.numerics, start=start)
         own = replace(task, state=state, until=end, contact=contact, numerics=numerics)
-        run = run_smooth(replace(own, progress=None))
+        run = run_bilateral(replace(own, progress=None))
         arcs += run.arcs
         between += run.unsampled
         state, outcome = run.final(), run.outcome

@@ -6,6 +6,7 @@ from typing import Any, Never
 
 from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation import run_kinds
+from draisine.simulation.bilateral import run_bilateral
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
@@ -23,7 +24,6 @@ from draisine.simulation.options import (
 )
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.run_kinds import RunKind, check_options
-from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.assess import check_finite, demand, warn_invalid
 from draisine.system.artifacts import check_system
@@ -154,4 +154,4 @@ def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
         return run_kinds.GRIPS, run_grips
     if task.numerics.formulation != "projected":
         return run_kinds.FORMULATION, run_by_formulation
-    return run_kinds.PLANE, run_smooth
+    return run_kinds.PLANE, run_bilateral

@@ -25,10 +25,10 @@ from draisine.codegen.targets._text_routine import write
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
+from draisine.simulation.bilateral import anchors
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
 from draisine.simulation.options import memory_start
-from draisine.simulation.smooth import anchors
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout, inputs_of, outputs_of
 from draisine.system.state import State

@@ -1,4 +1,8 @@
-"""Stepping from outside: one driver for rides, learning environments, co-simulation and hardware."""
+"""Steps on demand, for rides, learning environments, co-simulation and hardware.
+
+`Stepper` counts steps and holds inputs. Below it, `_Bilateral` advances a machine with ideal contacts and
+`_Unilateral` a run on a terrain; both return the same bits for any slicing of time.
+"""
 
 import math
 import warnings
@@ -23,13 +27,13 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.model.names import dimensions
+from draisine.simulation.bilateral import HINTS, REASONS, BilateralRun
 from draisine.simulation.contact.driver import RunState
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, FELL, march_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.run_kinds import STEPPER_ON_PLANE, STEPPER_ON_TERRAIN, check_options
-from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
 from draisine.simulation.trajectory import Event
 from draisine.system.artifacts import check_system
 from draisine.system.state import State, consistent_state
@@ -98,7 +102,7 @@ class Stepper:
 
     def _set_out(self) -> None:
         task = replace(self._task, inputs=self.inputs)
-        self._driver: _Driver = _OnPlane(task) if task.terrain is None else _OnTerrain(task)
+        self._driver: _Driver = _Bilateral(task) if task.terrain is None else _Unilateral(task)
         self.count, self._asked, self._warned = 0, 0.0, False
         self.events: deque[Event] = deque(maxlen=REMEMBERED)
 
@@ -292,11 +296,11 @@ class _Driver(Protocol):
         """Return everything that can be seen."""
 
 
-class _OnPlane:
-    """Equal steps in one mode: the integrator's own loop, taken up where it was left."""
+class _Bilateral:
+    """Ideal contacts without a terrain: equal steps in one mode, by the loop of the integrator."""
 
     def __init__(self, task: Task) -> None:
-        self.run, self.numerics, self.outcome = SmoothRun(task), task.numerics, ""
+        self.run, self.numerics, self.outcome = BilateralRun(task), task.numerics, ""
         self.method: Any = task.numerics.method.equal
         if self.method.ring > 1:
             raise ParameterError(
@@ -323,7 +327,7 @@ class _OnPlane:
         return self.y[self.run.machine.layout.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        self.run.given = inputs
+        self.run.inputs = inputs
         self.work.x[1 + self.work.n :][: len(inputs)] = inputs
         for k, value in commands.items():
             self.y[k] = value
@@ -351,7 +355,7 @@ class _OnPlane:
                 break
             if status != DEGENERATE or (stalled and not moved):
                 self.run.y, self.run.last = work.y.copy(), start + count * h
-                self.cause = self.run.failure(status) or REASONS[status]
+                self.cause = self.run.find_cause(status) or REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
                 return max(count - 1, 0) if count == end else count, ()
             stalled = not moved
@@ -368,7 +372,7 @@ class _OnPlane:
     def check(self) -> None:
         if self.cause is not None:
             hint = HINTS.get(self.cause, "")
-            raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.cause
+            raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.law_error
 
     def state(self, t: float) -> State:
         machine, at = self.run.machine, self.run.machine.layout
@@ -384,8 +388,8 @@ class _OnPlane:
         return self._seen
 
 
-class _OnTerrain:
-    """A run on a terrain that never sees where time is sliced.
+class _Unilateral:
+    """Unilateral contacts: a run on a terrain that never sees where time is sliced.
 
     While it locates events, `run` is at most one integration step behind the present time, and `ahead`
     is a branch of it beyond that time, whose samples lie on the grid of the stepper and come from the

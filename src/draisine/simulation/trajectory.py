@@ -159,7 +159,7 @@ class Arc(Protocol):
 
 
 @dataclass(frozen=True)
-class SmoothArc:
+class BilateralArc:
     """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, the inputs per time,
     time last, the anchors of pins, and the dense output of an adaptive method.
     """

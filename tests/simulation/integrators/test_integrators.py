@@ -11,7 +11,7 @@ from draisine.control.turn_pi import TurnPI
 from draisine.errors import SimulationError
 from draisine.model import Body, Model, Prismatic, inertia
 from draisine.registry import find, names
-from draisine.simulation import smooth
+from draisine.simulation import bilateral
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators import dop853, rk4
 from draisine.simulation.integrators._drivers import (
@@ -192,8 +192,8 @@ def test_pauses_change_nothing(bicycle, start, method, monkeypatch):
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
     ticks = []
-    monkeypatch.setattr(smooth, "CHUNK", 3)
-    monkeypatch.setattr(smooth, "_POSED", {})
+    monkeypatch.setattr(bilateral, "CHUNK", 3)
+    monkeypatch.setattr(bilateral, "_PROBLEMS", {})
     paused = draisine.simulate(bicycle, start, 0.5, progress=ticks.append, **task)
     assert np.array_equal(states(whole), states(paused))
     assert len(ticks) > 2
@@ -208,8 +208,8 @@ def test_an_interruption_keeps_what_was_done(bicycle, start, method, monkeypatch
 
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
-    monkeypatch.setattr(smooth, "CHUNK", 3)
-    monkeypatch.setattr(smooth, "_POSED", {})
+    monkeypatch.setattr(bilateral, "CHUNK", 3)
+    monkeypatch.setattr(bilateral, "_PROBLEMS", {})
     with pytest.raises(SimulationError, match="interrupted after 0") as error:
         draisine.simulate(bicycle, start, 0.5, progress=stop, **task)
     part = states(error.value.partial)

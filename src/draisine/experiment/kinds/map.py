@@ -12,7 +12,7 @@ from draisine.errors import ConfigurationError
 from draisine.results.bodies import Bodies
 from draisine.results.questions import series, unit_of
 from draisine.scenario.schema import Grid
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
@@ -30,7 +30,7 @@ def contact_map(system: System, grid: Grid) -> "Dataset":
     xs, ys = (a.ravel() for a in np.meshgrid(x, y, indexing="ij"))
     places = _configurations(machine, {grid.x.name: xs, grid.y.name: ys})
     still = np.zeros((len(system.model.inputs), len(xs)))
-    arc = SmoothArc(machine, np.arange(len(xs), dtype=float), places, still)
+    arc = BilateralArc(machine, np.arange(len(xs), dtype=float), places, still)
     data = Trajectory((arc,), "completed").to_xarray()
     bodies = Bodies(data, system.model)
     dims = (grid.x.name, grid.y.name)

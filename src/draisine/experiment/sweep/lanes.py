@@ -35,10 +35,10 @@ from draisine.results.questions import (
     parse_question,
 )
 from draisine.scenario.plan import Plan
+from draisine.simulation.bilateral import REASONS
 from draisine.simulation.integrators import DEGENERATE
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import GripSchedule, Task
-from draisine.simulation.smooth import REASONS
 from draisine.simulation.validity.assess import (
     FORCE_RESOLUTION,
     LIGHT,

@@ -16,7 +16,7 @@ from draisine.codegen.program import Callback
 from draisine.errors import ModelError, SimulationError
 from draisine.simulation.integrators import DONE, FELL, Problem, Span
 from draisine.simulation.options import Task
-from draisine.simulation.trajectory import DenseOutput, SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, DenseOutput, Trajectory
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State
@@ -98,7 +98,7 @@ def _arc(
     samples: Floats,
     inputs: Mapping[str, float] | None,
     nodes: list[tuple[Floats, Floats]],
-) -> SmoothArc:
+) -> BilateralArc:
     """Return samples and nodes in the user's coordinates as an arc of the machine with all contacts
     closed.
     """
@@ -117,4 +117,4 @@ def _arc(
         ys = entered(y.reshape(-1, y.shape[2])).reshape(*t.shape, -1)
         dense = DenseOutput(t, ys, np.repeat(given[:, None], t.size, axis=1))
     pushed = np.repeat(given[:, None], len(times), axis=1)
-    return SmoothArc(machine, times, entered(samples), pushed, dense=dense)
+    return BilateralArc(machine, times, entered(samples), pushed, dense=dense)

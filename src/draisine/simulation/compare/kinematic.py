@@ -12,7 +12,7 @@ from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.simulation.options import Task
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.configuration import Configuration
 
@@ -84,7 +84,7 @@ def run_kinematic(task: Task) -> Trajectory:
         x = _rk4_step(lambda y: slope(y)[0], x, h, k1, at.q)
     times = numerics.start + h * np.arange(len(samples))
     still = np.zeros((len(system.model.inputs), len(times)))
-    arc = SmoothArc(machine, times, np.array(samples), still)
+    arc = BilateralArc(machine, times, np.array(samples), still)
     made = {"integrator": "rk4", "dt": numerics.dt, "drift": "none", "dynamics": "none"}
     return Trajectory((arc,), outcome, made, contact=task.contact)
 

@@ -20,9 +20,9 @@ from draisine.errors import (
     ValidityWarning,
 )
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.simulation.bilateral import BilateralRun
 from draisine.simulation.many import simulate_many
 from draisine.simulation.options import CONTACT, Task
-from draisine.simulation.smooth import SmoothRun
 from draisine.terrain import plane
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
@@ -177,7 +177,7 @@ class TestDrift:
         trikke = draisine.compile("trikke")
         start, numerics = draisine.state(trikke, Vx=0.0), draisine.Numerics(drift=0.01)
         task = Task(trikke, start, 1.0, None, None, None, CONTACT, numerics, None)
-        run = SmoothRun(task)
+        run = BilateralRun(task)
         run.y[run.machine.layout.r] += [0.2, 0.0, 0.0, 0.0]  # the left foot turns alone
         with pytest.raises(SingularityError, match=r"drifted apart; take smaller steps, or drift"):
             run.change_pivots(0.1)
