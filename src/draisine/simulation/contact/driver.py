@@ -20,6 +20,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     empty_choice,
     independent,
     make_trials,
+    trial_layout,
     trials_of,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
@@ -423,7 +424,7 @@ class ArcDriver:
         keys = [self.look.key(self.near[k]) for k in hit[:count]]
         v, result = (numbers[part][self.look.y.v] for part in (at.before, at.struck))
         if told[passage.TRIES]:
-            first, wide = told[passage.TRIAL], 2 + n + 4 * count
+            first, wide = told[passage.TRIAL], trial_layout(n, count).size
             rows = self.passage.trials[first : first + told[passage.TRIES] * wide]
             trials = make_trials(rows.reshape(-1, wide), keys, v)
             return Selection(trials[told[passage.CHOSEN]], trials)

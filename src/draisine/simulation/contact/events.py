@@ -13,15 +13,17 @@ from draisine.simulation.contact.complementarity.active_set import (
     Choice,
     choose,
     coulomb_forces,
-    give_held,
-    give_row,
     mark_closed,
     pushes_at,
-    solve_closed,
-    trial_at,
+    set_held_rows,
 )
 from draisine.simulation.contact.complementarity.coulomb import SLIDE, FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
+from draisine.simulation.contact.complementarity.saddle_point import (
+    SaddleStatus,
+    set_row,
+    solve_saddle_point,
+)
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
@@ -402,7 +404,7 @@ def carry(e: Encounter, slipping: bool) -> RunStatus:
     which = choose_carrying(e)
     if which < 0:
         return RunStatus.NO_CONTACT_SET
-    mark_closed(g, int(g.trials[trial_at(g, which)]))
+    mark_closed(g, which)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
@@ -554,11 +556,13 @@ def push_speeds(e: Encounter) -> None:
             wanted = -slip(x, row, m, i)
             if i > 0 and e.slides[j] == 1:
                 wanted += m.tol.slip_onset * e.ways[2 * j + i - 1]
-            give_row(g, size, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
+            set_row(g.system, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
             at += 1
-    give_held(g, size, at, 0.0)
-    g.given[n * n :][:n] = 0.0
-    solve_closed(g, size, 0)
+    set_held_rows(g, at, 0.0)
+    g.system.force[:n] = 0.0
+    g.system.rows = size
+    if solve_saddle_point(g.system) is SaddleStatus.UNSOLVABLE:
+        g.x[:n] = 0.0
 
 
 @routine

@@ -140,6 +140,10 @@ class Tolerances(Record):
     # A contact without force stays closed if its gap accelerates by no more.
     no_separation: Acceleration = 1e-9
 
+    # Redundant rows whose targets differ by more contradict each other. Targets of wheels on one axle
+    # differ by the drift of their speeds, 1e-9 of their squares.
+    contradiction: Acceleration = 1e-4
+
     # --- forces. The solver's residual is about 1e-13 of the largest force.
 
     # A guard on a normal force or on the friction cone may be negative by so much.

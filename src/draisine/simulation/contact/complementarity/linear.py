@@ -12,6 +12,8 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
+LEAST_LOAD = 1e-9  # of the largest force; contacts with redundant forces push by at least this
+
 FIRMLY, FAR = 0.01, 1e6
 """The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
 parts of the largest force.
@@ -84,14 +86,6 @@ def add_rows(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
     """Add A' x, of m rows over n entries."""
     for i in range(m):
         out[:n] += x[i] * A[i * n :][:n]
-
-
-@routine
-def add_border(K: Floats, size: int, at: int, C: Floats, G: Floats, rows: int, n: int) -> None:
-    """Put rows C over n entries into a saddle-point system, and what their multipliers do, -G'."""
-    for i in range(rows):
-        K[(at + i) * size :][:n] = C[i * n :][:n]
-        K[at + i :: size][:n] = -G[i * n :][:n]
 
 
 @routine
@@ -187,22 +181,6 @@ def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: 
 
 
 @routine
-def least_twice(
-    J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
-) -> None:
-    """Write the same to the last digits, by a second step for what the first has left; `work` has room
-    for m (m + 3) + n.
-    """
-    rest, step = work[0:], work[m:]
-    x[:n] = 0.0
-    for _ in range(2):
-        for i in range(m):
-            rest[i] = -add_dot(-g[i], J[i * n :], x, n)
-        least(J, rest, step, m, n, work[m + n :], order)
-        x[:n] += step[:n]
-
-
-@routine
 def share(
     lam: Floats,
     size: int,
@@ -289,6 +267,24 @@ def hold_firmly(
 
 
 @routine
+def has_margin(
+    lam: Floats, size: int, normals: Integers, rows: Integers, mu: Floats, contacts: int
+) -> bool:
+    """Return whether every contact pushes, and those that do not slip have the friction margin that
+    redundant forces are given: `share` would change nothing.
+    """
+    largest = max_norm(lam, size)
+    for k in range(contacts):
+        push = lam[max(normals[k], 0) :]
+        if normals[k] >= 0 and push[0] < LEAST_LOAD * largest:
+            return False
+        wanted = FIRMLY * largest
+        if has_cone(rows[k], mu[k]) == 1 and mu[k] * push[0] < norm(push[1], push[2]) + wanted:
+            return False
+    return True
+
+
+@routine
 def has_cone(rows: int, mu: float) -> int:
     """Return 1 where a contact that does not slip has friction with a limit."""
     return 1 if rows == 3 and mu > 0.0 and isfinite(mu) else 0
@@ -369,17 +365,20 @@ def push_least(
     for _ in range(2000):
         change = 0.0
         for k in range(contacts):
+            if normals[k] < 0:
+                continue
             row = null[normals[k] * count :]
             length = dot(row, row, count)
             if length > 1e-16:  # less: the others can do nothing for it
-                more = max((1e-9 * largest - lam[normals[k]]) / length, -duals[k])
+                more = max((LEAST_LOAD * largest - lam[normals[k]]) / length, -duals[k])
                 duals[k] += more
                 change = max(change, abs(more) * sqrt(length))
                 add_along(lam, size, null, count, row, more)
         if change <= 1e-13 * largest:
             return
     for k in range(contacts):
-        add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
+        if normals[k] >= 0:
+            add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
 
 
 @routine
@@ -426,40 +425,6 @@ def combine(
 
 
 @routine
-def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
-    """Write x and lam, one after the other, of `M x - G lam = right`, `C x = c`, which are given as M,
-    right, C, G, c; return how many of the m rows repeat others (then lam is the least), or -1 if they
-    contradict each other.
-    """
-    M, right, C, G = given[0:], given[n * n :], given[n * (n + 1) :], given[n * (n + 1 + m) :]
-    size, U, K = n + m, room[0:], room[m * m :]
-    b, left = room[m * m + size * size :], room[m * m + size * (size + 1) :]
-    rank = span(C, m, n, U, K)
-    if rank == m:
-        U[: m * m] = 0.0
-        U[:: m + 1][:m] = 1.0
-    size = n + rank
-    lines = left[size:]
-    columns = lines[rank * n :]
-    combine(U, rank, m, C, n, 1, n, lines)
-    combine(U, rank, m, G, 1, m, n, columns)
-    combine(U, rank, m, given[n * (n + 1 + 2 * m) :], 1, 0, 1, b[n:])
-    K[: size * size] = 0.0
-    mass = max_norm(M, n * n)  # of which lam is a part, so that pivots do not depend on its unit
-    b[:n] = right[:n] / mass
-    for i in range(n):
-        K[i * size :][:n] = M[i * n :][:n] / mass
-    add_border(K, size, n, lines, columns, rank, n)
-    if solve(K, b, left, order, size) < 0:
-        return -1
-    x[:n] = left[:n]
-    x[n : n + m] = 0.0
-    left[n:size] *= mass
-    add_rows(U, left[n:], x[n:], rank, m)
-    return m - rank
-
-
-@routine
 def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None:
     """Write orthonormal vectors of m entries, as columns, that `rank` orthonormal ones, one after the
     other in U, leave out; `room` has room for 3 m m.
@@ -473,53 +438,3 @@ def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None
     span(left, m, m, found, room[2 * m * m :])
     for c in range(m - rank):
         null[c :: m - rank][:m] = found[c * m :][:m]
-
-
-@routine
-def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
-    """Write what `saddle_point` does where G is C', by projection on the kernel H of C, (3.25)-(3.30):
-    x = w + H u with w any that has C w = c, and `H' M H u = H' (right - M w)`.
-    """
-    M, right, C = given[0:], given[n * n :], given[n * (n + 1) :]
-    rest, U, H, work = room[0:], room[n:], room[n * (n + 1) :], room[n * (2 * n + 1) :]
-    for j in range(n):
-        work[j * m :][:m] = C[j::n][:m]
-    rank = span(work, n, m, U, work[n * m :])
-    complement(U, rank, n, H, work)
-    least_twice(C, given[n * (n + 1 + 2 * m) :], x, m, n, work, order)
-    imbalance(n, M, right, x, rest)
-    if step_along(n, n - rank, M, H, rest, x, work, order) != 0:
-        return -1
-    imbalance(n, M, right, x, rest)
-    work[:rank] = 0.0
-    add_product(U, rest, work, rank, n)
-    combine(U, rank, n, C, 1, n, m, work[rank:])
-    least_twice(work[rank:], work, x[n:], rank, m, work[rank * (m + 1) :], order)
-    return m - rank
-
-
-@routine
-def imbalance(n: int, M: Floats, right: Floats, x: Floats, rest: Floats) -> None:
-    """Write `M x - right`."""
-    rest[:n] = -right[:n]
-    add_product(M, x, rest, n, n)
-
-
-@routine
-def step_along(
-    n: int, free: int, M: Floats, H: Floats, rest: Floats, x: Floats, work: Floats, order: Integers
-) -> int:
-    """Add to x the H u with `H' (M H u + rest) = 0`, H having so many columns; return how many of these
-    equations repeat others.
-    """
-    K, b, u = work[0:], work[free * free :], work[free * (free + 1) :]
-    for r in range(free):
-        b[r] = -dot_apart(H[r:], free, rest, 1, n)
-        for q in range(free):
-            K[r * free + q] = 0.0
-            for i in range(n):
-                for j in range(n):
-                    K[r * free + q] += H[i * free + r] * M[i * n + j] * H[j * free + q]
-    repeating = solve(K, b, u, order, free)
-    add_product(H, u, x, n, free)
-    return repeating
