@@ -16,7 +16,7 @@ import draisine
 from draisine.algebra.lie import rotation
 from draisine.codegen.cache import Store
 from draisine.mechanics import tree
-from draisine.mechanics.contact.features import meet, meet_flat
+from draisine.mechanics.contact.features import contact_rows, contact_rows_on_body
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.kinematics import geometry
@@ -193,12 +193,15 @@ def test_wheels_of_one_folded_axle_touch_at_their_own_places():
     for wheel in model.wheels:
         for kind, feature in (("face", np.array([0.0, 0.6, 0.8, 0.1])), ("edge", edge)):
             rows = [
-                meet(each, geometry(each, r), R, p, wheel, kind, feature).C
+                contact_rows(each, geometry(each, r), R, p, wheel, kind, feature).C
                 for each in (folded, whole)
             ]
             assert_allclose(*(np.asarray(C, float) for C in rows), rtol=0, atol=1e-13)
         flat = Flat("frame", (0.1, 0.2, 0.9), (0.1, -0.2, -1.0))
-        rows = [meet_flat(each, geometry(each, r), R, p, wheel, flat).C for each in (folded, whole)]
+        rows = [
+            contact_rows_on_body(each, geometry(each, r), R, p, wheel, flat).C
+            for each in (folded, whole)
+        ]
         assert_allclose(*(np.asarray(C, float) for C in rows), rtol=0, atol=1e-13)
 
 

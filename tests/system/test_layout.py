@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from draisine.system.contact_programs import contact_row
+from draisine.system.contact_programs import row_layout
 from draisine.system.generic import generic
 from draisine.system.layout import Layout, inputs_of, outputs_of
 from draisine.system.system import compile
@@ -67,7 +67,7 @@ def test_y_is_what_stands_between_time_and_inputs(vehicle):
 
 def test_every_contact_tells_the_same_row():
     machine = generic(compile("whipple"))
-    row = contact_row(machine.system.model)
+    row = row_layout(machine.system.model)
     whole = np.arange(float(row.size))
     for contact in machine.contacts.values():
         assert contact.inputs.size == machine.inputs.size

@@ -28,9 +28,9 @@ from draisine.mechanics.contact.features import (
     FEATURE,
     LOAD,
     ContactRows,
-    meet,
-    meet_flat,
-    place,
+    contact_rows,
+    contact_rows_on_body,
+    move_feature,
 )
 from draisine.mechanics.contact.modes import (
     FreeMachine,
@@ -60,7 +60,7 @@ GEOMETRY = ".geometry"
 """How the program of a contact is called that tells what it looks like and nothing else."""
 
 
-def contact_row(model: Model) -> Layout:
+def row_layout(model: Model) -> Layout:
     """Return the layout of what the program of every contact of a machine tells: with elements that
     act at contacts, what these push without load and per newton of it (generalised; normal, along,
     across, and the power of camber), the rates of their states, and whether all that is true about one
@@ -426,10 +426,10 @@ class TerrainDerivation:
         pose = (self.tree, self.geo, self.R, s["p"])
         flats = flats_by_kind(wheel)
         if kind in flats:
-            met = meet_flat(*pose, wheel, flats[kind])
+            met = contact_rows_on_body(*pose, wheel, flats[kind])
         else:
-            f = s["f"] if motion is None else place(kind, s["f"], R, p)
-            met = meet(*pose, wheel, kind, f)
+            f = s["f"] if motion is None else move_feature(kind, s["f"], R, p)
+            met = contact_rows(*pose, wheel, kind, f)
         outputs: dict[str, Any] = {
             "gap": [met.meeting.gap - _free_gap(wheel)],
             "point": met.meeting.point,
@@ -470,16 +470,21 @@ class TerrainDerivation:
         }
         acting = self._act(wheel, met, ground, self.symbols["f"][LOAD])
         if acting is not None:
-            outputs |= {"push": acting.push[self.columns], "lift": acting.lift[self.columns]}
-            outputs |= {"forces": acting.forces, "lifted": acting.lifted, "rates": acting.rates}
-            outputs |= {"uneven": [float(acting.uneven)]}
+            outputs |= {
+                "push": acting.force_at_zero_load[self.columns],
+                "lift": acting.force_per_load[self.columns],
+                "forces": acting.reported_at_zero_load,
+                "lifted": acting.reported_per_load,
+                "rates": acting.rates,
+                "uneven": [float(acting.is_nonlinear)],
+            }
         return outputs
 
     def _row(self, name: str, outputs: Mapping[str, Any], whole: bool) -> Program:
         """Return the program of a contact in the layout that all share, or the first part of it; what is
         not told is zero.
         """
-        row = contact_row(self.model)
+        row = row_layout(self.model)
         nothing = row.split(np.zeros(row.size))
         names = [key for key in nothing if whole or key in _GEOMETRY]
         told = {key: outputs.get(key, nothing[key]) for key in names}

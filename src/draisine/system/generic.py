@@ -20,8 +20,8 @@ from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
     GEOMETRY,
-    contact_row,
     program_names,
+    row_layout,
     trace_motion,
 )
 from draisine.system.layout import Layout, state_sizes
@@ -102,7 +102,7 @@ class Generic:
     @cached_property
     def row(self) -> Layout:
         """What the program of a contact tells of it."""
-        return contact_row(self.system.model)
+        return row_layout(self.system.model)
 
     @property
     def givens(self) -> int:

@@ -1,6 +1,6 @@
-"""Where a shape touches, one file for each question.
+"""Contacts of wheels with the ground: geometry, constraint rows, forces at them, modes in closed form.
 
-`plane`: a wheel on the level plane. `features`: a wheel on a face, an edge, a vertex.
-`elements`: tyres and resistances there. `modes`: wheels on features together, in closed form.
-`rolling`: those that all roll on faces, as short as on the plane.
+`features`: geometry and rows of a wheel on a face, an edge, a vertex or a plane of another body.
+`elements`: tyres and rolling resistance at such a contact. `modes`: the dynamics of a set of closed
+contacts in closed form. `rolling`: the shorter closed form of wheels that all roll on faces.
 """

@@ -1,8 +1,12 @@
-"""Force elements at a wheel that meets a feature of the terrain: its tyre, its rolling resistance.
+"""Force elements at a wheel on a feature of the terrain: its tyre, its rolling resistance.
 
-They read the contact in the feature's own directions, and what they do is taken apart by the load,
-eq. [loads]: what each newton of it adds, and what they push without it. Where they do not grow evenly
-with the load, both are those about a load to be found, by Newton's method.
+An element reads slip, camber and spin in the axes of the contact. Its force depends on the load, which is
+a multiplier that the contact problem solves for. So it is split, eq. [loads], into
+
+    force(load) = force_at_zero_load + load * force_per_load
+
+If an element is not linear in the load, both parts are those of its tangent about a load that Newton's
+method improves (`is_nonlinear`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,80 +24,82 @@ from draisine.mechanics.kinematics import spin_matrix
 from draisine.mechanics.readings import Readings, Slip
 from draisine.model import Blade, Contact, ForceElement, Model, Wheel, Wrench
 
-HELD = ("normal", "along", "across")
+ROW_NAMES = ("normal", "along", "across")
 
-POWER, ENERGY, REPORTED = 3, 4, 5
-"""Where power (W) and stored energy (J) of a tyre are among the numbers that are reported of a contact's
-elements, after the forces (normal, along, across), and how many numbers these are.
-"""
+# The values that are reported of the elements of a contact: force (normal, along, across) in N, then
+POWER = 3  # index of the power of the tyre, W
+ENERGY = 4  # index of the energy stored in the tyre, J
+REPORTED = 5  # their number
 
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
-    """Return the elements that act at a contact, each with where its states begin."""
-    out, first = [], 0
+    """Return the elements that act at a contact, each with the index of its first state."""
+    found = []
+    first = 0
     for element in model.elements:
         if getattr(element, "contact", None) == contact.name:
-            out.append((first, element))
+            found.append((first, element))
         first += element.states
-    return out
+    return found
 
 
 def tyre_rows(wheel: Wheel) -> int:
-    """Return how many rows a wheel on its tyre holds on a terrain: of normal, along and across the
-    first ones.
+    """Return the number of constraint rows of a wheel on its tyre: the first ones of normal, along and
+    across. The tyre makes the other forces.
     """
     names = wheel.rows["tyre"]
-    if names != HELD[: len(names)]:
+    if names != ROW_NAMES[: len(names)]:
         raise ModelError(
-            f"wheel {wheel.name!r}: its tyre holds {' and '.join(names)}; on a terrain one that holds "
-            "along is carried by the ground, too (no `sprung`), and none holds across alone."
+            f"wheel {wheel.name!r}: its tyre constrains {' and '.join(names)}. On a terrain a tyre that "
+            "constrains the motion along must also be carried by the ground (no `sprung`), and none "
+            "constrains the motion across alone."
         )
     return len(names)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class FeatureReadings(Readings):
-    """A machine at one instant, its wheel on a feature: `relative` is how fast the wheel's material
-    point moves over the ground (normal, along, across), `moving` how fast the touching point does.
-    """
+    """Readings of a machine whose wheel is on a feature."""
 
     wheel: str
-    met: ContactRows
-    relative: Array
-    moving: Array
+    contact: ContactRows
+    relative: (
+        Array  # (3) velocity of the material point over the ground: normal, along, across, m/s
+    )
+    travel_velocity: Array  # (3) velocity of the contact point over the ground, world axes, m/s
 
     def gap(self, name: str) -> Scalar:
-        """Return the distance of a contact from its feature."""
+        """Return the distance of a contact from its feature, m."""
         return self._own(name).meeting.gap
 
     def slip(self, name: str) -> Slip:
-        """Return how fast a contact's material point moves over the ground."""
+        """Return the velocity of a contact's material point over the ground, m/s."""
         self._own(name)
         return Slip(*self.relative)
 
     def travel(self, name: str) -> Scalar:
-        """Return how fast the touching point itself travels over the ground, along the heading."""
-        return self._own(name).axes[1] @ self.moving
+        """Return the velocity of the contact point itself over the ground, along the heading, m/s."""
+        return self._own(name).axes[1] @ self.travel_velocity
 
     def camber(self, name: str) -> Scalar:
-        """Return how far a wheel leans against the feature's normal, positive to the right."""
-        met = self._own(name)
-        normal, surface = met.axes[0], met.surface
-        return atan2(normal @ surface.axle, surface.slope(normal))
+        """Return the lean of a wheel against the feature's normal, rad, positive to the right."""
+        contact = self._own(name)
+        normal = contact.axes[0]
+        return atan2(normal @ contact.surface.axle, contact.surface.slope(normal))
 
     def rolling_radius(self, name: str) -> Scalar:
-        """Return the distance of a wheel's touching point from its axle, m."""
-        met = self._own(name)
-        return met.surface.rolling_radius(met.axes[0])
+        """Return the distance of a wheel's contact point from its axle, m."""
+        contact = self._own(name)
+        return contact.surface.rolling_radius(contact.axes[0])
 
     def spin(self, name: str) -> Scalar:
-        """Return how fast a wheel turns about the feature's normal, positive to the left."""
-        return self._own(name).axes[0] @ (self.turning @ self.speeds)
+        """Return the angular velocity of a wheel about the feature's normal, rad/s, positive to the left."""
+        return self._own(name).axes[0] @ (self.angular_jacobian @ self.speeds)
 
     @property
-    def turning(self) -> Array:
+    def angular_jacobian(self) -> Array:
         """J with `J v` the wheel's angular velocity in world axes."""
-        return self.world.R @ spin_matrix(self.tree, self.geo, self.met.at)
+        return self.world.R @ spin_matrix(self.tree, self.geo, self.contact.at)
 
     def _own(self, name: str) -> ContactRows:
         if name != self.wheel:
@@ -101,84 +107,89 @@ class FeatureReadings(Readings):
                 f"contact {name!r} is read at wheel {self.wheel!r}; on a terrain an element that acts "
                 "at a contact reads that one alone."
             )
-        return self.met
+        return self.contact
 
 
 def read_feature(
-    readings: Readings, wheel: Wheel | Blade, met: ContactRows, relative: Array, moving: Array
+    readings: Readings,
+    wheel: Wheel | Blade,
+    contact: ContactRows,
+    relative: Array,
+    travel_velocity: Array,
 ) -> FeatureReadings:
-    """Return what the elements of a wheel read where it meets a feature."""
-    known = {one.name: getattr(readings, one.name) for one in fields(Readings)}
-    own = {"wheel": wheel.name, "met": met, "relative": relative, "moving": moving}
-    return FeatureReadings(**known | own)
+    """Return the readings of the elements of a wheel on a feature."""
+    known = {field.name: getattr(readings, field.name) for field in fields(Readings)}
+    return FeatureReadings(
+        **known,
+        wheel=wheel.name,
+        contact=contact,
+        relative=relative,
+        travel_velocity=travel_velocity,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
-    """What the elements of a contact do: generalised forces without load and per newton of it, the
-    forces (normal, along, across) and the tyre's power and stored energy likewise, the rates of all
-    elements' states, zero for others, and whether all that is true about one load alone.
-    """
+    """Forces of the elements of a contact, split by the load."""
 
-    push: Array
-    lift: Array
-    forces: Array
-    lifted: Array
-    rates: list[Scalar]
-    uneven: bool
+    force_at_zero_load: Array  # (n) generalised force
+    force_per_load: Array  # (n) generalised force per newton of load
+    reported_at_zero_load: Array  # (REPORTED) force, power and stored energy
+    reported_per_load: Array  # (REPORTED)
+    rates: list[Scalar]  # of the states of all elements; zero for those of other contacts
+    is_nonlinear: bool  # whether the split holds about the given load only
 
 
 def feature_forces(
     readings: FeatureReadings, elements: Sequence[tuple[int, ForceElement]], z: Array, load: Expr
 ) -> FeatureForces:
-    """Return what elements do at a contact about a load, which is a symbol."""
+    """Return the forces of elements at a contact, linearised about a load, which is a symbol."""
     n = len(readings.speeds)
     ends = [n, n + REPORTED]
     tyres = [wheel.tyre for wheel in readings.tree.model.wheels]
 
-    def act(pressed: Scalar) -> Array:
-        """Return Q, forces, power, stored energy and rates, one after the other."""
+    def evaluate_elements(load: Scalar) -> Array:
+        """Return generalised force, reported values and rates, one after the other."""
         total = np.zeros(ends[1] + len(z), dtype=object)
-        loaded = replace(readings, loads={readings.wheel: pressed})
+        loaded = replace(readings, loads={readings.wheel: load})
         for first, element in elements:
-            own = slice(first, first + element.states)
-            done, total[ends[1] :][own] = element(loaded, z[own])
-            pushed = _generalised(readings, element, done)
-            total[: n + 3] += pushed
+            states = slice(first, first + element.states)
+            wrenches, total[ends[1] :][states] = element(loaded, z[states])
+            force = _generalised_force(readings, element, wrenches)
+            total[: n + 3] += force
             if element in tyres:
-                total[n + POWER] += pushed[:n] @ readings.speeds
-                total[n + ENERGY] += stored_energy(element, loaded, z[own])
+                total[n + POWER] += force[:n] @ readings.speeds
+                total[n + ENERGY] += stored_energy(element, loaded, z[states])
         return total
 
-    along = {load.graph.ops[load.index][1]: 1.0}
-    there = act(load)
-    slopes = tangent(list(there), along)
+    along_load = {load.graph.ops[load.index][1]: 1.0}
+    values = evaluate_elements(load)
+    slopes = tangent(list(values), along_load)
     if not all(map(is_zero, slopes[ends[1] :])):
         raise ModelError(
             f"wheel {readings.wheel!r}: the states of its tyre change with the load; on a terrain let it "
             "carry its wheel by a vertical spring (`sprung = True`)."
         )
-    uneven = not all(map(is_zero, tangent(slopes, along)))
-    start = there - load * array(slopes) if uneven else act(0.0)
-    (push, forces, rates), (lift, lifted, _) = (np.split(array(x), ends) for x in (start, slopes))
-    return FeatureForces(push, lift, forces, lifted, list(rates), uneven)
+    is_nonlinear = not all(map(is_zero, tangent(slopes, along_load)))
+    at_zero_load = values - load * array(slopes) if is_nonlinear else evaluate_elements(0.0)
+    force_0, reported_0, rates = np.split(array(at_zero_load), ends)
+    force_1, reported_1, _ = np.split(array(slopes), ends)
+    return FeatureForces(force_0, force_1, reported_0, reported_1, list(rates), is_nonlinear)
 
 
-def _generalised(
-    readings: FeatureReadings, element: ForceElement, done: Mapping[str, Any]
+def _generalised_force(
+    readings: FeatureReadings, element: ForceElement, wrenches: Mapping[str, Any]
 ) -> Array:
-    """Return the generalised force of what an element does at its contact, and the force (normal,
-    along, across).
-    """
+    """Return the generalised force of an element at its contact, then its force (normal, along, across)."""
     total = np.zeros(len(readings.speeds) + 3, dtype=object)
-    for name, wrench in done.items():
+    normal, along, across = readings.contact.axes
+    for name, wrench in wrenches.items():
         if name != readings.wheel or not isinstance(wrench, Wrench):
             raise ModelError(
-                f"force {element.name!r}: on a terrain it pushes its own contact alone."
+                f"force {element.name!r}: on a terrain it acts on its own contact alone."
             )
         force = array([wrench.normal, wrench.along, wrench.across])
-        normal, along, across = readings.met.axes
         moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
-        pushed = readings.met.C.T @ force + readings.turning.T @ moment
-        total = total + np.concatenate([pushed, force])
+        generalised = readings.contact.C.T @ force + readings.angular_jacobian.T @ moment
+        total = total + np.concatenate([generalised, force])
     return total

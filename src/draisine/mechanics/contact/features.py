@@ -1,5 +1,8 @@
-"""A wheel or a blade of the machine meets a feature of the terrain, or a flat of another body: its
-rows, in world axes.
+"""Contact geometry and constraint rows of a wheel on a feature, in world axes, eq. [contact-rows].
+
+A feature is a face, an edge or a vertex of the terrain, or a plane of another body. The surface of the
+wheel finds the contact point and the normal (`Surface.meet`). The rows are the velocity of the wheel's
+material point at the contact along normal, heading and across it.
 """
 
 from dataclasses import dataclass, replace
@@ -20,14 +23,15 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact, Surface
 
-SIDE, LOAD, FEATURE = 6, 7, 8
-"""How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0), and the load
-about which elements are taken there.
-"""
+SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
+LOAD = 7  # index of the load (N) about which force elements are linearised
+FEATURE = (
+    8  # number of values of a feature: (N, d, 0, 0, 0, load), (Q, e, side, load), (Q, 0, 0, load)
+)
 
 
-def place(kind: str, f: Array, R: Array, p: Array) -> Array:
-    """Return the numbers of a feature given in a frame that is turned by R and moved by p."""
+def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
+    """Return the values of a feature after a rotation R and a translation p of its frame."""
     if kind == "face":
         N = R @ f[:3]
         return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
@@ -37,51 +41,58 @@ def place(kind: str, f: Array, R: Array, p: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactRows:
-    """A contact's rows (normal, along, across) over v = (V, W, rdot), and what they come from.
+    """Geometry and constraint rows of one contact; vectors in world axes."""
 
-    `axes` are the three directions in world axes; `along` lies in the wheel's plane. `at` is the
-    touching point of the machine, `surface` the wheel's in world axes.
-    """
-
-    meeting: FeatureContact
-    centre: Array
-    surface: Surface
-    at: Point
-    axes: tuple[Array, Array, Array]
-    C: Array
+    meeting: FeatureContact  # gap (m), contact point, normal, heading
+    centre: Array  # (3) hub of the wheel, m
+    surface: Surface  # of the wheel
+    at: Point  # material point of the machine at the contact
+    axes: tuple[Array, Array, Array]  # normal, along (in the plane of the wheel), across
+    C: Array  # (3, 6 + joints) velocity along the axes over v = (V, W, rdot)
 
 
-def meet(
+def contact_rows(
     tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, kind: str, f: Array
 ) -> ContactRows:
-    """Return how a wheel or a blade meets a feature of the given kind with the numbers f, eq.
-    [contact-rows]; R, p is the base's pose. A blade demands nothing along.
+    """Return the contact of a wheel or blade with a feature, eq. [contact-rows].
+
+    Parameters
+    ----------
+    tree, geo
+        The machine and its geometry in the base's frame.
+    R, p
+        Pose of the base.
+    wheel
+        The wheel or blade. A blade has no constraint along its heading: that row is zero.
+    kind, f
+        Kind and values of the feature.
     """
     link = tree.place[wheel.body][0]
-    turned = R @ geo.R0[link]
-    hub = p + R @ geo.o0[link] + turned @ tree.local(wheel.body, wheel.centre)
-    surface = wheel.surface.turned(tree.axes(wheel.body)).turned(turned)
+    link_axes = R @ geo.R0[link]
+    hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
+    surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
     meeting = surface.meet(kind, hub, f)
-    rho = turned.T @ (meeting.point - hub)
-    at = surface_point(tree, geo, wheel, rho)
+    arm = link_axes.T @ (meeting.point - hub)
+    at = surface_point(tree, geo, wheel, arm)
     P = R @ point_matrix(tree, geo, at, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
     if isinstance(wheel, Blade):
         axes = (axes[0], np.zeros(3), axes[2])
-    rows = array([list(axis @ P) for axis in axes])
-    return ContactRows(meeting, hub, surface, at, axes, rows)
+    C = array([list(axis @ P) for axis in axes])
+    return ContactRows(meeting, hub, surface, at, axes, C)
 
 
-def meet_flat(
+def contact_rows_on_body(
     tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, flat: Flat
 ) -> ContactRows:
-    """Return how a wheel meets a plane of another body: as a face that moves with it, eq.
-    [flat-rows].
+    """Return the contact of a wheel with a plane of another body, eq. [flat-rows]: a face whose points
+    move with that body, so that the rows are relative velocities.
     """
     link = tree.place[flat.body][0]
     N = R @ (geo.R0[link] @ (tree.axes(flat.body) @ (flat.normal / norm(flat.normal))))
-    on = body_point(tree, geo, flat.body, flat.point)
-    met = meet(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ on.c)]))
-    under = point(geo, link, None, geo.R0[link].T @ (R.T @ (met.meeting.point - p) - geo.o0[link]))
-    P = R @ point_matrix(tree, geo, under, np.zeros(3))
-    return replace(met, C=met.C - array([list(axis @ P) for axis in met.axes]))
+    origin = body_point(tree, geo, flat.body, flat.point)
+    contact = contact_rows(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ origin.c)]))
+    local = geo.R0[link].T @ (R.T @ (contact.meeting.point - p) - geo.o0[link])
+    below = point(geo, link, None, local)
+    P = R @ point_matrix(tree, geo, below, np.zeros(3))
+    return replace(contact, C=contact.C - array([list(axis @ P) for axis in contact.axes]))

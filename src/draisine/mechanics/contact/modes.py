@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array, sqrt, substitute, where
 from draisine.algebra.trace import Expr, evaluate, tangent
 from draisine.mechanics.contact.elements import FeatureForces, tyre_rows
-from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, meet
+from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, contact_rows
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
@@ -243,7 +243,7 @@ def _rows(
     for i, (k, kind, held) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
         f = features[FEATURE * i : FEATURE * (i + 1)]
-        met = meet(free.tree, free.geo, free.R, free.p, wheel, kind, f)
+        met = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
         numbers = _feature_below(kind, wheel, met.centre, point)
         point |= {f"features[{FEATURE * i + j}]": value for j, value in enumerate(numbers)}
         slips, C = met.C @ free.speeds, met.C[:, free.columns]
@@ -252,13 +252,13 @@ def _rows(
         targets += [-x for x in drift[:held]]
         done = act(wheel, met, np.zeros(3), f[LOAD])
         drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
-        forces.append(np.zeros(3) if done is None else done.forces[:3])
+        forces.append(np.zeros(3) if done is None else done.reported_at_zero_load[:3])
         if done is not None:
-            push, rates = push + done.push[free.columns], rates + array(done.rates)
+            push, rates = push + done.force_at_zero_load[free.columns], rates + array(done.rates)
         if done is not None and held:
-            lift, lifted = done.lift[free.columns], done.lifted[:3]
+            lift, lifted = done.force_per_load[free.columns], done.reported_per_load[:3]
             drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
-            if done.uneven:
+            if done.is_nonlinear:
                 uneven[i] = f[LOAD]
         drags.append(drag)
     every = array([list(row) for row in [*rows, *free.held]])
