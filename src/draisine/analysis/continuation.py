@@ -294,5 +294,6 @@ def _find_pivot(system: System) -> Steady:
             if abs(pivot.values["yaw_rate"]) > 0.1 * abs(turn):
                 return pivot
     raise ConfigurationError(
-        f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these parameters."
+        f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these "
+        "parameters."
     )
