@@ -34,6 +34,7 @@ from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
+from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
@@ -122,25 +123,8 @@ class TerrainRun:
     # --- on and on
 
     def begin(self) -> None:
-        """Decide which contacts carry at the start; a start below the ground is an error, unless by so
-        little that it is lifted.
-        """
-        look, t, y, shallow = self.look, self.at.t, self.at.y, []
-        boxes, begin = look.ways(t, y)
-        near = look.sweep(t, boxes, self.contact.margin, begin)
-        for contact, row in look.in_ground(t, y, near):
-            gap = look.gap(row)
-            if not 0.0 > gap > -look.table.meetings.reach(contact.wheel):
-                continue
-            if gap < -look.tol.gap_start:
-                name, feature = look.key(contact)
-                raise ConfigurationError(
-                    f"{name!r} starts {-gap:.3g} m below {feature!r}; lift it, or let it stand on a "
-                    "face: draisine.place(..., on=NAME), in a scenario initial.place.on = NAME."
-                )
-            shallow.append((contact, 1, 0.0))
-        if shallow:
-            y[look.pose] = look.settle(t, y, shallow)[look.pose]
+        """Decide which contacts carry at the start."""
+        place_start(self.look, self.at.t, self.at.y, self.contact.margin)
         if self.contact.solver == "time_stepping":
             self._enter_steps("requested")
             return
