@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine import ContactOptions, compile, simulate, state
+from draisine import ContactOptions, Numerics, compile, simulate, state
 from draisine.errors import ModelError
 from draisine.model import Ball, Body, Flat, Model, Wheel
 from draisine.terrain import plane
@@ -84,3 +84,14 @@ def test_flats_need_a_terrain_and_another_body(bar):
         Model([Body("a", 1.0)], contacts=[wheel])
     with pytest.raises(ModelError, match="the normal is zero"):
         Flat("a", np.zeros(3), (0, 0, 0))
+
+
+def test_a_ball_that_rolls_off_a_bar_lands_on_the_ground():
+    """Bar and ground are met by the same wheel: neither hides the other."""
+    system = compile("ball_on_bar")
+    start = state(system, ball_x=0.3, ball_x_rate=1.0, ball_turn_rate=20.0)
+    run = simulate(system, start, 0.8, terrain=plane(), numerics=Numerics(dt=0.01))
+    assert ("ball", "ground") in {key for event in run.events for key in event.contacts}
+    drawn = next(body.com[2] for body in system.model.bodies if body.name == "ball")
+    centre = run.to_xarray().ball_z + drawn
+    assert centre.min() == pytest.approx(system.parameters["radius"], abs=1e-9)

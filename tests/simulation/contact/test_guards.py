@@ -133,12 +133,24 @@ def test_what_lies_in_a_feature_or_holds_it():
     rows = np.zeros((len(FEATURES), FEATURE))
     rows[:, :6] = list(FEATURES.values())
     planes = np.array(["slope" in name and " the " not in name for name in FEATURES], int)
-    bundle, names = SimpleNamespace(features=rows.ravel(), planes=planes), list(FEATURES)
+    places = SimpleNamespace(features=rows.ravel(), planes=planes, low=np.zeros(3 * len(rows)))
+    bundle, names = places, list(FEATURES)
     for i, one in enumerate(names):
         for j, two in enumerate(names):
             if i != j:
                 wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
                 assert adjoins(Tolerances(), bundle, i, j) == wanted, (one, two)
+
+
+def test_a_flat_of_a_body_lies_in_no_ground():
+    """Its numbers are zeros, like those of a vertex at the origin, which lies in level ground."""
+    rows = np.zeros((2, FEATURE))
+    rows[0, 2] = 1.0
+    ground = SimpleNamespace(features=rows.ravel(), planes=np.array([1, 0]), low=np.zeros(6))
+    assert adjoins(Tolerances(), ground, 0, 1)
+    ground.low[3:] = -np.inf
+    assert not adjoins(Tolerances(), ground, 0, 1)
+    assert not adjoins(Tolerances(), ground, 1, 0)
 
 
 def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():

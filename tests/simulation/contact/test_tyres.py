@@ -240,3 +240,19 @@ def test_a_tyre_that_leans_on_its_own_load_locks():
     contact = ContactOptions(solver="events")
     with pytest.raises(ContactSetError, match="Less grip of its tyre may solve it"):
         draisine.simulate(system, start, 0.5, terrain=plane(), contact=contact)
+
+
+@pytest.mark.parametrize("rtol", [1.6e-11, 4.6e-11, 1.2e-10, 4.8e-10, 1.4e-9, 5.6e-9])
+def test_a_compliant_tyre_touches_by_its_free_radius(rtol):
+    """It touches 4 mm before the wheel that is drawn under its load does; wherever steps end, the
+    landing from a kerb is at the same instant, and no tyre sinks deeper than 5 cm.
+    """
+    tyre = MagicFormula((1.5, 0.0, 1000.0, 200.0, 1.0, *[0.1] * 9), 0.1, 1e5, 500.0, 400.0)
+    system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, crown=0.02)
+    start = draisine.state(system, forward_speed=4.0, lean=0.02, steer=0.01)
+    numerics = Numerics(dt=0.01, rtol=rtol)
+    run = draisine.simulate(system, start, 0.35, terrain=kerb(1.6, -0.08), numerics=numerics)
+    landing = next(e for e in run.events if e.kind == "collision")
+    assert landing.contacts == (("front", "after"),)
+    assert landing.t == pytest.approx(0.26435, abs=1e-5)
+    assert run.to_xarray().gap.min() > -0.05

@@ -6,6 +6,7 @@ The last terms of its Chebyshev series estimate how far the guard is from it, eq
 """
 
 import math
+from math import isfinite
 
 import numpy as np
 
@@ -171,7 +172,7 @@ def set_guards(
             kinds[count], contacts[count] = kind, 0
             count += 1
     for k in range(b.size):
-        if is_stranger(s, k) == 1:
+        if is_watched(s, k):
             kinds[count], contacts[count] = GuardKind.GAP, k
             count += 1
     for i in range(s.plan[CLOSED]):
@@ -192,48 +193,61 @@ def set_guards(
 
 
 @routine
-def is_stranger(s: Saddle, k: int) -> int:
-    """Return 1 where a contact is not closed and has a feature that does not lie in, or hold, what its
-    wheel is on: those are met at its border only, where the hand-over decides.
+def is_watched(s: Saddle, k: int) -> bool:
+    """Return whether the gap of a contact is a guard: it is open, and its feature neither lies in nor
+    contains the one under its wheel. Such a feature is met at the border only, where the hand-over decides.
     """
     b = s.contacts
     for i in range(s.plan[CLOSED]):
         own = s.which[i]
         if k == own:
-            return 0
-        alike = 1 if b.wheels[k] == b.wheels[own] and b.moved[k] == b.moved[own] else 0
-        if alike == 1 and adjoins(s.motion.tol, b, own, k) == 1:
-            return 0
-    return 1
+            return False
+        alike = b.wheels[k] == b.wheels[own] and b.moved[k] == b.moved[own]
+        if alike and adjoins(s.motion.tol, b, own, k):
+            return False
+    return True
 
 
 @routine
-def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> int:
-    """Return 1 where a feature lies in another or holds it: coplanar faces, edges and vertices in a
-    face's plane, vertices on an edge's line.
+def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> bool:
+    """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
+    vertices in a face's plane, vertices on an edge's line.
     """
+    if is_carried(b, own) or is_carried(b, other):
+        return False
     if b.planes[own] == 0 and b.planes[other] == 1:
-        return adjoins_plane(tol, b, other, own)
+        return lies_in_plane(tol, b, other, own)
     if b.planes[own] == 1 and b.planes[other] == 0:
-        return adjoins_plane(tol, b, own, other)
-    one, two = b.features[own * FEATURE :], b.features[other * FEATURE :]
+        return lies_in_plane(tol, b, own, other)
+    one = b.features[own * FEATURE :]
+    two = b.features[other * FEATURE :]
     if b.planes[own] == 1:
         turned = max_difference(one, two, 3)
-        return 1 if turned < tol.parallel and abs(one[3] - two[3]) < tol.same_feature else 0
-    off, edges = 0.0, 1 if max_norm(one[3:], 3) > 0.0 else 0
-    edges += 1 if max_norm(two[3:], 3) > 0.0 else 0
-    if edges != 1:  # two edges, or two vertices
-        return 0
+        return turned < tol.parallel and abs(one[3] - two[3]) < tol.same_feature
+    if (max_norm(one[3:], 3) > 0.0) == (max_norm(two[3:], 3) > 0.0):
+        return False  # two edges, or two vertices
+    # The distance of the vertex from the edge's line, by a cross product; the direction of a vertex is 0.
+    off = 0.0
     for j in range(3):
-        u, v = (j + 1) % 3, (j + 2) % 3
+        u = (j + 1) % 3
+        v = (j + 2) % 3
         across = (two[u] - one[u]) * (two[3 + v] + one[3 + v])
         off = max(off, abs(across - (two[v] - one[v]) * (two[3 + u] + one[3 + u])))
-    return 1 if off < tol.same_feature else 0
+    return off < tol.same_feature
 
 
 @routine
-def adjoins_plane(tol: Tolerances, b: Bundle, plane: int, other: int) -> int:
-    """Return 1 where an edge or a vertex lies in a plane."""
-    N, Q = b.features[plane * FEATURE :], b.features[other * FEATURE :]
+def is_carried(b: Bundle, k: int) -> bool:
+    """Return whether the machine itself carries a feature: a flat of another body, or a joint's stop. Its
+    numbers are no place, and its box is endless.
+    """
+    return b.planes[k] == 0 and not isfinite(b.low[3 * k])
+
+
+@routine
+def lies_in_plane(tol: Tolerances, b: Bundle, plane: int, other: int) -> bool:
+    """Return whether an edge or a vertex lies in a plane."""
+    N = b.features[plane * FEATURE :]
+    Q = b.features[other * FEATURE :]
     near = abs(dot(N, Q, 3) - N[3]) < tol.same_feature
-    return 1 if near and abs(dot(N, Q[3:], 3)) < tol.parallel else 0
+    return near and abs(dot(N, Q[3:], 3)) < tol.parallel

@@ -40,6 +40,7 @@ from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, look_back
+from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
@@ -173,7 +174,7 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Find the closed contacts of the initial state."""
-        self._leave_ground()
+        place_start(self.query, self.now.t, self.now.y, self.contact.margin)
         if self.contact.solver == "time_stepping":
             self._enter_time_stepping("requested")
             return
@@ -183,29 +184,6 @@ class TerrainRun:
             self._switch_method(error)
         if not self.events:
             self.arc_closed = self.now.closed
-
-    def _leave_ground(self) -> None:
-        """Remove a penetration of the initial state that is rounding; raise if it is larger."""
-        query = self.query
-        t = self.now.t
-        y = self.now.y
-        boxes, begin = query.ways(t, y)
-        near = query.sweep(t, boxes, self.contact.margin, begin)
-        shallow: list[Closed] = []
-        for contact, row in query.in_ground(t, y, near):
-            gap = query.gap(row)
-            # Deeper than the wheel is large, the feature is not the one that the wheel is on.
-            if not 0.0 > gap > -query.table.meetings.reach(contact.wheel):
-                continue
-            if gap < -query.tol.gap_start:
-                name, feature = query.key(contact)
-                raise ConfigurationError(
-                    f"{name!r} starts {-gap:.3g} m below {feature!r}; lift it, or place it on a face: "
-                    "draisine.place(..., on=NAME), in a scenario initial.place.on = NAME."
-                )
-            shallow.append((contact, 1, 0.0))
-        if shallow:
-            y[query.pose] = query.settle(t, y, shallow)[query.pose]
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Continue from a state with other inputs and, if the query is another one, another law. In time

@@ -16,6 +16,7 @@ from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import Bundle, ClosedForms
+from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import ObstacleMotion, gather, join
@@ -105,7 +106,10 @@ class Meetings:
 
     def __init__(self, machine: Generic) -> None:
         self.machine, self.forms = machine, ClosedForms(machine)
-        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
+        # A compliant tyre touches by its free radius, before the wheel that is drawn under its load does.
+        self.free = [float(free_gap(wheel)) for wheel in machine.wheels]
+        reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
+        self.longest = [reach + free for reach, free in zip(reaches, self.free, strict=True)]
         self.columns: dict[tuple[int, str, ObstacleMotion | None], int] = {}
         self.integers = np.zeros((len(INTEGERS), 1), np.int64)
         self.floats = np.zeros((len(FLOATS), 1))
@@ -126,7 +130,8 @@ class Meetings:
             surface = self.machine.wheels[wheel].surface
             ring, thick = float(surface.ring), float(surface.thickness)
             bend = 0.0 if kind == "face" else thick or ring
-            crown = thick if ring + thick == long else np.nan
+            if ring + thick == float(surface.reach):
+                crown = thick + self.free[wheel]
         face, plane = int(kind == "face" and long > 0), int(kind == "face")
         moved = 0 if motion is None else 1 + self.machine.motions.index(motion)
         twice = int(len(self.sides(wheel, kind)) > 1)

@@ -1,0 +1,148 @@
+"""The start of a run on a terrain: wheels inside the ground are refused, rounding below it is removed.
+
+Problem: gaps measure the distance from the surface of a feature on its outer side. A wheel deep inside a
+wall has no such distance, and none of its gaps is negative.
+Method:
+
+1. A wheel is refused if a gap is negative on its feature, from above: the message states the depth.
+2. `winding_numbers`: any other wheel is refused if its centre, or a point of its ring is inside the ground. A
+   ray from a point inside upwards leaves the ground through one more face than it enters, whatever its shape.
+3. Gaps up to `Tolerances.gap_start` are rounding of the initial state: the machine is projected onto the
+   ground.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ConfigurationError
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.terrain import Terrain
+
+RIM_POINTS = 48
+"""Points of a wheel's ring that are examined. Less of the wheel than an arc between two of them, a depth of
+0.2 % of the radius, is found by its gaps.
+"""
+
+RIM_SHARE = 0.999
+"""The part of the ring's radius at which they lie: the rim of a disc touches the ground."""
+
+ASIDE = np.array([0.618e-8, 0.382e-8])
+"""Offset of the rays from the points, in lengths of the machine: a ray along a wall, or through the edge
+between two faces, would count neither or both.
+"""
+
+HIGHEST = 1e6
+"""Faces up to this height above a wheel are counted, in lengths of the machine."""
+
+WAY_OUT = (
+    "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
+    "initial.place.on = NAME."
+)
+
+
+def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None:
+    """Lift a start that is below the ground by rounding; `y` is changed in place.
+
+    Parameters
+    ----------
+    query
+        The machine on its terrain.
+    t
+        Time of the start, s.
+    y
+        State (q, p, r, v, z).
+    margin
+        How far around the wheels features are searched, m.
+
+    Raises
+    ------
+    ConfigurationError
+        If a wheel starts inside the ground; the message names it.
+    """
+    boxes, begin = query.ways(t, y)
+    near = query.sweep(t, boxes, margin, begin)
+    shallow: list[Closed] = []
+    for contact, row in query.in_ground(t, y, near):
+        gap = query.gap(row)
+        if not 0.0 > gap > -query.table.meetings.reach(contact.wheel):
+            continue
+        if gap < -query.tol.gap_start:
+            name, feature = query.key(contact)
+            raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
+        shallow.append((contact, 1, 0.0))
+    refuse_buried_wheels(query, t, y)
+    if shallow:
+        y[query.pose] = query.settle(t, y, shallow)[query.pose]
+
+
+def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
+    """Raise if the centre of a wheel, or a point of its ring, is inside the ground. Feet that are not armed
+    pass through it.
+    """
+    rows = query.look_each(np.array([t]), y[None], query.level)[0]
+    wheels = query.machine.wheels
+    armed = [w for w in range(len(wheels)) if rows[w, query.row.armed.start] > 0.0]
+    points = [_points_inside(query, w, rows[w]) for w in armed]
+    if not points:
+        return
+    counts = winding_numbers(query.terrain, np.concatenate(points), t, query.motion.record.length)
+    first = 0
+    for w, own in zip(armed, points, strict=True):
+        if (counts[first : first + len(own)] > 0).any():
+            raise ConfigurationError(f"{wheels[w].name!r} starts inside the ground; {WAY_OUT}")
+        first += len(own)
+
+
+def _points_inside(query: ContactQuery, w: int, row: Floats) -> Floats:
+    """Return points of a wheel (n, 3) that are outside the ground if the wheel is: its centre and points of
+    its ring.
+    """
+    centre = row[query.row.centre]
+    ring = float(getattr(query.machine.wheels[w].surface, "ring", 0.0))
+    # The centre of a wheel is far from the ground. That of a blade is its contact point.
+    depth = query.tol.gap_start
+    if query.longest[w] > 0.0:
+        depth = -depth
+    points = centre + np.array([[0.0, 0.0, depth]])
+    if ring == 0.0:
+        return points
+    axle = row[query.row.axle]
+    across = np.cross(axle, np.eye(3)[np.abs(axle).argmin()])
+    across /= np.linalg.norm(across)
+    angles = 2.0 * np.pi * np.arange(RIM_POINTS)[:, None] / RIM_POINTS
+    ways = np.cos(angles) * across + np.sin(angles) * np.cross(axle, across)
+    return np.concatenate([points, centre + RIM_SHARE * ring * ways])
+
+
+def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -> NDArray[np.int64]:
+    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside.
+
+    The faces above a point are counted, positive if a ray upwards leaves the ground through them and
+    negative if it enters. `length` is that of the machine, m.
+    """
+    points = points.copy()
+    points[:, :2] += ASIDE * length
+    counts = np.zeros(len(points), np.int64)
+    low, high = points.min(axis=0), points.max(axis=0)
+    column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
+    for k in terrain.near(0.5 * (low + high), 0.0, t, column):
+        feature = terrain[k]
+        if feature.kind != "face":
+            continue
+        origins, up = points, np.array([0.0, 0.0, 1.0])
+        if feature.motion is not None:
+            R, p = (np.asarray(part, float) for part in feature.motion(t))
+            origins, up = (points - p) @ R, up @ R
+        N, d = feature.numbers[:3], feature.numbers[3]
+        slope = float(N @ up)
+        if slope == 0.0:
+            continue
+        heights = (d - origins @ N) / slope
+        hit = heights > 0.0
+        if hit.any() and len(feature.borders):
+            ends = origins + heights[:, None] * up
+            A, B, o = feature.borders[:, :3], feature.borders[:, 3:6], feature.borders[:, 6]
+            hit &= (ends @ A.T + B @ N <= o).all(axis=1)
+        counts[hit] += 1 if slope > 0.0 else -1
+    return counts
