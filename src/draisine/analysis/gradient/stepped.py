@@ -83,10 +83,15 @@ class SteppedTangents:
         Options of the run.
     arc
         The arc, from whose first state the steps are repeated.
+    delay
+        Derivatives of the time of all steps, (k,): the arc may begin at an event.
     """
 
-    def __init__(self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc) -> None:
+    def __init__(
+        self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc, delay: Floats
+    ) -> None:
         self.tangents = tangents
+        self.delay = delay
         self.query = tangents.query
         self.stepper = TimeStepper(
             self.query, contact, float(arc.t[0]), arc.y[0], arc.made.step, arc.made.reason
@@ -98,20 +103,29 @@ class SteppedTangents:
             WheelOnFeature, Floats
         ] = {}  # of tyres in the last step, with derivatives
 
-    def follow(self, jets: Floats, times: Floats) -> Floats:
-        """Return the states at rising times of the arc with derivatives, (times, 1 + k, entries); they
-        are interpolated linearly within a step, as the samples of a run are.
+    def follow(self, jets: Floats, times: Floats) -> tuple[Floats, Floats]:
+        """Return the states at rising times of the arc, (times, 1 + k, entries), and the state at its
+        end, which is delayed like its beginning. States within a step are interpolated linearly, as the
+        samples of a run are.
         """
         jets[0] = self.stepper.y
         samples = []
         begin, before = self.stepper.t, jets
-        for t in times:
-            while self.stepper.t < min(t, self.until):
+        for t in [*times, self.until]:
+            while self.stepper.t < t:
                 begin, before = self.stepper.t, jets
                 jets = self._step(jets)
-            part = (t - begin) / (self.stepper.t - begin) if self.stepper.t > begin else 1.0
-            samples.append(self._normalise((1.0 - part) * before + part * jets))
-        return np.array(samples)
+            part, slope, h = 1.0, np.zeros_like(jets[0]), self.stepper.t - begin
+            if h > 0.0:
+                part = (t - begin) / h
+                slope = (jets[0] - before[0]) / h
+            if self.stepper.start == self.stepper.t and self.delay.any():
+                # The last step is shorter than the others: its end is fixed, and a delay shortens it.
+                slope[self.query.pose] = self._motion(t, jets)["flow"][0]
+            sample = (1.0 - part) * before + part * jets
+            sample[1:] -= self.delay[:, None] * slope
+            samples.append(self._normalise(sample))
+        return np.array(samples[:-1]), jets
 
     def _step(self, jets: Floats) -> Floats:
         """Take one step; return the state after it with derivatives."""
@@ -126,10 +140,14 @@ class SteppedTangents:
         after = middle.copy()
         after[:, query.y.v] = v
         out = self._drift(t + 0.5 * h, after, 0.5 * h)
-        out[:, query.y.z] += h * self.tangents.motion(t + 0.5 * h, middle)["zdot"]
+        out[:, query.y.z] += h * self._motion(t + 0.5 * h, middle)["zdot"]
         self._relax_tyres(t + 0.5 * h, h, after, out, contacts, was_down)
         out[0] = stepper.y
         return out
+
+    def _motion(self, t: float, jets: Floats) -> dict[str, Floats]:
+        """Return the machine without ground at a time of the arc."""
+        return self.tangents.motion(t, jets, self.delay)
 
     # --- the configuration
 
@@ -139,9 +157,9 @@ class SteppedTangents:
         """
         pose = self.query.pose
         half = jets.copy()
-        half[:, pose] += 0.5 * h * self.tangents.motion(t, jets)["flow"]
+        half[:, pose] += 0.5 * h * self._motion(t, jets)["flow"]
         out = jets.copy()
-        out[:, pose] += h * self.tangents.motion(t, half)["flow"]
+        out[:, pose] += h * self._motion(t, half)["flow"]
         return self._normalise(out)
 
     def _normalise(self, jets: Floats) -> Floats:
@@ -178,12 +196,12 @@ class SteppedTangents:
     ) -> Row:
         """Return the row of a contact; the states of its tyre are those of the end of the step."""
         if load is None:
-            return self.tangents.row(t, jets, contact)
+            return self.tangents.row(t, jets, contact, self.delay)
         load = max(load, MIN_TYRE_LOAD * self.query.motion.record.share)
-        rates = self.tangents.row(t, jets, contact, load=load)["rates"]
+        rates = self.tangents.row(t, jets, contact, self.delay, load)["rates"]
         later, first = jets.copy(), self.query.y.z.start
         later[..., first : first + rates.shape[-1]] += h * rates
-        return self.tangents.row(t, later, contact, load=load)
+        return self.tangents.row(t, later, contact, self.delay, load)
 
     def _note_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
         """Record the contacts whose status differs from that in the step before."""
@@ -203,7 +221,7 @@ class SteppedTangents:
         """Return the speeds at the end of the step with derivatives, (1 + k, n)."""
         record, n, count = self.stepper.record, self.query.n, len(middle)
         after = record.after[:n].copy()
-        motion = self.tangents.motion(t, middle)
+        motion = self._motion(t, middle)
         mass = self._mass(t, h, middle, motion["M"].reshape(count, n, n), contacts)
         J = motion["held"].reshape(count, -1, n)
         m = J.shape[1]
@@ -232,10 +250,9 @@ class SteppedTangents:
         # Rows are momenta, velocities and impulses: equilibrate them before solving.
         rows = 1.0 / np.maximum(np.abs(K).max(axis=1), 1e-300)
         columns = 1.0 / np.maximum(np.abs(rows[:, None] * K).max(axis=0), 1e-300)
-        scaled = jet(np.repeat((rows[:, None] * K * columns)[None], count, axis=0))
-        scaled = type(scaled)(scaled.value, np.zeros_like(scaled.rate))
-        right = jet((-rows * R)[:, :, None])
-        dx = columns * solve(scaled, right, SINGULAR).rate[:, :, 0]
+        scaled = np.zeros((count, size, size))
+        scaled[0] = rows[:, None] * K * columns
+        dx = columns * solve(jet(scaled), jet(-(rows * R)[:, :, None]), SINGULAR).rate[:, :, 0]
         for one, where in zip(contacts, places, strict=True):
             if one.tyre_load is not None:
                 slopes = dx[:, where.start] / h if one.follows_load else np.zeros(count - 1)
@@ -328,11 +345,11 @@ class SteppedTangents:
         """Return A, the symmetric part of the derivative of dissipative forces by the speeds, with
         derivatives: the same differences as the engine takes, of forces with derivatives.
         """
-        at, n = self.query.y.v, self.query.n
+        n = self.query.n
         A = np.zeros((len(middle), n, n))
         for sign in (1.0, -1.0):
             shifted, increments = self._shift_speeds(middle, sign)
-            F = self.tangents.motion(t, shifted)["F"]
+            F = self._motion(t, shifted)["F"]
             A += 0.5 * np.moveaxis((F[1:] - F[0]) / increments[:, None, None], 0, 1)
         for one in contacts:
             if one.tyre_load is None:
@@ -344,7 +361,6 @@ class SteppedTangents:
                 row["push"] + (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
             )
             A -= np.moveaxis((force[1:] - force[0]) / increments[:, None, None], 0, 1)
-        assert A.shape[1] == len(range(*at.indices(middle.shape[1])))
         return 0.5 * (A + np.swapaxes(A, 1, 2))
 
     def _shift_speeds(self, middle: Floats, sign: float) -> tuple[Floats, Floats]:
@@ -391,7 +407,7 @@ class SteppedTangents:
                 state[:, first + i] = 0.0
         for one in tyred:
             load = max(one.tyre_load or 0.0, MIN_TYRE_LOAD * self.query.motion.record.share)
-            rates = self.tangents.row(t, state, one.contact, load=load)["rates"]
+            rates = self.tangents.row(t, state, one.contact, self.delay, load)["rates"]
             out[:, first : first + rates.shape[1]] += h * rates
 
 
