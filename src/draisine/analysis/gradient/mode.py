@@ -232,3 +232,9 @@ def _slip_direction(row: Row, v: MatrixJet, n: int) -> MatrixJet:
     speed = np.linalg.norm(slip.value)
     unit = slip.value / speed
     return MatrixJet(unit, (slip.rate - unit @ (np.swapaxes(unit, 1, 2) @ slip.rate)) / speed)
+
+
+def length(vector: Floats) -> Floats:
+    """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
+    value = np.linalg.norm(vector[0])
+    return np.append(value, vector[1:] @ vector[0] / value)

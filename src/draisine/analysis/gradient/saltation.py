@@ -13,7 +13,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import difference
-from draisine.analysis.gradient.mode import ModeTangents, Row, TerrainTangents, slip_velocity
+from draisine.analysis.gradient.mode import (
+    ModeTangents,
+    Row,
+    TerrainTangents,
+    length,
+    slip_velocity,
+)
 from draisine.analysis.gradient.stepped import StatusChange, SteppedTangents
 from draisine.analysis.gradient.tangents import Directions, integrate
 from draisine.errors import GrazingError, SimulationError
@@ -232,9 +238,9 @@ class TerrainMotion:
                 # A tyre that is a spring separates at zero deflection.
                 return force[:, 0] if held else row["gap"][:, 0]
             case GuardKind.CONE:
-                return mu * force[:, 0] - _length(force[:, 1:])
+                return mu * force[:, 0] - length(force[:, 1:])
             case GuardKind.SLIP:
-                return _length(slip_velocity(row, moving[:, self.query.y.v], self.query.n))
+                return length(slip_velocity(row, moving[:, self.query.y.v], self.query.n))
             case GuardKind.BORDER:
                 border = self.query.feature(contact).borders[guard.border]
                 beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
@@ -305,12 +311,6 @@ class TerrainMotion:
         problem = ImpactProblem(M, held, contacts, v, rest, resolution)
         speeds: Floats = self.contact.model(problem, **coefficients).chosen.result
         return speeds
-
-
-def _length(vector: Floats) -> Floats:
-    """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
-    length = np.linalg.norm(vector[0])
-    return np.append(length, vector[1:] @ vector[0] / length)
 
 
 def _fold(row: Row) -> Floats:

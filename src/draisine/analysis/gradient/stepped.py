@@ -2,7 +2,7 @@
 
 A step of Moreau and Jean's scheme (`simulation.contact.stepping.step`) solves equations R(x, theta) = 0
 for x = (v+, nu, lam): speeds at its end, impulses of equality rows and contact impulses. theta is all
-that the step begins with: state, parameters, inputs. The implicit function theorem gives
+that the step begins with: state, parameters, inputs. The implicit function theorem yields
 
     dR/dx dx = -dR/dtheta dtheta
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import jet, solve
-from draisine.analysis.gradient.mode import Row, TerrainTangents
+from draisine.analysis.gradient.mode import Row, TerrainTangents, length
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
 from draisine.simulation.contact.stepping.arc import TimeStepper
@@ -37,6 +37,7 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
+BASE = ("Vx", "Vy", "Vz")  # speeds of the base; the bias force along them is the weight
 SINGULAR = 1e14  # condition of the equilibrated equations; redundant equality rows are beyond it
 
 
@@ -68,8 +69,8 @@ class _StepContact:
     status: StepStatus
     mu: float
     impulse: Floats  # (3,) N s
-    tyre_load: float | None  # load under which the forces of its tyre are evaluated, N
-    follows_load: bool  # whether that load is the normal force of the step
+    tyre_load: Floats | None  # (1 + k) load of its tyre, N; without derivatives if it follows
+    follows: bool  # whether that load is the normal force of the step
 
 
 class SteppedTangents:
@@ -130,12 +131,17 @@ class SteppedTangents:
     def _step(self, jets: Floats) -> Floats:
         """Take one step; return the state after it with derivatives."""
         stepper, query = self.stepper, self.query
-        t, was_down = stepper.t, stepper.record.down.copy()
+        t, near, was_down = stepper.t, stepper.near, stepper.record.down.copy()
         stepper.advance(1, self.until)
         h, record = stepper.t - t, stepper.record
+        if stepper.near is not near:
+            # In new surroundings the engine remembers the loads of loaded contacts alone.
+            self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}
+        self._record_changes(t)
+        if not len(self.tangents.along):
+            return stepper.y[None].copy()
         middle = self._drift(t, jets, 0.5 * h)
         contacts = [self._contact(c, t + 0.5 * h, h, middle) for c in range(record.contact_count)]
-        self._note_changes(t, contacts)
         v = self._solve(t + 0.5 * h, h, middle, contacts)
         after = middle.copy()
         after[:, query.y.v] = v
@@ -182,30 +188,56 @@ class SteppedTangents:
         k = int(record.which[c])
         contact = self.stepper.near[k]
         impulse = record.problem.impulse[3 * c : 3 * c + 3].copy()
-        load = float(record.carried[k]) if record.tyred[k] else None
-        follows = load is not None and record.held[k] > 0
-        if follows and load is not None:
-            follows = load < MAX_TYRE_LOAD * self.query.motion.record.share
         rows = int(record.grip[c])
         status, mu = _status(record, c), float(record.problem.mu[c])
+        load, follows = None, False
+        if record.tyred[k]:
+            load = np.append(record.carried[k], np.zeros(len(middle) - 1))
+            follows = bool(record.held[k] > 0)
+            if load[0] >= MAX_TYRE_LOAD * self.query.motion.record.share:
+                load, follows = MAX_TYRE_LOAD * self._share(t, middle), False
         row = self._evaluate(t, h, middle, contact, load)
         return _StepContact(contact, row, rows, status, mu, impulse, load, follows)
 
+    def _share(self, t: float, middle: Floats) -> Floats:
+        """Return a wheel's share of the weight (N) with derivatives, (1 + k,): the weight is the bias force
+        on the base of the machine at rest.
+        """
+        names = self.query.machine.system.model.speeds
+        rest = middle.copy()
+        rest[:, self.query.y.v] = 0.0
+        force = self._motion(t, rest)["F"][:, [k for k, x in enumerate(names) if x in BASE]]
+        weight = length(force)
+        share = self.query.motion.record.share
+        if not np.isclose(weight[0], share * len(self.query.machine.wheels), rtol=1e-9):
+            return np.append(share, np.zeros(len(middle) - 1))  # it hangs on something else, too
+        return weight * share / weight[0]
+
     def _evaluate(
-        self, t: float, h: float, jets: Floats, contact: WheelOnFeature, load: float | None
+        self, t: float, h: float, jets: Floats, contact: WheelOnFeature, tyre_load: Floats | None
     ) -> Row:
         """Return the row of a contact; the states of its tyre are those of the end of the step."""
-        if load is None:
+        if tyre_load is None:
             return self.tangents.row(t, jets, contact, self.delay)
-        load = max(load, MIN_TYRE_LOAD * self.query.motion.record.share)
+        load = self._bounded(tyre_load)
         rates = self.tangents.row(t, jets, contact, self.delay, load)["rates"]
         later, first = jets.copy(), self.query.y.z.start
         later[..., first : first + rates.shape[-1]] += h * rates
         return self.tangents.row(t, later, contact, self.delay, load)
 
-    def _note_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
+    def _bounded(self, load: Floats) -> float:
+        """Return the load about which the forces of a tyre are linearised; that of an unloaded tyre is not
+        zero, where they have no derivative.
+        """
+        return max(float(load[0]), MIN_TYRE_LOAD * self.query.motion.record.share)
+
+    def _record_changes(self, t: float) -> None:
         """Record the contacts whose status differs from that in the step before."""
-        now = {c.contact: c.status for c in contacts if c.status is not StepStatus.OPEN}
+        record, now = self.stepper.record, {}
+        for c in range(record.contact_count):
+            status = _status(record, c)
+            if status is not StepStatus.OPEN:
+                now[self.stepper.near[int(record.which[c])]] = status
         before = now if self._statuses is None else self._statuses
         for contact in dict.fromkeys([*before, *now]):
             old, new = (part.get(contact, StepStatus.OPEN) for part in (before, now))
@@ -255,8 +287,9 @@ class SteppedTangents:
         dx = columns * solve(jet(scaled), jet(-(rows * R)[:, :, None]), SINGULAR).rate[:, :, 0]
         for one, where in zip(contacts, places, strict=True):
             if one.tyre_load is not None:
-                slopes = dx[:, where.start] / h if one.follows_load else np.zeros(count - 1)
-                self._loads[one.contact] = np.append(one.tyre_load, slopes)
+                self._loads[one.contact] = one.tyre_load
+                if one.follows:
+                    self._loads[one.contact][1:] = dx[:, where.start] / h
         return np.vstack([after, dx[:, :n]])
 
     def _add_contact(
@@ -279,8 +312,8 @@ class SteppedTangents:
         R[:, :n] -= impulse @ C
         K[:n, where] -= C[0].T
         if one.tyre_load is not None:
-            R[:, :n] -= h * (one.row["push"] + one.tyre_load * one.row["lift"])
-            if one.follows_load:
+            R[:, :n] -= h * _element_forces(one.row, one.tyre_load)
+            if one.follows:
                 K[:n, where.start] -= one.row["lift"][0]
         if one.rows == 0:
             return
@@ -355,11 +388,10 @@ class SteppedTangents:
             if one.tyre_load is None:
                 continue
             shifted, increments = self._shift_speeds(middle, 1.0)
-            load = self._previous_load(one)
-            row = self._evaluate(t, h, shifted, one.contact, float(load[0]))
-            force = (
-                row["push"] + (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
-            )
+            # The engine linearises under the load of the step before, of a new contact under the share.
+            load = self._loads.get(one.contact)
+            load = self._share(t, middle) if load is None else load
+            force = _element_forces(self._evaluate(t, h, shifted, one.contact, load), load)
             A -= np.moveaxis((force[1:] - force[0]) / increments[:, None, None], 0, 1)
         return 0.5 * (A + np.swapaxes(A, 1, 2))
 
@@ -373,14 +405,6 @@ class SteppedTangents:
         increments = RATE_INCREMENT * (1.0 + np.abs(middle[0, at]))
         states[1:, 0, at] += np.diag(increments)
         return states, increments
-
-    def _previous_load(self, one: _StepContact) -> Floats:
-        """Return the load of a tyre at the beginning of the step, with derivatives: that of the step
-        before, or a wheel's share of the weight if the contact is new.
-        """
-        share = self.query.motion.record.share
-        known = self._loads.get(one.contact)
-        return np.append(share, np.zeros(len(self.tangents.along))) if known is None else known
 
     # --- tyres
 
@@ -397,7 +421,6 @@ class SteppedTangents:
         touch down begin without slip.
         """
         record, first = self.stepper.record, self.query.y.z.start
-        tyred = [one for one in contacts if one.tyre_load is not None]
         touching = {one.contact.wheel for one in contacts}
         state = after.copy()
         for i in range(self.query.motion.record.remembered):
@@ -405,10 +428,11 @@ class SteppedTangents:
             if owner in touching and not was_down[owner]:
                 out[:, first + i] = 0.0
                 state[:, first + i] = 0.0
-        for one in tyred:
-            load = max(one.tyre_load or 0.0, MIN_TYRE_LOAD * self.query.motion.record.share)
-            rates = self.tangents.row(t, state, one.contact, self.delay, load)["rates"]
-            out[:, first : first + rates.shape[1]] += h * rates
+        for one in contacts:
+            if one.tyre_load is not None:
+                load = self._bounded(one.tyre_load)
+                rates = self.tangents.row(t, state, one.contact, self.delay, load)["rates"]
+                out[:, first : first + rates.shape[1]] += h * rates
 
 
 def _status(record: TimeStepping, c: int) -> StepStatus:
@@ -424,6 +448,13 @@ def _status(record: TimeStepping, c: int) -> StepStatus:
         return StepStatus.SLIDING if record.grip[c] == 1 else StepStatus.STICKING
     is_inside = np.hypot(force[1], force[2]) <= p.mu[c] * force[0]
     return StepStatus.STICKING if is_inside else StepStatus.SLIDING
+
+
+def _element_forces(row: Row, load: Floats) -> Floats:
+    """Return the generalised force of the elements at a contact under a load, with derivatives."""
+    lift = (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
+    force: Floats = row["push"] + lift
+    return force
 
 
 def _inverse_mass(mass: Floats, J: Floats, C: Floats) -> Floats:
