@@ -47,6 +47,7 @@ class TerrainTangents:
     def __init__(self, query: ContactQuery, along: Directions) -> None:
         self.query, self.along = query, along
         self._programs: dict[str, TangentProgram] = {}
+        self._features: dict[WheelOnFeature, tuple[str, Floats]] = {}
 
     @property
     def machine(self) -> Generic:
@@ -74,15 +75,17 @@ class TerrainTangents:
         load: float = 0.0,
     ) -> Row:
         """Return the row of a contact; its elements are linearised about a load (N)."""
-        feature = self.query.feature(contact)
-        name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
-        program = self._program(name, ROW + ELEMENTS)
-        f = np.zeros(FEATURE)
-        f[: len(feature.numbers)] = feature.numbers
-        f[SIDE] = contact.side
-        f[LOAD] = load
-        fixed = {"w": self.query.inputs, "f": f, "ground": self.machine.ground}
-        return program(t, jets, self.along, dt, **fixed)
+        if contact not in self._features:
+            feature = self.query.feature(contact)
+            name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
+            numbers = np.zeros(FEATURE)
+            numbers[: len(feature.numbers)] = feature.numbers
+            numbers[SIDE] = contact.side
+            self._features[contact] = (name, numbers)
+        name, numbers = self._features[contact]
+        numbers[LOAD] = load
+        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground}
+        return self._program(name, ROW + ELEMENTS)(t, jets, self.along, dt, **fixed)
 
     def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:
         """Return the outputs named by `observation_names`, (1 + k, names). They depend on neither
@@ -166,13 +169,15 @@ class TerrainTangents:
         out[:, at.v] = solve(jet(K), jet(right)).stack[:, :n, 0]
         return out
 
-    def close(self, t: float, jets: Floats, closed: Sequence[Closed]) -> Floats:
+    def close(
+        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
+    ) -> Floats:
         """Return a state on the ground: the smallest step in the configuration closes the gaps of the
         closed contacts that hold rows, and those of the equality rows.
         """
         at, n, count = self.machine.layout, self.query.n, len(jets)
-        motion = self.motion(t, jets)
-        rows = [self.row(t, jets, contact) for contact, held, _ in closed if held]
+        motion = self.motion(t, jets, dt)
+        rows = [self.row(t, jets, contact, dt) for contact, held, _ in closed if held]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
         # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
         # derivative of `stretch` does not count.
@@ -227,3 +232,9 @@ def _slip_direction(row: Row, v: MatrixJet, n: int) -> MatrixJet:
     speed = np.linalg.norm(slip.value)
     unit = slip.value / speed
     return MatrixJet(unit, (slip.rate - unit @ (np.swapaxes(unit, 1, 2) @ slip.rate)) / speed)
+
+
+def length(vector: Floats) -> Floats:
+    """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
+    value = np.linalg.norm(vector[0])
+    return np.append(value, vector[1:] @ vector[0] / value)

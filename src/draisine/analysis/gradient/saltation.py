@@ -13,19 +13,26 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import difference
-from draisine.analysis.gradient.mode import ModeTangents, Row, TerrainTangents, slip_velocity
+from draisine.analysis.gradient.mode import (
+    ModeTangents,
+    Row,
+    TerrainTangents,
+    length,
+    slip_velocity,
+)
 from draisine.analysis.gradient.stepped import StatusChange, SteppedTangents
 from draisine.analysis.gradient.tangents import Directions, integrate
 from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.stepping.arc import wheel_size
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, Trajectory
+from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import LEAN, OFFSET, PLACE
 
-GRAZING_RATE = 1e-4  # units of the guard per second; a slower guard grazes: neighbours may miss it
+GRAZING_RATE = 3e-5  # of the natural rate of a guard; a slower one grazes: neighbours may miss it
 SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
 SAME_TIME = 1e-6  # relative difference of two derivatives of an event's time that count as equal
 SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
@@ -84,27 +91,30 @@ class TerrainMotion:
             start, end = float(arc.t[0]), float(arc.t[-1])
             is_last = k == len(arcs) - 1
             own = times[(times >= start) & ((times < end) | is_last)]
-            samples = self._follow(arc, jets, np.unique(np.append(own, end)))
+            samples, jets = self._follow(arc, jets, own, delay)
             seen += [
                 self.tangents.observe(t, x)[:, self.outputs]
-                for t, x in zip(own, samples[: len(own)], strict=True)
+                for t, x in zip(own, samples, strict=True)
             ]
-            jets = samples[-1]
             if not is_last:
-                # Events at one instant are reached together.
-                known = delay if end == start else None
-                event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], known)
-                jets, delay = event[0], event[1].time
-                events.append(event[1])
+                # Events at one instant, and both ends of an arc in time steps, are delayed together.
+                known = delay if end == start or isinstance(arc, SteppedArc) else None
+                jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], known)
+                delay = event.time
+                events.append(event)
         return np.array(seen), tuple(events)
 
-    def _follow(self, arc: object, jets: Floats, times: Floats) -> Floats:
-        """Return the states of an arc at times, with derivatives."""
+    def _follow(
+        self, arc: Arc, jets: Floats, times: Floats, delay: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the states of an arc at times, and its end, with derivatives. Those of the end of an arc
+        in time steps are from event to event.
+        """
         if isinstance(arc, SteppedArc):
-            steps = SteppedTangents(self.tangents, self.contact, arc)
-            samples = steps.follow(jets, times)
+            steps = SteppedTangents(self.tangents, self.contact, arc, delay)
+            samples, end = steps.follow(jets, times)
             self.changes.extend(steps.changes)
-            return samples
+            return samples, end
         assert isinstance(arc, TerrainArc)
         for t, key in arc.grazes:
             raise GrazingError(
@@ -115,24 +125,33 @@ class TerrainMotion:
         def rates(t: float, jets: Floats) -> Floats:
             return self.tangents.accelerate(t, jets, arc.closed).rates
 
-        return integrate(rates, jets, float(arc.t[0]), times, self.numerics)
+        start, end = float(arc.t[0]), float(arc.t[-1])
+        grid = np.unique(np.append(times, end))
+        samples = integrate(rates, jets, start, grid, self.numerics)
+        return samples[: len(times)], samples[-1]
 
     def _pass(
-        self, event: Event, jets: Floats, before: object, after: object, delay: Floats | None
+        self, event: Event, jets: Floats, before: Arc, after: Arc, delay: Floats | None
     ) -> tuple[Floats, EventGradient]:
         """Return the state after an event with derivatives, eq. [saltation-jump]. `delay` is the
         derivative of its time, if known.
         """
         t, tangents = event.t, self.tangents
-        if not (isinstance(before, TerrainArc) and isinstance(after, TerrainArc)):
-            return self._change_solver(event, jets, after)
-        flow = tangents.accelerate(t, jets, before.closed).rates[0]
-        crossing = 0.0
-        if delay is None:
-            delay, crossing = self._delay(event, jets, flow, before)
-        moved = np.vstack([jets[:1], jets[1:] + delay[:, None] * flow])
+        moved, crossing = jets, 0.0
+        if isinstance(before, TerrainArc):
+            flow = tangents.accelerate(t, jets, before.closed).rates[0]
+            if delay is None:
+                delay, crossing = self._delay(event, jets, flow, before)
+            moved = np.vstack([jets[:1], jets[1:] + delay[:, None] * flow])
+        assert delay is not None
         output = tangents.observe(t, moved, delay)[:, self.outputs]
-        moved = self._impact(event, moved, delay)
+        gradient = EventGradient(event, delay, output[0], output[1:].T, crossing)
+        if not isinstance(after, TerrainArc):
+            return moved, gradient
+        if isinstance(before, TerrainArc):
+            moved = self._impact(event, moved, delay)
+        else:
+            moved = tangents.close(t, moved, after.closed, delay)
         moved = tangents.hold(t, moved, after.closed, delay)
         # Tyres of wheels that touch down begin without deflection.
         reset = (after.y[0] == 0.0) & (jets[0] != 0.0)
@@ -141,21 +160,7 @@ class TerrainMotion:
         moved[0] = after.y[0]
         later = tangents.accelerate(t, moved, after.closed, delay).rates[0]
         moved[1:] -= delay[:, None] * later
-        return moved, EventGradient(event, delay, output[0], output[1:].T, crossing)
-
-    def _change_solver(
-        self, event: Event, jets: Floats, after: object
-    ) -> tuple[Floats, EventGradient]:
-        """Return the state after a change of the solver, whose time counts as fixed: only the projection
-        onto the closed contacts changes the state.
-        """
-        output = self.tangents.observe(event.t, jets)[:, self.outputs]
-        moved = jets.copy()
-        if isinstance(after, TerrainArc):
-            moved = self.tangents.close(event.t, moved, after.closed)
-            moved = self.tangents.hold(event.t, moved, after.closed)
-        fixed = np.zeros(len(self.along))
-        return moved, EventGradient(event, fixed, output[0], output[1:].T, 0.0)
+        return moved, gradient
 
     # --- the time of an event
 
@@ -175,7 +180,7 @@ class TerrainMotion:
             guards = [self._guard(event.guard, mode, moving, arc)]
         times = []
         for guard in guards:
-            if not abs(guard[-1]) > GRAZING_RATE:
+            if not abs(guard[-1]) > GRAZING_RATE * self._natural_rate(event.guard.kind):
                 raise GrazingError(
                     f"no gradient through {event}: it is grazed, its guard passes zero at a rate of "
                     f"{guard[-1]:.3g}. Neighbouring motions miss it."
@@ -190,6 +195,18 @@ class TerrainMotion:
                     "motions differ in which is first."
                 )
         return times[0], float(guards[0][-1])
+
+    def _natural_rate(self, kind: GuardKind) -> float:
+        """Return the rate at which a guard changes by gravity in a motion of the size of a wheel."""
+        gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
+        size = wheel_size(self.query)
+        match kind:
+            case GuardKind.FORCE | GuardKind.CONE:
+                return float(self.query.motion.record.share) * np.sqrt(gravity / size)  # N/s
+            case GuardKind.SLIP:
+                return gravity  # m/s^2
+            case _:
+                return float(np.sqrt(gravity * size))  # m/s
 
     def _gaps(
         self,
@@ -222,9 +239,9 @@ class TerrainMotion:
             case GuardKind.DEFLECTION:
                 return -row["gap"][:, 0]
             case GuardKind.FRICTION_CONE:
-                return mu * force[:, 0] - _length(force[:, 1:])
+                return mu * force[:, 0] - length(force[:, 1:])
             case GuardKind.SLIP:
-                return _length(slip_velocity(row, moving[:, self.query.y.v], self.query.n))
+                return length(slip_velocity(row, moving[:, self.query.y.v], self.query.n))
             case GuardKind.BORDER:
                 border = self.query.feature(contact).borders[guard.border]
                 beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
@@ -295,12 +312,6 @@ class TerrainMotion:
         problem = ImpactProblem(M, held, contacts, v, rest, resolution)
         speeds: Floats = self.contact.model(problem, **coefficients).chosen.result
         return speeds
-
-
-def _length(vector: Floats) -> Floats:
-    """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
-    length = np.linalg.norm(vector[0])
-    return np.append(length, vector[1:] @ vector[0] / length)
 
 
 def _fold(row: Row) -> Floats:

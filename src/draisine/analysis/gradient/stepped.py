@@ -2,7 +2,7 @@
 
 A step of Moreau and Jean's scheme (`simulation.contact.stepping.step`) solves equations R(x, theta) = 0
 for x = (v+, nu, lam): speeds at its end, impulses of equality rows and contact impulses. theta is all
-that the step begins with: state, parameters, inputs. The implicit function theorem gives
+that the step begins with: state, parameters, inputs. The implicit function theorem yields
 
     dR/dx dx = -dR/dtheta dtheta
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import jet, solve
-from draisine.analysis.gradient.mode import Row, TerrainTangents
+from draisine.analysis.gradient.mode import Row, TerrainTangents, length
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
 from draisine.simulation.contact.stepping.arc import TimeStepper
@@ -37,6 +37,7 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
+BASE = ("Vx", "Vy", "Vz")  # speeds of the base; the bias force along them is the weight
 SINGULAR = 1e14  # condition of the equilibrated equations; redundant equality rows are beyond it
 
 
@@ -68,8 +69,8 @@ class _StepContact:
     status: StepStatus
     mu: float
     impulse: Floats  # (3,) N s
-    tyre_load: float | None  # load under which the forces of its tyre are evaluated, N
-    follows_load: bool  # whether that load is the normal force of the step
+    tyre_load: Floats | None  # (1 + k) load of its tyre, N; without derivatives if it follows
+    follows: bool  # whether that load is the normal force of the step
 
 
 class SteppedTangents:
@@ -83,10 +84,15 @@ class SteppedTangents:
         Options of the run.
     arc
         The arc, from whose first state the steps are repeated.
+    delay
+        Derivatives of the time of all steps, (k,): the arc may begin at an event.
     """
 
-    def __init__(self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc) -> None:
+    def __init__(
+        self, tangents: TerrainTangents, contact: ContactOptions, arc: SteppedArc, delay: Floats
+    ) -> None:
         self.tangents = tangents
+        self.delay = delay
         self.query = tangents.query
         self.stepper = TimeStepper(
             self.query, contact, float(arc.t[0]), arc.y[0], arc.made.step, arc.made.reason
@@ -98,38 +104,56 @@ class SteppedTangents:
             WheelOnFeature, Floats
         ] = {}  # of tyres in the last step, with derivatives
 
-    def follow(self, jets: Floats, times: Floats) -> Floats:
-        """Return the states at rising times of the arc with derivatives, (times, 1 + k, entries); they
-        are interpolated linearly within a step, as the samples of a run are.
+    def follow(self, jets: Floats, times: Floats) -> tuple[Floats, Floats]:
+        """Return the states at rising times of the arc, (times, 1 + k, entries), and the state at its
+        end, which is delayed like its beginning. States within a step are interpolated linearly, as the
+        samples of a run are.
         """
         jets[0] = self.stepper.y
         samples = []
         begin, before = self.stepper.t, jets
-        for t in times:
-            while self.stepper.t < min(t, self.until):
+        for t in [*times, self.until]:
+            while self.stepper.t < t:
                 begin, before = self.stepper.t, jets
                 jets = self._step(jets)
-            part = (t - begin) / (self.stepper.t - begin) if self.stepper.t > begin else 1.0
-            samples.append(self._normalise((1.0 - part) * before + part * jets))
-        return np.array(samples)
+            part, slope, h = 1.0, np.zeros_like(jets[0]), self.stepper.t - begin
+            if h > 0.0:
+                part = (t - begin) / h
+                slope = (jets[0] - before[0]) / h
+            if self.stepper.start == self.stepper.t and self.delay.any():
+                # The last step is shorter than the others: its end is fixed, and a delay shortens it.
+                slope[self.query.pose] = self._motion(t, jets)["flow"][0]
+            sample = (1.0 - part) * before + part * jets
+            sample[1:] -= self.delay[:, None] * slope
+            samples.append(self._normalise(sample))
+        return np.array(samples[:-1]), jets
 
     def _step(self, jets: Floats) -> Floats:
         """Take one step; return the state after it with derivatives."""
         stepper, query = self.stepper, self.query
-        t, was_down = stepper.t, stepper.record.down.copy()
+        t, near, was_down = stepper.t, stepper.near, stepper.record.down.copy()
         stepper.advance(1, self.until)
         h, record = stepper.t - t, stepper.record
+        if stepper.near is not near:
+            # In new surroundings the engine remembers the loads of loaded contacts alone.
+            self._loads = {c: x for c, x in self._loads.items() if c in (self._statuses or ())}
+        self._record_changes(t)
+        if not len(self.tangents.along):
+            return stepper.y[None].copy()
         middle = self._drift(t, jets, 0.5 * h)
         contacts = [self._contact(c, t + 0.5 * h, h, middle) for c in range(record.contact_count)]
-        self._note_changes(t, contacts)
         v = self._solve(t + 0.5 * h, h, middle, contacts)
         after = middle.copy()
         after[:, query.y.v] = v
         out = self._drift(t + 0.5 * h, after, 0.5 * h)
-        out[:, query.y.z] += h * self.tangents.motion(t + 0.5 * h, middle)["zdot"]
+        out[:, query.y.z] += h * self._motion(t + 0.5 * h, middle)["zdot"]
         self._relax_tyres(t + 0.5 * h, h, after, out, contacts, was_down)
         out[0] = stepper.y
         return out
+
+    def _motion(self, t: float, jets: Floats) -> dict[str, Floats]:
+        """Return the machine without ground at a time of the arc."""
+        return self.tangents.motion(t, jets, self.delay)
 
     # --- the configuration
 
@@ -139,9 +163,9 @@ class SteppedTangents:
         """
         pose = self.query.pose
         half = jets.copy()
-        half[:, pose] += 0.5 * h * self.tangents.motion(t, jets)["flow"]
+        half[:, pose] += 0.5 * h * self._motion(t, jets)["flow"]
         out = jets.copy()
-        out[:, pose] += h * self.tangents.motion(t, half)["flow"]
+        out[:, pose] += h * self._motion(t, half)["flow"]
         return self._normalise(out)
 
     def _normalise(self, jets: Floats) -> Floats:
@@ -164,30 +188,56 @@ class SteppedTangents:
         k = int(record.which[c])
         contact = self.stepper.near[k]
         impulse = record.problem.impulse[3 * c : 3 * c + 3].copy()
-        load = float(record.carried[k]) if record.tyred[k] else None
-        follows = load is not None and record.held[k] > 0
-        if follows and load is not None:
-            follows = load < MAX_TYRE_LOAD * self.query.motion.record.share
         rows = int(record.grip[c])
         status, mu = _status(record, c), float(record.problem.mu[c])
+        load, follows = None, False
+        if record.tyred[k]:
+            load = np.append(record.carried[k], np.zeros(len(middle) - 1))
+            follows = bool(record.held[k] > 0)
+            if load[0] >= MAX_TYRE_LOAD * self.query.motion.record.share:
+                load, follows = MAX_TYRE_LOAD * self._share(t, middle), False
         row = self._evaluate(t, h, middle, contact, load)
         return _StepContact(contact, row, rows, status, mu, impulse, load, follows)
 
+    def _share(self, t: float, middle: Floats) -> Floats:
+        """Return a wheel's share of the weight (N) with derivatives, (1 + k,): the weight is the bias force
+        on the base of the machine at rest.
+        """
+        names = self.query.machine.system.model.speeds
+        rest = middle.copy()
+        rest[:, self.query.y.v] = 0.0
+        force = self._motion(t, rest)["F"][:, [k for k, x in enumerate(names) if x in BASE]]
+        weight = length(force)
+        share = self.query.motion.record.share
+        if not np.isclose(weight[0], share * len(self.query.machine.wheels), rtol=1e-9):
+            return np.append(share, np.zeros(len(middle) - 1))  # it hangs on something else, too
+        return weight * share / weight[0]
+
     def _evaluate(
-        self, t: float, h: float, jets: Floats, contact: WheelOnFeature, load: float | None
+        self, t: float, h: float, jets: Floats, contact: WheelOnFeature, tyre_load: Floats | None
     ) -> Row:
         """Return the row of a contact; the states of its tyre are those of the end of the step."""
-        if load is None:
-            return self.tangents.row(t, jets, contact)
-        load = max(load, MIN_TYRE_LOAD * self.query.motion.record.share)
-        rates = self.tangents.row(t, jets, contact, load=load)["rates"]
+        if tyre_load is None:
+            return self.tangents.row(t, jets, contact, self.delay)
+        load = self._bounded(tyre_load)
+        rates = self.tangents.row(t, jets, contact, self.delay, load)["rates"]
         later, first = jets.copy(), self.query.y.z.start
         later[..., first : first + rates.shape[-1]] += h * rates
-        return self.tangents.row(t, later, contact, load=load)
+        return self.tangents.row(t, later, contact, self.delay, load)
 
-    def _note_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
+    def _bounded(self, load: Floats) -> float:
+        """Return the load about which the forces of a tyre are linearised; that of an unloaded tyre is not
+        zero, where they have no derivative.
+        """
+        return max(float(load[0]), MIN_TYRE_LOAD * self.query.motion.record.share)
+
+    def _record_changes(self, t: float) -> None:
         """Record the contacts whose status differs from that in the step before."""
-        now = {c.contact: c.status for c in contacts if c.status is not StepStatus.OPEN}
+        record, now = self.stepper.record, {}
+        for c in range(record.contact_count):
+            status = _status(record, c)
+            if status is not StepStatus.OPEN:
+                now[self.stepper.near[int(record.which[c])]] = status
         before = now if self._statuses is None else self._statuses
         for contact in dict.fromkeys([*before, *now]):
             old, new = (part.get(contact, StepStatus.OPEN) for part in (before, now))
@@ -203,7 +253,7 @@ class SteppedTangents:
         """Return the speeds at the end of the step with derivatives, (1 + k, n)."""
         record, n, count = self.stepper.record, self.query.n, len(middle)
         after = record.after[:n].copy()
-        motion = self.tangents.motion(t, middle)
+        motion = self._motion(t, middle)
         mass = self._mass(t, h, middle, motion["M"].reshape(count, n, n), contacts)
         J = motion["held"].reshape(count, -1, n)
         m = J.shape[1]
@@ -232,14 +282,14 @@ class SteppedTangents:
         # Rows are momenta, velocities and impulses: equilibrate them before solving.
         rows = 1.0 / np.maximum(np.abs(K).max(axis=1), 1e-300)
         columns = 1.0 / np.maximum(np.abs(rows[:, None] * K).max(axis=0), 1e-300)
-        scaled = jet(np.repeat((rows[:, None] * K * columns)[None], count, axis=0))
-        scaled = type(scaled)(scaled.value, np.zeros_like(scaled.rate))
-        right = jet((-rows * R)[:, :, None])
-        dx = columns * solve(scaled, right, SINGULAR).rate[:, :, 0]
+        scaled = np.zeros((count, size, size))
+        scaled[0] = rows[:, None] * K * columns
+        dx = columns * solve(jet(scaled), jet(-(rows * R)[:, :, None]), SINGULAR).rate[:, :, 0]
         for one, where in zip(contacts, places, strict=True):
             if one.tyre_load is not None:
-                slopes = dx[:, where.start] / h if one.follows_load else np.zeros(count - 1)
-                self._loads[one.contact] = np.append(one.tyre_load, slopes)
+                self._loads[one.contact] = one.tyre_load
+                if one.follows:
+                    self._loads[one.contact][1:] = dx[:, where.start] / h
         return np.vstack([after, dx[:, :n]])
 
     def _add_contact(
@@ -262,8 +312,8 @@ class SteppedTangents:
         R[:, :n] -= impulse @ C
         K[:n, where] -= C[0].T
         if one.tyre_load is not None:
-            R[:, :n] -= h * (one.row["push"] + one.tyre_load * one.row["lift"])
-            if one.follows_load:
+            R[:, :n] -= h * _element_forces(one.row, one.tyre_load)
+            if one.follows:
                 K[:n, where.start] -= one.row["lift"][0]
         if one.rows == 0:
             return
@@ -328,23 +378,21 @@ class SteppedTangents:
         """Return A, the symmetric part of the derivative of dissipative forces by the speeds, with
         derivatives: the same differences as the engine takes, of forces with derivatives.
         """
-        at, n = self.query.y.v, self.query.n
+        n = self.query.n
         A = np.zeros((len(middle), n, n))
         for sign in (1.0, -1.0):
             shifted, increments = self._shift_speeds(middle, sign)
-            F = self.tangents.motion(t, shifted)["F"]
+            F = self._motion(t, shifted)["F"]
             A += 0.5 * np.moveaxis((F[1:] - F[0]) / increments[:, None, None], 0, 1)
         for one in contacts:
             if one.tyre_load is None:
                 continue
             shifted, increments = self._shift_speeds(middle, 1.0)
-            load = self._previous_load(one)
-            row = self._evaluate(t, h, shifted, one.contact, float(load[0]))
-            force = (
-                row["push"] + (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
-            )
+            # The engine linearises under the load of the step before, of a new contact under the share.
+            load = self._loads.get(one.contact)
+            load = self._share(t, middle) if load is None else load
+            force = _element_forces(self._evaluate(t, h, shifted, one.contact, load), load)
             A -= np.moveaxis((force[1:] - force[0]) / increments[:, None, None], 0, 1)
-        assert A.shape[1] == len(range(*at.indices(middle.shape[1])))
         return 0.5 * (A + np.swapaxes(A, 1, 2))
 
     def _shift_speeds(self, middle: Floats, sign: float) -> tuple[Floats, Floats]:
@@ -357,14 +405,6 @@ class SteppedTangents:
         increments = RATE_INCREMENT * (1.0 + np.abs(middle[0, at]))
         states[1:, 0, at] += np.diag(increments)
         return states, increments
-
-    def _previous_load(self, one: _StepContact) -> Floats:
-        """Return the load of a tyre at the beginning of the step, with derivatives: that of the step
-        before, or a wheel's share of the weight if the contact is new.
-        """
-        share = self.query.motion.record.share
-        known = self._loads.get(one.contact)
-        return np.append(share, np.zeros(len(self.tangents.along))) if known is None else known
 
     # --- tyres
 
@@ -381,7 +421,6 @@ class SteppedTangents:
         touch down begin without slip.
         """
         record, first = self.stepper.record, self.query.y.z.start
-        tyred = [one for one in contacts if one.tyre_load is not None]
         touching = {one.contact.wheel for one in contacts}
         state = after.copy()
         for i in range(self.query.motion.record.remembered):
@@ -389,10 +428,11 @@ class SteppedTangents:
             if owner in touching and not was_down[owner]:
                 out[:, first + i] = 0.0
                 state[:, first + i] = 0.0
-        for one in tyred:
-            load = max(one.tyre_load or 0.0, MIN_TYRE_LOAD * self.query.motion.record.share)
-            rates = self.tangents.row(t, state, one.contact, load=load)["rates"]
-            out[:, first : first + rates.shape[1]] += h * rates
+        for one in contacts:
+            if one.tyre_load is not None:
+                load = self._bounded(one.tyre_load)
+                rates = self.tangents.row(t, state, one.contact, self.delay, load)["rates"]
+                out[:, first : first + rates.shape[1]] += h * rates
 
 
 def _status(record: TimeStepping, c: int) -> StepStatus:
@@ -408,6 +448,13 @@ def _status(record: TimeStepping, c: int) -> StepStatus:
         return StepStatus.SLIDING if record.grip[c] == 1 else StepStatus.STICKING
     is_inside = np.hypot(force[1], force[2]) <= p.mu[c] * force[0]
     return StepStatus.STICKING if is_inside else StepStatus.SLIDING
+
+
+def _element_forces(row: Row, load: Floats) -> Floats:
+    """Return the generalised force of the elements at a contact under a load, with derivatives."""
+    lift = (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
+    force: Floats = row["push"] + lift
+    return force
 
 
 def _inverse_mass(mass: Floats, J: Floats, C: Floats) -> Floats:

@@ -403,18 +403,31 @@ class ArcDriver:
             self._closed(lists[passage.SHUT][:before], lists[passage.ROWS][:before]),
             self._closed(lists[passage.SHUT_AFTER][:after], lists[passage.ROWS_AFTER][:after]),
             [self.near[k] for k in lists[passage.FIRE][:fired]],
-            self._guard(told),
+            self._guard(*told[passage.GUARD : passage.HEAD]),
             self._blow(i, told, numbers, lists[passage.HIT]),
             told[passage.SAMPLE],
             told[passage.GRAZED],
         )
 
-    def _guard(self, told: list[int]) -> Guard | None:
-        """Return the guard that fired at an event, if one did."""
-        if told[passage.GUARD] < 0:
+    def _guard(self, kind: int, contact: int, border: int) -> Guard | None:
+        """Return the guard of a kind (-1: none) at a contact."""
+        if kind < 0:
             return None
-        contact = self.look.key(self.near[told[passage.GUARD_CONTACT]])
-        return Guard(GuardKind(told[passage.GUARD]), contact, told[passage.GUARD_BORDER])
+        return Guard(GuardKind(kind), self.look.key(self.near[contact]), border)
+
+    def unresolved(self) -> Guard | None:
+        """Return the guard of the event that the last call could not resolve, if there is one."""
+        stand = self.passage.stand
+        if stand.stage is not EventStage.ARC:
+            return self._guard(stand.guard, max(stand.actor, stand.ending), stand.border)
+        if stand.stalled <= passage.MOST_STUCK:
+            return None
+        # Too many events at one instant: the last one was not begun.
+        kind, k = self.guard()
+        contact = k if kind == GuardKind.GAP else int(self.saddle.which[k])
+        border = int(self.course.borders[self.course.clock.subject])
+        first = int(self.near.packed.record.first[contact])
+        return self._guard(kind, contact, border - first if kind == GuardKind.BORDER else -1)
 
     def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
         """Return the impact of an event."""

@@ -46,7 +46,7 @@ from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import DenseOutput, Event, Key, Trajectory
+from draisine.simulation.trajectory import DenseOutput, Event, Guard, Key, Trajectory
 from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
@@ -463,7 +463,8 @@ class TerrainRun:
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self.with_partial(error)
         self._refuse_ideal_contacts()
-        self._enter_time_stepping(switch.reason_of(error))
+        guard = None if self.driver is None else self.driver.unresolved()
+        self._enter_time_stepping(switch.reason_of(error), guard)
 
     def _watch_progress(self, before: float) -> None:
         """Continue with time steps if event-driven arcs advance more slowly than these would."""
@@ -521,33 +522,38 @@ class TerrainRun:
             error.partial = self.partial(self.failed_outcome or str(error))
         return error
 
-    def _enter_time_stepping(self, reason: str) -> None:
-        """Begin a time-stepping arc at the present state, or where events began to accumulate."""
+    def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
+        """Begin a time-stepping arc at the present state, where a guard may have fired, or where events
+        began to accumulate.
+        """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
         if self.now.t - self.resumed < switch.SOON * h:
             self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
         if self.samples:
             self.add_sample()
             self._close_arc(None)
-            self._discard_short_arcs(h)
+            guard = self._discard_short_arcs(h, guard)
             closed = getattr(self.arcs[-1], "closed", ())
             y = self.now.y
-            self.events.append(self._make_change("time-stepping", y, y, closed, ()))
+            event = self._make_change("time-stepping", y, y, closed, ())
+            self.events.append(replace(event, guard=guard))
         self.stepping_reason = reason
         self._begin_steps(h)
 
-    def _discard_short_arcs(self, h: float) -> None:
+    def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
         """Discard the latest arcs that are shorter than half a time step, with the events before them:
-        time steps replace them. Impacts stay.
+        time steps replace them. Impacts stay. Return the guard that decides when the time steps begin:
+        that of the first discarded event, or the given one.
         """
         while len(self.arcs) > 1 and self.events[-1].kind != "collision":
             last = self.arcs[-1]
             if isinstance(last, SteppedArc) or last.t[-1] - last.t[0] >= 0.5 * h:
                 break
             self.arcs.pop()
-            self.events.pop()
+            guard = self.events.pop().guard
         last = self.arcs[-1]
         self.now = RunState(float(last.t[-1]), last.y[-1].copy())
+        return guard
 
     def _begin_steps(self, h: float) -> None:
         """Begin time steps of a length (s) at the present state."""
