@@ -9,8 +9,9 @@ A step of length h goes from (q, v) to (q+, v+), eq. [moreau-jean]:
     q+ = q_m + h/2 v+
 
 A is the symmetric part of -dQ/dv, by differences; Q are the applied forces, those without a potential. A
-makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of inertia J is unstable for k h > 2 J. The
-antisymmetric (gyroscopic) part stays explicit, so that the Delassus matrix is symmetric.
+makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of
+inertia J is unstable for k h > 2 J. The antisymmetric part stays explicit, so that the Delassus matrix is
+symmetric.
 
 The gap at mid-step enters with the factor 1 / h: a penetration is gone after two steps. With 2 / h the
 end position would be exact, but the load of a resting wheel would alternate from step to step
