@@ -63,21 +63,51 @@ def two_wheels(mass, centre, moments, radius, crown, half_track, wheel, casters)
     )
 
 
+TWO_WHEELED = {
+    "turtlebot3": {
+        "mass": 0.945,
+        "centre": (-0.03, 0.0, 0.06),
+        "moments": (0.0032, 0.0031, 0.0030),
+        "radius": 0.033,
+        "crown": 0.009,
+        "half_track": 0.08,
+        "wheel": (0.0285, (1.1176e-5, 2.0713e-5, 1.1176e-5)),
+        "casters": [(-0.081, 0.008)],
+    },
+    "linorobot": {
+        "mass": 1.4,
+        "centre": (0.0, 0.0, 0.08),
+        "moments": (0.0100, 0.0079, 0.0155),
+        "radius": 0.045,
+        "crown": 0.005,
+        "half_track": 0.13,
+        "wheel": (0.1, (5.2e-5, 1.01e-4, 5.2e-5)),
+        "casters": [(0.0825, 0.0375), (-0.0825, 0.0375)],
+    },
+}
+TWO_WHEELED["linorobot-front"] = TWO_WHEELED["linorobot"] | {
+    "centre": (0.0415, 0.0, 0.08),
+    "casters": [(0.124, 0.0375)],
+}
+"""TurtleBot3 Burger, and linorobot with two driven wheels and two ball casters, or with the front caster
+alone and wheels behind the centre of mass: masses (kg), moments of inertia (kg m^2), sizes (m). With both
+casters the robot stands on four points: on uneven ground rigid wheels lose their load.
+"""
+
+
 def turtlebot3():
     """Return TurtleBot3 Burger."""
-    moments = (0.0032, 0.0031, 0.0030)
-    wheel = (0.0285, (1.1176e-5, 2.0713e-5, 1.1176e-5))
-    return two_wheels(
-        0.945, (-0.03, 0.0, 0.06), moments, 0.033, 0.009, 0.08, wheel, [(-0.081, 0.008)]
-    )
+    return two_wheels(**TWO_WHEELED["turtlebot3"])
 
 
 def linorobot():
     """Return linorobot with two driven wheels and two ball casters."""
-    moments = (0.0100, 0.0079, 0.0155)
-    wheel = (0.1, (5.2e-5, 1.01e-4, 5.2e-5))
-    casters = [(0.0825, 0.0375), (-0.0825, 0.0375)]
-    return two_wheels(1.4, (0.0, 0.0, 0.08), moments, 0.045, 0.005, 0.13, wheel, casters)
+    return two_wheels(**TWO_WHEELED["linorobot"])
+
+
+def linorobot_front():
+    """Return linorobot with the front caster alone: it stands on three points."""
+    return two_wheels(**TWO_WHEELED["linorobot-front"])
 
 
 def four_wheels(tyred, mass, centre, moments, radius, crown, half_base, half_track, wheel):
@@ -134,6 +164,7 @@ LEFT4, RIGHT4 = ("rear_left", "front_left"), ("rear_right", "front_right")
 DRIVEN = {
     "turtlebot3": (turtlebot3, {}, 0.033, 0.16, LEFT2, RIGHT2, (0.001, 0.05)),
     "linorobot": (linorobot, {}, 0.045, 0.26, LEFT2, RIGHT2, (0.002, 0.05)),
+    "linorobot-front": (linorobot_front, {}, 0.045, 0.26, LEFT2, RIGHT2, (0.002, 0.05)),
     "jackal": (jackal, {}, 0.098, 0.376, LEFT4, RIGHT4, (0.2, 5.0)),
     "jackal-tyres": (jackal, {"tyred": True}, 0.098, 0.376, LEFT4, RIGHT4, (0.2, 5.0)),
     "husky": (husky, {}, 0.1651, 0.571, LEFT4, RIGHT4, (1.0, 20.0)),
@@ -167,13 +198,18 @@ def balancing(name):
 # --- grounds
 
 
-def hills(height, seed, cell=0.1):
-    """Return hills of random heights at the corners of cells, level before BEGIN."""
+def hill_heights(height, seed, cell=0.1):
+    """Return x, y (m) and random heights z (m) at the corners of cells, level before BEGIN."""
     x = np.arange(-3.0, 6.0, cell)
     y = np.arange(-3.0, 3.0 + 0.5 * cell, cell)
     z = np.random.default_rng(seed).uniform(0.0, height, (len(x), len(y)))
     z[x < BEGIN] = 0.0
-    return height_field(x, y, z)
+    return x, y, z
+
+
+def hills(height, seed, cell=0.1):
+    """Return hills of random heights at the corners of cells, level before BEGIN."""
+    return height_field(*hill_heights(height, seed, cell))
 
 
 GROUNDS = {

@@ -213,10 +213,12 @@ def _observe_arc(arc: Any) -> ObservedArc:
     """Return what is seen of a single arc."""
     if arc.dense is not None:
         return ObservedArc(arc, arc.dense.t, arc.dense.flat[1], arc.observe_dense())
-    seen = dict(arc.observations)
-    if _is_stepped(arc):
-        # Time steps correct penetrations; no contact is a constraint that could drift.
-        seen["violations"] = np.zeros((0, len(arc.t)))
+    if not _is_stepped(arc):
+        return ObservedArc(arc, arc.t, arc.y, dict(arc.observations))
+    # Forces are known; other observations search the ground, which costs as much as the run. Time steps
+    # correct penetrations: no contact is a constraint that could drift.
+    count = len(arc.t)
+    seen = {"forces": arc.forces.reshape(count, -1).T, "violations": np.zeros((0, count))}
     return ObservedArc(arc, arc.t, arc.y, seen)
 
 

@@ -864,6 +864,7 @@ def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
     for i in range(size):
         total += 0.0 * s.y[i]
     if total != 0.0:
+        s.y[:size] = s.before[:size]
         return StepResult.NOT_FINITE
     q = s.y[0:]
     if abs(2.0 * (q[2] * q[3] + q[0] * q[1])) > s.lean_limit:
@@ -892,7 +893,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
-    # A state that is not finite is not taken over: the last one stays.
+    # A state that is not finite is discarded: the last one remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
         total += 0.0 * s.after[i]
