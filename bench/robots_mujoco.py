@@ -10,10 +10,10 @@ import time
 
 import mujoco
 import numpy as np
-from robots import DRIVEN, TWO_WHEELED, WheelServos, hill_heights, system_of
 
 from draisine import ContactOptions, simulate, state
 from draisine.terrain import height_field
+from robots import DRIVEN, TWO_WHEELED, WheelServos, hill_heights, system_of
 
 MU = 0.8
 START = 0.3  # m; the ground rises from 0.5 m on
