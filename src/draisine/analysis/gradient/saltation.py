@@ -201,7 +201,7 @@ class TerrainMotion:
         gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
         size = wheel_size(self.query)
         match kind:
-            case GuardKind.FORCE | GuardKind.CONE:
+            case GuardKind.NORMAL_FORCE | GuardKind.FRICTION_CONE:
                 return float(self.query.motion.record.share) * np.sqrt(gravity / size)  # N/s
             case GuardKind.SLIP:
                 return gravity  # m/s^2

@@ -548,8 +548,8 @@ class SteppedSamples:
         look, rows = stepper.look, stepper.record.rows
         wheels = len(look.machine.wheels)
         means = []
-        for part in (states[:, look.y.v], sums):
-            mean = np.diff(part, axis=0) / spans[:, None]
+        for values in (states[:, look.y.v], sums):
+            mean = np.diff(values, axis=0) / spans[:, None]
             means.append(np.concatenate([mean[:1], mean]))
         rates, forces = means
         parts = wheels + look.machine.joints

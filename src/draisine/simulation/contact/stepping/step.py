@@ -10,8 +10,8 @@ A step of length h goes from (q, v) to (q+, v+), eq. [moreau-jean]:
 
 A is the symmetric part of -dQ/dv, by differences; Q are the applied forces, those without a potential. A
 makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of
-inertia J is unstable for k h > 2 J. The antisymmetric (gyroscopic) part stays explicit, so that the
-Delassus matrix is symmetric.
+inertia J is unstable for k h > 2 J. The antisymmetric part stays explicit, so that the Delassus matrix is
+symmetric.
 
 The gap at mid-step enters with the factor 1 / h: a penetration is gone after two steps. With 2 / h the
 end position would be exact, but the load of a resting wheel would alternate from step to step
@@ -895,7 +895,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
-    # A state that is not finite is not taken over: the last one stays.
+    # A state that is not finite is discarded: the last one remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
         total += 0.0 * s.after[i]
