@@ -12,7 +12,8 @@ from draisine.simulation.contact.complementarity.active_set import (
     share_pulls,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
-from draisine.simulation.contact.complementarity.linear import push_least, share, solve
+from draisine.simulation.contact.complementarity.linear import solve
+from draisine.simulation.contact.complementarity.sharing import push_least, share
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic

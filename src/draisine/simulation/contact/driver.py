@@ -42,7 +42,9 @@ from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout
 
 MOST, EVENTS = 6, 32
-"""For how many contacts that touch at once there is room at first, and for how many events in a call."""
+"""For how many contacts that touch at once there is room at first, if there are no more wheels, and for how
+many events in a call.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +102,7 @@ class ArcDriver:
         self.look, self.contact, self.numerics = look, contact, numerics
         self._blows: dict[int, Selection] = {}
         self.near = look.sweep(t, box, contact.margin)
-        self._surround((0, 0, MOST))
+        self._surround((0, 0, max(MOST, len(look.machine.wheels))))
         self.look_around(t, box)
 
     # --- what is near

@@ -17,7 +17,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     pushes_at,
     set_held_rows,
 )
-from draisine.simulation.contact.complementarity.coulomb import SLIDE, FrictionProblem
+from draisine.simulation.contact.complementarity.coulomb import ContactMotion, FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
@@ -446,7 +446,7 @@ def rub_on(e: Encounter, slipping: bool) -> RunStatus:
         stays = not e.avoid[k] and parts <= m.tol.no_separation  # without a force
         carries = push[0] > (m.tol.no_load if e.avoid[k] else 0.0)
         e.chosen[j] = 1 if carries or stays else 0
-        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == SLIDE:
+        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == int(ContactMotion.SLIDING):
             begin_slip(e, j, push)
     keep_rolling(e)
     close_contacts(e)
@@ -458,14 +458,14 @@ def let_slip(e: Encounter) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
     s, kinds, some = e.saddle, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
-        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
+        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == int(ContactMotion.SLIDING):
             some = True
         for i in range(s.plan[CLOSED]):
             if s.which[i] == e.who[j] and s.status[i] != e.held[j]:
                 some = True  # one that slid holds
     for j in range(e.sizes[TOUCHING]):
         if not some and e.part[j] >= 0 and e.fired[e.who[j]]:
-            kinds[e.part[j]] = SLIDE
+            kinds[e.part[j]] = int(ContactMotion.SLIDING)
 
 
 @routine

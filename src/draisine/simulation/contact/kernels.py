@@ -18,9 +18,7 @@ from draisine.mechanics.loads import CLOSE, FACTOR, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
-    has_margin,
     norm,
-    share,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddlePoint,
@@ -32,6 +30,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     solve_saddle_point,
     write_motion,
 )
+from draisine.simulation.contact.complementarity.sharing import has_margin, share
 from draisine.simulation.contact.tolerances import Tolerances, machine_units, scale_tolerances
 from draisine.system.generic import Generic
 

@@ -9,13 +9,12 @@ import pytest
 from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
     friction_law,
-    press,
     settle_friction,
     solve_friction,
-    solve_single_friction,
 )
-from draisine.simulation.contact.complementarity.linear import share
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
+from draisine.simulation.contact.complementarity.sharing import share
+from draisine.simulation.contact.complementarity.single_contact import press, solve_single_friction
 
 
 def obeys(W, b, lam, mu):

@@ -39,7 +39,6 @@ from draisine.simulation.contact.complementarity.linear import (
     dot,
     max_difference,
     max_norm,
-    push_least,
     span,
 )
 from draisine.simulation.contact.complementarity.saddle_point import (
@@ -54,6 +53,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_delassus,
     write_motion,
 )
+from draisine.simulation.contact.complementarity.sharing import push_least
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
