@@ -24,8 +24,8 @@ import scipy.linalg
 from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import Linear, linearise, reach_states
 from draisine.analysis.lqr import riccati_cost
-from draisine.control import Neuromuscular
-from draisine.control.path_following import HEADING_ERROR, OFFSET, PathFollowing
+from draisine.control import HEADING_ERROR, OFFSET, Neuromuscular
+from draisine.control.path_following import PathFollowing
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.system.state import state
 from draisine.system.system import System
@@ -122,23 +122,28 @@ def follow_path(
                 f"follow_path: {name!r} is not a state that steering moves. Available: "
                 f"{', '.join(names)}."
             )
+        if not given[name] >= 0.0:
+            raise ParameterError(f"follow_path: weight of {name} = {given[name]} is negative.")
+    if not given.get(OFFSET, 0.0) > 0.0:
+        raise ParameterError("follow_path: the weight of the offset must be positive.")
     A, B = _behind_hands(A, b, hands)
     Q = np.zeros(len(A))
     Q[: len(names)] = [float(given.get(name, 0.0)) for name in names]
     try:
         P = riccati_cost(A, B, np.diag(Q), np.array([[cost]]))
     except np.linalg.LinAlgError:
+        P = np.zeros_like(A)
+    K = (B.T @ P / cost)[0]
+    closed = (A - B @ K[None]).T
+    if not np.linalg.eigvals(closed).real.max() < 0.0:
         raise ConfigurationError(
             f"follow_path: no steer torque keeps {system.vehicle.__name__} on a path at {speed:g} m/s "
-            f"after {delay:g} s of delay, or no weight sees the offset. Weigh offset and heading_error, "
-            "change the speed or reduce the delay."
-        ) from None
-    K = (B.T @ P / cost)[0]
+            f"after {delay:g} s of delay. Change the speed or reduce the delay."
+        )
     turned = np.zeros(len(A))
     turned[names.index(HEADING_ERROR)] = -speed
     X, U = _steady_turn(A, B, turned, names.index(OFFSET))
     edges = np.linspace(0.0, time, count + 1)
-    closed = (A - B @ K[None]).T
     future = [float(B[:, 0] @ scipy.linalg.expm(closed * t) @ P @ X) / cost for t in edges]
     future[-1] = 0.0  # beyond the horizon the curvature is taken as constant
     ahead = [U + float(K @ X) - future[0], *(-np.diff(future)).tolist()]

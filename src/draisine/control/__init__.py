@@ -7,7 +7,14 @@ A law whose states depend on where the machine starts has `start_at(x, y, yaw)` 
 `_signals`: functions of time, delay, muscles. `_paths`: paths to follow. `_together`: several laws as one.
 """
 
-from draisine.control._paths import ConstantCurvature, CurvedPath, LateralPath
+from draisine.control._paths import (
+    HEADING_ERROR,
+    OFFSET,
+    ConstantCurvature,
+    CurvedPath,
+    LateralPath,
+    track,
+)
 from draisine.control._signals.delay import delay
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.control._signals.saturation import check_limit, saturate
@@ -24,6 +31,8 @@ from draisine.control._signals.time_inputs import (
 from draisine.control._together import Together
 
 __all__ = [
+    "HEADING_ERROR",
+    "OFFSET",
     "SIGNALS",
     "ConstantCurvature",
     "CurvedPath",
@@ -40,4 +49,5 @@ __all__ = [
     "delay",
     "saturate",
     "smooth_step",
+    "track",
 ]

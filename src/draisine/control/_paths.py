@@ -19,9 +19,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from draisine.algebra.jet import Jet
-from draisine.algebra.scalar import Scalar, cos, sin, sqrt
+from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin, sqrt
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
+
+PARAMETER, OFFSET, HEADING_ERROR = "parameter", "offset", "heading_error"
+"""Names of the path coordinates."""
 
 SEARCH_LENGTH = 200.0
 """Length of a path in both directions that is searched for the point nearest to a start, m."""
@@ -241,10 +244,38 @@ def _short_turn(angle: float) -> float:
     return angle if abs(angle) <= math.pi else (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
-def path_rates(
-    path: Path, readings: Readings, s: Scalar, offset: Scalar, heading_error: Scalar
-) -> tuple[Scalar, Scalar, Scalar]:
-    """Return the rates of parameter, offset and heading error, eq. [path-coordinates]."""
+class Tracking(NamedTuple):
+    """Path coordinates among the states of a law: `rest` are the other states of the law."""
+
+    parameter: Scalar
+    offset: Scalar
+    heading_error: Scalar
+    rates: list[Scalar]
+    rest: Array
+
+
+def path_state_names(path: Path) -> tuple[str, ...]:
+    """Return the names of the path coordinates among the states of a law.
+
+    The parameter is a state only if the curvature varies with it; otherwise it would move along in
+    motions that are steady.
+    """
+    return (OFFSET, HEADING_ERROR) if path.uniform else (PARAMETER, OFFSET, HEADING_ERROR)
+
+
+def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Floats:
+    """Return path coordinates for a place and heading, followed by zeros for other states."""
+    at = locate(path, x, y, yaw)
+    return np.concatenate([at[1:] if path.uniform else at, np.zeros(others)])
+
+
+def track(path: Path, readings: Readings, z: Array) -> Tracking:
+    """Return the path coordinates among the states z of a law, and their rates,
+    eq. [path-coordinates].
+    """
+    first = 0 if path.uniform else 1
+    s = z[0] if first else 0.0
+    offset, heading_error = z[first], z[first + 1]
     body = readings.tree.model.bodies[0].name
     velocity, heading = readings.velocity(body, (0.0, 0.0, 0.0)), readings.heading
     along = heading[0] * velocity[0] + heading[1] * velocity[1]
@@ -252,8 +283,7 @@ def path_rates(
     c, n = cos(heading_error), sin(heading_error)
     bend = path.curvature(s)
     arc_rate = (along * c - left * n) / (1.0 - bend * offset)
-    return (
-        arc_rate / path.stretch(s),
-        along * n + left * c,
-        readings.yaw_rate - bend * arc_rate,
-    )
+    rates = [along * n + left * c, readings.yaw_rate - bend * arc_rate]
+    if first:
+        rates = [arc_rate / path.stretch(s), *rates]
+    return Tracking(s, offset, heading_error, rates, z[first + 2 :])

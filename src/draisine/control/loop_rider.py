@@ -1,28 +1,48 @@
 """A rider of nested loops: path, heading, lean, lean rate and steer, through muscles that lag."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from draisine.algebra.scalar import Array, Scalar
+from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin
+from draisine.control._paths import Tracking, as_path, path_start, path_state_names, track
+from draisine.control._signals.neuromuscular import lag
 from draisine.mechanics.readings import Readings
+
+LOOPS = ("steer", "lean_rate", "lean", "heading", "path")
+"""The loops from the innermost one out."""
 
 
 @dataclass(frozen=True, eq=False)
 class LoopRider:
     """The steer torque of Hess, Moore and Hubbard (Modeling the manually controlled bicycle, IEEE
     Transactions on Systems, Man, and Cybernetics A 42 (2012) 545-557, doi:10.1109/TSMCA.2011.2164244):
-    five loops, each of which asks the next for what it lacks,
+    five loops, each of which commands the next one,
 
         torque = muscles (steer_gain (steer' - steer)),    steer' = rate_gain (lean_rate' - lean_rate),
         lean_rate' = lean_gain (lean' - lean),             lean' = heading_gain (heading' - heading),
-        heading' = lateral_gain (path - y of the front contact),
+        heading' = -lateral_gain (offset of the front contact from the path).
 
-    muscles being the filter `w^2 / (s^2 + 2 d w s + w^2)`, w the `frequency`, d the `damping`. The gains
-    are those of the paper, in the benchmark's axes (steer, heading and y to the right): loops cross over
-    at 2, 1 and 0.5 rad/s from lean outwards. Here `heading` (rad) and `path` (m, of the distance along
-    x) are to the left; without a lateral gain the heading is kept.
+    Muscles are the filter `w^2 / (s^2 + 2 d w s + w^2)`, w the `frequency`, d the `damping`. The gains
+    are those of the paper, in the benchmark's axes (steer, heading and offset to the right). Loops cross
+    over at 2, 1 and 0.5 rad/s from lean outwards; `analysis.loops.design_loops` computes the gains.
 
+    The states of the law are path coordinates, as those of `PathFollowing`, the torque, and its rate.
+
+    Parameters
+    ----------
+    steer_gain, rate_gain, lean_gain, heading_gain, lateral_gain
+        Gains: N m/rad, s, 1/s, 1, rad/m. Without a lateral gain the heading is kept.
+    heading
+        Commanded heading to the left of the path, rad.
+    path
+        Curvature in 1/m, function from x to y in m, or another path; see `draisine.control`.
+    frequency, damping
+        Natural frequency, rad/s, and damping ratio of the muscles.
+    steer
+        Input that is the torque, and joint that is steered.
+
+    Examples
+    --------
     >>> from draisine import compile, simulate, state
     >>> bicycle = compile("whipple")
     >>> rider = LoopRider(46.5457, -0.0522, 12.6611, 0.1849, 0.0959, path=lambda x: 1.0 + 0.0 * x)
@@ -37,27 +57,68 @@ class LoopRider:
     heading_gain: float
     lateral_gain: float = 0.0
     heading: float = 0.0
-    path: Callable[[Scalar], Scalar] | None = None
+    path: Any = 0.0
     frequency: float = 30.0
     damping: float = 0.707
     steer: str = "steer"
 
-    states: ClassVar[int] = 2
+    gain_fields: ClassVar[tuple[str, ...]] = (
+        *("steer_gain", "rate_gain", "lean_gain", "heading_gain", "lateral_gain"),
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", as_path(self.path))
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of the law."""
+        return (*path_state_names(self.path), "torque", "torque_rate")
+
+    @property
+    def states(self) -> int:
+        """Number of the states of the law."""
+        return len(self.state_names)
+
+    @property
+    def gains(self) -> dict[str, float]:
+        """Gains of the loops by name, from the innermost one out."""
+        fields = zip(LOOPS, self.gain_fields, strict=True)
+        return {name: getattr(self, field) for name, field in fields}
+
+    def on(self, path: Any) -> "LoopRider":
+        """Return the same rider on another path."""
+        return replace(self, path=as_path(path))
+
+    def start_at(self, x: float, y: float, yaw: float) -> Floats:
+        """Return the states of the law at the start, for a machine at a place with a heading."""
+        return path_start(self.path, x, y, yaw, 2)
+
+    def values(self, readings: Readings, at: Tracking) -> dict[str, Scalar]:
+        """Return what the loops compare, positive to the right."""
+        origin = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
+        reach, heading = readings.contact("front") - origin, readings.heading
+        ahead = heading[0] * reach[0] + heading[1] * reach[1]
+        left = heading[0] * reach[1] - heading[1] * reach[0]
+        # The path leaves its tangent by half the curvature times the squared distance.
+        bend = 0.5 * self.path.curvature(at.parameter) * ahead * ahead
+        aside = ahead * sin(at.heading_error) + left * cos(at.heading_error) - bend
+        return {
+            "steer": -readings.joint(self.steer),
+            "lean_rate": readings.lean_rate,
+            "lean": readings.lean,
+            "heading": -at.heading_error,
+            "path": -(at.offset + aside),
+        }
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        """Return the torque, and the rates of the muscles' states: the torque and its rate, to the
-        right.
-        """
-        front = readings.contact("front")
-        aside = (0.0 if self.path is None else self.path(front[0])) - front[1]
-        heading = -self.heading - self.lateral_gain * aside
-        lean = self.heading_gain * (heading + readings.yaw)
-        lean_rate = self.lean_gain * (lean - readings.lean)
-        steer = self.rate_gain * (lean_rate - readings.lean_rate)
-        wanted = self.steer_gain * (steer + readings.joint(self.steer))
-        w = self.frequency
-        lag = w * w * (wanted - z[0]) - 2.0 * self.damping * w * z[1]
-        return {self.steer: -z[0]}, [z[1], lag]
+        """Return the torque, and the rates of the states of the law."""
+        at = track(self.path, readings, z)
+        values, gains = self.values(readings, at), self.gains
+        wanted: Scalar = -self.heading - gains["path"] * values["path"]
+        for name in reversed(LOOPS[:-1]):
+            wanted = gains[name] * (wanted - values[name])
+        torque, rates = lag(wanted, at.rest, self.frequency, self.damping)
+        return {self.steer: -torque}, [*at.rates, *rates]
 
 
 LAW = LoopRider

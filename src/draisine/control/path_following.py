@@ -3,15 +3,17 @@
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
 from draisine.algebra.scalar import Array, Floats, Scalar
-from draisine.control._paths import Path, as_path, locate, path_rates
+from draisine.control._paths import (
+    HEADING_ERROR,
+    OFFSET,
+    as_path,
+    path_start,
+    path_state_names,
+    track,
+)
 from draisine.control._signals.neuromuscular import Neuromuscular
 from draisine.mechanics.readings import Readings
-
-OFFSET, HEADING_ERROR = "offset", "heading_error"
-"""Names of the path coordinates among the states that the rider reads."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,17 +68,12 @@ class PathFollowing:
     @property
     def state_names(self) -> tuple[str, ...]:
         """Names of the states of the law."""
-        parameter = () if self._path.uniform else ("parameter",)
-        return (*parameter, OFFSET, HEADING_ERROR, *self.hands.state_names)
+        return (*path_state_names(self.path), *self.hands.state_names)
 
     @property
     def states(self) -> int:
         """Number of the states of the law."""
         return len(self.state_names)
-
-    @property
-    def _path(self) -> Path:
-        return self.path
 
     def on(self, path: Any) -> "PathFollowing":
         """Return the same rider on another path."""
@@ -84,35 +81,28 @@ class PathFollowing:
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
         """Return the states of the law at the start, for a machine at a place with a heading."""
-        at = locate(self._path, x, y, yaw)
-        own = at[1:] if self._path.uniform else at
-        return np.concatenate([own, np.zeros(self.hands.states)])
+        return path_start(self.path, x, y, yaw, self.hands.states)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the states of the law."""
-        first = 0 if self._path.uniform else 1
-        s = z[0] if first else 0.0
-        offset, heading_error = z[first], z[first + 1]
-        hands = z[first + 2 :]
-        rates = path_rates(self._path, readings, s, offset, heading_error)[1 - first :]
-        known = {OFFSET: offset, HEADING_ERROR: heading_error}
-        command: Scalar = 0.0
+        at = track(self.path, readings, z)
+        known = {OFFSET: at.offset, HEADING_ERROR: at.heading_error}
+        command = self._preview(at.parameter)
         for name, gain in zip(self.states_read, self.gains, strict=True):
             command = command - gain * (known[name] if name in known else readings.value(name))
-        for value, gain in zip(hands, self.hands_gains, strict=True):
+        for value, gain in zip(at.rest, self.hands_gains, strict=True):
             command = command - gain * value
-        command = command + self._preview(s)
-        torque, more = self.hands(command, hands)
-        return {self.steer: torque}, [*rates, *more]
+        torque, rates = self.hands(command, at.rest)
+        return {self.steer: torque}, [*at.rates, *rates]
 
     def _preview(self, s: Scalar) -> Scalar:
         """Return the torque for the curvature ahead."""
-        if self._path.uniform:
-            return sum(self.ahead) * self._path.curvature(s)
+        if self.path.uniform:
+            return sum(self.ahead) * self.path.curvature(s)
         torque: Scalar = 0.0
-        stretch = self._path.stretch(s)
+        stretch = self.path.stretch(s)
         for distance, gain in zip(self.distances, self.ahead, strict=True):
-            torque = torque + gain * self._path.curvature(s + distance / stretch)
+            torque = torque + gain * self.path.curvature(s + distance / stretch)
         return torque
 
 

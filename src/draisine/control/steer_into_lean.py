@@ -13,8 +13,8 @@ class SteerIntoLean:
     `delay` seconds ago: lean is positive to the right and steer to the left, so the minus sign steers into
     the fall.
 
-    A delay T is the rational function `1 - s T / (1 + s T / 2 + (s T)^2 / 12)` of Pade, exact to the fourth
-    order in s T, so that eigenvalues know of it, eq. [delay]; without one the law has no such states.
+    The delay is Padé's rational function of an `order`, so that eigenvalues include it, eq. [delay];
+    without a delay the law has no states.
     """
 
     lean_gain: float
@@ -22,11 +22,12 @@ class SteerIntoLean:
     damping: float = 0.0
     delay: float = 0.0
     steer: str = "steer"
+    order: int = 2
 
     @property
     def states(self) -> int:
-        """Two for a delay."""
-        return 2 if self.delay > 0.0 else 0
+        """As many as the order of the delay, if there is one."""
+        return self.order if self.delay > 0.0 else 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the delay's states."""

@@ -249,10 +249,24 @@ class Stepper:
         return [*(joint.name for joint in self.system.model.joints), *machine.choice.names]
 
     def values(self) -> dict[str, float]:
-        """Return what is known of the present state by name, forces of the ground as
-        `contact_force[rear, normal]`.
+        """Return all values of the present state by name.
+
+        Returns
+        -------
+        dict
+            Joints, angles, outputs and their rates, the place, and, named as columns of a stored run,
+            forces of the ground (`contact_force[rear, normal]`), states of the tyres and other force
+            elements (`element_state[rear.0]`), states of the control law (`control_state[0]`) and the
+            inputs that act (`inputs[steer]`), those of the law among them.
         """
-        known = state_values(self.system.model, self.state.r, self.observe())
+        model, state, seen = self.system.model, self.state, self.observe()
+        known = state_values(model, state.r, seen)
+        labels = dimensions(model)
+        elements = zip(labels["memory"], state.elements(model.memory), strict=True)
+        known |= {f"element_state[{name}]": z for name, z in elements}
+        known |= {f"control_state[{k}]": z for k, z in enumerate(self.law_state[model.memory :])}
+        inputs = zip(labels["input"], seen["inputs"], strict=True)
+        known |= {f"inputs[{name}]": w for name, w in inputs}
         return {name: float(value) for name, value in known.items()}
 
 

@@ -1,0 +1,542 @@
+"""Loops of a controlled machine: loop transfer functions, margins, crossover frequencies, speed ranges.
+
+A law that acts on one input w closes the loop `w = -L(s) w`. `open_loop` returns L as a linear system
+about a steady motion. Frequencies at which |L| = 1 are imaginary eigenvalues of the Hamiltonian matrix
+of `1 - L(-s) L(s)`, those at which L is real are imaginary zeros of `L(s) - L(-s)`. So no grid of
+frequencies can miss one.
+
+`nested_loops` returns the five loops of the rider of Hess, Moore and Hubbard 2012,
+doi:10.1109/TSMCA.2011.2164244; `design_loops` finds gains for crossover frequencies.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.analysis.equilibrium import Steady
+from draisine.analysis.linear import Linear, linear_systems, linearise
+from draisine.control import track
+from draisine.control.loop_rider import LOOPS, LoopRider
+from draisine.control.path_following import PathFollowing
+from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
+from draisine.mechanics.readings import Readings
+from draisine.system.state import state
+from draisine.system.system import System
+from draisine.system.tracing import Law
+
+ON_AXIS = 1e-6
+"""Real part, relative to the magnitude, up to which an eigenvalue is taken as imaginary. Round-off of
+a Hamiltonian eigenvalue is some 1e-8 (they are double where |L| touches 1)."""
+
+FIT = 1e-6
+"""Residual, relative to the closed loop, up to which a law acts on one input alone."""
+
+SPEED_STEP = 0.05
+"""Step of the search for the end of a range of speeds, m/s: the spacing at which eigenvalues are
+followed."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Stability margins of a loop with the loop transfer function L.
+
+    `gain_low` and `gain_high` are the factors on L between which the loop stays stable, 0 and inf if
+    there is no bound. `phase` is the smallest angle between L and -1 at a gain crossover, rad;
+    `delay` the additional delay that destabilises the loop, s; `modulus` is the smallest |1 + L|.
+    `crossovers` are all gain crossover frequencies, `phase_crossovers` those at which L is real and
+    negative, rad/s.
+    """
+
+    stable: bool
+    gain_low: float
+    gain_high: float
+    phase: float
+    delay: float
+    modulus: float
+    crossovers: tuple[float, ...]
+    phase_crossovers: tuple[float, ...]
+
+    def __str__(self) -> str:
+        def decibel(x: float) -> str:
+            return f"{20.0 * math.log10(x):+.2f} dB" if 0.0 < x < math.inf else "no bound"
+
+        at = ", ".join(f"{w:.3g}" for w in self.crossovers) or "none"
+        return (
+            f"{'stable' if self.stable else 'unstable'}; gain margins {decibel(self.gain_low)} and "
+            f"{decibel(self.gain_high)}, phase margin {math.degrees(self.phase):.1f} deg, delay margin "
+            f"{self.delay:.3g} s, smallest |1 + L| {self.modulus:.3g}; crossovers at {at} rad/s"
+        )
+
+
+def open_loop(motion: Steady, input: str = "steer") -> Linear:
+    """Return the loop transfer function of a control law, cut open at its input.
+
+    Parameters
+    ----------
+    motion
+        Steady motion under the law, from `steady(system, law=law, ...)`.
+    input
+        Input of the machine that the law acts on, and no other.
+
+    Returns
+    -------
+    Linear
+        L(s) with one input and the output `returned`, the torque that the law returns with the opposite
+        sign; the closed loop is unstable if L encircles -1.
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> from draisine.analysis.equilibrium import steady
+    >>> from draisine.analysis.preview import follow_path
+    >>> bicycle = compile("whipple")
+    >>> rider = follow_path(bicycle, 0.0, 5.0, delay=0.2)
+    >>> margins(open_loop(steady(bicycle, law=rider, forward_speed=5.0))).stable
+    True
+    """
+    machine, law = motion.machine, motion.law
+    if law is None:
+        raise ParameterError(
+            "open_loop: the motion has no law. Find it by steady(system, law=law)."
+        )
+    system = machine.system
+    expect_known("open_loop: no input", input, system.model.inputs, UnknownNameError)
+    closed = linear_systems(machine, motion.y[None], motion.w[None], cyclic=True)[0]
+    plain = system.machine(dict(machine.mode), configuration=(motion.state.q, motion.state.r))
+    y = plain.enter(motion.state)
+    w = np.asarray(machine.observation(motion.y, w=motion.w)["inputs"], float)
+    plant = linear_systems(plain, y[None], w[None], cyclic=True)[0].part([input])
+    n, size = len(plant.states), len(closed.states)
+    if closed.states[:n] != plant.states:
+        raise ConfigurationError(
+            "open_loop: the law guides joints, so that no loop can be cut open."
+        )
+    push = plant.B[:, 0]
+    added = closed.A[:n].copy()
+    added[:, :n] -= plant.A
+    row = push @ added / (push @ push)
+    if np.abs(added - np.outer(push, row)).max() > FIT * np.abs(closed.A).max():
+        raise ConfigurationError(
+            f"open_loop: the law acts on other inputs than {input!r}, too. Cut open laws of one input."
+        )
+    push = np.append(push, np.zeros(size - n))
+    return Linear(
+        closed.A - np.outer(push, row),
+        push[:, None],
+        -row[None],
+        np.zeros((1, 1)),
+        closed.states,
+        (input,),
+        ("returned",),
+        closed.x0,
+        np.zeros(1),
+        np.zeros(1),
+        closed.units,
+        closed.heading,
+        closed.rates,
+    )
+
+
+def margins(loop: Linear) -> Margins:
+    """Return the stability margins of a loop transfer function with one input and one output.
+
+    Examples
+    --------
+    L = 1 / (s (s + 1) (s + 2)) has the gain margin 6, at sqrt(2) rad/s:
+
+    >>> A = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, -2.0, -3.0]])
+    >>> found = margins(siso(A, np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])))
+    >>> print(f"{found.gain_high:.9f} at {found.phase_crossovers[0]:.9f} rad/s")
+    6.000000000 at 1.414213562 rad/s
+    """
+    A, b, c, d = _single(loop)
+
+    def L(w: float) -> complex:
+        return complex(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d)
+
+    unity = _gain_crossovers(A, b, c, d)
+    real = [w for w in _real_crossovers(A, b, c, L) if L(w).real < 0.0]
+    factors = [1.0 / abs(L(w)) for w in real]
+    lags = {w: float(np.angle(-L(w))) for w in unity}
+    closed = np.linalg.eigvals(A - np.outer(b, c) / (1.0 + d))
+    # States outside the loop (the place along the path, angles of wheels) stay as they are.
+    growth = 1e-7 * (1.0 + np.abs(closed).max(initial=0.0))
+    return Margins(
+        bool(closed.real.max(initial=-1.0) < growth),
+        max((x for x in factors if x < 1.0), default=0.0),
+        min((x for x in factors if x > 1.0), default=math.inf),
+        min((abs(x) for x in lags.values()), default=math.inf),
+        min((x % (2.0 * math.pi) / w for w, x in lags.items()), default=math.inf),
+        _smallest_return(L, [*unity, *real], A),
+        tuple(unity),
+        tuple(real),
+    )
+
+
+def siso(A: Floats, b: Floats, c: Floats, d: float = 0.0) -> Linear:
+    """Return a linear system of one input and one output from its matrices, states named z[k]."""
+    names = tuple(f"z[{k}]" for k in range(len(A)))
+    return Linear(
+        np.asarray(A, float),
+        np.asarray(b, float)[:, None],
+        np.asarray(c, float)[None],
+        np.full((1, 1), float(d)),
+        names,
+        ("input",),
+        ("output",),
+        np.zeros(len(A)),
+        np.zeros(1),
+        np.zeros(1),
+    )
+
+
+def _single(loop: Linear) -> tuple[Floats, Floats, Floats, float]:
+    """Return A, b, c, d of a system of one input and one output."""
+    A = loop.check_single("margins")
+    if loop.B.shape[1] != 1 or loop.C.shape[0] != 1:
+        raise ParameterError(
+            f"margins: the system has {loop.B.shape[1]} inputs and {loop.C.shape[0]} outputs. Choose one "
+            "of each by part([input], [output])."
+        )
+    return A, loop.B[:, 0], loop.C[0], float(loop.D[0, 0])
+
+
+def _imaginary(values: Floats) -> list[float]:
+    """Return the positive frequencies of eigenvalues on the imaginary axis, in rising order."""
+    finite = values[np.isfinite(values)]
+    scale = np.abs(finite).max(initial=0.0)
+    near = np.abs(finite.real) <= 1e-4 * np.abs(finite)
+    found = np.sort(finite.imag[near & (finite.imag > ON_AXIS * scale * ON_AXIS)])
+    return [float(w) for w in found]
+
+
+def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float]:
+    """Return the roots of a real function near guesses, each once; guesses without a root are left out."""
+    from scipy.optimize import brentq
+
+    roots: list[float] = []
+    for w in guesses:
+        for width in (1e-6, 1e-4, 1e-2):
+            low, high = w * (1.0 - width), w * (1.0 + width)
+            if f(low) * f(high) <= 0.0:
+                root = float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))
+                if not any(abs(root - x) <= 1e-9 * root for x in roots):
+                    roots.append(root)
+                break
+    return sorted(roots)
+
+
+def _gain_crossovers(A: Floats, b: Floats, c: Floats, d: float) -> list[float]:
+    """Return the frequencies at which |L| = 1, from the Hamiltonian matrix of 1 - L(-s) L(s)."""
+    rest = 1.0 - d * d
+    if rest == 0.0:
+        raise ConfigurationError("margins: |L| tends to 1 at high frequencies.")
+    F = A + np.outer(b, c) * (d / rest)
+    H = np.block([[F, np.outer(b, b) / rest], [-np.outer(c, c) / rest, -F.T]])
+
+    def excess(w: float) -> float:
+        return float(abs(c @ np.linalg.solve(1j * w * np.eye(len(A)) - A, b) + d) - 1.0)
+
+    return _refine(excess, _imaginary(np.linalg.eigvals(H)))
+
+
+def _real_crossovers(A: Floats, b: Floats, c: Floats, L: Callable[[float], complex]) -> list[float]:
+    """Return the frequencies at which L is real: the imaginary zeros of L(s) - L(-s)."""
+    from scipy.linalg import eigvals
+
+    n = len(A)
+    zero = np.zeros((n, n))
+    pencil = np.block(
+        [
+            [A, zero, b[:, None]],
+            [zero, -A, b[:, None]],
+            [c[None], c[None], np.zeros((1, 1))],
+        ]
+    )
+    values = eigvals(pencil, np.diag([1.0] * (2 * n) + [0.0]))
+    return _refine(lambda w: L(w).imag, _imaginary(values))
+
+
+def _smallest_return(L: Callable[[float], complex], known: Sequence[float], A: Floats) -> float:
+    """Return the smallest |1 + L| over all frequencies."""
+    from scipy.optimize import minimize_scalar
+
+    sizes = np.abs(np.linalg.eigvals(A))
+    sizes = np.concatenate([sizes[sizes > 1e-6], known, [1.0]])
+    grid = np.geomspace(0.01 * sizes.min(), 100.0 * sizes.max(), 600)
+    size = np.array([abs(1.0 + L(w)) for w in grid])
+    k = int(np.argmin(size))
+    low, high = (math.log(grid[j]) for j in (max(k - 1, 0), min(k + 1, len(grid) - 1)))
+    found = minimize_scalar(
+        lambda x: abs(1.0 + L(math.exp(x))),
+        bounds=(low, high),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    return float(min(found.fun, size[k]))
+
+
+def stable_speeds(
+    system: System, law: Law, low: float = 0.1, high: float = 30.0
+) -> tuple[float, float]:
+    """Return the range of forward speeds in which a rider keeps a two-wheeler upright and on its line.
+
+    The gains of the law stay as they are. The range is that around the speed of the design.
+
+    Parameters
+    ----------
+    system
+        The two-wheeler.
+    law
+        The rider. One who follows a path is taken on a straight line.
+    low, high
+        Speeds between which the range is searched, m/s.
+
+    Returns
+    -------
+    tuple
+        Lowest and highest speed of the range, m/s, where the real part of an eigenvalue passes zero.
+
+    Raises
+    ------
+    ConfigurationError
+        If the closed loop is unstable at the speed of the design (or in the middle of the search, for a
+        law without one).
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> from draisine.analysis.preview import follow_path
+    >>> bicycle = compile("whipple")
+    >>> first, last = stable_speeds(bicycle, follow_path(bicycle, 0.0, 5.0, delay=0.2))
+    >>> first < 5.0 < last
+    True
+    """
+    from scipy.optimize import brentq
+
+    speed = getattr(law, "speed", None)
+    middle = float(speed) if isinstance(speed, float) else 0.5 * (low + high)
+    if not 0.0 < low < middle < high:
+        raise ParameterError(
+            f"stable_speeds: {low:g} to {high:g} m/s does not contain the speed {middle:g} m/s."
+        )
+    wheeler = TwoWheeler(system, law.on(0.0) if isinstance(law, PathFollowing | LoopRider) else law)
+
+    def growth(v: float) -> float:
+        return float(np.linalg.eigvals(wheeler.matrices(np.array([v]))[0]).real.max())
+
+    if not growth(middle) < 0.0:
+        raise ConfigurationError(f"stable_speeds: the loop is unstable at {middle:g} m/s.")
+    ends = []
+    for end in (low, high):
+        count = max(2, math.ceil(abs(end - middle) / SPEED_STEP))
+        grid = np.linspace(middle, end, count + 1)
+        A, _ = wheeler.matrices(grid)
+        bad = np.flatnonzero(~(np.linalg.eigvals(A).real.max(axis=1) < 0.0))
+        if not len(bad):
+            ends.append(end)
+            continue
+        inside, outside = (float(v) for v in grid[[bad[0] - 1, bad[0]]])
+        ends.append(float(brentq(growth, inside, outside, xtol=1e-10)))
+    return ends[0], ends[1]
+
+
+def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Linear]:
+    """Return the loop transfer functions of a rider of nested loops, from the innermost one out.
+
+    Each is cut open where it begins, with the inner loops closed and the outer ones open. `margins`
+    of it has the crossover frequency.
+
+    Parameters
+    ----------
+    system
+        The bicycle.
+    rider
+        The rider; a loop without a gain, and those outside of it, are left out.
+    speed
+        Forward speed, m/s.
+
+    Returns
+    -------
+    dict
+        Loops `steer`, `lean_rate`, `lean`, `heading`, `path`.
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> rider = LoopRider(46.5457, -0.0522, 12.6611, 0.1849, 0.0959)
+    >>> loops = nested_loops(compile("whipple"), rider, 5.0)
+    >>> print(f"{margins(loops['lean']).crossovers[-1]:.2f} rad/s")
+    2.00 rad/s
+    """
+    A, b, rows = _rider_plant(system, rider, speed)
+    found = {}
+    for name, gain in rider.gains.items():
+        if gain == 0.0:
+            break
+        found[name] = siso(A, gain * b, rows[name])
+        A, b = _close(A, gain * b, rows[name])
+    return found
+
+
+def _close(A: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """Return a loop closed with unit gain."""
+    return A - np.outer(b, c), b
+
+
+@dataclass(frozen=True, eq=False)
+class _Probe:
+    """A law without inputs: path coordinates on a straight line, and states that follow the values
+    that a rider compares.
+    """
+
+    rider: LoopRider
+
+    states: int = 2 + len(LOOPS)
+
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
+        at = track(self.rider.path, readings, z)
+        values = self.rider.values(readings, at).values()
+        return {}, [*at.rates, *(x - own for x, own in zip(values, at.rest, strict=True))]
+
+
+def _rider_plant(
+    system: System, rider: LoopRider, speed: float
+) -> tuple[Floats, Floats, dict[str, Floats]]:
+    """Return A and b from the commanded to the applied torque and the rows of the compared values."""
+    straight = state(system, forward_speed=speed)
+    linear = linearise(system, straight, law=_Probe(rider.on(0.0)))
+    n = len(linear.states) - len(LOOPS)
+    w, plant, push = rider.frequency, linear.A[:n, :n], linear.part([rider.steer]).B[:n, 0]
+    A = np.zeros((n + 2, n + 2))
+    A[:n, :n], A[:n, n], A[n, n + 1] = plant, -push, 1.0
+    A[n + 1, n:] = -w * w, -2.0 * rider.damping * w
+    b = np.zeros(n + 2)
+    b[n + 1] = w * w
+    rows = {name: np.append(linear.A[n + k, :n], [0.0, 0.0]) for k, name in enumerate(LOOPS)}
+    return A, b, rows
+
+
+CROSSOVERS = {"lean": 2.0, "heading": 1.0, "path": 0.5}
+"""Published crossover frequencies of the outer loops, rad/s."""
+
+DAMPING = {"steer": 0.1289, "lean_rate": 0.0855}
+"""Damping ratios of the pair of eigenvalues of muscles and steer with the inner loops closed: those of the
+published gains of the benchmark bicycle at 5 m/s."""
+
+
+def design_loops(
+    system: System,
+    speed: float,
+    crossovers: Mapping[str, float] | None = None,
+    damping: Mapping[str, float] | None = None,
+    **rider: Any,
+) -> LoopRider:
+    """Return the rider of nested loops whose loops cross over at given frequencies.
+
+    The two inner gains follow from the damping ratio of the pair of eigenvalues of muscles and steer
+    after each of the two loops is closed, the outer gains from the crossover frequencies.
+
+    Parameters
+    ----------
+    system
+        The bicycle.
+    speed
+        Forward speed, m/s.
+    crossovers
+        Crossover frequencies of `lean`, `heading` and `path`, rad/s; by default the published 2, 1
+        and 0.5. Leave `path` out for a rider who keeps a heading.
+    damping
+        Damping ratios after closing `steer` and `lean_rate`; by default those of the published gains.
+    rider
+        Other fields of `LoopRider`: `path`, `heading`, `frequency`, `damping` of its muscles under
+        the name `muscle_damping`.
+
+    Returns
+    -------
+    LoopRider
+        The law.
+
+    Raises
+    ------
+    ConfigurationError
+        If the damping ratio of an inner loop cannot be reached, or if the closed loops are unstable.
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> rider = design_loops(compile("whipple"), 5.0)
+    >>> print(f"{rider.steer_gain:.1f} {rider.rate_gain:.4f} {rider.lean_gain:.2f}")
+    46.5 -0.0522 12.67
+    """
+    wanted = dict(CROSSOVERS if crossovers is None else crossovers)
+    ratios = DAMPING | dict(damping or {})
+    expect_known("design_loops: no loop", wanted, CROSSOVERS)
+    expect_known("design_loops: no inner loop", ratios, DAMPING)
+    if "muscle_damping" in rider:
+        rider["damping"] = rider.pop("muscle_damping")
+    law = LoopRider(0.0, 0.0, 0.0, 0.0, **rider)
+    A, b, rows = _rider_plant(system, law, speed)
+    gains: dict[str, float] = {}
+    for name in LOOPS[:2]:
+        gains[name] = _damped_gain(A, b, rows[name], ratios[name], name)
+        A, b = _close(A, gains[name] * b, rows[name])
+    for name in LOOPS[2:]:
+        if name not in wanted:
+            break
+        s = 1j * wanted[name] * np.eye(len(A))
+        gains[name] = 1.0 / abs(complex(rows[name] @ np.linalg.solve(s - A, b)))
+        A, b = _close(A, gains[name] * b, rows[name])
+    grown = np.linalg.eigvals(A)
+    if grown.real.max() > 1e-7 * np.abs(grown).max():
+        raise ConfigurationError(
+            f"design_loops: with {', '.join(f'{n} at {w:g} rad/s' for n, w in wanted.items())} the loops are "
+            f"unstable at {speed:g} m/s. Choose lower crossover frequencies or a higher speed."
+        )
+    steer, rate, lean, heading, lateral = (gains.get(name, 0.0) for name in LOOPS)
+    return replace(
+        law,
+        steer_gain=steer,
+        rate_gain=rate,
+        lean_gain=lean,
+        heading_gain=heading,
+        lateral_gain=lateral,
+    )
+
+
+def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> float:
+    """Return the gain of a loop at which the pair of muscles and steer has a damping ratio.
+
+    The pair is the oscillation of lowest damping above 3 rad/s. Gains are searched with the sign by
+    which the steer loop raises, and the lean-rate loop lowers, its damping to the ratio.
+    """
+    from scipy.optimize import brentq
+
+    def lowest(gain: float) -> float:
+        values = np.linalg.eigvals(A - gain * np.outer(b, c))
+        pairs = values[values.imag > FAST_PAIR]
+        return float((-pairs.real / np.abs(pairs)).min(initial=1.0)) - ratio
+
+    signs = (1.0,) if name == "steer" else (-1.0, 1.0)
+    for sign in signs:
+        gains = sign * np.geomspace(*(GAINS[name]), 200)
+        sizes = np.array([lowest(gain) for gain in gains])
+        for k in np.flatnonzero((sizes[:-1] > 0.0) & (sizes[1:] <= 0.0)):
+            return float(brentq(lowest, gains[k], gains[k + 1], xtol=1e-14))
+    raise ConfigurationError(
+        f"design_loops: no gain of the {name} loop gives its eigenvalues the damping ratio {ratio:g}. Choose "
+        "another ratio or a higher speed."
+    )
+
+
+FAST_PAIR = 3.0
+"""Frequency above which the pair of muscles and steer is searched, rad/s: above the weave of bicycles
+whose steer is held."""
+
+GAINS = {"steer": (1.0, 1e4), "lean_rate": (1e-4, 10.0)}
+"""Gains between which the inner loops are searched: N m/rad, and rad per rad/s."""
