@@ -27,7 +27,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
         raise ParameterError(
             "this result is no root locus; `draisine eigenvalues --lean 0:40deg:41 --speed 10` makes one."
         )
-    plane, growth = axes = new_figure(1, 2, (10.0, 4.6)) if axes is None else axes
+    plane, growth = axes = new_figure(1, 2, (11.0, 4.6)) if axes is None else axes
     over = str(data.attrs["locus_over"])
     value, unit = _readable(data["value"].values, str(data["value"].attrs.get("units", "")))
     roots = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
@@ -52,8 +52,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     growth.set(ylim=(low, high), xlabel=label, ylabel="real part (1/s)")
     if len(value) > 1:
         growth.set_xlim(float(value.min()), float(value.max()))
-    bar = figure_of(plane).colorbar(points, ax=plane)
-    bar.set_label(label, fontsize=letters(9))
+    figure_of(plane).colorbar(points, ax=plane).ax.set_title(unit, fontsize=letters(9))
     if data.attrs.get("title"):
         figure_of(plane).suptitle(headline(data), fontsize=letters(10))
     return axes
