@@ -262,9 +262,7 @@ def steady_turns(
     return family(upright, {"lean": 1.0}, free=drive, until=ends, step=step)
 
 
-def _pivoting_turns(
-    system: System, until: Mapping[str, float] | None, step: float
-) -> SteadyFamily:
+def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: float) -> SteadyFamily:
     """Return the family that passes a rear wheel at rest, from the forward to the reversed handlebar."""
     if not is_plain(system):
         raise ParameterError("Circles about a pivoting rear wheel are those of an ideal bicycle.")
@@ -294,5 +292,6 @@ def _find_pivot(system: System) -> Steady:
         if abs(pivot.values["yaw_rate"]) > 0.1 * abs(turn):
             return pivot
     raise ConfigurationError(
-        f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these parameters."
+        f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these "
+        "parameters."
     )

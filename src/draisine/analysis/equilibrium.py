@@ -87,7 +87,9 @@ class Steady:
 
     def __repr__(self) -> str:
         model = self.machine.system.model
-        joints = [joint.name for k, joint in enumerate(model.joints) if k not in spinning_joints(model)]
+        joints = [
+            joint.name for k, joint in enumerate(model.joints) if k not in spinning_joints(model)
+        ]
         shown = [*(output.name for output in model.outputs[:1]), "lean", *joints, "yaw_rate"]
         text = ", ".join(f"{n} = {_short(self.values[n])}" for n in shown if n in self.values)
         inputs = ", ".join(f"{n} = {_short(x)}" for n, x in self.inputs.items() if abs(x) > 1e-12)
@@ -221,7 +223,9 @@ class Steady:
         states = self.machine.states
         law: Any = self.law
         if states:
-            law = StartedLaw(law, states, tuple(map(float, self.y[self.machine.layout.z][-states:])))
+            law = StartedLaw(
+                law, states, tuple(map(float, self.y[self.machine.layout.z][-states:]))
+            )
         return simulate(
             system,
             self.state,
@@ -330,7 +334,9 @@ def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
         name = SYNONYMS.get(given, given)
         if name == "radius" and CURVATURE in units:
             if value == 0.0:
-                raise ParameterError("steady motion: the radius is zero; it is positive to the left.")
+                raise ParameterError(
+                    "steady motion: the radius is zero; it is positive to the left."
+                )
             name, value = CURVATURE, 1.0 / value
         expect_known("steady motion: nothing is called", name, [*units, "radius"])
         if name in out:
@@ -584,7 +590,9 @@ class _Search:
                 f"unknowns: prescribe less, or free an input ({', '.join(idle)})."
             )
         if ends:
-            message += f" The family that leads there from straight running or rest ends at {ends[0]}."
+            message += (
+                f" The family that leads there from straight running or rest ends at {ends[0]}."
+            )
         elif surplus <= 0:
             message += " No family of steady motions that was found leads there: start closer."
         return message

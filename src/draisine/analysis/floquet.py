@@ -153,9 +153,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
     )
 
 
-def _arc_transition(
-    arc: SmoothArc, names: Chart, until: float
-) -> tuple[Floats, Linear, Linear]:
+def _arc_transition(arc: SmoothArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
     """Return the transition matrix over an arc, and the linear systems at its ends."""
     ends = linear_systems(
         arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],

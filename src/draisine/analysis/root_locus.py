@@ -63,7 +63,9 @@ class RootLocus:
     def __repr__(self) -> str:
         span = f"{self.values[0]:g} to {self.values[-1]:g} {self.unit}".rstrip()
         ended = f"\n  {self.end}" if self.end else ""
-        return f"RootLocus of {len(self.values)} motions over {self.over}, {span} ({self.form}){ended}"
+        return (
+            f"RootLocus of {len(self.values)} motions over {self.over}, {span} ({self.form}){ended}"
+        )
 
     @property
     def growth(self) -> Floats:

@@ -163,9 +163,7 @@ class Balance:
             values[k], rows[k] = self._quantity(found, y, w, names[k])
         return values, rows
 
-    def _quantity(
-        self, found: Variation, y: Floats, w: Floats, name: str
-    ) -> tuple[float, Floats]:
+    def _quantity(self, found: Variation, y: Floats, w: Floats, name: str) -> tuple[float, Floats]:
         model = self.machine.system.model
         """Return the value and the derivatives of a quantity that is not observed."""
         row = np.zeros(len(self.scale))
@@ -227,7 +225,9 @@ class Balance:
         speeds, by_speed = self.quantities(found, y, w, self.chart.speeds)
         (v,), dv = self.quantities(found, y, w, ["forward_speed"])
         ratio = a / v
-        return value - ratio * speeds, block - ratio * by_speed + np.outer(speeds, ratio / v * dv[0])
+        return value - ratio * speeds, block - ratio * by_speed + np.outer(
+            speeds, ratio / v * dv[0]
+        )
 
     def move(self, y: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats]:
         """Return state and inputs after a step of the scaled unknowns."""
@@ -248,9 +248,7 @@ class Balance:
                 f"{name.removesuffix('_rate')} is constant."
             )
 
-    def solve(
-        self, y: Floats, w: Floats, asked: Mapping[str, float]
-    ) -> tuple[Floats, Floats]:
+    def solve(self, y: Floats, w: Floats, asked: Mapping[str, float]) -> tuple[Floats, Floats]:
         """Return the steady motion near y by Newton's method; of a family the nearest one.
 
         Raises

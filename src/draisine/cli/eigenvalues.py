@@ -45,8 +45,8 @@ def eigenvalues(
     :param lean: Lean of steady turns, positive to the right: 0:50deg:51.
     :param slope: Slope of the ground, rising forward: 0:0.3:31.
     :param acceleration: Forward acceleration in m/s2, negative while braking: -4:4:81.
-    :param form: Linearisation of accelerating motions: frozen (derivatives at the instant) or dalembert (constant
-        speed under the inertial load).
+    :param form: Linearisation of accelerating motions: frozen (derivatives at the instant) or dalembert
+        (constant speed under the inertial load).
     """
     from draisine.experiment.run import run as carry_out
     from draisine.scenario.library import accept, few
@@ -128,9 +128,7 @@ def _locus(
         values = {last: np.array([fixed.pop(last)])}
     over, grid = next(iter(values.items()))
     with progress_bar(f"root locus of {vehicle}"):
-        data = locus(
-            vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form
-        )
+        data = locus(vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form)
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})

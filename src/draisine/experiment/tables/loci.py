@@ -42,7 +42,9 @@ def locus(
     (2, 'lean')
     """
     if "forward_speed" not in (over, *fixed):
-        raise ParameterError("a root locus over lean, slope or acceleration needs a speed: --speed 5.")
+        raise ParameterError(
+            "a root locus over lean, slope or acceleration needs a speed: --speed 5."
+        )
     own = dict(parameters)
     fixed = dict(fixed)
     if "slope" in fixed:
@@ -75,7 +77,9 @@ def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
     used = [
-        str(name) for name in data["input"].values if np.abs(data.input_value.sel(input=name)).max() > 0
+        str(name)
+        for name in data["input"].values
+        if np.abs(data.input_value.sel(input=name)).max() > 0
     ]
     headings = [f"{str(data.attrs['locus_over']).replace('_', ' ')} ({unit})"]
     headings += [f"{name.replace('_', ' ')} input" for name in used]

@@ -7,7 +7,16 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.view.style import COLOURS, GREY, figure_of, headline, letters, new_figure, plain, words
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    figure_of,
+    headline,
+    letters,
+    new_figure,
+    plain,
+    words,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
