@@ -276,7 +276,7 @@ def test_steady_circles(capsys):
 
 
 def test_steady_circles_of_other_bicycles(capsys):
-    out = said(capsys, "steady", "--reversed", "--out", "circles.csv")
+    out = said(capsys, "steady", "--family", "reversed", "--out", "circles.csv")
     assert "from straight running at 7.90081190244 m/s" in out
     assert "circles are stable, at speeds from 4.58" in out
     assert Path("circles.csv").read_text().startswith("motion,rear_wheel_speed,")

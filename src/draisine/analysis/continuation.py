@@ -226,7 +226,7 @@ def steady_turns(
         forward to circles with the handlebar reversed.
     until
         The family ends at one of these values; by default at rest or at a lean of 1.5 rad, the pivoting
-        one at 1.4 rad and at 8 m/s.
+        one at 1.4 rad and at a yaw rate of 12 rad/s.
     step
         As in `family`.
 
@@ -267,7 +267,7 @@ def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: flo
     if not is_plain(system):
         raise ParameterError("Circles about a pivoting rear wheel are those of an ideal bicycle.")
     pivot = _find_pivot(system)
-    ends = {"lean": 1.4, "rear_wheel_speed": -8.0} if until is None else until
+    ends = {"lean": 1.4, "yaw_rate": -12.0} if until is None else until
     forward, backward = (
         family(pivot, {"rear_wheel_speed": sense}, until=ends, step=step) for sense in (1.0, -1.0)
     )
@@ -278,21 +278,19 @@ def _find_pivot(system: System) -> Steady:
     """Return the hands-free motion with the rear wheel at rest: the front wheel, almost perpendicular to
     the frame, runs around the rear contact.
 
-    Rest is another motion with a rear wheel at rest. So the search prescribes yaw rates first, in units of
-    sqrt(g / wheelbase).
+    Rest is another motion with a rear wheel at rest. So the search prescribes the steer first.
     """
     w, g = (float(system.parameters.get(name, x)) for name, x in (("w", 1.0), ("g", 9.81)))
-    for ratio in (0.65, 0.5, 0.8, 0.4, 1.0):
-        turn = -ratio * float(np.sqrt(g / w))
-        for steer in (-0.52 * np.pi, -0.6 * np.pi):
-            try:
-                start = state(system, lean=0.0, steer=steer, yaw_rate=turn, rear_wheel_speed=0.0)
-                near = steady(system, start=start, yaw_rate=turn)
-                pivot = steady(system, start=near, rear_wheel_speed=0.0)
-            except ConfigurationError:
-                continue
-            if abs(pivot.values["yaw_rate"]) > 0.1 * abs(turn):
-                return pivot
+    turn = -0.6 * float(np.sqrt(g / w))
+    for steer in (-0.51 * np.pi, -0.53 * np.pi, -0.56 * np.pi, -0.6 * np.pi):
+        try:
+            start = state(system, lean=0.0, steer=steer, yaw_rate=turn, rear_wheel_speed=0.0)
+            near = steady(system, start=start, steer=steer)
+            pivot = steady(system, start=near, rear_wheel_speed=0.0)
+        except ConfigurationError:
+            continue
+        if abs(pivot.values["yaw_rate"]) > 0.1 * abs(turn):
+            return pivot
     raise ConfigurationError(
         f"{system.vehicle.__name__} has no hands-free circle about a rear wheel at rest with these "
         "parameters."

@@ -9,14 +9,15 @@ connected to straight running (a reversed handlebar). The equations are those of
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import Linear, linear_systems, machine_at
+from draisine.analysis.inertial import under_inertial_load
+from draisine.analysis.linear import FORMS, Linear, linear_systems, machine_at
 from draisine.analysis.steady_balance import (
     ACCELERATION,
     CURVATURE,
@@ -70,6 +71,10 @@ class Steady:
         Control law, traced into the machine.
     acceleration
         Forward acceleration (m/s2); zero unless the motion is quasi-steady.
+    asked
+        The prescribed quantities with their values.
+    free
+        The inputs that were found.
     """
 
     machine: ClosedForm
@@ -77,6 +82,8 @@ class Steady:
     w: Floats
     law: Law | None = None
     acceleration: float = 0.0
+    asked: Mapping[str, float] = field(default_factory=dict)
+    free: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         model = self.machine.system.model
@@ -131,7 +138,7 @@ class Steady:
         *,
         outputs: Sequence[str] | None = None,
         cyclic: bool = False,
-        form: Literal["steady", "frozen"] = "steady",
+        form: Literal["steady", "frozen", "dalembert"] = "steady",
     ) -> Linear:
         """Return the linear system about the motion, as `linearise` does about a state.
 
@@ -142,18 +149,45 @@ class Steady:
         cyclic
             Whether cyclic coordinates are states, too.
         form
-            "frozen" takes the derivatives at this instant of a quasi-steady motion as constant.
-            `linearise` has the d'Alembert form, too.
+            What is linearised of an accelerating motion. "frozen": the derivatives at this instant, taken
+            as constant. "dalembert": the motion at constant speed under the inertial load, `inertial()`.
 
         Raises
         ------
         ConfigurationError
             If the motion accelerates and `form` is "steady".
+
+        Examples
+        --------
+        >>> from draisine import compile
+        >>> braking = steady(
+        ...     compile("whipple"), free=["rear_wheel"], forward_speed=5.0, lean=0.0,
+        ...     forward_acceleration=-2.0,
+        ... )
+        >>> for form in ("frozen", "dalembert"):
+        ...     print(f"{braking.linear(form=form).eigenvalues().real.max():.3f} 1/s")
+        0.337 1/s
+        0.337 1/s
         """
+        if form not in FORMS:
+            raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
+        if form == "dalembert":
+            return self.inertial().linear(outputs=outputs, cyclic=cyclic)
         found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
         )
         return found[0]
+
+    def inertial(self) -> "Steady":
+        """Return the motion at constant speed of the machine under the inertial load of the acceleration,
+        with the same prescribed quantities and free inputs.
+
+        The drive torque differs from that of the accelerating motion by what spins the wheels up.
+        """
+        loaded = under_inertial_load(self.machine.system, self.acceleration)
+        asked = {name: x for name, x in self.asked.items() if name != ACCELERATION}
+        fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
+        return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **asked)
 
     def simulate(
         self,
@@ -457,7 +491,8 @@ class _Search:
         machine, y, w = point
         asked = self.asked if asked is None else asked
         y, w = Balance(machine, y, w, self.free).solve(y, w, asked)
-        return Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0))
+        free = tuple(self.system.model.inputs[k] for k in self.free)
+        return Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0), dict(asked), free)
 
     def _bases(self, point: _Point) -> Iterator[Steady]:
         """Return steady motions from which the prescribed values may be reached by continuation."""

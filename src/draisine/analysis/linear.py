@@ -13,7 +13,7 @@ the motion is straight or a circle.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -28,11 +28,19 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.errors import ConfigurationError, UnknownNameError, expect, expect_known, import_extra
+from draisine.errors import (
+    ConfigurationError,
+    ParameterError,
+    UnknownNameError,
+    expect,
+    expect_known,
+    import_extra,
+)
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
 from draisine.model.names import observation_units
 from draisine.simulation.options import memory_start
+from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -50,6 +58,9 @@ if TYPE_CHECKING:
 SHRUNK = 0.02
 """Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""
 
+FORMS = ("steady", "frozen", "dalembert")
+"""What is linearised: a steady motion; the instant of an accelerating one; its motion under inertial load."""
+
 
 @dataclass(frozen=True, eq=False)
 class Linear:
@@ -58,7 +69,8 @@ class Linear:
 
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
     and y count along and across the `heading` of the motion; `rates` are those of its states: only
-    cyclic ones (its place, angles of wheels) move along in it.
+    cyclic ones (its place, angles of wheels) move along in it. Along a run `times` (s) belong to the
+    first axis.
     """
 
     A: Floats
@@ -74,6 +86,7 @@ class Linear:
     units: Mapping[str, str] = field(default_factory=dict)
     heading: Floats = field(default_factory=lambda: np.zeros(()))
     rates: Floats = field(default_factory=lambda: np.zeros(0))
+    times: Floats | None = None
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
@@ -82,7 +95,8 @@ class Linear:
                 "This is one linear system, about one motion: leave out [...]."
             )
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-        return replace(self, **{name: getattr(self, name)[k] for name in arrays})
+        parts = {name: getattr(self, name)[k] for name in arrays}
+        return replace(self, **parts, times=None if self.times is None else self.times[k])
 
     def __repr__(self) -> str:
         sizes = f"Linear system of {len(self.states)} states, {len(self.inputs)} inputs"
@@ -187,7 +201,8 @@ class Linear:
 
     def to_xarray(self) -> "Dataset":
         """Return the system as a dataset: A, B, C and D by the names of rates, states, inputs and outputs,
-        and the motion x0, w0, y0 that it is about; many motions are the dimension `motion`.
+        and the motion x0, w0, y0 that it is about; many motions are the dimension `motion`, those along a
+        run the dimension `time`.
 
         >>> from draisine import compile, linearise, state
         >>> bicycle = compile("whipple")
@@ -197,7 +212,7 @@ class Linear:
         """
         import xarray
 
-        many = ("motion",) * (self.A.ndim - 2)
+        many = ("motion" if self.times is None else "time",) * (self.A.ndim - 2)
         dims: dict[str, tuple[str, ...]] = {
             "A": ("rate", "state"),
             "B": ("rate", "input"),
@@ -208,7 +223,8 @@ class Linear:
         units = {n: self.units.get(n, "") for n in (*self.states, *self.outputs)}
         return xarray.Dataset(
             {name: ((*many, *dim), getattr(self, name)) for name, dim in dims.items()},
-            coords={name: list(x) for name, x in (names | {"output": self.outputs}).items()},
+            coords={name: list(x) for name, x in (names | {"output": self.outputs}).items()}
+            | ({} if self.times is None else {"time": (many, self.times, {"units": "s"})}),
             attrs={"title": "linear system", "units": json.dumps(units)},
         )
 
@@ -303,8 +319,8 @@ def _places(known: Sequence[str], names: Sequence[str] | None, kind: str) -> lis
 
 
 def linearise(
-    system: System,
-    motion: State | Sequence[State],
+    system: System | Trajectory,
+    motion: State | Sequence[State] | None = None,
     *,
     inputs: Mapping[str, float] | None = None,
     outputs: Sequence[str] | None = None,
@@ -312,37 +328,126 @@ def linearise(
     law: Law | None = None,
     cyclic: bool = False,
     tolerance: float = 1e-7,
+    form: Literal["steady", "frozen"] = "steady",
 ) -> Linear:
-    """Return the linear system about a steady motion, or about each of a sequence of them.
+    """Return the linear system about a motion, about each of a sequence of them, or along a run.
 
     States are independent coordinates, then independent speeds, then the states of tyres and of a
-    control law.
-    Cyclic coordinates (place, heading, angles of wheels: the equations do not know them) are left
-    out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
-    and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
-    than the tolerance is not steady, and an error.
+    control law. Cyclic coordinates (place, heading, angles of wheels: the equations do not depend on
+    them) are left out, with the outputs that need them, unless `cyclic` is true.
 
-    >>> from draisine import compile, state
+    Parameters
+    ----------
+    system
+        The machine; or a run (`draisine.simulate`), whose linear system varies with time: deviations from
+        the run obey `d(dx)/dt = A(t) dx + B(t) dw`, with one matrix per sample.
+    motion
+        State or states; none for a run.
+    inputs
+        Inputs (N m or N) in the motion, by name.
+    outputs
+        Outputs by name; by default those of the model and its joints.
+    mode
+        Statuses of contacts, by name.
+    law
+        Control law. In a run, a law that cannot be traced counts as recorded inputs.
+    cyclic
+        Whether cyclic coordinates are states, too.
+    tolerance
+        Largest rate of change of a steady motion, relative.
+    form
+        "steady" raises an error if the motion is not steady. "frozen" takes the derivatives at this
+        instant of any motion as constant: a quasi-steady approximation while the motion changes slowly.
+        `steady(...).linear(form="dalembert")` has the d'Alembert form.
+
+    Returns
+    -------
+    Linear
+        The labelled system.
+
+    Raises
+    ------
+    ConfigurationError
+        If the motion is not steady, or a run has impacts or changing contacts.
+
+    Examples
+    --------
+    >>> from draisine import compile, simulate, state
     >>> bicycle = compile("whipple")
     >>> upright = linearise(bicycle, state(bicycle, forward_speed=5.0))
     >>> upright.states
     ('lean', 'steer', 'lean_rate', 'steer_rate', 'rear_wheel_rate')
+
+    Along a run that brakes:
+
+    >>> run = simulate(bicycle, state(bicycle, forward_speed=5.0), 1.0, inputs={"rear_wheel": -20.0})
+    >>> along = linearise(run)
+    >>> along.A.shape[0] == len(along.times) == len(run.t)
+    True
     """
+    if isinstance(system, Trajectory):
+        if motion is not None or inputs is not None or mode is not None or law is not None:
+            raise ParameterError(
+                "linearise(run): the run has its own motion, inputs, mode and law; leave them out."
+            )
+        return _linearise_run(system, outputs, cyclic)
     check_system("linearise", system)
+    if form not in ("steady", "frozen"):
+        raise ParameterError(
+            f"Unknown form {form!r}. Available: steady, frozen; "
+            "analysis.equilibrium.steady(...).linear(form='dalembert') has the d'Alembert form."
+        )
     motions = list(motion) if isinstance(motion, Sequence) else [motion]
     for each in motions:
         expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
-    machine, first = machine_at(system, motions[0], mode, law)
+    states = [each for each in motions if isinstance(each, State)]
+    machine, first = machine_at(system, states[0], mode, law)
     rest = [
         machine.enter(each, z=memory_start(system, each, law, machine.states))
-        for each in motions[1:]
+        for each in states[1:]
     ]
     y = np.array([first, *rest])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
-    found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
-    if not isinstance(motion, State):
-        return found
-    return found[0]
+    found = linear_systems(
+        machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance, form=form
+    )
+    return found[0] if isinstance(motion, State) else found
+
+
+def smooth_arcs(run: Trajectory) -> list[SmoothArc]:
+    """Return the arcs of a run in one mode on the plane, or raise.
+
+    Raises
+    ------
+    ConfigurationError
+        If the run has impacts or changing contacts.
+    """
+    arcs = [arc for arc in run.arcs if isinstance(arc, SmoothArc)]
+    if len(arcs) < len(run.arcs) or len({tuple(sorted(arc.mode.items())) for arc in arcs}) > 1:
+        raise ConfigurationError(
+            "the run has impacts or changing contacts, through which no linear system leads; "
+            "draisine.gradient differentiates through events."
+        )
+    return arcs
+
+
+def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
+    """Return the time-varying linear system along a run, one matrix per sample."""
+    names: Chart | None = None
+    parts = []
+    for arc in smooth_arcs(run):
+        w = arc.inputs.T
+        if names is None:
+            names = chart(vary(arc.machine, arc.y, w, t=arc.t, anchors=arc.anchors))
+        parts.append(
+            linear_systems(
+                arc.machine, arc.y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=arc.t,
+                names=names,
+            )
+        )  # fmt: skip
+    arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
+    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    return replace(parts[0], **whole, times=run.t)
 
 
 def machine_at(
@@ -456,9 +561,9 @@ def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: 
         worst = max(pace, key=lambda name: pace[name], default="")
         if worst and not pace[worst] <= tolerance * scale:
             raise ConfigurationError(
-                f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. Linear "
-                "systems stand on steady motions; analysis.equilibrium.steady finds them, its `linear()` "
-                "with the slips of tyres."
+                f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. "
+                "analysis.equilibrium.steady finds steady motions, with the deflections of tyres; "
+                "form='frozen' linearises at this instant."
             )
 
 

@@ -24,6 +24,10 @@ def eigenvalues(
     /,
     *,
     speed: Signed = None,
+    lean: Signed = None,
+    slope: Signed = None,
+    acceleration: Signed = None,
+    form: str | None = None,
     law: Laws = None,
     machine: MachineOptions = MACHINE,
     output: OutputOptions = OUTPUT,
@@ -32,14 +36,26 @@ def eigenvalues(
     other machine those about its steady motion. Where a parameter is a range, --set c=0.04:0.12:5, the
     critical speeds against it; of two a map.
 
+    With --lean, --slope or --acceleration it is a root locus: one of them or --speed is a range,
+    LOW:HIGH:COUNT, the others are numbers; --plot draws it.
+
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s: LOW:HIGH:COUNT, or one by one, 3,5,7; a bicycle's are 0:10:101 if not given,
         those of other machines 0.
+    :param lean: Lean of steady turns, positive to the right: 0:50deg:51.
+    :param slope: Slope of the ground, rising forward: 0:0.3:31.
+    :param acceleration: Forward acceleration in m/s2, negative while braking: -4:4:81.
+    :param form: Linearisation of accelerating motions: frozen (derivatives at the instant) or dalembert
+        (constant speed under the inertial load).
     """
     from draisine.experiment.run import run as carry_out
     from draisine.scenario.library import accept, few
 
     output.check()
+    turned = {"lean": lean, "slope": slope, "forward_acceleration": acceleration}
+    if form is not None or any(text is not None for text in turned.values()):
+        _locus(vehicle, {"forward_speed": speed} | turned, form, law, machine, output)
+        return
     if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
         _study(vehicle, ranges, speed, law, machine, output)
         return
@@ -65,6 +81,60 @@ def eigenvalues(
     result = carry_out(accept("eigenvalues", "eigenvalues", content))
     report(result, output.json)
     output.keep(result.data)
+
+
+def _locus(
+    vehicle: str,
+    asked: dict[str, str | None],
+    form: str | None,
+    law: Values,
+    machine: MachineOptions,
+    output: OutputOptions,
+) -> None:
+    """Print eigenvalues about steady motions over one value that is a range."""
+    import numpy as np
+
+    from draisine.cli._screen import progress_bar
+    from draisine.errors import ParameterError
+    from draisine.experiment.tables.loci import UNITS, locus, remarks, table
+
+    if law:
+        raise ParameterError(
+            f"--law {law[0]} goes with straight running; analysis.root_locus takes laws in Python."
+        )
+    if form not in (None, "frozen", "dalembert"):
+        raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
+    if form is not None and asked["forward_acceleration"] is None:
+        raise ParameterError(f"--form {form} goes with --acceleration -2 or another acceleration.")
+    options = {"forward_speed": "--speed", "forward_acceleration": "--acceleration"}
+    fixed, values = {}, {}
+    for name, text in asked.items():
+        if text is None:
+            continue
+        option = options.get(name, f"--{name}")
+        if ":" in text:
+            values[name] = np.linspace(*span(option, text, "0:30deg:31", UNITS[name]))
+            continue
+        each = numbers(option, text, "10deg, or 0:30deg:31", UNITS[name])
+        if len(each) > 1:
+            values[name] = np.array(each)
+        else:
+            fixed[name] = each[0]
+    if len(values) > 1:
+        several = " and ".join(options.get(name, f"--{name}") for name in values)
+        raise ParameterError(f"{several} are ranges; a root locus is over one of them.")
+    if not values:
+        last = list(fixed)[-1]
+        values = {last: np.array([fixed.pop(last)])}
+    over, grid = next(iter(values.items()))
+    with progress_bar(f"root locus of {vehicle}"):
+        data = locus(vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form)
+    if output.json:
+        columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
+        print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
+    else:
+        motions(vehicle, str(data.attrs["title"]), *table(data), remarks(data))
+    output.keep(data)
 
 
 def _study(

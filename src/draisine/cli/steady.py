@@ -1,7 +1,7 @@
 """`draisine steady`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
 from draisine.cli._report import motions
@@ -20,37 +20,41 @@ def steady(
     lean: Signed = None,
     steer: Signed = None,
     machine: MachineOptions = MACHINE,
-    reversed: bool = False,
+    family: Literal["forward", "reversed", "pivoting"] = "forward",
     output: OutputOptions = OUTPUT,
 ) -> None:
-    """Circles that a bicycle runs hands-free, from straight running at its capsize speed to rest; or the
-    one circle of a speed and a radius, or of two of speed, lean and steer; --plot shows the family, or the
-    ride around the one circle.
+    """Circles that a bicycle or motorcycle runs hands-free, from straight running at its capsize speed to
+    rest; with --speed alone all turns at that speed to a lean of 50 deg; with two of speed, radius, lean
+    and steer the one circle. --plot shows the family, or the ride around the one circle.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
-    :param speed: The speed of the one circle, that of the rear wheel's rim, m/s.
-    :param radius: The radius of its rear contact's path, m; positive to the left.
+    :param speed: The speed of the rear wheel's rim, or of the hub if the machine has no such output, m/s.
+    :param radius: The radius of the rear contact's path, m; positive to the left.
     :param lean: Its lean, positive to the right: 10deg.
     :param steer: Its steer, positive to the left: 5deg.
-    :param reversed: Turn the handlebar back to front.
+    :param family: Which hands-free circles: forward, reversed (handlebar back to front), or pivoting (past
+        a rear wheel that does not roll).
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn
+    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
 
     output.check()
     asked = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
-    if asked and reversed:
+    if asked and family != "forward":
         raise ParameterError(
-            "--reversed goes with the whole family of hands-free circles, without "
+            f"--family {family} goes with the whole family of hands-free circles, without "
             f"--{' and --'.join(asked)}."
         )
+    given = (vehicle, machine.parameters, machine.parameter_set)
+    ride = None
     with progress_bar(f"circles of {vehicle}"):
-        data = (
-            asked_turn(vehicle, machine.parameters, machine.parameter_set, **asked)
-            if asked
-            else hands_free(vehicle, machine.parameters, machine.parameter_set, reversed=reversed)
-        )
-    ride = ride_turn(data) if asked and output.plot is not None else None
+        if not asked:
+            data = hands_free(*given, kind=family)
+        elif list(asked) == ["speed"]:
+            data = turns_at(*given, speed=asked["speed"])
+        else:
+            data = asked_turn(*given, **asked)
+            ride = ride_turn(*given, **asked) if output.plot is not None else None
     _tell(vehicle, data, output.json)
     if ride is not None:
         replace(output, out=None).keep(ride)

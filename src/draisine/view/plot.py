@@ -113,6 +113,8 @@ def _parts(data: "Dataset", name: str) -> list[str]:
 
 def figure_for(data: "Dataset", series: bool = False) -> str:
     """Return the figure that tells most of a result, or of series of it that were asked for."""
+    if "locus_over" in data.attrs:
+        return "root_locus"
     if "multiplier" in data.dims and ("component" not in data.dims or "step_time" in data):
         return "cycle"
     if "outcome" in data:

@@ -6,27 +6,30 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import branching_speed
-from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
+from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
-from draisine.analysis.continuation import steady_turns
+from draisine.analysis.continuation import SteadyFamily, family, steady_turns
 from draisine.analysis.eigenmodes import growth_beside
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
-from draisine.results.bodies import machine_attributes, restore_system
+from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
-from draisine.simulation.simulate import compute_run
-from draisine.system.state import state
 from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+DEEPEST = math.radians(50.0)
+"""Turns at one speed are followed to this lean, rad, or to a fold."""
+
+SPEED = 10.0
+"""Speed of the turns, m/s, of a machine that has no hands-free circles."""
 
 STEP = 0.04
 """How far coordinates move at most from one circle to the next."""
@@ -49,10 +52,10 @@ def hands_free(
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
     *,
-    reversed: bool = False,
+    kind: Literal["forward", "reversed", "pivoting"] = "forward",
 ) -> "Dataset":
-    """Return the hands-free circles to the right of a bicycle, from straight running at its capsize
-    speed on, to rest or to a lean of 1.5 rad.
+    """Return a family of hands-free circles (see `steady_turns`); of a machine without capsize speed the
+    turns at 10 m/s with a steer torque.
 
     >>> circles = hands_free("whipple")
     >>> print(f"{float(circles.rear_wheel_speed[0]):.6f} m/s")
@@ -60,9 +63,51 @@ def hands_free(
     """
     system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
-    _check_start(system, reversed)
-    found = steady_turns(system, reversed=reversed, step=STEP)
-    title = "hands-free circles" + (", handlebar reversed" if reversed else "")
+    _check_bicycle(system)
+    try:
+        found = steady_turns(system, kind=kind, step=STEP)
+    except ParameterError:
+        if kind != "forward" or not _slips(system):
+            raise
+        return _turns(system, SPEED, begun)
+    title = "hands-free circles" + ("" if kind == "forward" else f", {_KINDS[kind]}")
+    return _dataset(system, found.points, found.eigenvalues, title, begun)
+
+
+_KINDS = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at rest"}
+
+
+def turns_at(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    *,
+    speed: float,
+) -> "Dataset":
+    """Return the turns to the right at a speed (m/s), from straight running to a lean of 50 deg or to
+    the fold at which they end; a torque at the handlebar keeps them up.
+
+    >>> turns = turns_at("motorcycle", speed=20.0)
+    >>> print(f"{float(turns.lean[-1]):.4f} rad")
+    0.8727 rad
+    """
+    system = build_system(vehicle, parameters, parameter_set)
+    begun = time.perf_counter()
+    _check_bicycle(system)
+    return _turns(system, speed, begun)
+
+
+def _turns(system: System, speed: float, begun: float) -> "Dataset":
+    """Return the turns of a machine at a speed."""
+    held, name = _held_by(system), _speed_name(system)
+    straight: dict[str, Any] = {name: speed}
+    upright = steady(system, free=held, lean=0.0, **straight)
+    found = family(
+        upright, {"lean": 1.0}, free=held, keep=[name], until={"lean": DEEPEST}, step=STEP, most=400
+    )
+    if folds := found.folds("lean"):
+        found = SteadyFamily(found.points[: folds[0] + 1])
+    title = f"turns at {speed:g} m/s"
     return _dataset(system, found.points, found.eigenvalues, title, begun)
 
 
@@ -72,86 +117,82 @@ def asked_turn(
     parameter_set: str | None = None,
     **asked: float,
 ) -> "Dataset":
-    """Return the one circle of a bicycle that two wishes decide: its `speed` (of the rear wheel's rim)
-    and `radius` (of the rear contact's path, positive to the left), or two of `speed`, `lean` and
-    `steer`. A torque at the handlebar holds it, and does not change when the circle is disturbed; where
-    tyres slip, one at the rear wheel keeps the speed, and the radius is the rim's speed by the yaw rate.
+    """Return the one circle of a bicycle or motorcycle with two prescribed quantities: two of its `speed`
+    (of the rear wheel's rim, or of the hub), the `radius` of its path (positive to the left), `lean` and
+    `steer`. A constant torque at the handlebar keeps it up; if tyres slip, one at the rear wheel keeps the
+    speed.
 
     >>> turn = asked_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
     20.0000000000 m, -0.1058 N m
     """
-    if len(asked) != 2 or ("radius" in asked and "speed" not in asked):
+    return _dataset_of_turn(*_asked_turn(vehicle, parameters, parameter_set, asked))
+
+
+def ride_turn(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    **asked: float,
+) -> "Dataset":
+    """Return the run along a circle with prescribed quantities, with its torques: once around, or until
+    rounding errors have grown to a thousandth if it is unstable.
+
+    >>> run = ride_turn("whipple", speed=5.0, radius=20.0)
+    >>> print(f"{float(run.time[-1]):.4f} s")
+    25.1327 s
+    """
+    _, point, title, _ = _asked_turn(vehicle, parameters, parameter_set, asked)
+    around = 2.0 * math.pi / max(abs(point.values["yaw_rate"]), 0.1)
+    growth = float(point.linear().eigenvalues().real.max())
+    until = min(around, math.log(1e10) / max(growth, 1e-3))
+    return point.simulate(until).to_xarray().assign_attrs(title=title)
+
+
+def _asked_turn(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None,
+    parameter_set: str | None,
+    asked: Mapping[str, float],
+) -> tuple[System, Steady, str, float]:
+    """Return the machine, the circle with prescribed quantities, its title, and when the work began."""
+    if len(asked) != 2:
         raise ParameterError(
-            f"a circle is decided by speed and radius, or by two of speed, lean and steer, not by "
+            f"a circle is decided by two of speed, radius, lean and steer, not by "
             f"{' and '.join(asked)} alone: --speed 5 --radius 20, --speed 5 --lean 10deg."
         )
     system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
     _check_bicycle(system)
-    found = _asked(system, asked)
+    wanted: dict[str, Any] = {
+        _speed_name(system) if name == "speed" else name: x for name, x in asked.items()
+    }
+    point = steady(system, free=_held_by(system), **wanted)
     told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
-    return _dataset(
-        system, [found], found.linear().eigenvalues()[None], f"circle with {told}", begun
-    )
+    return system, point, f"circle with {told}", begun
 
 
-def ride_turn(turn: "Dataset") -> "Dataset":
-    """Return the run along a circle that was asked for, with its torque: once around, as far as errors
-    of rounding do not grow over a thousandth where it is unstable.
-
-    >>> run = ride_turn(asked_turn("whipple", speed=5.0, radius=20.0))
-    >>> print(f"{float(run.time[-1]):.4f} s")
-    25.1327 s
-    """
-    system = restore_system(turn)
-    if not is_plain(system):
-        raise ParameterError(
-            "--plot: a run begins with tyres that do not slip and with parts that do not bend, and would "
-            "leave this circle; without --plot it is told."
-        )
-    names = ("lean", "steer", "yaw_rate", "rear_wheel_speed")
-    found = {name: float(turn[name][0]) for name in (*names, "growth", "steer_torque")}
-    around = 2.0 * math.pi / max(abs(found["yaw_rate"]), 0.1)
-    until = min(around, math.log(1e10) / max(found["growth"], 1e-3))
-    begin: dict[str, Any] = {name: found[name] for name in names}
-    start = state(system, **begin)
-    run = compute_run(system, start, until, inputs={"steer": found["steer_torque"]})
-    return run.to_xarray().assign_attrs(title=turn.attrs["title"])
+def _dataset_of_turn(system: System, point: Steady, title: str, begun: float) -> "Dataset":
+    return _dataset(system, [point], point.linear().eigenvalues()[None], title, begun)
 
 
 _UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
 """What a circle can be asked for."""
 
-_SAME = {"speed": "rear_wheel_speed"}
-"""What the model calls a wish."""
 
-
-def _asked(system: System, asked: Mapping[str, float]) -> Steady:
-    """Return the steady motion with two wishes, from a start that a point mass would have."""
-    speed, radius, lean, steer = (asked.get(name) for name in _UNITS)
-    w, g = (float(system.parameters.get(name, x)) for name, x in (("w", 1.0), ("g", 9.81)))
-    bend = math.tan(steer) / w if steer is not None else None if radius is None else 1.0 / radius
-    if speed is None:
-        bend = bend or -math.tan(lean or 0.0) * g / 25.0
-        speed = math.sqrt(abs(g * math.tan(lean or 0.0) / bend)) if lean and bend else 5.0
-    bend = -math.tan(lean or 0.0) * g / max(speed, 1e-3) ** 2 if bend is None else bend
-    start = state(
-        system,
-        forward_speed=speed,
-        lean=-math.atan(speed**2 * bend / g) if lean is None else lean,
-        steer=math.atan(w * bend) if steer is None else steer,
-    )
-    wishes: dict[str, Any] = {_SAME.get(n, n): x for n, x in asked.items() if n != "radius"}
-    if radius is not None:
-        wishes["yaw_rate"] = speed / radius
-    return steady(system, start=start, free=_held_by(system), **wishes)
+def _slips(system: System) -> bool:
+    """Return whether tyres slip, and dissipate energy in a turn."""
+    return any(wheel.tyre is not None for wheel in system.model.wheels)
 
 
 def _held_by(system: System) -> list[str]:
-    """Return the inputs that hold a circle: where tyres slip and take energy, two."""
-    slips = any(wheel.tyre is not None for wheel in system.model.wheels)
-    return ["steer", "rear_wheel"] if slips else ["steer"]
+    """Return the inputs that keep a circle up; if tyres slip, two."""
+    return ["steer", "rear_wheel"] if _slips(system) else ["steer"]
+
+
+def _speed_name(system: System) -> str:
+    """Return the output by which the speed of a circle is counted."""
+    return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 
 def _dataset(
@@ -168,6 +209,7 @@ def _dataset(
     data: dict[str, tuple[Any, str, str]] = {
         name: (np.array([point.values[name] for point in points]), unit, meaning)
         for name, (unit, meaning) in SEEN.items()
+        if name in points[0].values
     }
     torque = np.array([point.inputs["steer"] for point in points])
     data["steer_torque"] = (torque, "N m", "torque at the handlebar, positive to the left")
@@ -195,41 +237,19 @@ def _dataset(
 
 
 def _check_bicycle(system: System) -> None:
-    """Raise where no circles are told of a machine."""
+    """Raise if a machine is not a bicycle or motorcycle."""
     if not is_two_wheeler(system):
-        canonical_matrices(system)  # tells what is no bicycle
-    if "rear_wheel_speed" not in system.outputs:
-        raise ParameterError(
-            f"{system.vehicle.__name__} has no output rear_wheel_speed, by which circles are told. In Python "
-            "analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], forward_speed=5, "
-            "yaw_rate=0.25) finds one."
-        )
-
-
-def _check_start(system: System, reversed: bool) -> None:
-    """Raise where there is no straight running from which circles branch off."""
-    if is_two_wheeler(system) and not is_plain(system):
-        raise ParameterError(
-            "hands-free circles are those of wheels that do not slip and of nothing that gives: tyres take "
-            "energy in a turn. --speed 5 --radius 20 finds the one circle, with the torques that keep it up."
-        )
-    found = canonical_matrices(system)  # tells what is no bicycle
-    if reversed:
-        found = canonical_matrices(system, about={"steer": np.pi})
-    if not np.isfinite(branching_speed(found)):
-        raise ParameterError(
-            f"{system.vehicle.__name__} has no capsize speed with these parameters: the circles start from "
-            "straight running at the speed at which a real eigenvalue is zero."
-        )
+        canonical_matrices(system)  # its error says what is missing
 
 
 def _radius(point: Steady) -> float:
     """Return the radius of the rear contact's path; at rest, that of the path it would take."""
-    speed, turn = point.values["rear_wheel_speed"], point.values["yaw_rate"]
+    name = _speed_name(point.machine.system)
+    speed, turn = point.values[name], point.values["yaw_rate"]
     if abs(speed) < 1e-9 and abs(turn) < 1e-9:
         found = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
-        rows = found.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")[0]
-        rolled = np.linalg.solve(rows, np.array([0.0, 0.0, 1.0]))
+        rows = found.rows(["lean_rate", "steer_rate", name], "du")[0]
+        rolled = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
         speed, turn = 1.0, float(found.rows(["yaw_rate"], "du")[0, 0] @ rolled)
     return abs(speed / turn) if abs(turn) > 1e-9 else float("inf")
 
@@ -268,7 +288,7 @@ def table(data: "Dataset", most: int = 16) -> list[list[str]]:
         radius = f"{one['radius']:.4f}" if np.isfinite(one["radius"]) else "straight"
         rows.append(
             [
-                f"{_settled(one['rear_wheel_speed']):.4f}",
+                f"{_settled(one[speed_of(data)]):.4f}",
                 radius,
                 *(f"{_settled(x):.3f}" for x in numbers),
                 f"{_settled(one['growth']):.4f}",
@@ -292,18 +312,37 @@ def remarks(data: "Dataset") -> list[str]:
             held += f", one of {abs(push):.6g} N m that {drives} at the rear wheel keeps its speed"
         return [held, f"computed in {data.attrs['seconds']:.3g} s"]
     first, last = data.isel(motion=0), data.isel(motion=-1)
-    speed = float(last["rear_wheel_speed"])
+    name = speed_of(data)
+    speed = float(last[name])
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
-    stable = data["rear_wheel_speed"].values[data["stable"].values]
+    stable = data[name].values[data["stable"].values]
     steady = f"{len(stable)} of {data.sizes['motion']} circles are stable"
-    if len(stable):
+    if len(stable) and np.ptp(data[name].values) > 1e-6:
         steady += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
+    elif len(stable):
+        leans = np.degrees(data["lean"].values[data["stable"].values])
+        steady += f", at leans from {leans.min():.6g} to {leans.max():.6g} deg"
     return [
-        f"from straight running at {float(first['rear_wheel_speed']):.12g} m/s (capsize speed)",
+        f"from {_beginning(data, first)}",
         f"to {end} with lean {_degrees(last, 'lean')} and steer {_degrees(last, 'steer')}",
         steady if len(stable) else "no circle is stable",
         f"{data.sizes['motion']} circles, computed in {data.attrs['seconds']:.3g} s",
     ]
+
+
+def speed_of(data: "Dataset") -> str:
+    """Return the variable that is the speed of circles."""
+    return "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
+
+
+def _beginning(data: "Dataset", first: "Dataset") -> str:
+    """Return where a family of circles begins, in words."""
+    speed = float(first[speed_of(data)])
+    if abs(float(first["lean"])) > 1e-6:
+        angles = f"lean {_degrees(first, 'lean')} and steer {_degrees(first, 'steer')}"
+        return f"{speed:.6g} m/s with {angles}"
+    free = " (capsize speed)" if str(data.attrs["title"]).startswith("hands-free") else ""
+    return f"straight running at {speed:.12g} m/s{free}"
 
 
 def _degrees(one: "Dataset", name: str) -> str:

@@ -14,34 +14,44 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Return three axes with hands-free circles against the speed of the rear wheel: lean and
-    steer, radius, growth of disturbances. A dot marks where the circles begin, stable parts are
+    """Return three axes with circles against their speed, or against their lean if all have one speed:
+    lean and steer, radius, growth of disturbances. A dot marks where the circles begin, stable parts are
     thick.
     """
     if "motion" not in data.dims or "radius" not in data:
         raise ParameterError("this result has no circles; they come from `draisine steady`.")
     panels = new_figure(3, 1, (7.0, 8.0)) if axes is None else axes
-    speed, stable = data["rear_wheel_speed"].values, data["stable"].values
+    x, label = _abscissa(data)
+    stable = data["stable"].values
     angles, radius, growth = (plain(panel) for panel in panels)
     for k, name in enumerate(("lean", "steer")):
-        _line(angles, k, speed, np.degrees(data[name].values), stable, name)
+        _line(angles, k, x, np.degrees(data[name].values), stable, name)
     if stable.any():
         angles.plot([], [], color=GREY, linewidth=4.5, label="stable")
     angles.set_ylabel("angle (deg)")
     legend(angles)
-    _line(radius, 0, speed, data["radius"].values, stable)
+    _line(radius, 0, x, data["radius"].values, stable)
     radius.set_yscale("log")
     radius.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
     radius.set_ylabel("radius of the rear path (m)")
-    _line(growth, 0, speed, data["growth"].values, stable)
+    _line(growth, 0, x, data["growth"].values, stable)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
-    growth.set(ylabel="growth (1/s)", xlabel="rear wheel speed (m/s)")
+    growth.set(ylabel="growth (1/s)", xlabel=label)
     if axes is None:
         angles.figure.suptitle(headline(data))
         for panel in (angles, radius):
             panel.sharex(growth)
             panel.tick_params(labelbottom=False)
     return panels
+
+
+def _abscissa(data: "Dataset") -> tuple[Floats, str]:
+    """Return what circles are drawn against, and its label."""
+    name = "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
+    speed = data[name].values
+    if len(speed) > 1 and np.ptp(speed) < 1e-6 * np.abs(speed).max():
+        return np.degrees(data["lean"].values), "lean (deg)"
+    return speed, f"{name.replace('_', ' ')} (m/s)"
 
 
 def _line(axes: Any, k: int, x: Floats, y: Floats, stable: Floats, label: str = "") -> None:

@@ -1,0 +1,233 @@
+"""Floquet multipliers of periodic runs, and transition matrices along any smooth run.
+
+Deviations from a run obey `d(dx)/dt = A(t) dx` (`linearise(run)`). The transition matrix F solves
+`dF/dt = A(t) F`, F(0) = 1; over one period T it is the monodromy matrix, whose eigenvalues are the Floquet
+multipliers, eq. [floquet]. A run keeps its dense output, polynomials in time. Each step of the run is divided
+into equal parts, in which F is found by collocation: a polynomial that satisfies the equation at every
+Chebyshev node but the first. The number of parts is doubled until F stays the same.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.linear import Linear, linear_systems, smooth_arcs
+from draisine.analysis.variation import Chart, chart, vary
+from draisine.errors import ConfigurationError
+from draisine.simulation.trajectory import SmoothArc, Trajectory
+
+NODES = 8
+"""Collocation nodes of a part; its error falls with the 12th power of its length."""
+
+MAX_PARTS = 32
+"""Parts into which a step of the run is divided at most."""
+
+SETTLED = 1e-11
+"""Relative change of the transition matrix at which the division ends."""
+
+CLOSED = 1e-6
+"""Largest difference of the states at both ends of a periodic run, relative to the largest state."""
+
+
+@dataclass(frozen=True, eq=False)
+class Floquet:
+    """The monodromy matrix of a periodic run.
+
+    Attributes
+    ----------
+    monodromy
+        Matrix (states, states) that maps deviations at the start to those one period later.
+    states
+        Names of the states.
+    period
+        Period (s).
+    """
+
+    monodromy: Floats
+    states: tuple[str, ...]
+    period: float
+
+    def __repr__(self) -> str:
+        largest = ", ".join(f"{abs(x):.6g}" for x in self.multipliers[:3])
+        return f"Floquet multipliers over {self.period:.6g} s, largest magnitudes: {largest}"
+
+    @cached_property
+    def multipliers(self) -> Floats:
+        """Factors by which deviations grow in one period, largest magnitude first."""
+        values = np.linalg.eigvals(self.monodromy)
+        return values[np.lexsort((-values.imag, -np.abs(values)))]
+
+    @property
+    def exponents(self) -> Floats:
+        """Floquet exponents log(multiplier) / period (1/s); imaginary parts up to 2 pi / period."""
+        return np.log(self.multipliers.astype(complex)) / self.period
+
+    @property
+    def stable(self) -> bool:
+        """Whether all multipliers lie inside the unit circle, by more than round-off: deviations decay."""
+        return bool(np.abs(self.multipliers[0]) < 1.0 - 1e-9)
+
+
+def floquet(run: Trajectory) -> Floquet:
+    """Return the Floquet multipliers of a run over one period.
+
+    Parameters
+    ----------
+    run
+        Run over exactly one period, of an adaptive integrator, without impacts. Cyclic coordinates (place,
+        heading, angles of wheels) need not close.
+
+    Raises
+    ------
+    ConfigurationError
+        If the run does not close, has no dense output, or has impacts.
+
+    Examples
+    --------
+    Once around a steady circle, where multipliers are `exp(eigenvalue * period)`:
+
+    >>> import numpy as np
+    >>> from draisine import compile
+    >>> from draisine.analysis.equilibrium import steady
+    >>> turn = steady(compile("whipple"), free=["steer"], lean=0.1, forward_speed=4.5)
+    >>> period = 2.0 * np.pi / abs(turn.values["yaw_rate"])
+    >>> found = floquet(turn.simulate(period))
+    >>> growth = turn.linear().eigenvalues().real.max()
+    >>> print(f"{np.log(abs(found.multipliers[0])) / period - growth:.0e}" < "1e-06")
+    True
+    """
+    matrix, ends = transition(run)
+    first, last = ends[0], ends[1]
+    missed = np.abs(last.x0 - first.x0)
+    scale = 1.0 + np.abs(first.x0).max(initial=0.0)
+    worst = int(np.argmax(missed))
+    if missed[worst] > CLOSED * scale:
+        raise ConfigurationError(
+            f"the run is not periodic: {first.states[worst]} differs by {missed[worst]:.3g} between its "
+            "ends. Let it end after exactly one period; return_map finds periodic motions."
+        )
+    return Floquet(matrix, first.states, float(run.t[-1] - run.t[0]))
+
+
+def transition(run: Trajectory) -> tuple[Floats, Linear]:
+    """Return the transition matrix over a smooth run, and the linear systems at its two ends.
+
+    Deviations at the end are the matrix times those at the start, to first order.
+
+    Examples
+    --------
+    >>> from draisine import compile, simulate, state
+    >>> disc = compile("rolling_disc")
+    >>> matrix, ends = transition(simulate(disc, state(disc, forward_speed=3.0), 1.0))
+    >>> matrix.shape[0] == len(ends.states)
+    True
+    """
+    names: Chart | None = None
+    total: Floats | None = None
+    ends: list[Linear] = []
+    for arc in smooth_arcs(run):
+        if arc.dense is None:
+            raise ConfigurationError(
+                "the run has no dense output; simulate with an adaptive integrator, as by default."
+            )
+        if names is None:
+            names = chart(vary(arc.machine, arc.y, arc.inputs.T, t=arc.t, anchors=arc.anchors))
+        matrix, first, last = _arc_transition(arc, names, float(run.t[-1]))
+        total = matrix if total is None else matrix @ total
+        ends += [first, last]
+    assert total is not None
+    both = [ends[0], ends[-1]]
+    arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
+    whole = {name: np.array([getattr(end, name) for end in both]) for name in arrays}
+    times = np.array([run.t[0], run.t[-1]])
+    return total, Linear(
+        **whole,
+        states=ends[0].states,
+        inputs=ends[0].inputs,
+        outputs=ends[0].outputs,
+        units=ends[0].units,
+        times=times,
+    )
+
+
+def _arc_transition(arc: SmoothArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
+    """Return the transition matrix over an arc, and the linear systems at its ends."""
+    ends = linear_systems(
+        arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
+        names=names,
+    )  # fmt: skip
+    parts = 1
+    total = _divided_transition(arc, names, until, parts)
+    while parts < MAX_PARTS:
+        parts *= 2
+        last = total
+        total = _divided_transition(arc, names, until, parts)
+        if np.abs(total - last).max() <= SETTLED * np.abs(total).max():
+            break
+    return total, ends[0], ends[1]
+
+
+def _divided_transition(arc: SmoothArc, names: Chart, until: float, parts: int) -> Floats:
+    """Return the transition matrix over an arc whose steps are divided into parts."""
+    assert arc.dense is not None
+    places = 0.5 - 0.5 * np.cos(np.pi * np.arange(NODES) / (NODES - 1))
+    inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, len(arc.inputs)))
+    inputs = inputs.reshape(*arc.dense.t.shape, -1)
+    times, states, given = [], [], []
+    for nodes, y, w in zip(arc.dense.t, arc.dense.y, inputs, strict=True):
+        end = min(float(nodes[-1]), until)
+        if end <= nodes[0]:
+            continue
+        edges = np.linspace(nodes[0], end, parts + 1)
+        for begin, stop in pairwise(edges):
+            t = begin + places * (stop - begin)
+            weights = np.array([_interpolation(nodes, x) for x in t])
+            times.append(t)
+            states.append(weights @ y)
+            given.append(weights @ w)
+    t, y, w = (np.concatenate(x) for x in (times, states, given))
+    A = linear_systems(arc.machine, y, w, form="frozen", t=t, names=names).A
+    total = np.eye(A.shape[1])
+    for k, t in enumerate(times):
+        total = _step(t, A[k * NODES : (k + 1) * NODES]) @ total
+    return total
+
+
+def _step(times: Floats, A: Floats) -> Floats:
+    """Return the transition matrix from the first node of a part to its last."""
+    nodes, n = len(times), A.shape[1]
+    system = np.kron(_differentiation(times), np.eye(n))
+    for k in range(nodes):
+        system[k * n : (k + 1) * n, k * n : (k + 1) * n] -= A[k]
+    found = np.linalg.solve(system[n:, n:], -system[n:, :n])
+    return found[-n:]
+
+
+def _barycentric(times: Floats) -> Floats:
+    """Return the barycentric weights of nodes."""
+    apart = (times[:, None] - times[None, :]) / (times[-1] - times[0])
+    np.fill_diagonal(apart, 1.0)
+    return 1.0 / np.prod(apart, axis=1)
+
+
+def _differentiation(times: Floats) -> Floats:
+    """Return the matrix that differentiates a polynomial given at nodes (1/s)."""
+    weights = _barycentric(times)
+    apart = times[:, None] - times[None, :]
+    np.fill_diagonal(apart, 1.0)
+    D = weights[None, :] / weights[:, None] / apart
+    np.fill_diagonal(D, 0.0)
+    np.fill_diagonal(D, -D.sum(axis=1))
+    return D
+
+
+def _interpolation(times: Floats, t: float) -> Floats:
+    """Return the weights that evaluate a polynomial given at nodes."""
+    apart = t - times
+    if np.any(apart == 0.0):
+        return (apart == 0.0).astype(float)
+    parts = _barycentric(times) / apart
+    return parts / parts.sum()

@@ -1,0 +1,80 @@
+"""Machines under the inertial load of a constant acceleration (d'Alembert).
+
+A machine that accelerates forward with a is replaced by the same machine at constant speed, loaded by the
+force `-m a` against its heading at the mass centre of each body, eq. [dalembert]. The load is constant and
+turns with the heading, so that motions of the loaded machine are steady. Wheels that spin up have a
+moment of inertia, which this load leaves out.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, wraps
+from typing import Any, ClassVar
+
+from draisine.algebra.scalar import Array, Scalar
+from draisine.errors import ConfigurationError
+from draisine.model import Model
+from draisine.system.system import System, compile
+
+PARAMETER = "inertial_acceleration"
+
+
+@dataclass(frozen=True, eq=False)
+class InertialLoad:
+    """The force `-m a` (N) along the heading at the mass centre of each body; a in m/s2."""
+
+    acceleration: Scalar
+
+    name: ClassVar[str] = "inertial load"
+    states: ClassVar[int] = 0
+
+    def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Array], Sequence[Scalar]]:
+        """Return the force on each body, in world axes."""
+        field = -self.acceleration * readings.heading
+        return {body.name: body.mass * field for body in readings.tree.model.bodies}, []
+
+
+@lru_cache(maxsize=16)
+def _loaded(vehicle: Callable[..., Model]) -> Callable[..., Model]:
+    """Return a vehicle with one more parameter: the acceleration whose inertial load acts on it."""
+
+    @wraps(vehicle)
+    def loaded(*, inertial_acceleration: float = 0.0, **given: Any) -> Model:
+        model = vehicle(**given)
+        return replace(model, forces=[*model.forces, InertialLoad(inertial_acceleration)])
+
+    own = inspect.Parameter(
+        PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=float
+    )
+    signature = inspect.signature(vehicle)
+    loaded.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), own]
+    )
+    loaded.__annotations__ = dict(vehicle.__annotations__) | {PARAMETER: float}
+    return loaded
+
+
+def under_inertial_load(system: System, acceleration: float) -> System:
+    """Return the machine under the inertial load of a forward acceleration (m/s2).
+
+    Examples
+    --------
+    >>> from draisine import compile
+    >>> braking = under_inertial_load(compile("whipple"), -2.0)
+    >>> braking.parameters["inertial_acceleration"]
+    -2.0
+    """
+    if "forward_speed" not in system.outputs:
+        raise ConfigurationError(
+            f"{system.vehicle.__name__} has no forward_speed, so that it has no inertial load along its "
+            "heading."
+        )
+    found = system.keep((PARAMETER,), lambda: _compile(system))
+    return found.with_parameters(**{PARAMETER: acceleration})
+
+
+def _compile(system: System) -> System:
+    source = system.artifacts
+    vehicle = _loaded(source.vehicle)
+    return compile(vehicle, store=source.store, **source.structure, **system.parameters)

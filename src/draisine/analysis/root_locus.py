@@ -1,0 +1,234 @@
+"""Root loci: eigenvalues about steady motions while one quantity or parameter changes.
+
+The varied value is a quantity of the motion (speed, lean, acceleration, steer torque) or a parameter of the
+machine (slope, trail). Each motion is found from the one before, so that a locus follows one family; it
+ends where the family does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+import draisine
+from draisine.algebra.scalar import Floats
+from draisine.analysis.eigenmodes import track
+from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.steady_balance import ACCELERATION, quantity_names
+from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.system.artifacts import check_system
+from draisine.system.system import System, compile
+from draisine.system.tracing import Law
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xarray import Dataset
+
+
+@dataclass(frozen=True, eq=False)
+class RootLocus:
+    """Eigenvalues about steady motions while one value changes.
+
+    Attributes
+    ----------
+    over
+        Name of the varied quantity or parameter.
+    unit
+        Its unit.
+    values
+        Its values (n,), as far as motions exist.
+    motions
+        The steady motions.
+    eigenvalues
+        Eigenvalues (n, states), each column followed from one motion to the next (1/s).
+    states
+        Names of the states at the first motion that has all of them.
+    form
+        What was linearised: "steady", "frozen" or "dalembert".
+    end
+        Why the locus ends before the last value that was asked for; empty if it does not.
+    """
+
+    over: str
+    unit: str
+    values: Floats
+    motions: tuple[Steady, ...]
+    eigenvalues: Floats
+    states: tuple[str, ...]
+    form: str
+    end: str = ""
+
+    def __repr__(self) -> str:
+        span = f"{self.values[0]:g} to {self.values[-1]:g} {self.unit}".rstrip()
+        ended = f"\n  {self.end}" if self.end else ""
+        return (
+            f"RootLocus of {len(self.values)} motions over {self.over}, {span} ({self.form}){ended}"
+        )
+
+    @property
+    def growth(self) -> Floats:
+        """Largest real part at each value (1/s)."""
+        return self.eigenvalues.real.max(axis=1)
+
+    def to_xarray(self) -> "Dataset":
+        """Return eigenvalues, states and inputs of the motions as a dataset over the varied value."""
+        import xarray
+
+        system = self.motions[0].machine.system
+        inputs = np.array([list(one.inputs.values()) for one in self.motions])
+        names = [name for name in self.motions[0].values if name not in ("x", "y", "z")]
+        about = np.array([[one.values[name] for name in names] for one in self.motions])
+        return xarray.Dataset(
+            {
+                "eigenvalue_real": (("value", "root"), self.eigenvalues.real, {"units": "1/s"}),
+                "eigenvalue_imaginary": (
+                    ("value", "root"),
+                    self.eigenvalues.imag,
+                    {"units": "rad/s"},
+                ),
+                "motion": (("value", "quantity"), about, {"units": "SI"}),
+                "input_value": (("value", "input"), inputs, {"units": "SI"}),
+            },
+            coords={
+                "value": ("value", self.values, {"units": self.unit, "long_name": self.over}),
+                "quantity": names,
+                "input": list(system.model.inputs),
+                "root": np.arange(self.eigenvalues.shape[1]),
+            },
+            attrs={
+                "title": f"root locus of {system.vehicle.__name__} over {self.over.replace('_', ' ')}",
+                "vehicle": system.vehicle.__name__,
+                "locus_over": self.over,
+                "form": self.form,
+                "end": self.end,
+            },
+        )
+
+    def plot(
+        self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
+    ) -> Any:
+        """Draw the locus in the complex plane and the real parts; return the axes, see `draisine.plot`."""
+        return draisine.plot(self, figure, path, **options)
+
+    def save(self, path: "str | Path") -> None:
+        """Write the locus into a file (.nc, .zarr), see `draisine.save`."""
+        draisine.save(self, path)
+
+
+def root_locus(
+    system: System,
+    over: str,
+    values: Sequence[float] | Floats,
+    *,
+    free: Sequence[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    law: Law | None = None,
+    form: Literal["frozen", "dalembert"] | None = None,
+    **asked: float,
+) -> RootLocus:
+    """Return the eigenvalues about steady motions while one quantity or parameter changes.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    over
+        What changes: a quantity as in `steady` (`forward_speed`, `lean`, `forward_acceleration`,
+        `steer_torque`), or a parameter of the machine (`slope`, `c`).
+    values
+        Its values, in order.
+    free, inputs, law
+        As in `steady`.
+    form
+        Linearisation of accelerating motions: "frozen" (the default for them) or "dalembert".
+    **asked
+        Other prescribed quantities, as in `steady`.
+
+    Returns
+    -------
+    RootLocus
+        Eigenvalues as far as steady motions exist; `end` says why it ends before the last value.
+
+    Raises
+    ------
+    ConfigurationError
+        If there is no steady motion at the first value.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from draisine import compile
+    >>> bicycle = compile("whipple")
+    >>> locus = root_locus(
+    ...     bicycle, "lean", np.linspace(0.0, 0.3, 4), free=["steer"], forward_speed=5.0
+    ... )
+    >>> print(locus.eigenvalues.shape, locus.states[:2])
+    (4, 5) ('lean', 'steer')
+    """
+    check_system("root_locus", system)
+    wanted = np.atleast_1d(np.asarray(values, float))
+    if not wanted.size:
+        raise ParameterError("root_locus: no values.")
+    quantities = quantity_names(system.model) | {"radius": "m"}
+    unit = quantities.get(over)
+    varied = unit is None
+    if varied:
+        system = _with_parameter(system, over, float(wanted[0]), list(quantities))
+        unit = system.meanings.get(over, ("", ""))[0]
+    chosen = form or ("frozen" if ACCELERATION in (over, *asked) else "steady")
+    motions: list[Steady] = []
+    end = ""
+    for value in map(float, wanted):
+        machine = system.with_parameters(**{over: value}) if varied else system
+        own = dict(asked) if varied else dict(asked) | {over: value}
+        try:
+            motions.append(_next(machine, motions, free, inputs, law, own))
+        except ConfigurationError as error:
+            if not motions:
+                raise
+            end = f"The locus ends before {over} = {value:.6g}: {error}"
+            break
+    linear = [one.linear(form=chosen if one.acceleration else "steady") for one in motions]
+    states = max((one.states for one in linear), key=len)
+    # A coordinate that is cyclic at single values only (the yaw without a slope) has the eigenvalue 0 there.
+    eigenvalues = np.zeros((len(motions), len(states)), complex)
+    for row, one in zip(eigenvalues, linear, strict=True):
+        row[: len(one.states)] = one.eigenvalues()
+    eigenvalues = np.take_along_axis(eigenvalues, track(eigenvalues), axis=1)
+    return RootLocus(
+        over, unit or "", wanted[: len(motions)], tuple(motions), eigenvalues, states, chosen, end
+    )
+
+
+def _next(
+    system: System,
+    motions: Sequence[Steady],
+    free: Sequence[str],
+    inputs: Mapping[str, float] | None,
+    law: Law | None,
+    asked: Mapping[str, float],
+) -> Steady:
+    """Return the motion that follows the last one."""
+    # A search elsewhere could jump to another family, so it begins at the last motion only.
+    start = motions[-1] if motions else None
+    return steady(system, start=start, free=free, inputs=inputs, law=law, **asked)
+
+
+def _with_parameter(system: System, name: str, value: float, known: Sequence[str]) -> System:
+    """Return the machine with a parameter that can change, also one that its vehicle leaves out by default
+    (a slope).
+    """
+    if name in system.parameters:
+        return system
+    if name in system.structure and system.structure[name] is None:
+        source = system.artifacts
+        structure = {key: x for key, x in source.structure.items() if key != name}
+        return compile(
+            source.vehicle, store=source.store, **structure, **system.parameters, **{name: value}
+        )
+    candidates = [*known, *system.parameters]
+    raise ParameterError(
+        f"root_locus: nothing is called {name!r}. {did_you_mean(name, candidates)}"
+    )

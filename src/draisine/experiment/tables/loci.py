@@ -1,0 +1,120 @@
+"""Root loci of a machine as data: eigenvalues about steady motions while one value changes."""
+
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+from draisine.analysis.root_locus import root_locus
+from draisine.analysis.steady_balance import ACCELERATION
+from draisine.errors import ParameterError
+from draisine.results.bodies import machine_attributes
+from draisine.scenario.validate.vehicle import build_system
+from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m/s2"}
+"""What the locus of a command can be over."""
+
+
+def locus(
+    vehicle: str,
+    parameters: Mapping[str, Any],
+    parameter_set: str | None,
+    over: str,
+    values: Floats,
+    fixed: Mapping[str, float],
+    form: str | None = None,
+) -> "Dataset":
+    """Return the root locus of a vehicle over its speed, lean, slope or forward acceleration.
+
+    The inputs of a two-wheeler that keep the motion up are the torques at the handlebar and at the rear
+    wheel, those of other machines all joints.
+
+    >>> import numpy as np
+    >>> found = locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
+    >>> found.sizes["value"], found.attrs["locus_over"]
+    (2, 'lean')
+    """
+    if "forward_speed" not in (over, *fixed):
+        raise ParameterError(
+            "a root locus over lean, slope or acceleration needs a speed: --speed 5."
+        )
+    own = dict(parameters)
+    fixed = dict(fixed)
+    if "slope" in fixed:
+        own["slope"] = fixed.pop("slope")
+    system = build_system(vehicle, own, parameter_set)
+    begun = time.perf_counter()
+    if is_two_wheeler(system) and over != "lean":
+        fixed.setdefault("lean", 0.0)
+    choice: Any = form
+    found = root_locus(system, over, values, free=_driven(system), form=choice, **fixed)
+    others = ", ".join(f"{n} = {x:.6g} {UNITS[n]}" for n, x in fixed.items())
+    title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ")
+    data = found.to_xarray()
+    attributes = machine_attributes(found.motions[0].machine.system, title)
+    return data.assign_attrs(**attributes, seconds=time.perf_counter() - begun)
+
+
+def _driven(system: System) -> list[str]:
+    """Return the inputs that keep a motion up."""
+    joints = [joint.name for joint in system.model.joints if joint.motion is None]
+    if is_two_wheeler(system):
+        return [name for name in ("steer", "rear_wheel") if name in joints]
+    return joints
+
+
+def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:
+    """Return headings and some rows: the varied value, the inputs, the largest real part and the
+    frequency of the root that has it.
+    """
+    angle = data["value"].attrs.get("units") == "rad"
+    unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
+    used = [
+        str(name)
+        for name in data["input"].values
+        if np.abs(data.input_value.sel(input=name)).max() > 0
+    ]
+    headings = [f"{str(data.attrs['locus_over']).replace('_', ' ')} ({unit})"]
+    headings += [f"{name.replace('_', ' ')} input" for name in used]
+    headings += ["growth (1/s)", "its frequency (rad/s)"]
+    count = data.sizes["value"]
+    rows = []
+    for k in np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int)):
+        one = data.isel(value=int(k))
+        value = float(np.degrees(one["value"])) if angle else float(one["value"])
+        real, imaginary = one["eigenvalue_real"].values, one["eigenvalue_imaginary"].values
+        worst = int(np.argmax(real))
+        inputs = [f"{_plain(float(one.input_value.sel(input=name))):.5g}" for name in used]
+        rows.append(
+            [
+                f"{_plain(value):.5g}",
+                *inputs,
+                f"{_plain(float(real[worst])):.4f}",
+                f"{_plain(abs(float(imaginary[worst]))):.4f}",
+            ]
+        )
+    return headings, rows
+
+
+def remarks(data: "Dataset") -> list[str]:
+    """Return lines on the form of the linear systems, where the locus ends, and the time."""
+    told = {
+        "steady": "about steady motions",
+        "frozen": "frozen: derivatives at each instant of an accelerating motion",
+        "dalembert": "d'Alembert: at constant speed under the inertial load",
+    }
+    lines = [told[data.attrs["form"]]]
+    if data.attrs["end"]:
+        lines.append(str(data.attrs["end"]))
+    return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
+
+
+def _plain(x: float) -> float:
+    return 0.0 if abs(x) < 5e-10 else x

@@ -1,0 +1,82 @@
+"""Root locus: eigenvalues in the complex plane while one value changes, and their real parts."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ParameterError
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    figure_of,
+    headline,
+    letters,
+    new_figure,
+    plain,
+    words,
+)
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+STABLE = "#dff0d8"
+
+DEPTH = 3.0
+"""Real parts are shown down to this many times the largest magnitude of those that matter: strongly damped
+roots tell little about stability."""
+
+
+def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
+    """Return two axes: the roots in the complex plane, coloured from the first value (dark) to the last
+    (bright), and their real parts against the varied value. The stable side is shaded.
+    """
+    if "locus_over" not in data.attrs:
+        raise ParameterError(
+            "this result is no root locus; `draisine eigenvalues --lean 0:40deg:41 --speed 10` makes one."
+        )
+    plane, growth = axes = new_figure(1, 2, (11.0, 4.6)) if axes is None else axes
+    over = str(data.attrs["locus_over"])
+    value, unit = _readable(data["value"].values, str(data["value"].attrs.get("units", "")))
+    roots = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
+    low, high = _limits(roots)
+    points = None
+    for k in range(roots.shape[1]):
+        upper = roots[:, k].imag >= -1e-9
+        shown = np.where(upper, roots[:, k], np.nan)
+        plane.plot(shown.real, shown.imag, color=GREY, linewidth=0.6, zorder=1)
+        points = plane.scatter(
+            shown.real, shown.imag, c=value, s=12, cmap="viridis", zorder=2, linewidths=0
+        )
+        growth.plot(value, roots[:, k].real, color=COLOURS[k % 7], linewidth=1.4)
+    plain(plane)
+    plain(growth)
+    top = float(np.nanmax(np.where(roots.real > low, roots.imag, 0.0)))
+    plane.set(xlim=(low, high), ylim=(-0.03 * max(top, 1.0), 1.08 * max(top, 1.0)))
+    plane.axvspan(low, 0.0, color=STABLE, zorder=0, linewidth=0)
+    plane.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)")
+    growth.axhspan(low, 0.0, color=STABLE, zorder=0, linewidth=0)
+    label = f"{words(over)} ({unit})" if unit else words(over)
+    growth.set(ylim=(low, high), xlabel=label, ylabel="real part (1/s)")
+    if len(value) > 1:
+        growth.set_xlim(float(value.min()), float(value.max()))
+    figure_of(plane).colorbar(points, ax=plane).ax.set_title(unit, fontsize=letters(9))
+    if data.attrs.get("title"):
+        figure_of(plane).suptitle(headline(data), fontsize=letters(10))
+    return axes
+
+
+def _limits(roots: Floats) -> tuple[float, float]:
+    """Return the range of real parts that is shown."""
+    high = max(float(roots.real.max()), 0.0)
+    slow = np.sort(np.abs(roots.real).max(axis=0))
+    reach = max(high, float(slow[len(slow) // 2]), 1.0)
+    low = max(float(roots.real.min()), -DEPTH * reach)
+    margin = 0.06 * (high - low)
+    return low - margin, high + margin
+
+
+def _readable(value: Floats, unit: str) -> tuple[Floats, str]:
+    """Return angles in degrees, all else as it is."""
+    return (np.degrees(value), "deg") if unit == "rad" else (value, unit)
