@@ -33,7 +33,13 @@ from draisine.simulation.contact.complementarity.active_set import no_contact_se
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
-from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, look_back
+from draisine.simulation.contact.query import (
+    Closed,
+    ClosedStretch,
+    ContactQuery,
+    return_query,
+    take_query,
+)
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
 from draisine.simulation.contact.table import WheelOnFeature
@@ -154,6 +160,7 @@ class TerrainRun:
             self._switch(error)
         if not self.events:
             self.arc_closed = self.at.closed
+        self._watch_rank()
 
     def restart(self, look: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Go on from a state, under other inputs and perhaps by another law."""
@@ -210,9 +217,7 @@ class TerrainRun:
             self._refuse_ideal()
             self._enter_steps("contacts over-constrain the machine")
             return
-        if self.watched and sum(rows == 3 for _, rows, _ in self.at.closed) > 1:
-            # Machines whose wheels are independent once are so everywhere: events need no watching.
-            self.watched = self._rank() is not switch.Rank.INDEPENDENT
+        self._watch_rank()
         taken = self.driver.course.clock.steps
         since = self.at.t - before
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
@@ -222,6 +227,13 @@ class TerrainRun:
             self._enter_steps("events accumulate")
         elif taken >= switch.FEW_STEPS and since < switch.SLOW * taken * h:
             self._enter_steps("integration steps are too short")
+
+    def _watch_rank(self) -> None:
+        """Stop watching after each event if the rolling contacts are independent: a machine whose wheels
+        are independent once has independent wheels everywhere.
+        """
+        if self.watched and sum(rows == 3 for _, rows, _ in self.at.closed) > 1:
+            self.watched = self._rank() is not switch.Rank.INDEPENDENT
 
     def _move_events(self, steps: int, events: int) -> None:
         """Integrate some steps, through some events at most."""
@@ -662,7 +674,7 @@ def run_on_terrain(task: Task) -> Trajectory:
     except SimulationError as error:
         raise run._with_partial(error) from error.__cause__
     finally:
-        look_back(run.look)
+        return_query(run.look)
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
@@ -673,7 +685,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     _check_friction(task.contact, terrain)
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
-    look = ContactQuery(machine, terrain, task.system.inputs(task.inputs), task.contact.stops)
+    look = take_query(machine, terrain, task.system.inputs(task.inputs), task.contact.stops)
     return look, y
 
 
