@@ -236,20 +236,29 @@ class Record(MutableFields):
 
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
-        places = layout(owner)
-        self._bytes = bytearray(max(1, _structure(owner).size))
-        self._first = _from_buffer(self._bytes)
-        self._kept: dict[str, list[Any]] = {}
-        self._objects: dict[str, Any] = {}
-        self.address: int = _addressof(self._first)
-        self._as_parameter_ = self.address
-        for name in values.keys() - places.keys():
+        content, missing = _defaults(owner)
+        memory = bytearray(content)
+        first = _from_buffer(memory)
+        address = _addressof(first)
+        # Past __setattr__, which checks names: records are made many times per run.
+        self.__dict__.update(
+            _bytes=memory,
+            _first=first,
+            _kept={},
+            _objects={},
+            address=address,
+            _as_parameter_=address,
+        )
+        for name in values.keys() - _accesses(owner).keys():
             raise TypeError(_no_field(owner, name))
-        for name in places:
-            value = values.get(name, _default(owner, name))
-            if value is _MISSING:
-                raise TypeError(f"Record {owner.__name__} needs a value for the field {name!r}.")
-            setattr(self, name, value)
+        for name, default in missing.items():
+            if name not in values:
+                if default is _MISSING:
+                    raise TypeError(
+                        f"Record {owner.__name__} needs a value for the field {name!r}."
+                    )
+                setattr(self, name, default)
+        self.assign(**values)
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
@@ -264,8 +273,13 @@ class Record(MutableFields):
 
     def assign(self, **values: Any) -> None:
         """Assign several fields."""
+        accesses = _accesses(type(self))
         for name, value in values.items():
-            setattr(self, name, value)
+            access = accesses.get(name)
+            if access is None or access.encode is not None:
+                setattr(self, name, value)
+            else:
+                access.pack_into(self._bytes, access.at, value)
 
     def values(self) -> dict[str, Any]:
         """Return the present values of all fields by name."""
@@ -278,10 +292,26 @@ _OWN = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
 """What a record has besides its fields."""
 
 
-def _default(record: type, name: str) -> Any:
-    """Return the default value of a field."""
-    field = next(one.__dict__[name] for one in record.__mro__ if name in one.__dict__)
-    return field.default
+@cache
+def _accesses(record: type) -> "dict[str, _Access]":
+    """Return how the fields of a record are stored."""
+    return {name: _Access(slot) for name, slot in layout(record).items()}
+
+
+@cache
+def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
+    """Return the memory of a record with the defaults of its numbers, and the defaults of other fields."""
+    content = bytearray(max(1, _structure(record).size))
+    others: dict[str, Any] = {}
+    for name, access in _accesses(record).items():
+        default = next(x.__dict__[name] for x in record.__mro__ if name in x.__dict__).default
+        if default is _MISSING or access.read is None:
+            others[name] = default
+        elif access.encode is None:
+            access.pack_into(content, access.at, default)
+        else:
+            access.pack_into(content, access.at, *access.encode(default, []))
+    return bytes(content), others
 
 
 def _no_field(record: type, name: str) -> str:
@@ -296,25 +326,17 @@ class _Field:
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
-        self.access: dict[type, _Access] = {}
-
-    def _access(self, owner: type) -> "_Access":
-        """Return how a class of records stores the field: a subclass may do so at another place."""
-        found = self.access.get(owner)
-        if found is None:
-            found = self.access[owner] = _Access(layout(owner)[self.name])
-        return found
 
     def __get__(self, record: Any, owner: type) -> Any:
         if record is None:
             return self
-        access = self._access(owner)
+        access = _accesses(owner)[self.name]
         if access.read is None:
             return record._objects[self.name]
         return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        access = self._access(type(record))
+        access = _accesses(type(record))[self.name]
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return
@@ -355,11 +377,18 @@ def make_record(record: type, **given: Any) -> Any:
         Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
         it may be packed already.
     """
-    kinds = fields(record)
-    made = {}
-    for name, value in given.items():
-        kind = kinds.get(name)
-        if (is_flat(kind) or is_matrix(kind)) and isinstance(value, (int, tuple)):
-            value = np.zeros(value, DTYPES[kind.element])
-        made[name] = value
-    return record(**made)
+    for name, dtype in _array_types(record).items():
+        size = given.get(name)
+        if isinstance(size, (int, tuple)):
+            given[name] = np.zeros(size, dtype)
+    return record(**given)
+
+
+@cache
+def _array_types(record: type) -> dict[str, Any]:
+    """Return the element types of the fields that are arrays."""
+    return {
+        name: DTYPES[kind.element]
+        for name, kind in fields(record).items()
+        if is_flat(kind) or is_matrix(kind)
+    }

@@ -93,6 +93,11 @@ class ContactQuery:
         self.dents = self._dents()
         self._check()
 
+    def fits(self, machine: Generic, terrain: Terrain, stops: Stops | None) -> bool:
+        """Return whether this is a query of a machine on a terrain."""
+        known = self.machine is machine and self.terrain is terrain
+        return known and self.stops == dict(stops or {})
+
     def _dents(self) -> Floats:
         """Return how deep each wheel, and each joint after them, may be in what it touches: tyres on
         springs give way, by half of the wheel at most.
@@ -610,7 +615,7 @@ def _ways(boxes: Floats, begin: Floats | None) -> Floats:
 
 
 class _Last(threading.local):
-    """What a thread has looked at last."""
+    """The query that a thread used last and nobody owns."""
 
     query: ContactQuery | None = None
 
@@ -618,20 +623,31 @@ class _Last(threading.local):
 _last = _Last()
 
 
-def look_back(query: ContactQuery) -> None:
-    """Keep what a run that is over looked with, for its arcs."""
+def take_query(
+    machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
+) -> ContactQuery:
+    """Return a query for one owner: that of the last run if it fits, or a new one. It costs as much as
+    some milliseconds of simulated time. Search results of the last run are discarded, because the
+    contacts that a run watches must not depend on earlier runs.
+    """
+    found, _last.query = _last.query, None
+    if found is None or not found.fits(machine, terrain, stops):
+        return ContactQuery(machine, terrain, inputs, stops)
+    found.inputs = inputs
+    if not found.whole:
+        found._swept = None
+    return found
+
+
+def return_query(query: ContactQuery) -> None:
+    """Let later runs and observations use a query that its owner no longer needs."""
     _last.query = query
 
 
 def revisit(
     machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
-    """Return a machine on a terrain under inputs, to look back at single states: arcs of one run,
-    which are looked at one after the other, share what that takes.
-    """
-    found = _last.query
-    known = found is not None and found.machine is machine and found.terrain is terrain
-    if found is None or not known or found.stops != dict(stops or {}):
-        found = _last.query = ContactQuery(machine, terrain, inputs, stops)
-    found.inputs = inputs
+    """Return a query for use at once: arcs of one run, which are observed one after the other, share it."""
+    found = take_query(machine, terrain, inputs, stops)
+    return_query(found)
     return found

@@ -39,7 +39,13 @@ from draisine.simulation.contact.failures import Failure, find_failure, refuse_c
 from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
-from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, look_back
+from draisine.simulation.contact.query import (
+    Closed,
+    ClosedStretch,
+    ContactQuery,
+    return_query,
+    take_query,
+)
 from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
@@ -184,6 +190,7 @@ class TerrainRun:
             self._switch_method(error)
         if not self.events:
             self.arc_closed = self.now.closed
+        self._watch_rank()
 
     def restart(self, query: ContactQuery, y: Floats, inputs: Floats) -> None:
         """Continue from a state with other inputs and, if the query is another one, another law. In time
@@ -474,10 +481,7 @@ class TerrainRun:
             self._refuse_ideal_contacts()
             self._enter_time_stepping("contacts over-constrain the machine")
             return
-        rolling = sum(rows == 3 for _, rows, _ in self.now.closed)
-        if self.watches_rank and rolling > 1:
-            # Machines whose wheels are independent once are so everywhere: stop watching.
-            self.watches_rank = self._find_rank() is not switch.Rank.INDEPENDENT
+        self._watch_rank()
         taken = self.driver.course.clock.steps
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
             return
@@ -486,6 +490,14 @@ class TerrainRun:
             self._enter_time_stepping("events accumulate")
         elif taken >= switch.FEW_STEPS and self.now.t - before < switch.SLOW * taken * h:
             self._enter_time_stepping("integration steps are too short")
+
+    def _watch_rank(self) -> None:
+        """Stop watching after each event if the rolling contacts are independent: a machine whose wheels
+        are independent once has independent wheels everywhere.
+        """
+        rolling = sum(rows == 3 for _, rows, _ in self.now.closed)
+        if self.watches_rank and rolling > 1:
+            self.watches_rank = self._find_rank() is not switch.Rank.INDEPENDENT
 
     def _find_rank(self) -> switch.Rank:
         """Return the rank of the rows of the rolling contacts; each set is examined once."""
@@ -660,7 +672,7 @@ def run_on_terrain(task: Task) -> Trajectory:
     except SimulationError as error:
         raise run.with_partial(error) from error.__cause__
     finally:
-        look_back(run.query)
+        return_query(run.query)
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
@@ -672,7 +684,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
     inputs = task.system.inputs(task.inputs)
-    return ContactQuery(machine, terrain, inputs, task.contact.stops), y
+    return take_query(machine, terrain, inputs, task.contact.stops), y
 
 
 def _check_tyres(task: Task) -> None:

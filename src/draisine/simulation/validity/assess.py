@@ -242,16 +242,12 @@ def _observe_arc(arc: Any) -> ObservedArc:
         t, (_, y) = arc.dense.t, arc.dense.flat
         return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
     count = len(arc.t)
-    seen = (
-        dict(arc.observations)
-        if not _is_stepped(arc)
-        else {
-            # Forces are known; other observations search the ground, which costs as much as the run. Time steps
-            # correct penetrations: no contact is a constraint that could drift.
-            "forces": arc.forces.reshape(count, -1).T,
-            "violations": np.zeros((0, count)),
-        }
-    )
+    if _is_stepped(arc):
+        # Forces are known; other observations search the ground, which costs as much as the run.
+        # Time steps correct penetrations: no contact is a constraint that could drift.
+        seen = {"forces": arc.forces.reshape(count, -1).T, "violations": np.zeros((0, count))}
+    else:
+        seen = dict(arc.observations)
     return ObservedArc([arc], arc.t, arc.y, seen, np.zeros(count, int), rows)
 
 
