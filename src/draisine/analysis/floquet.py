@@ -17,7 +17,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import Linear, linear_systems, smooth_arcs
 from draisine.analysis.variation import Chart, chart, vary
 from draisine.errors import ConfigurationError
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, Trajectory
 
 NODES = 8
 """Collocation nodes of a part; its error falls with the 12th power of its length."""
@@ -153,7 +153,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
     )
 
 
-def _arc_transition(arc: SmoothArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
+def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
     """Return the transition matrix over an arc, and the linear systems at its ends."""
     ends = linear_systems(
         arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
@@ -170,7 +170,7 @@ def _arc_transition(arc: SmoothArc, names: Chart, until: float) -> tuple[Floats,
     return total, ends[0], ends[1]
 
 
-def _divided_transition(arc: SmoothArc, names: Chart, until: float, parts: int) -> Floats:
+def _divided_transition(arc: BilateralArc, names: Chart, until: float, parts: int) -> Floats:
     """Return the transition matrix over an arc whose steps are divided into parts."""
     assert arc.dense is not None
     places = 0.5 - 0.5 * np.cos(np.pi * np.arange(NODES) / (NODES - 1))

@@ -40,7 +40,7 @@ from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
 from draisine.model.names import observation_units
 from draisine.simulation.options import memory_start
-from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -414,7 +414,7 @@ def linearise(
     return found[0] if isinstance(motion, State) else found
 
 
-def smooth_arcs(run: Trajectory) -> list[SmoothArc]:
+def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
     """Return the arcs of a run in one mode on the plane, or raise.
 
     Raises
@@ -422,7 +422,7 @@ def smooth_arcs(run: Trajectory) -> list[SmoothArc]:
     ConfigurationError
         If the run has impacts or changing contacts.
     """
-    arcs = [arc for arc in run.arcs if isinstance(arc, SmoothArc)]
+    arcs = [arc for arc in run.arcs if isinstance(arc, BilateralArc)]
     if len(arcs) < len(run.arcs) or len({tuple(sorted(arc.mode.items())) for arc in arcs}) > 1:
         raise ConfigurationError(
             "the run has impacts or changing contacts, through which no linear system leads; "
