@@ -24,7 +24,7 @@ from draisine.simulation.contact.guards import (
 )
 from draisine.simulation.contact.march import Proximity, is_beside, trace_line
 from draisine.simulation.contact.tolerances import Tolerances
-from draisine.terrain import Mesh, Terrain, edge
+from draisine.terrain import Mesh, Terrain, edge, ramp
 
 X = BASIS[PLACES:]
 
@@ -133,8 +133,9 @@ def test_what_lies_in_a_feature_or_holds_it():
     rows = np.zeros((len(FEATURES), FEATURE))
     rows[:, :6] = list(FEATURES.values())
     planes = np.array(["slope" in name and " the " not in name for name in FEATURES], int)
-    places = SimpleNamespace(features=rows.ravel(), planes=planes, low=np.zeros(3 * len(rows)))
-    bundle, names = places, list(FEATURES)
+    none = np.zeros(len(rows), int)
+    bundle = SimpleNamespace(features=rows.ravel(), planes=planes, carried=none)
+    names = list(FEATURES)
     for i, one in enumerate(names):
         for j, two in enumerate(names):
             if i != j:
@@ -146,11 +147,21 @@ def test_a_flat_of_a_body_lies_in_no_ground():
     """Its numbers are zeros, like those of a vertex at the origin, which lies in level ground."""
     rows = np.zeros((2, FEATURE))
     rows[0, 2] = 1.0
-    ground = SimpleNamespace(features=rows.ravel(), planes=np.array([1, 0]), low=np.zeros(6))
+    carried = np.array([0, 0])
+    ground = SimpleNamespace(features=rows.ravel(), planes=np.array([1, 0]), carried=carried)
     assert adjoins(Tolerances(), ground, 0, 1)
-    ground.low[3:] = -np.inf
+    ground.carried[1] = 1
     assert not adjoins(Tolerances(), ground, 0, 1)
     assert not adjoins(Tolerances(), ground, 1, 0)
+
+
+def test_an_endless_edge_of_a_ramp_is_not_watched_from_its_face():
+    """The lip of an endless ramp lies in its face: rolling up to it is no grazing contact."""
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, forward_speed=6.0, lean_rate=0.05, x=-2.0)
+    run = draisine.simulate(bicycle, start, 0.5, terrain=ramp(0.2, 0.3))
+    assert sum(event.kind == "lift-off" for event in run.events) == 2
+    assert [arc.grazes for arc in run.arcs] == [()] * len(run.arcs)
 
 
 def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():

@@ -6,7 +6,6 @@ The last terms of its Chebyshev series estimate how far the guard is from it, eq
 """
 
 import math
-from math import isfinite
 
 import numpy as np
 
@@ -213,7 +212,8 @@ def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> bool:
     """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
     vertices in a face's plane, vertices on an edge's line.
     """
-    if is_carried(b, own) or is_carried(b, other):
+    # The values of a flat or of a joint's stop are no place in the world.
+    if b.carried[own] == 1 or b.carried[other] == 1:
         return False
     if b.planes[own] == 0 and b.planes[other] == 1:
         return lies_in_plane(tol, b, other, own)
@@ -234,14 +234,6 @@ def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> bool:
         across = (two[u] - one[u]) * (two[3 + v] + one[3 + v])
         off = max(off, abs(across - (two[v] - one[v]) * (two[3 + u] + one[3 + u])))
     return off < tol.same_feature
-
-
-@routine
-def is_carried(b: Bundle, k: int) -> bool:
-    """Return whether the machine itself carries a feature: a flat of another body, or a joint's stop. Its
-    numbers are no place, and its box is endless.
-    """
-    return b.planes[k] == 0 and not isfinite(b.low[3 * k])
 
 
 @routine

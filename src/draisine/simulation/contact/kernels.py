@@ -59,7 +59,8 @@ class Bundle(NamedTuple):
     radius that bends the gap to an edge or a vertex, and that of the ball which thickens the wheel's
     ring, if it is one; the number of the wheel, and low and high corner of the box around each feature;
     a number for wheel, kind and motion of the feature (`likes`), whether it is a plane, which motion
-    carries it, and whether a contact ends where others with the same feature begin.
+    carries it, whether a contact ends where others with the same feature begin, and whether the machine
+    itself carries the feature (a flat of another body, a joint's stop).
     """
 
     size: int
@@ -84,6 +85,7 @@ class Bundle(NamedTuple):
     planes: Integers
     moved: Integers
     folds: Integers
+    carried: Integers
 
 
 class Dynamics(NamedTuple):

@@ -42,12 +42,14 @@ class WheelOnFeature(NamedTuple):
 
 INTEGERS = (
     "calls", "looks", "starts", "look_starts", "faces", "wheels", "likes", "planes", "moved", "folds",
+    "carried",
 )  # fmt: skip
 FLOATS = ("reach", "radius", "bend", "crown")
-"""What is alike in all contacts of a wheel with a kind of feature: its programs and where the tables of these
-begin, whether it is above a face, the wheel, a number for all that, whether the feature is a plane, which
-motion carries it, whether the wheel may touch it twice; how deep it may be in it, how far from its centre
-it touches at most, what bends the gap, how thick its ring is, if it is one.
+"""Values that all contacts of a wheel with a kind of feature share: addresses of its programs and offsets of
+their tables, whether the wheel is above a face, its index, an index of the pair, whether the feature is a
+plane, the index of its motion, whether the wheel may touch it twice, whether the machine itself carries it;
+how deep the wheel may be in it (m), how far from its centre it touches at most (m), the radius that curves
+the gap (m), the radius of its ring's cross-section (m, NaN if it has none).
 """
 
 LEVEL = Feature(
@@ -138,7 +140,9 @@ class Meetings:
         own, like = (wheel, kind, motion), self.integers.shape[1]
         code, sight = self.machine.contacts[own], self.machine.contacts.geometry(own)
         starts = (len(self.tables), len(self.tables) + len(code.table))
+        carried = int(kind not in ("face", "edge", "vertex"))
         whole = [code.address, sight.address, *starts, face, wheel, like, plane, moved, twice]
+        whole.append(carried)
         size = (self.reach(wheel), long or DEEP, bend, crown)
         self.tables = np.concatenate([self.tables, code.table, sight.table])
         self.integers = np.column_stack([self.integers, whole])
