@@ -124,7 +124,7 @@ def flats_by_kind(contact: Contact) -> dict[str, Flat]:
     return {f"flat{k}": flat for k, flat in enumerate(flats)}
 
 
-def _free_gap(contact: Contact) -> Scalar:
+def free_gap(contact: Contact) -> Scalar:
     """Return how far above the ground a contact begins to carry: a tyre on a vertical spring does so
     before the wheel, drawn under its load, is there.
     """
@@ -420,7 +420,7 @@ class TerrainDerivation:
             f = s["f"] if motion is None else place(kind, s["f"], R, p)
             met = meet(*pose, wheel, kind, f)
         outputs: dict[str, Any] = {
-            "gap": [met.meeting.gap - _free_gap(wheel)],
+            "gap": [met.meeting.gap - free_gap(wheel)],
             "point": met.meeting.point,
             "normal": met.meeting.normal,
             "centre": met.centre,
