@@ -327,12 +327,12 @@ def test_gradients_are_those_of_differences(bicycle, ride):
     assert len(found.events) >= {"kerb": 3, "ramp": 4, "stop": 1, "jerk": 3}.get(ride, 0)
 
 
-def test_gradients_by_a_moment_whose_neighbours_are_no_bodies(bicycle):
-    """The benchmark's rear wheel is all but flat: with one moment much smaller no mass is spread so.
-    Towards the other side there are machines, whose differences tell the same to second order.
+def test_gradients_by_a_moment_at_the_limit_of_the_triangle_inequality(bicycle):
+    """The benchmark's rear wheel is almost flat: a smaller moment breaks the triangle inequality.
+    One-sided differences towards larger moments agree to second order.
     """
     start, own, h = {"forward_speed": 5.0, "lean_rate": 0.2}, bicycle.parameters["IRxx"], 1e-4
-    with pytest.raises(ModelError, match="triangle inequality"):
+    with pytest.warns(UserWarning, match="triangle inequality"):
         bicycle.with_parameters(IRxx=0.8 * own)
     found = gradient(bicycle, start, [1.0], ["lean", "steer"], ["IRxx"]).derivatives[0, :, 0]
     ends = [bicycle.with_parameters(IRxx=own + k * h) for k in range(3)]

@@ -73,7 +73,6 @@ COMMANDS = [
     (["run", PASSIVE, "--set", "mB=nan"], "not a finite number"),
     (["run", PASSIVE, "--set", "mB=-5"], "mass"),
     (["run", PASSIVE, "--set", "rR=-0.3"], "rR"),
-    (["run", PASSIVE, "--set", "c=5"], "beyond the wheel"),
     (["run", PASSIVE, "--parameter-set", "bench"], "Did you mean 'benchmark'?"),
     (["run", PASSIVE, "--initial", "lena=0.1"], "Did you mean 'lean'?"),
     (["run", PASSIVE, "--initial", "lean=90deg"], "it stays between -90deg and 90deg"),

@@ -4,10 +4,12 @@ import math
 import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from analysis.published import appendix_a
 from draisine.cli import main
 from draisine.errors import DataError
 from draisine.interop.bicycleparameters import from_values, read_bicycle, write_bicycle
@@ -477,3 +479,133 @@ def test_what_is_wrong_in_a_parameter_file_is_told_in_each_place(tmp_path, capsy
     _mine(tmp_path)
     assert main(["eigenvalues", "segway", "--parameter-set", str(tmp_path / "mine.txt")]) != 0
     assert "segway has no parameter" in capsys.readouterr().err
+
+
+# Of BicycleParameters (tests/parameter_sets): benchmark-realizedopttwo.yml, principal-extendedoptf.yml;
+# of HumanControl: parameters/Optimal05Par.txt.
+REALISED = """\
+IBxx: 5.9257
+IBxz: -1.0621
+IByy: 8.0774
+IBzz: 3.5778
+IFxx: 0.0314
+IFyy: 0.0623
+IHxx: 0.5110
+IHxz: 0.0799
+IHyy: 0.7750
+IHzz: 0.3559
+IRxx: 0.0157
+IRyy: 0.078
+c: 0.75461
+g: 9.81
+lam: -0.05486
+mB: 65.4813
+mF: 1.5477
+mH: 6.7292
+mR: 5.3486
+rF: 0.226
+rR: 0.332
+v: 3.0
+w: 0.41
+xB: 0.2275
+xH: 0.9309
+zB: -0.9044
+zH: -0.4385
+"""
+OPTIMISED = """\
+alphaD:  1.0767
+alphaH:  0.23760
+alphaP:  1.5584
+c: -0.48397
+g:  9.8100
+kDaa:  0.86084
+kDbb:  2.0139
+kDyy:  2.0305
+kFaa:  1.0314
+kFbb:  1.0314
+kFyy:  2.0628
+kHaa:  2.8463
+kHbb:  0.16848
+kHyy:  0.66922
+kPaa:  0.36797
+kPbb:  0.15276
+kPyy:  0.36717
+kRaa:  1.5135
+kRbb:  1.5135
+kRyy:  3.0270
+lP:  1.7280
+lam:  0.23941
+mD:  7.0223
+mF:  5.5058
+mH:  3.5435
+mP:  83.500
+mR:  2.2534
+rF:  2.0628
+rR:  3.0270
+v:  9.0
+w:  5.5573
+wP:  0.48300
+xD:  1.0204
+xH:  5.6145
+xP:  1.0791
+zD: -4.0653
+zH: -1.7755
+zP: -2.6623
+"""
+OPTIMAL05 = """\
+w = 1.507286469014997+/-0.0
+c = -0.239348385100141+/-0.0
+lam = 0.678170610472069+/-0.0
+g = 9.81+/-0.0
+rR = 0.3+/-0.0
+mR = 2.0+/-0.0
+IRxx = 0.0603+/-0.0
+IRyy = 0.12+/-0.0
+xB = 0.3+/-0.0
+zB = -0.9+/-0.0
+mB = 85.0+/-0.0
+IBxx = 9.2+/-0.0
+IByy = 11.0+/-0.0
+IBzz = 2.8+/-0.0
+IBxz = 2.4+/-0.0
+xH = 0.9+/-0.0
+zH = -0.7+/-0.0
+mH = 4.0+/-0.0
+IHxx = 0.05892+/-0.0
+IHyy = 0.06+/-0.0
+IHzz = 0.00708+/-0.0
+IHxz = -0.00756+/-0.0
+rF = 0.187689569212885+/-0.0
+mF = 3.0+/-0.0
+IFxx = 0.1405+/-0.0
+IFyy = 0.28+/-0.0
+"""
+UNUSUAL = {
+    "realised.yml": (REALISED, "beyond the wheel of radius 0.226 m"),
+    "optimised.yml": (OPTIMISED, "'fork': principal moments .* break the triangle inequality"),
+    "Optimal05Par.txt": (OPTIMAL05, "beyond the wheel of radius 0.18769 m"),
+}
+
+
+@pytest.mark.parametrize("name", UNUSUAL)
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_published_bicycles_that_could_not_be_built_have_their_eigenvalues(tmp_path, name):
+    """They get a warning; their eigenvalues are those of the published closed form."""
+    text, warning = UNUSUAL[name]
+    (tmp_path / name).write_text(text)
+    values = read_bicycle(tmp_path / name)
+    with pytest.warns(UserWarning, match=warning):
+        bicycle = draisine.compile("whipple", **values)
+    M, C1, K0, K2 = appendix_a(values).values()
+    v = 5.0
+    lower = -np.linalg.solve(M, np.hstack([values["g"] * K0 + v * v * K2, v * C1]))
+    wanted = np.linalg.eigvals(np.vstack([np.eye(2, 4, 2), lower]))
+    found = draisine.eigenvalues(bicycle, [v]).values[0]
+    assert_allclose(np.sort_complex(found), np.sort_complex(wanted), rtol=1e-10, atol=1e-10)
+
+
+def test_a_part_of_pi_is_a_number(tmp_path):
+    """HumanControl's benchmark has lam = pi/10."""
+    path = tmp_path / "BenchmarkPar.txt"
+    path.write_text(OPTIMAL05.replace("0.678170610472069+/-0.0", "pi/10"))
+    assert read_bicycle(path)["lam"] == math.pi / 10

@@ -278,10 +278,6 @@ MISTAKES = {
         lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1.5)),
         r"body 'wheel': inertia is not positive semidefinite: least eigenvalue -0.5",
     ),
-    "an inertia that no mass has": (
-        lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 2.5)),
-        r"body 'wheel': principal moments 1, 1, 2.5 kg m\^2 break the triangle inequality",
-    ),
     "an added mass that is not positive": (
         lambda: Body("fin", 1.0, added=np.diag([1.0, -1.0, 0, 0, 0, 0])),
         r"body 'fin': added mass is not positive semidefinite",
@@ -369,15 +365,13 @@ def test_round_off_is_no_mistake():
 
 
 @pytest.mark.filterwarnings("ignore:body 'rear_wheel'")
-def test_measured_moments_may_break_the_triangle_inequality_a_little():
-    """A rear wheel that is flatter than flat by 5 percent is told, and taken: the mass matrix of straight
-    running stays positive definite and changes as its formula says (Meijaard and others 2007, equations
-    A3 to A20, doi:10.1098/rspa.2007.1857), energy is kept.
+def test_measured_moments_may_break_the_triangle_inequality():
+    """A rear wheel that is flatter than flat by 5 percent is used, with a warning: the mass matrix of
+    straight running stays positive definite and changes as its formula says (Meijaard and others 2007,
+    equations A3 to A20, doi:10.1098/rspa.2007.1857), energy is kept.
     """
     flat = compile("whipple", IRxx=0.06, IRyy=0.12)
-    with pytest.warns(
-        UserWarning, match=r"'rear_wheel': .* by less than 10%, as measured ones may"
-    ):
+    with pytest.warns(UserWarning, match=r"'rear_wheel': .* break the triangle inequality"):
         measured = compile("whipple", IRxx=0.057, IRyy=0.12)
     p = flat.parameters
     mu = p["c"] / p["w"] * math.cos(p["lam"])
@@ -392,7 +386,7 @@ def test_parameters_are_checked_like_drawings():
     with pytest.raises(ModelError, match=r"body 'disc': mass -1.0 kg is negative"):
         compile("rolling_disc", mass=-1.0)
     disc = compile("rolling_disc")
-    with pytest.raises(ModelError, match="triangle inequality"):
+    with pytest.warns(UserWarning, match="triangle inequality"):
         disc.with_parameters(axial=0.6)
     with pytest.raises(ParameterError, match=r"no parameter 'radios'.*'radius'"):
         disc.with_parameters(radios=0.6)

@@ -26,6 +26,7 @@ from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
+from draisine.system.contact_programs import free_gap
 from draisine.system.derivation import Derivation
 from draisine.system.tracing import rates_by_symbol
 
@@ -93,7 +94,7 @@ def observe(d: Derivation) -> Program:
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ at.c for at, _ in found.found],
-            "gaps": constraints.gaps(world, p, found.found),
+            "gaps": _gaps(d, p),
             "kinetic": [energy.kinetic(tree, moving.vel)],
             "potential": [energy.potential(tree, found.geo, world, p, d.model.gravity)],
             "momentum": linear,
@@ -358,6 +359,12 @@ def _seed(d: Derivation) -> dict[str, Any]:
     return rates_by_symbol(q=qdot, p=pdot, r=moving.speeds[6:], u=reduced.udot, t=[1.0])
 
 
+def _gaps(d: Derivation, p: Array) -> list[Scalar]:
+    """Return the gap of each contact (m); that of a tyre on a spring counts from where it carries."""
+    heights = constraints.gaps(d.found.world, p, d.found.found)
+    return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
+
+
 def _contact_forces(
     d: Derivation, found: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
@@ -368,19 +375,23 @@ def _contact_forces(
     pushes: list[Array] = []
     active = {a.contact.name: a for a in found.active}
     at = 0
-    for contact in d.model.contacts:
+    for contact, (place, _) in zip(d.model.contacts, found.found, strict=True):
+        # The force of an element, such as a tyre on a vertical spring, which needs no row to push.
+        push = d.acting.pushes.get(contact.name)
         a = active.get(contact.name)
-        if a is None:
+        if a is None and push is None:
             forces.append([0.0] * 3)
             pushes.append(np.zeros(3))
             continue
-        part = lam[at : at + len(a.names)]
-        at += len(a.names)
-        axes = constraints.contact_axes(d.tree, found.geo, found.world, contact, a.at)
-        push = array([*part, *[0.0] * (3 - len(part))])
-        if not a.holds_all:
-            push = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
-        push = push + d.acting.pushes.get(contact.name, np.zeros(3))
+        axes = constraints.contact_axes(d.tree, found.geo, found.world, contact, place)
+        push = np.zeros(3) if push is None else push
+        if a is not None:
+            part = lam[at : at + len(a.names)]
+            at += len(a.names)
+            held = array([*part, *[0.0] * (3 - len(part))])
+            if not a.holds_all:
+                held = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
+            push = held + push
         forces.append([axis @ push for axis in axes.values()])
         pushes.append(push)
     return array(forces), pushes, lam[at:]

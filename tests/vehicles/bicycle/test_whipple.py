@@ -32,7 +32,6 @@ def bicycle():
         ({"rR": 0.0}, "rR = 0 m must be positive"),
         ({"rF": -0.3}, "rF = -0.3 m must be positive"),
         ({"lam": 2.0}, "less than a quarter turn"),
-        ({"c": 0.6}, "beyond the wheel of radius 0.35 m"),
         ({"slope": 1.7}, "no ground to ride on"),
         ({"crown": 0.4}, "crown 0.4 m exceeds radius 0.3 m"),
         ({"crown": -0.01}, "is not a length"),

@@ -103,6 +103,8 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
     if array.dtype != DTYPES[kind.element] or array.ndim != 2:
         raise TypeError(f"A routine needs a matrix of {DTYPES[kind.element]} for {name_of(kind)}.")
     rows, entries = array.strides
+    if not array.size:  # strides of a view without entries have no meaning
+        return array.ctypes.data, array.shape[1]
     if (array.shape[1] > 1 and entries != size) or rows % size:
         raise TypeError("A routine needs a matrix whose rows are contiguous.")
     return int(array.ctypes.data), rows // size

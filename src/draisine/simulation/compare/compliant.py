@@ -209,9 +209,18 @@ def compliant_of(entry: Mapping[str, Any]) -> Compliant:
 
 
 def run_compliant(task: Task) -> Trajectory:
-    """Return the motion on ground that gives way, by LSODA; it runs in Python: for comparisons, not
-    for speed.
+    """Return the motion on compliant ground. It runs in Python: for comparisons, not for speed.
+
+    Backward differentiation formulas integrate it. LSODA, which chooses between these and a nonstiff
+    method, starts with the latter and keeps it on light parts, in steps of 1e-9 s.
     """
+    for wheel in task.system.model.wheels:
+        if wheel.tyre is not None:
+            raise ParameterError(
+                f"Compliant ground does not work with tyres, and wheel {wheel.name!r} has one. Leave "
+                "the tyre out, or use rigid ground and a tyre with a vertical spring (magic_formula "
+                "with `vertical`)."
+            )
     if task.contact.stops:
         raise ParameterError("ground that gives way knows no stops of joints; leave them out.")
     look, y0 = place_on_terrain(task)
@@ -263,7 +272,7 @@ def _integrate(
     numerics, ending = task.numerics, cast(Any, upright)  # SciPy reads attributes of it
     ending.terminal, ending.direction = True, -1
     found: Any = solve_ivp(
-        motion, (numerics.start, task.until), y0, "LSODA", t_eval=times, rtol=numerics.rtol,
+        motion, (numerics.start, task.until), y0, "BDF", t_eval=times, rtol=numerics.rtol,
         atol=numerics.atol, max_step=numerics.dt, events=ending if rule.watches else None,
     )  # fmt: skip
     if found.status == 1:

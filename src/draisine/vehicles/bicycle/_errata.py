@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from draisine.model.body import MEASURED
-
 
 @dataclass(frozen=True, slots=True)
 class _Wheels:
@@ -78,15 +76,20 @@ def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
             )
 
 
+MEASUREMENT_ERROR = 0.1
+"""Relative; errors of measurement lift the greatest principal moment by less above the sum of the others."""
+
+
 def _impossible(p: Mapping[str, float]) -> Iterator[str]:
     for body in "RBHF":
         xx, yy = p[f"I{body}xx"], p[f"I{body}yy"]
         zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
         mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
         moments = sorted((mean - radius, yy, mean + radius))
-        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - MEASURED):
+        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - MEASUREMENT_ERROR):
+            use = "a model refuses it" if moments[0] < 0 else "a model uses it as it is"
             yield (
                 f"no distribution of mass has the principal moments of body {body}, "
                 f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "
-                "exceed the sum of the others); a model will not take it."
+                f"exceed the sum of the others); {use}."
             )

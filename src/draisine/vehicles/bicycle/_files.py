@@ -205,6 +205,8 @@ def _number(text: str) -> float | None:
         return float(match["value"])
     if match := _SCALED.fullmatch(text):
         return float(f"{match['value']}e{match['power']}")
+    if match := re.fullmatch(r"pi/(\d+)", text):  # HumanControl's benchmark
+        return math.pi / float(match[1])
     try:
         return float(text)
     except ValueError:

@@ -225,7 +225,7 @@ def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:
 
 
 def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
-    """Raise where numbers describe no bicycle."""
+    """Raise if numbers describe no bicycle; warn if they describe an unusual one."""
     if not all(isinstance(x, (int, float)) for x in (w, c, lam, rR, rF)):
         return
     for name, value in (("w", w), ("rR", rR), ("rF", rF)):
@@ -239,9 +239,11 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
         )
     offset = rF * math.sin(lam) - c * math.cos(lam)
     if abs(offset) > rF:
-        raise ParameterError(
+        warnings.warn(
             f"whipple: with c = {c:g} m and lam = {lam:g} rad the steer axis passes "
-            f"{abs(offset):.3g} m from the front hub, beyond the wheel of radius {rF:g} m."
+            f"{abs(offset):.3g} m from the front hub, beyond the wheel of radius {rF:g} m.",
+            UserWarning,
+            stacklevel=3,
         )
     if isinstance(slope, (int, float)) and not abs(slope) < math.pi / 2:
         raise ParameterError(f"whipple: slope = {slope:g} rad is no ground to ride on.")
