@@ -136,7 +136,7 @@ class TerrainTangents:
                 G[-1][:, :, 0] += row["lift"]
             if row["push"].size:
                 push = push + row["push"]
-        K = _saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
+        K = saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
         solution = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack[:, :, 0]
         rates = np.hstack([motion["flow"], solution[:, :n], motion["zdot"]])
         for row in rows:
@@ -164,7 +164,7 @@ class TerrainTangents:
         M, v = jet(motion["M"].reshape(count, n, n)), jet(jets[:, at.v, None])
         demand = np.hstack([*(row["b"][:, :held] for row, held in rows), motion["held_b"]])
         right = np.concatenate([(M @ v).stack, demand[:, :, None]], axis=1)
-        K = _saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
+        K = saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
         out = jets.copy()
         out[:, at.v] = solve(jet(K), jet(right)).stack[:, :n, 0]
         return out
@@ -189,7 +189,7 @@ class TerrainTangents:
         return out
 
 
-def _saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
+def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
     """Return the matrices of `M x - G lam = right`, `C x = c`."""
     count, n, m = len(M), M.shape[1], C.shape[1]
     K = np.zeros((count, n + m, n + m))

@@ -452,8 +452,9 @@ class TerrainRun:
             names = tuple(look.key(c) for c, *_ in found.closed_after if c not in shut)
         ends = (look.machine.leave(found.before), look.machine.leave(found.after))
         modes = (look.mode(found.closed), look.mode(found.closed_after))
-        impact = (pushes, trials, found.guard)
-        event = Event(found.t, kind, names, soft, *ends, *modes, energy, after, *impact)
+        event = Event(
+            found.t, kind, names, soft, *ends, *modes, energy, after, pushes, trials, found.guard
+        )
         self._close_arc(event)
         self.arc_closed = found.closed_after
 
