@@ -22,7 +22,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import jet, solve
-from draisine.analysis.gradient.mode import Row, TerrainTangents, length, saddle_matrix
+from draisine.analysis.gradient.mode import Row, TerrainTangents, direction, length, saddle_matrix
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
 from draisine.simulation.contact.stepping import step
@@ -185,10 +185,7 @@ class SteppedTangents:
         if not self.query.motion.record.turns:
             return jets
         out, q = jets.copy(), self.query.y.q
-        size = np.linalg.norm(jets[0, q])
-        unit = jets[0, q] / size
-        out[1:, q] -= np.outer(out[1:, q] @ unit, unit)
-        out[:, q] /= size
+        out[:, q] = direction(jets[:, q])
         return out
 
     def _row(self, t: float, h: float, jets: Floats, one: _StepContact, load: Floats) -> Row:
