@@ -28,7 +28,7 @@ ROW = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
 ELEMENTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVED = ("outputs", "position", "output_rates")
 
-Row = dict[str, Floats]
+RowTangents = dict[str, Floats]
 """Entries of a contact row by name, each with derivatives (1 + k, entries)."""
 
 
@@ -38,7 +38,7 @@ class ModeTangents:
 
     rates: Floats  # (1 + k, entries) of the state
     forces: Floats  # (1 + k, contacts, 3), N: normal, along, across
-    rows: list[Row]  # of the closed contacts
+    rows: list[RowTangents]  # of the closed contacts
 
 
 class TerrainTangents:
@@ -73,7 +73,7 @@ class TerrainTangents:
         contact: WheelOnFeature,
         dt: Floats | None = None,
         load: float = 0.0,
-    ) -> Row:
+    ) -> RowTangents:
         """Return the row of a contact; its elements are linearised about a load (N)."""
         if contact not in self._features:
             feature = self.query.feature(contact)
@@ -203,7 +203,7 @@ def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
     return K
 
 
-def slip_velocity(row: Row, v: Floats) -> Floats:
+def slip_velocity(row: RowTangents, v: Floats) -> Floats:
     """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
     C = jet(row["C"].reshape(len(v), 3, -1)[:, 1:])
     return (C @ jet(v[:, :, None])).stack[:, :, 0] - row["b"][:, 1:]

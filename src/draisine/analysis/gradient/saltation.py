@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import difference
 from draisine.analysis.gradient.mode import (
     ModeTangents,
-    Row,
+    RowTangents,
     TerrainTangents,
     length,
     slip_velocity,
@@ -287,7 +287,7 @@ class TerrainMotion:
         return out
 
 
-def _fold(row: Row) -> Floats:
+def _fold(row: RowTangents) -> Floats:
     """Return the distance of a torus to the fold of its two contacts with an edge, with derivatives, eq.
     [edge-fold]; its sign does not matter here.
     """

@@ -2,7 +2,8 @@
 
 A step of Moreau and Jean's scheme (`simulation.contact.stepping.step`) solves equations R(x, theta) = 0
 for x = (v+, nu, lam): speeds at its end, impulses of equality rows and contact impulses. theta is all
-that the step begins with: state, parameters, inputs. The implicit function theorem yields
+that the step begins with: state, parameters, inputs. By the implicit function theorem, eq.
+[step-derivative],
 
     dR/dx dx = -dR/dtheta dtheta
 
@@ -22,7 +23,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import jet, solve
-from draisine.analysis.gradient.mode import Row, TerrainTangents, direction, length, saddle_matrix
+from draisine.analysis.gradient.mode import (
+    RowTangents,
+    TerrainTangents,
+    direction,
+    length,
+    saddle_matrix,
+)
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
 from draisine.simulation.contact.stepping import step
@@ -157,7 +164,9 @@ class SteppedTangents:
 
     def _record_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
         """Record the contacts whose status differs from that in the step before."""
-        now = {one.contact: one.status for one in contacts if one.status is not StepStatus.OPEN}
+        now: dict[WheelOnFeature, StepStatus] = {
+            one.contact: one.status for one in contacts if one.status is not StepStatus.OPEN
+        }
         before = now if self._statuses is None else self._statuses
         for contact in dict.fromkeys([*before, *now]):
             old, new = (part.get(contact, StepStatus.OPEN) for part in (before, now))
@@ -188,7 +197,9 @@ class SteppedTangents:
         out[:, q] = direction(jets[:, q])
         return out
 
-    def _row(self, t: float, h: float, jets: Floats, one: _StepContact, load: Floats) -> Row:
+    def _row(
+        self, t: float, h: float, jets: Floats, one: _StepContact, load: Floats
+    ) -> RowTangents:
         """Return the row of a contact; the states of its tyre are those of the end of the step."""
         if not one.is_tyred:
             return self.tangents.row(t, jets, one.contact, self.delay)
@@ -197,7 +208,7 @@ class SteppedTangents:
         later[..., first : first + rates.shape[-1]] += h * rates
         return self._tyre_row(t, later, one, load)
 
-    def _tyre_row(self, t: float, jets: Floats, one: _StepContact, load: Floats) -> Row:
+    def _tyre_row(self, t: float, jets: Floats, one: _StepContact, load: Floats) -> RowTangents:
         """Return the row of a contact, its tyre linearised about a load: not about zero, where the forces
         of a tyre have no derivative.
         """
@@ -284,7 +295,7 @@ class SteppedTangents:
             self._loads[one.contact] = load
         return np.vstack([after, dx[:, :n]])
 
-    def _approach(self, row: Row, h: float, middle: Floats) -> Floats:
+    def _approach(self, row: RowTangents, h: float, middle: Floats) -> Floats:
         """Return the term of gap or restitution in the normal velocity of a contact, (1 + k,)."""
         record, v = self.stepper.record, jet(middle[:, self.query.y.v, None])
         before = (jet(row["C"][:, None, : self.query.n]) @ v).stack[:, 0, 0] - row["b"][:, 0]
@@ -385,7 +396,7 @@ def _linear_law(one: _StepContact) -> tuple[Floats, Floats]:
     return on_velocity, on_impulse
 
 
-def _element_forces(row: Row, load: Floats) -> Floats:
+def _element_forces(row: RowTangents, load: Floats) -> Floats:
     """Return the generalised force of the elements at a contact under a load, with derivatives."""
     lift = (jet(row["lift"][..., None]) @ jet(load[:, None, None])).stack[..., 0]
     force: Floats = row["push"] + lift
