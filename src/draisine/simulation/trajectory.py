@@ -97,14 +97,11 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class DenseOutput:
-    """The dense output of an arc at the Chebyshev nodes of its steps, which do not depend on where
-    samples are taken: times (steps, nodes), states (steps, nodes, n), and the inputs at all of them,
-    one column each.
-    """
+    """The dense output of an arc at the Chebyshev nodes of its steps; it does not depend on the samples."""
 
-    t: Floats
-    y: Floats
-    inputs: Floats
+    t: Floats  # (steps, nodes) s
+    y: Floats  # (steps, nodes, n)
+    inputs: Floats  # of all nodes, one column each
 
     def until(self, t: float) -> "DenseOutput":
         """Return the steps that end before a time."""
@@ -121,7 +118,7 @@ class DenseOutput:
 
 
 class Arc(Protocol):
-    """What a trajectory needs of a stretch of motion in one mode."""
+    """An interval of motion in one mode, as trajectories use it."""
 
     @property
     def machine(self) -> Any:
@@ -137,7 +134,7 @@ class Arc(Protocol):
 
     @property
     def states(self) -> int:
-        """How many of the states belong to the control law."""
+        """Number of states that belong to the control law."""
 
     @property
     def mode(self) -> Any:
@@ -145,7 +142,7 @@ class Arc(Protocol):
 
     @property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last."""
+        """All observations of every sample, time last."""
 
     @property
     def dense(self) -> DenseOutput | None:
@@ -155,25 +152,23 @@ class Arc(Protocol):
         """Return the user's quaternions and positions, time last."""
 
     def redundant_rows(self) -> list[str]:
-        """Return the rows of closed contacts that repeat others."""
+        """Return the redundant rows of closed contacts."""
 
 
 @dataclass(frozen=True)
 class BilateralArc:
-    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, the inputs per time,
-    time last, the anchors of pins, and the dense output of an adaptive method.
-    """
+    """An interval of motion with ideal (bilateral) contacts in one mode."""
 
     machine: ClosedForm
-    t: Floats
-    y: Floats
-    inputs: Floats
-    anchors: Floats | None = None
-    dense: DenseOutput | None = None
+    t: Floats  # s
+    y: Floats  # (times, n) states (q, p, r, u, z)
+    inputs: Floats  # (inputs, times)
+    anchors: Floats | None = None  # of pins
+    dense: DenseOutput | None = None  # of an adaptive method
 
     @property
     def states(self) -> int:
-        """How many of the y belong to the control law."""
+        """Number of states that belong to the control law."""
         return self.machine.states
 
     @property
@@ -183,11 +178,11 @@ class BilateralArc:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that `observe` knows of every sample, time last."""
+        """All outputs of `observe` at every sample, time last."""
         return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
 
     def observe_dense(self) -> dict[str, Floats]:
-        """Return everything that `observe` knows of every node of the dense output, time last."""
+        """Return all outputs of `observe` at every node of the dense output, time last."""
         assert self.dense is not None
         t, y = self.dense.flat
         return self.machine.observations(y, t, self.dense.inputs, self.anchors)
@@ -198,26 +193,24 @@ class BilateralArc:
         return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
 
     def redundant_rows(self) -> list[str]:
-        """Return the rows of the mode that repeat others."""
+        """Return the redundant rows of the mode."""
         return [row.label for row in self.machine.system.survey(self.mode).spare]
 
 
 @dataclass(frozen=True, repr=False)
 class Trajectory:
-    """A whole run: its arcs in order, how it ended, how it was made, and the events between its
-    arcs; `unsampled` are arcs so short that no sample lies in them.
-    """
+    """A run: arcs of motion and the events between them."""
 
     arcs: tuple[Arc, ...]
-    outcome: str
-    settings: dict[str, Any] = field(default_factory=dict)
+    outcome: str  # "completed", or why the run ended early
+    settings: dict[str, Any] = field(default_factory=dict)  # of the solver
     events: tuple[Event, ...] = ()
     contact: ContactOptions | None = None
-    unsampled: tuple[Arc, ...] = ()
+    unsampled: tuple[Arc, ...] = ()  # arcs without a sample
 
     @cached_property
     def validity(self) -> "Validity":
-        """Whether the run can be believed, and from when on not."""
+        """Whether the run is physically valid, and from when on it is not."""
         from draisine.simulation.validity.assess import assess
 
         return assess(self)
@@ -229,13 +222,13 @@ class Trajectory:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample of all arcs, time last."""
+        """All observations of every sample of all arcs, time last."""
         seen: list[dict[str, Floats]] = []
         for together, some in groupby(
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
         ):
             arcs = list(some)
-            # Arcs of one kind are cheaper together than one by one.
+            # Arcs of one kind are observed together, which is cheaper than one by one.
             seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
         if len(seen) == 1:
             return seen[0]
@@ -251,16 +244,16 @@ class Trajectory:
         return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """Return the run as a dataset: time first, with units and long names; what it was made with
-        is in its attributes.
+        """Return the run as a dataset: time first, with units and long names. Its attributes contain the
+        settings of the run.
         """
         from draisine.simulation.dataset import dataset
 
         return dataset(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the run as a table: one line per time, one column per number, with names like
-        `lean` and `contact_force[rear, normal]`.
+        """Return the run as a table: one row per time, one column per quantity, with names like `lean` and
+        `contact_force[rear, normal]`.
         """
         from draisine.simulation.dataset import table
 
@@ -284,7 +277,7 @@ class Trajectory:
 
     @property
     def terrain(self) -> Any:
-        """The ground that it ran on, if that was not the level plane."""
+        """The terrain of the run; None on the level plane."""
         return getattr(self.arcs[0], "terrain", None)
 
     def __repr__(self) -> str:

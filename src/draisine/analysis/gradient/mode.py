@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import MatrixJet, jet, solve, transpose
+from draisine.analysis.differentiate import jet, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -28,7 +28,7 @@ ROW = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
 ELEMENTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVED = ("outputs", "position", "output_rates")
 
-Row = dict[str, Floats]
+RowTangents = dict[str, Floats]
 """Entries of a contact row by name, each with derivatives (1 + k, entries)."""
 
 
@@ -38,7 +38,7 @@ class ModeTangents:
 
     rates: Floats  # (1 + k, entries) of the state
     forces: Floats  # (1 + k, contacts, 3), N: normal, along, across
-    rows: list[Row]  # of the closed contacts
+    rows: list[RowTangents]  # of the closed contacts
 
 
 class TerrainTangents:
@@ -73,7 +73,7 @@ class TerrainTangents:
         contact: WheelOnFeature,
         dt: Floats | None = None,
         load: float = 0.0,
-    ) -> Row:
+    ) -> RowTangents:
         """Return the row of a contact; its elements are linearised about a load (N)."""
         if contact not in self._features:
             feature = self.query.feature(contact)
@@ -111,38 +111,42 @@ class TerrainTangents:
         """Return rates and contact forces in a mode."""
         at, n, count = self.machine.layout, self.query.n, len(jets)
         motion = self.motion(t, jets, dt)
-        loads = self._loads(t, jets, closed)
-        rows = [
-            self.row(t, jets, contact, dt, load)
-            for (contact, *_), load in zip(closed, loads, strict=True)
-        ]
-        v = jet(jets[:, at.v, None])
-        directions = [
-            _slip_direction(row, v, n) if held == 1 and 0.0 < mu < np.inf else None
-            for row, (_, held, mu) in zip(rows, closed, strict=True)
-        ]
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
         c = [motion["held_c"]]
         push = -motion["F"]
-        for row, (_, held, mu), direction in zip(rows, closed, directions, strict=True):
+        rates = np.hstack([motion["flow"], jets[:, at.v], motion["zdot"]])
+        rows, per_multiplier = [], []
+        for (contact, held, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+            row = self.row(t, jets, contact, dt, load)
             all_rows = row["C"].reshape(count, 3, n)
+            # Contact force (normal, along, across) per unit of each multiplier.
+            unit = np.zeros((count, 3, held))
+            unit[0] = np.eye(3)[:, :held]
+            if held == 1 and 0.0 < mu < np.inf:
+                unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, at.v]))
             C.append(all_rows[:, :held])
-            G.append(np.swapaxes(C[-1], 1, 2).copy())
+            G.append((transpose(jet(all_rows)) @ jet(unit)).stack)
             c.append(row["c"][:, :held])
-            if direction is not None:
-                G[-1] -= mu * (transpose(jet(all_rows[:, 1:])) @ direction).stack
-            if held and row["lift"].size:
-                G[-1][:, :, 0] += row["lift"]
             if row["push"].size:
                 push = push + row["push"]
-        K = _saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
-        solution = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack[:, :, 0]
-        rates = np.hstack([motion["flow"], solution[:, :n], motion["zdot"]])
-        for row in rows:
+            if held and row["lift"].size:
+                G[-1][:, :, 0] += row["lift"]
+                unit[:, :, 0] += row["lifted"][:, :3]
             rates[:, at.z.start : at.z.start + row["rates"].shape[1]] += row["rates"]
-        multipliers = solution[:, n + motion["held_c"].shape[1] :]
-        return ModeTangents(rates, _contact_forces(multipliers, closed, directions, rows), rows)
+            rows.append(row)
+            per_multiplier.append(unit)
+        K = saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
+        solution = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack
+        rates[:, at.v] = solution[:, :n, 0]
+        forces, first = np.zeros((count, len(closed), 3)), n + c[0].shape[1]
+        for k, (row, unit) in enumerate(zip(rows, per_multiplier, strict=True)):
+            own = solution[:, first : first + unit.shape[2]]
+            forces[:, k] = (jet(unit) @ jet(own)).stack[:, :, 0]
+            if row["forces"].size:
+                forces[:, k] += row["forces"][:, :3]
+            first += unit.shape[2]
+        return ModeTangents(rates, forces, rows)
 
     def _loads(self, t: float, jets: Floats, closed: Sequence[Closed]) -> list[float]:
         """Return the normal forces (N) about which elements at contacts are linearised."""
@@ -164,7 +168,7 @@ class TerrainTangents:
         M, v = jet(motion["M"].reshape(count, n, n)), jet(jets[:, at.v, None])
         demand = np.hstack([*(row["b"][:, :held] for row, held in rows), motion["held_b"]])
         right = np.concatenate([(M @ v).stack, demand[:, :, None]], axis=1)
-        K = _saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
+        K = saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
         out = jets.copy()
         out[:, at.v] = solve(jet(K), jet(right)).stack[:, :n, 0]
         return out
@@ -189,7 +193,7 @@ class TerrainTangents:
         return out
 
 
-def _saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
+def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
     """Return the matrices of `M x - G lam = right`, `C x = c`."""
     count, n, m = len(M), M.shape[1], C.shape[1]
     K = np.zeros((count, n + m, n + m))
@@ -199,39 +203,18 @@ def _saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
     return K
 
 
-def _contact_forces(
-    multipliers: Floats,
-    closed: Sequence[Closed],
-    directions: Sequence[MatrixJet | None],
-    rows: Sequence[Row],
-) -> Floats:
-    """Return contact forces (normal, along, across) from multipliers, friction and tyres included."""
-    forces, first = np.zeros((len(multipliers), len(closed), 3)), 0
-    for k, ((_, held, mu), direction, row) in enumerate(zip(closed, directions, rows, strict=True)):
-        forces[:, k, :held] = multipliers[:, first : first + held]
-        load = jet(multipliers[:, first, None, None]) if held else None
-        if direction is not None and load is not None:
-            forces[:, k, 1:] = -mu * (direction @ load).stack[:, :, 0]
-        if row["forces"].size:
-            forces[:, k] += row["forces"][:, :3]
-        if row["lifted"].size and load is not None:
-            forces[:, k] += (jet(row["lifted"][:, :3, None]) @ load).stack[:, :, 0]
-        first += held
-    return forces
-
-
-def slip_velocity(row: Row, v: Floats, n: int) -> Floats:
+def slip_velocity(row: RowTangents, v: Floats) -> Floats:
     """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
-    C = jet(row["C"].reshape(len(v), 3, n)[:, 1:])
+    C = jet(row["C"].reshape(len(v), 3, -1)[:, 1:])
     return (C @ jet(v[:, :, None])).stack[:, :, 0] - row["b"][:, 1:]
 
 
-def _slip_direction(row: Row, v: MatrixJet, n: int) -> MatrixJet:
-    """Return the unit vector (along, across) of a contact's slip."""
-    slip = jet(slip_velocity(row, v.stack[:, :, 0], n)[:, :, None])
-    speed = np.linalg.norm(slip.value)
-    unit = slip.value / speed
-    return MatrixJet(unit, (slip.rate - unit @ (np.swapaxes(unit, 1, 2) @ slip.rate)) / speed)
+def direction(vector: Floats) -> Floats:
+    """Return the unit vector along a vector (1 + k, entries), with derivatives."""
+    size = np.linalg.norm(vector[0])
+    unit = vector / size
+    unit[1:] -= np.outer(unit[1:] @ unit[0], unit[0])
+    return unit
 
 
 def length(vector: Floats) -> Floats:

@@ -5,7 +5,7 @@ it later by `dt = -dg / g'`. Its difference passes the jump of the event and ret
 eq. [saltation-jump]. Arcs in time steps are differentiated step by step (see `stepped`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import difference
 from draisine.analysis.gradient.mode import (
     ModeTangents,
-    Row,
+    RowTangents,
     TerrainTangents,
     length,
     slip_velocity,
@@ -25,9 +25,8 @@ from draisine.analysis.gradient.tangents import Directions, integrate
 from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
-from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.stepping.arc import wheel_size
-from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import LEAN, OFFSET, PLACE
@@ -112,9 +111,9 @@ class TerrainMotion:
         """
         if isinstance(arc, SteppedArc):
             steps = SteppedTangents(self.tangents, self.contact, arc, delay)
-            samples, end = steps.follow(jets, times)
+            found = steps.follow(jets, times)
             self.changes.extend(steps.changes)
-            return samples, end
+            return found
         assert isinstance(arc, TerrainArc)
         for t, key in arc.grazes:
             raise GrazingError(
@@ -125,9 +124,8 @@ class TerrainMotion:
         def rates(t: float, jets: Floats) -> Floats:
             return self.tangents.accelerate(t, jets, arc.closed).rates
 
-        start, end = float(arc.t[0]), float(arc.t[-1])
-        grid = np.unique(np.append(times, end))
-        samples = integrate(rates, jets, start, grid, self.numerics)
+        grid = np.unique(np.append(times, arc.t[-1]))
+        samples = integrate(rates, jets, float(arc.t[0]), grid, self.numerics)
         return samples[: len(times)], samples[-1]
 
     def _pass(
@@ -173,11 +171,18 @@ class TerrainMotion:
         both = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])
-        if event.guard.kind is GuardKind.GAP:
-            guards = self._gaps(event, event.guard.contact, both, moving, arc, dt)
-        else:
+        closed = [self.query.key(contact) for contact, *_ in arc.closed]
+        if event.guard.contact in closed:
             mode = both.accelerate(event.t, moving, arc.closed, dt)
-            guards = [self._guard(event.guard, mode, moving, arc)]
+            guards = [
+                self._guard(event.guard, mode, moving, arc, closed.index(event.guard.contact))
+            ]
+        else:
+            # The gap of the contact that fired, and of those that close with it.
+            keys = dict.fromkeys([event.guard.contact, *event.impulses])
+            new = [self._find(event, key)[0] for key in keys if key not in closed]
+            gaps = [both.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in new]
+            guards = [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
         times = []
         for guard in guards:
             if not abs(guard[-1]) > GRAZING_RATE * self._natural_rate(event.guard.kind):
@@ -208,29 +213,10 @@ class TerrainMotion:
             case _:
                 return float(np.sqrt(gravity * size))  # m/s
 
-    def _gaps(
-        self,
-        event: Event,
-        first: Key,
-        both: TerrainTangents,
-        moving: Floats,
-        arc: TerrainArc,
-        dt: Floats,
-    ) -> list[Floats]:
-        """Return the gaps of the contacts that close at an event, each (value, derivatives, rate): the one
-        that fired first, and those that close with it.
-        """
-        closed = [self.query.key(contact) for contact, *_ in arc.closed]
-        others = [key for key in event.impulses if key != first and key not in closed]
-        gaps = [
-            both.row(event.t, moving, self._contact(event, key), dt)["gap"][:, 0]
-            for key in (first, *others)
-        ]
-        return [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
-
-    def _guard(self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc) -> Floats:
-        """Return the guard of a closed contact: value, derivatives, rate."""
-        k = [self.query.key(contact) for contact, *_ in arc.closed].index(guard.contact)
+    def _guard(
+        self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc, k: int
+    ) -> Floats:
+        """Return the guard of closed contact k: value, derivatives, rate."""
         contact, _, mu = arc.closed[k]
         row, force = mode.rows[k], mode.forces[:, k]
         match guard.kind:
@@ -241,7 +227,7 @@ class TerrainMotion:
             case GuardKind.FRICTION_CONE:
                 return mu * force[:, 0] - length(force[:, 1:])
             case GuardKind.SLIP:
-                return length(slip_velocity(row, moving[:, self.query.y.v], self.query.n))
+                return length(slip_velocity(row, moving[:, self.query.y.v]))
             case GuardKind.BORDER:
                 border = self.query.feature(contact).borders[guard.border]
                 beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
@@ -250,12 +236,17 @@ class TerrainMotion:
             case _:
                 return _fold(row)
 
-    def _contact(self, event: Event, key: Key) -> WheelOnFeature:
-        """Return the contact of a name near the state of an event."""
-        y = self.query.machine.enter(event.before, np.zeros(self.query.machine.memory))
-        for contact in self.query.near(event.t, y, SEARCH_MARGIN):
-            if self.query.key(contact) == key:
-                return contact
+    def _find(self, event: Event, key: Key) -> Closed:
+        """Return the contact of a name near the state of an event, with its rows and friction in an
+        impact.
+        """
+        query = self.query
+        y = query.machine.enter(event.before, np.zeros(query.machine.memory))
+        near = query.sweep(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
+        rows, mu = query.grips(near, self.contact)
+        for k, contact in enumerate(near.contacts):
+            if query.key(contact) == key:
+                return contact, int(rows[k]), float(mu[k])
         raise SimulationError(f"no gradient through {event}: {':'.join(key)} does not exist there.")
 
     # --- impacts
@@ -267,9 +258,10 @@ class TerrainMotion:
         """
         if not event.trials:
             return moved
-        first, t = event.trials[0], event.t
-        contacts = [self._contact(event, key) for key in (*first.closed, *first.separations)]
-        rows = [self.tangents.row(t, moved, contact, delay) for contact in contacts]
+        first, t, options = event.trials[0], event.t, self.contact
+        keys = (*first.closed, *first.separations)
+        contacts = [(key, *self._find(event, key)) for key in keys]
+        rows = [self.tangents.row(t, moved, contact, delay) for _, contact, _, _ in contacts]
         motion, n, at = self.tangents.motion(t, moved, delay), self.query.n, self.query.y
         out = moved.copy()
         for k in range(len(self.along)):
@@ -278,43 +270,25 @@ class TerrainMotion:
                 def shifted(jets: Floats) -> Floats:
                     return jets[0] + x * jets[1 + k]
 
-                candidates = [
-                    self._candidate(c, row, shifted) for c, row in zip(contacts, rows, strict=True)
-                ]
+                candidates = []
+                for (key, _, held, mu), row in zip(contacts, rows, strict=True):
+                    C, c, b = (shifted(row[name]) for name in ("C", "c", "b"))
+                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, held))
                 M = shifted(motion["M"]).reshape(n, n)
-                held = shifted(motion["held"]).reshape(-1, n)
+                J = shifted(motion["held"]).reshape(-1, n)
                 v = shifted(moved[:, at.v])
-                return self._speeds_after(M, held, candidates, v, x * self.coefficients[k])
+                problem = ImpactProblem(M, J, candidates, v, options.rest_speed, options.resolution)
+                pairs = zip(options.restitution.items(), self.coefficients[k], strict=True)
+                result = options.model(problem, **{name: e + x * d for (name, e), d in pairs})
+                after: Floats = result.chosen.result
+                return after
 
             out[1 + k, at.v] = _derivative(speeds, event)
             out[0, at.v] = speeds(0.0)
         return out
 
-    def _candidate(
-        self, contact: WheelOnFeature, row: Row, shifted: Callable[[Floats], Floats]
-    ) -> Candidate:
-        """Return a contact as the impact model reads it, at shifted values."""
-        wheels, feature = self.query.machine.wheels, self.query.feature(contact).name
-        is_stop = contact.wheel >= len(wheels)
-        is_tyre = self.query.tyre(contact) is not None
-        mu = 0.0 if is_stop or is_tyre else self.contact.friction(wheels[contact.wheel], feature)
-        rows = self.query.tyre_rows(contact) if is_tyre else 3 if mu > 0 else 1
-        C, key = shifted(row["C"]).reshape(3, -1), self.query.key(contact)
-        return Candidate(key, C, shifted(row["c"]), shifted(row["b"]), mu, rows)
 
-    def _speeds_after(
-        self, M: Floats, held: Floats, contacts: Sequence[Candidate], v: Floats, change: Floats
-    ) -> Floats:
-        """Return the speeds after an impact with changed coefficients of the impact model."""
-        own = self.contact.restitution
-        coefficients = {n: e + d for (n, e), d in zip(own.items(), change.tolist(), strict=True)}
-        rest, resolution = self.contact.rest_speed, self.contact.resolution
-        problem = ImpactProblem(M, held, contacts, v, rest, resolution)
-        speeds: Floats = self.contact.model(problem, **coefficients).chosen.result
-        return speeds
-
-
-def _fold(row: Row) -> Floats:
+def _fold(row: RowTangents) -> Floats:
     """Return the distance of a torus to the fold of its two contacts with an edge, with derivatives, eq.
     [edge-fold]; its sign does not matter here.
     """
