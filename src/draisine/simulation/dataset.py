@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
@@ -89,8 +90,19 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
                 if v is not None
             },
             **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
+            **_recipe(run),
         },
     )
+
+
+def _recipe(run: "Trajectory") -> dict[str, str]:
+    """Return the attributes that say how to make a run again: version, law, and a script."""
+    told = {"draisine": draisine.__version__}
+    if run.task is None:
+        return told
+    from draisine.simulation.provenance import law_attributes, write_recipe
+
+    return told | law_attributes(run.task.law) | {"recipe": write_recipe(run.task)}
 
 
 def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
@@ -156,7 +168,36 @@ def _values(run: "Trajectory", known: Mapping[str, Any]) -> dict[str, Floats]:
     found |= {name: x for name, x in remembered.items() if x.shape[1]}
     if "stop_torques" in seen:
         found["stop_torque"] = seen["stop_torques"]
-    return found | named_values(model, shape, seen)
+    return found | named_values(model, shape, seen) | named_accelerations(model, seen)
+
+
+def named_accelerations(model: Model, seen: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the second derivatives of the base's angles and of the joints, one line per time.
+
+    They follow from the rate of the body's angular velocity, eq. [angle-rates] differentiated; rates
+    of a base that cannot turn about an axis are zero there.
+    """
+    speeds, names = seen["vdot"], model.speeds
+    turns = [
+        speeds[..., names.index(name)] if name in names else np.zeros(speeds.shape[:-1])
+        for name in ("Wx", "Wy", "Wz")
+    ]
+    angles, rates = seen["outputs"], seen["output_rates"]
+    yaw_rate, lean_rate, pitch_rate = (rates[..., k] for k in range(3))
+    lean, pitch = angles[..., 1], angles[..., 2]
+    along = np.cos(pitch) * turns[0] + np.sin(pitch) * turns[2]
+    upward = np.cos(pitch) * turns[2] - np.sin(pitch) * turns[0]
+    coupled = np.sin(lean) * lean_rate * yaw_rate - pitch_rate * lean_rate
+    yaw = (upward + coupled) / np.cos(lean)
+    found = {
+        "yaw_acceleration": yaw,
+        "lean_acceleration": along + pitch_rate * np.cos(lean) * yaw_rate,
+        "pitch_acceleration": turns[1] - np.sin(lean) * yaw - np.cos(lean) * lean_rate * yaw_rate,
+    }
+    return found | {
+        f"{joint.name}_acceleration": speeds[..., names.index(f"{joint.name}_rate")]
+        for joint in model.joints
+    }
 
 
 def named_values(model: Model, shape: Floats, seen: Mapping[str, Floats]) -> dict[str, Floats]:

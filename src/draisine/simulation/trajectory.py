@@ -11,7 +11,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
-from draisine.simulation.options import ContactOptions
+from draisine.simulation.options import ContactOptions, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 
@@ -178,7 +178,8 @@ class SmoothArc:
 @dataclass(frozen=True, repr=False)
 class Trajectory:
     """A whole run: its arcs in order, how it ended, how it was made, and the events between its
-    arcs; `unsampled` are arcs so short that no sample lies in them.
+    arcs; `unsampled` are arcs so short that no sample lies in them. `task` is what was asked of
+    `simulate`.
     """
 
     arcs: tuple[Arc, ...]
@@ -187,6 +188,7 @@ class Trajectory:
     events: tuple[Event, ...] = ()
     contact: ContactOptions | None = None
     unsampled: tuple[Arc, ...] = ()
+    task: Task | None = None
 
     @cached_property
     def validity(self) -> "Validity":
