@@ -13,9 +13,17 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
+from draisine.analysis.linear import (
+    Linear,
+    cyclic_coordinates,
+    in_axes,
+    linear_systems,
+    machine_at,
+    with_maker,
+)
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError, expect_known
+from draisine.model.axes import Axes
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -54,7 +62,13 @@ class Steady:
         """The inputs, by name."""
         return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
 
-    def linear(self, *, outputs: Sequence[str] | None = None, cyclic: bool = False) -> Linear:
+    def linear(
+        self,
+        *,
+        outputs: Sequence[str] | None = None,
+        cyclic: bool = False,
+        axes: Axes = "draisine",
+    ) -> Linear:
         """Return the linear system about the motion, as `linearise` does about a state.
 
         Unlike that it knows the slips of tyres in the motion, and its control law.
@@ -62,7 +76,8 @@ class Steady:
         found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic
         )
-        return found[0]
+        system = self.machine.system
+        return in_axes(with_maker(found, system, self.law), system, axes)[0]
 
 
 def steady(

@@ -28,11 +28,21 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.errors import ConfigurationError, UnknownNameError, expect, expect_known, import_extra
+from draisine.errors import (
+    ConfigurationError,
+    DataError,
+    UnknownNameError,
+    expect,
+    expect_known,
+    import_extra,
+)
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
+from draisine.model.axes import Axes, benchmark_sign, check_axes
 from draisine.model.names import observation_units
+from draisine.simulation.dataset import maker_attributes
 from draisine.simulation.options import memory_start
+from draisine.simulation.provenance import law_attributes
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -58,7 +68,8 @@ class Linear:
 
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
     and y count along and across the `heading` of the motion; `rates` are those of its states: only
-    cyclic ones (its place, angles of wheels) move along in it.
+    cyclic ones (its place, angles of wheels) move along in it. `made` are the attributes of a stored
+    system: machine, law, version, axes.
     """
 
     A: Floats
@@ -74,6 +85,7 @@ class Linear:
     units: Mapping[str, str] = field(default_factory=dict)
     heading: Floats = field(default_factory=lambda: np.zeros(()))
     rates: Floats = field(default_factory=lambda: np.zeros(0))
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
@@ -204,13 +216,36 @@ class Linear:
             "C": ("output", "state"),
         }
         dims |= {"D": ("output", "input"), "x0": ("state",), "w0": ("input",), "y0": ("output",)}
+        dims |= {"heading": (), "rates": ("state",)} if self.rates.size else {}
         names = {"rate": self.states, "state": self.states, "input": self.inputs}
-        units = {n: self.units.get(n, "") for n in (*self.states, *self.outputs)}
         return xarray.Dataset(
             {name: ((*many, *dim), getattr(self, name)) for name, dim in dims.items()},
             coords={name: list(x) for name, x in (names | {"output": self.outputs}).items()},
-            attrs={"title": "linear system", "units": json.dumps(units)},
+            attrs={"title": "linear system", "units": json.dumps(dict(self.units)), **self.made},
         )
+
+    @classmethod
+    def from_xarray(cls, data: "Dataset") -> "Linear":
+        """Return the linear system of a dataset, such as `draisine.load` returns.
+
+        >>> from draisine import compile, linearise, state
+        >>> bicycle = compile("whipple")
+        >>> upright = linearise(bicycle, state(bicycle, forward_speed=5.0))
+        >>> again = Linear.from_xarray(upright.to_xarray())
+        >>> again.states == upright.states and bool(np.all(again.A == upright.A))
+        True
+        """
+        if not {"A", "B", "C", "D", "x0", "w0", "y0"} <= set(data.data_vars):
+            raise DataError(
+                "the dataset holds no linear system: A, B, C, D, x0, w0 and y0 are needed."
+            )
+        names = [tuple(map(str, data[name].values)) for name in ("state", "input", "output")]
+        arrays = [data[name].values for name in ("A", "B", "C", "D")]
+        motion = [data[name].values for name in ("x0", "w0", "y0")]
+        more = {name: data[name].values for name in ("heading", "rates") if name in data}
+        units = json.loads(str(data.attrs.get("units", "{}")))
+        made = {k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")}
+        return cls(*arrays, *names, *motion, units, **more, made=made)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
@@ -312,6 +347,7 @@ def linearise(
     law: Law | None = None,
     cyclic: bool = False,
     tolerance: float = 1e-7,
+    axes: Axes = "draisine",
 ) -> Linear:
     """Return the linear system about a steady motion, or about each of a sequence of them.
 
@@ -320,7 +356,8 @@ def linearise(
     Cyclic coordinates (place, heading, angles of wheels: the equations do not know them) are left
     out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
     and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
-    than the tolerance is not steady, and an error.
+    than the tolerance is not steady, and an error. With `axes="benchmark"` coordinates, speeds and
+    inputs have the signs of Meijaard et al. 2007 (steer to the right); see `model.axes`.
 
     >>> from draisine import compile, state
     >>> bicycle = compile("whipple")
@@ -340,9 +377,40 @@ def linearise(
     y = np.array([first, *rest])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
     found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
+    found = in_axes(with_maker(found, system, law), system, axes)
     if not isinstance(motion, State):
         return found
     return found[0]
+
+
+def with_maker(found: Linear, system: System, law: Law | None) -> Linear:
+    """Return a linear system with the attributes that describe its machine, its law and the version."""
+    made = maker_attributes(system) | law_attributes(law) | {"draisine": draisine.__version__}
+    return replace(found, made=made)
+
+
+def in_axes(found: Linear, system: System, axes: Axes) -> Linear:
+    """Return a linear system in ours or in the benchmark's axes; `found` is in ours."""
+    check_axes(axes)
+    if axes == "draisine":
+        return found
+    x, w, y = (
+        np.array([benchmark_sign(system.model, name) for name in names])
+        for names in (found.states, found.inputs, found.outputs)
+    )
+    return replace(
+        found,
+        A=x[:, None] * found.A * x,
+        B=x[:, None] * found.B * w,
+        C=y[:, None] * found.C * x,
+        D=y[:, None] * found.D * w,
+        x0=x * found.x0,
+        w0=w * found.w0,
+        y0=y * found.y0,
+        heading=-found.heading,
+        rates=x * found.rates if found.rates.size else found.rates,
+        made={**found.made, "axes": axes},
+    )
 
 
 def machine_at(

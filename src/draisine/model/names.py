@@ -73,7 +73,8 @@ STORED = {
 where the machine has some, states of a law and torques of stops where the run has."""
 
 RESERVED = frozenset(
-    {"time", *ANGLES, *ACCELERATIONS, *PLACE, *STORED} | {dim for one in STORED.values() for dim in one.dims}
+    {"time", *ANGLES, *ACCELERATIONS, *PLACE, *STORED}
+    | {dim for one in STORED.values() for dim in one.dims}
 )
 """Names that results have uses of their own for; no joint and no output is called so."""
 

@@ -11,6 +11,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
+from draisine.model.axes import Axes
 from draisine.simulation.options import ContactOptions, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
@@ -225,21 +226,22 @@ class Trajectory:
         z = arc.y[-1, arc.machine.layout.z][: model.memory]
         return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
 
-    def to_xarray(self) -> "xarray.Dataset":
+    def to_xarray(self, axes: Axes = "draisine") -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names; what it was made with
-        is in its attributes.
+        is in its attributes. With `axes="benchmark"` signs are those of Meijaard et al. 2007 (x forward, y
+        to the right, z down); see `model.axes`.
         """
         from draisine.simulation.dataset import dataset
 
-        return dataset(self)
+        return dataset(self, axes)
 
-    def to_pandas(self) -> "pandas.DataFrame":
+    def to_pandas(self, axes: Axes = "draisine") -> "pandas.DataFrame":
         """Return the run as a table: one line per time, one column per number, with names like
-        `lean` and `contact_force[rear, normal]`.
+        `lean` and `contact_force[rear, normal]`; `axes` as in `to_xarray`.
         """
         from draisine.simulation.dataset import table
 
-        return table(self)
+        return table(self, axes)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
