@@ -76,7 +76,7 @@ def test_a_braked_wheel_slips_when_its_force_is_on_the_friction_cone(bicycle):
         contact=ContactOptions(mu=mu, impact="moreau"),
     )
     (slip,) = [event for event in run.events if event.kind == "slip"]
-    assert slip.guard == Guard(GuardKind.CONE, ("rear", "ground"))
+    assert slip.guard == Guard(GuardKind.FRICTION_CONE, ("rear", "ground"))
     before = next(arc for arc in run.arcs if arc.t[-1] == slip.t)
     normal, *tangential = before.observations["forces"][:3, -1]
     assert np.hypot(*tangential) == pytest.approx(mu * normal, rel=1e-9)
@@ -94,7 +94,7 @@ def test_a_change_of_the_solver_keeps_the_guard_that_could_not_be_resolved(bicyc
     run = simulate(bicycle, state(bicycle, forward_speed=0.6), 2.5, terrain=kerb(1.3, -0.1))
     entry, leave = run.events[-2:]
     assert (entry.kind, leave.kind) == ("time-stepping", "event-location")
-    assert entry.guard == Guard(GuardKind.FORCE, ("rear", "edge"))
+    assert entry.guard == Guard(GuardKind.NORMAL_FORCE, ("rear", "edge"))
     assert leave.guard is None
 
 

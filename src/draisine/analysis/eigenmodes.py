@@ -2,8 +2,9 @@
 those of any machine about its steady motions.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import Steady, steady_driven
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.lqr import StateFeedback
-from draisine.errors import ParameterError, UnknownNameError, expect_known
+from draisine.errors import DataError, ParameterError, UnknownNameError, expect_known
 from draisine.model import Model
 from draisine.model.names import hidden_states
 from draisine.system.system import System
@@ -38,8 +39,9 @@ class Eigenmodes:
     order of `names`; leading axes are those of a sweep.
 
     The two weave values are a conjugate pair, the one with positive imaginary part first, or two
-    real numbers, the larger first. Vectors follow the benchmark's signs (lean and steer to the
-    right); the larger of lean and steer is 1.
+    real numbers, the larger first. Vectors of `eigenvalues` follow the benchmark's signs (lean and steer
+    to the right); for the ideal bicycle the larger of lean and steer is 1. `made` are the attributes of
+    stored eigenmodes: machine, law, version, axes.
     """
 
     speed: Floats
@@ -47,6 +49,7 @@ class Eigenmodes:
     vectors: Floats
     names: tuple[str, ...] = NAMES
     states: tuple[str, ...] = STATES
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def mode(self, name: str) -> Floats:
         """Return the eigenvalues of one name; of weave those with imaginary part not negative."""
@@ -74,8 +77,8 @@ class Eigenmodes:
         return f"<table><tr><th>m/s</th>{head}</tr>{''.join(rows)}</table>"
 
     def to_xarray(self) -> "Dataset":
-        """Return the eigenvalues as a dataset of real and imaginary parts over speed and eigenmode; the
-        axes of a sweep are `sweep_0`, `sweep_1` and so on.
+        """Return eigenvalues and eigenvectors as a dataset of real and imaginary parts over speed, state
+        and eigenmode; the axes of a sweep are `sweep_0`, `sweep_1` and so on.
 
         >>> from draisine import compile, eigenvalues
         >>> data = eigenvalues(compile("whipple"), [4.0, 5.0]).to_xarray()
@@ -86,14 +89,42 @@ class Eigenmodes:
 
         dims = (*(f"sweep_{k}" for k in range(self.values.ndim - 2)), "speed", "eigenmode")
         speed = ("speed", self.speed, {"units": "m/s", "long_name": "forward speed"})
+        across = (*dims[:-1], "state", "eigenmode")
         return xarray.Dataset(
             {
                 "eigenvalue_real": (dims, self.values.real, {"units": "1/s"}),
                 "eigenvalue_imaginary": (dims, self.values.imag, {"units": "rad/s"}),
+                "eigenvector_real": (across, self.vectors.real),
+                "eigenvector_imaginary": (across, self.vectors.imag),
             },
-            coords={"speed": speed, "eigenmode": eigenmode_labels(self.names)},
-            attrs={"title": repr(self).partition(":")[0]},
+            coords={
+                "speed": speed,
+                "eigenmode": eigenmode_labels(self.names),
+                "state": list(self.states),
+            },
+            attrs={"title": repr(self).partition(":")[0], **self.made},
         )
+
+    @classmethod
+    def from_xarray(cls, data: "Dataset") -> "Eigenmodes":
+        """Return the eigenmodes of a dataset, such as `draisine.load` returns.
+
+        >>> from draisine import compile, eigenvalues
+        >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
+        >>> bool(np.all(Eigenmodes.from_xarray(modes.to_xarray()).vectors == modes.vectors))
+        True
+        """
+        if not {"eigenvalue_real", "eigenvector_real"} <= set(data.data_vars):
+            raise DataError("the dataset holds no eigenmodes with their vectors.")
+        values, vectors = (
+            data[f"{name}_real"].values + 1j * data[f"{name}_imaginary"].values
+            for name in ("eigenvalue", "eigenvector")
+        )
+        labels = [str(name) for name in data["eigenmode"].values]
+        names = tuple(re.sub(r"_\d+$", "", name) for name in labels)
+        states = tuple(map(str, data["state"].values))
+        made = {k: str(x) for k, x in data.attrs.items() if k != "title"}
+        return cls(data["speed"].values, values, vectors, names, states, made)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any

@@ -17,7 +17,14 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.inertial import under_inertial_load
-from draisine.analysis.linear import FORMS, Linear, linear_systems, machine_at
+from draisine.analysis.linear import (
+    FORMS,
+    Linear,
+    in_axes,
+    linear_systems,
+    machine_at,
+    with_maker,
+)
 from draisine.analysis.steady_balance import (
     ACCELERATION,
     CURVATURE,
@@ -31,6 +38,7 @@ from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.variation import anchors_of, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
+from draisine.model.axes import Axes
 from draisine.model.names import SYNONYMS, hidden_states, state_names
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
@@ -139,6 +147,7 @@ class Steady:
         outputs: Sequence[str] | None = None,
         cyclic: bool = False,
         form: Literal["steady", "frozen", "dalembert"] = "steady",
+        axes: Axes = "draisine",
     ) -> Linear:
         """Return the linear system about the motion, as `linearise` does about a state.
 
@@ -151,6 +160,8 @@ class Steady:
         form
             What is linearised of an accelerating motion. "frozen": the derivatives at this instant, taken
             as constant. "dalembert": the motion at constant speed under the inertial load, `inertial()`.
+        axes
+            Signs of coordinates, speeds and inputs; "benchmark": those of Meijaard et al. 2007.
 
         Raises
         ------
@@ -172,11 +183,12 @@ class Steady:
         if form not in FORMS:
             raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
         if form == "dalembert":
-            return self.inertial().linear(outputs=outputs, cyclic=cyclic)
+            return self.inertial().linear(outputs=outputs, cyclic=cyclic, axes=axes)
         found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
         )
-        return found[0]
+        system = self.machine.system
+        return in_axes(with_maker(found, system, self.law), system, axes)[0]
 
     def inertial(self) -> "Steady":
         """Return the motion at constant speed of the machine under the inertial load of the acceleration,

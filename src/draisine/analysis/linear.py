@@ -30,6 +30,7 @@ from draisine.analysis.variation import (
 )
 from draisine.errors import (
     ConfigurationError,
+    DataError,
     ParameterError,
     UnknownNameError,
     expect,
@@ -38,8 +39,11 @@ from draisine.errors import (
 )
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
+from draisine.model.axes import Axes, benchmark_sign, check_axes
 from draisine.model.names import observation_units
+from draisine.simulation.dataset import maker_attributes
 from draisine.simulation.options import memory_start
+from draisine.simulation.provenance import law_attributes
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
@@ -70,7 +74,7 @@ class Linear:
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
     and y count along and across the `heading` of the motion; `rates` are those of its states: only
     cyclic ones (its place, angles of wheels) move along in it. Along a run `times` (s) belong to the
-    first axis.
+    first axis. `made` are the attributes of a stored system: machine, law, version, axes.
     """
 
     A: Floats
@@ -87,6 +91,7 @@ class Linear:
     heading: Floats = field(default_factory=lambda: np.zeros(()))
     rates: Floats = field(default_factory=lambda: np.zeros(0))
     times: Floats | None = None
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
@@ -218,14 +223,38 @@ class Linear:
             "C": ("output", "state"),
         }
         dims |= {"D": ("output", "input"), "x0": ("state",), "w0": ("input",), "y0": ("output",)}
+        dims |= {"heading": (), "rates": ("state",)} if self.rates.size else {}
         names = {"rate": self.states, "state": self.states, "input": self.inputs}
-        units = {n: self.units.get(n, "") for n in (*self.states, *self.outputs)}
         return xarray.Dataset(
             {name: ((*many, *dim), getattr(self, name)) for name, dim in dims.items()},
             coords={name: list(x) for name, x in (names | {"output": self.outputs}).items()}
             | ({} if self.times is None else {"time": (many, self.times, {"units": "s"})}),
-            attrs={"title": "linear system", "units": json.dumps(units)},
+            attrs={"title": "linear system", "units": json.dumps(dict(self.units)), **self.made},
         )
+
+    @classmethod
+    def from_xarray(cls, data: "Dataset") -> "Linear":
+        """Return the linear system of a dataset, such as `draisine.load` returns.
+
+        >>> from draisine import compile, linearise, state
+        >>> bicycle = compile("whipple")
+        >>> upright = linearise(bicycle, state(bicycle, forward_speed=5.0))
+        >>> again = Linear.from_xarray(upright.to_xarray())
+        >>> again.states == upright.states and bool(np.all(again.A == upright.A))
+        True
+        """
+        if not {"A", "B", "C", "D", "x0", "w0", "y0"} <= set(data.data_vars):
+            raise DataError(
+                "the dataset holds no linear system: A, B, C, D, x0, w0 and y0 are needed."
+            )
+        names = [tuple(map(str, data[name].values)) for name in ("state", "input", "output")]
+        arrays = [data[name].values for name in ("A", "B", "C", "D")]
+        motion = [data[name].values for name in ("x0", "w0", "y0")]
+        more = {name: data[name].values for name in ("heading", "rates") if name in data}
+        more |= {"times": data["time"].values} if "time" in data.coords else {}
+        units = json.loads(str(data.attrs.get("units", "{}")))
+        made = {k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")}
+        return cls(*arrays, *names, *motion, units, **more, made=made)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
@@ -328,6 +357,7 @@ def linearise(
     cyclic: bool = False,
     tolerance: float = 1e-7,
     form: Literal["steady", "frozen"] = "steady",
+    axes: Axes = "draisine",
 ) -> Linear:
     """Return the linear system about a motion, about each of a sequence of them, or along a run.
 
@@ -358,6 +388,9 @@ def linearise(
         "steady" raises an error if the motion is not steady. "frozen" takes the derivatives at this
         instant of any motion as constant: a quasi-steady approximation while the motion changes slowly.
         `steady(...).linear(form="dalembert")` has the d'Alembert form.
+    axes
+        Signs of coordinates, speeds and inputs. "benchmark": those of Meijaard et al. 2007 (steer to the
+        right); see `model.axes`.
 
     Returns
     -------
@@ -389,7 +422,9 @@ def linearise(
             raise ParameterError(
                 "linearise(run): the run has its own motion, inputs, mode and law; leave them out."
             )
-        return _linearise_run(system, outputs, cyclic)
+        machine = system.arcs[0].machine
+        along = with_maker(_linearise_run(system, outputs, cyclic), machine.system, machine.law)
+        return in_axes(along, machine.system, axes)
     check_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
@@ -410,6 +445,7 @@ def linearise(
     found = linear_systems(
         machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance, form=form
     )
+    found = in_axes(with_maker(found, system, law), system, axes)
     return found[0] if isinstance(motion, State) else found
 
 
@@ -447,6 +483,36 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
     whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
     return replace(parts[0], **whole, times=run.t)
+
+
+def with_maker(found: Linear, system: System, law: Law | None) -> Linear:
+    """Return a linear system with the attributes that describe its machine, its law and the version."""
+    made = maker_attributes(system) | law_attributes(law) | {"draisine": draisine.__version__}
+    return replace(found, made=made)
+
+
+def in_axes(found: Linear, system: System, axes: Axes) -> Linear:
+    """Return a linear system in ours or in the benchmark's axes; `found` is in ours."""
+    check_axes(axes)
+    if axes == "draisine":
+        return found
+    x, w, y = (
+        np.array([benchmark_sign(system.model, name) for name in names])
+        for names in (found.states, found.inputs, found.outputs)
+    )
+    return replace(
+        found,
+        A=x[:, None] * found.A * x,
+        B=x[:, None] * found.B * w,
+        C=y[:, None] * found.C * x,
+        D=y[:, None] * found.D * w,
+        x0=x * found.x0,
+        w0=w * found.w0,
+        y0=y * found.y0,
+        heading=-found.heading,
+        rates=x * found.rates if found.rates.size else found.rates,
+        made={**found.made, "axes": axes},
+    )
 
 
 def machine_at(

@@ -28,6 +28,12 @@ ANGLES = {
 }
 """The base's angles, R = Rz(yaw) Rx(lean) Ry(pitch)."""
 
+ACCELERATIONS = {
+    f"{name}_acceleration": Variable("rad/s2", f"second time derivative of the {name}")
+    for name in ANGLES
+}
+"""Second derivatives of the base's angles."""
+
 PLACE = {axis: Variable("m", f"position of the drawing's origin, {axis}") for axis in "xyz"}
 """Where the base is."""
 
@@ -67,7 +73,8 @@ STORED = {
 where the machine has some, states of a law and torques of stops where the run has."""
 
 RESERVED = frozenset(
-    {"time", *ANGLES, *PLACE, *STORED} | {dim for one in STORED.values() for dim in one.dims}
+    {"time", *ANGLES, *ACCELERATIONS, *PLACE, *STORED}
+    | {dim for one in STORED.values() for dim in one.dims}
 )
 """Names that results have uses of their own for; no joint and no output is called so."""
 
@@ -137,11 +144,16 @@ def variables(model: "Model") -> dict[str, Variable]:
     }
     joints = {joint.name: Variable(joint.unit, "joint coordinate") for joint in model.joints}
     told = joints | outputs(model)
-    return own | {
+    rates = {
         key: one
         for name, variable in told.items()
         for key, one in ((name, variable), (f"{name}_rate", rate(name, variable)))
     }
+    second = {
+        f"{joint.name}_acceleration": Variable(f"{joint.unit}/s2", f"acceleration of {joint.name}")
+        for joint in model.joints
+    }
+    return own | rates | ACCELERATIONS | second
 
 
 def outputs(model: "Model") -> dict[str, Variable]:

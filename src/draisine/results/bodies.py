@@ -58,6 +58,11 @@ class BodyMotion:
 
 def restore_system(data: "Dataset") -> System:
     """Return the machine that made a dataset."""
+    if data.attrs.get("axes") == "benchmark" and "time" in data.dims:
+        raise DataError(
+            "the dataset is in the benchmark's axes; replays, figures of the machine and questions need the "
+            "run in draisine's own: to_xarray() without axes."
+        )
     name, parameters = data.attrs.get("vehicle"), data.attrs.get("parameters")
     if name is None or parameters is None:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")

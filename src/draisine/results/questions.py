@@ -41,7 +41,6 @@ def known_series(model: Model) -> dict[str, SeriesLabels]:
     """Return all series that can be asked of a run of a model, with the labels that each takes."""
     found = stored_series(model) | {"control_state": (tuple(str(k) for k in range(100)),)}
     found |= dict.fromkeys(model.speeds, ())
-    found |= {f"{joint.name}_acceleration": () for joint in model.joints}
     wheels = tuple(c.name for c in model.wheels)
     for name, derived in DERIVED.items():
         if wheels or not derived.per_wheel:
@@ -136,7 +135,6 @@ def unit_of(text: str, model: Model) -> str:
     units = {n: one.unit for n, one in (STORED | variables(model)).items()} | {"time": "s"}
     units |= {n: one.unit for n, one in DERIVED.items()}
     units |= label_units(model, "speeds")
-    units |= {f"{joint.name}_acceleration": f"{joint.unit}/s2" for joint in model.joints}
     if labels and labels[0] in label_units(model, name):
         return label_units(model, name)[labels[0]]
     return "" if units[name] == "1" else units[name]

@@ -15,6 +15,7 @@ from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import table
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
+from draisine.results.stamp import stamped
 from draisine.results.zarr_store import check_zarr
 
 if TYPE_CHECKING:
@@ -89,7 +90,9 @@ def dataset_of(what: Any) -> "Dataset":
 
 def save(what: Any, path: str | Path) -> None:
     """Write a run, a result, eigenmodes or a dataset into a file that ends with .nc, .zarr or .csv; nothing
-    half-written remains if that fails.
+    half-written remains if that fails. The file has the attributes `draisine` (version), `created` (UTC),
+    `commit` of the code if known, and `content_sha256`; a run also `law` with all its numbers and
+    `recipe`, the script that makes it again. A .csv has columns only.
 
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
@@ -99,7 +102,7 @@ def save(what: Any, path: str | Path) -> None:
     ...     print(draisine.load(f"{folder}/run.nc").outcome)
     completed
     """
-    data, path = dataset_of(what), Path(path)
+    data, path = stamped(dataset_of(what)), Path(path)
     check_target(path)
     with whole_file(path) as new:
         match path.suffix:

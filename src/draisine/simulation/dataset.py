@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
+from draisine.model.axes import Axes, benchmark_sign, check_axes
 from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label, trust
 from draisine.system.closed_form import ClosedForm
@@ -55,15 +57,19 @@ OBSERVED = {
 """Variables that are a part of what the program `observe` tells, and that part."""
 
 
-def dataset(run: "Trajectory") -> "xarray.Dataset":
+def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
     """Return a run as a dataset, with units and meanings; what it was made with is in its
     attributes.
     """
     import xarray
 
+    check_axes(axes)
+
     system = run.arcs[0].machine.system
     labels, known = dimensions(system.model), variables(system.model)
     values, told = _values(run, known), STORED | known
+    if axes == "benchmark":
+        values = to_benchmark(system.model, values, labels)
     sizes = {dim: len(names) for dim, names in labels.items()}
     used = {dim for name in values for dim in told[name].dims}
     return xarray.Dataset(
@@ -89,8 +95,20 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
                 if v is not None
             },
             **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
+            **_recipe(run),
+            **({} if axes == "draisine" else {"axes": axes}),
         },
     )
+
+
+def _recipe(run: "Trajectory") -> dict[str, str]:
+    """Return the attributes that say how to make a run again: version, law, and a script."""
+    told = {"draisine": draisine.__version__}
+    if run.task is None:
+        return told
+    from draisine.simulation.provenance import law_attributes, write_recipe
+
+    return told | law_attributes(run.task.law) | {"recipe": write_recipe(run.task)}
 
 
 def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
@@ -120,11 +138,41 @@ def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
     return {dim: one for each in variables for dim, one in each.items()}, indexes
 
 
-def table(run: "Trajectory") -> "pandas.DataFrame":
+VECTORS = {"position", "momentum", "angular_momentum", "contact_point"}
+VECTORS |= {"contact_force_world", "contact_force_base"}
+"""Variables whose last dimension is an axis of space."""
+
+LABELLED = {"shape": "joint", "speeds": "speed", "accelerations": "speed", "inputs": "input"}
+LABELLED |= {"motion_torque": "prescribed", "stop_torque": "joint"}
+"""Variables whose labels are names of coordinates, speeds or inputs, and the dimension of these."""
+
+
+def to_benchmark(
+    model: Model, values: Mapping[str, Floats], labels: Mapping[str, tuple[str, ...]]
+) -> dict[str, Floats]:
+    """Return the variables of a run (time first, labels flat) in the benchmark's axes."""
+    half_turn = np.array([1.0, -1.0, -1.0])
+    found = {}
+    for name, x in values.items():
+        if name in VECTORS:
+            factors = np.tile(half_turn, x.shape[1] // 3)
+        elif name == "orientation":
+            factors = np.array([1.0, *half_turn])
+        elif name == "contact_force":  # out of the ground, along the heading, across it
+            factors = np.tile([1.0, 1.0, -1.0], x.shape[1] // 3)
+        elif name in LABELLED:
+            factors = np.array([benchmark_sign(model, one) for one in labels[LABELLED[name]]])
+        else:
+            factors = np.array(benchmark_sign(model, name))
+        found[name] = x * factors
+    return found
+
+
+def table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
     """Return a run as a table: time as its index, one column per number."""
     import pandas
 
-    data = dataset(run)
+    data = dataset(run, axes)
     columns: dict[str, Floats] = {}
     for name, values in data.data_vars.items():
         flat = values.values.reshape(len(run.t), -1)
@@ -156,7 +204,36 @@ def _values(run: "Trajectory", known: Mapping[str, Any]) -> dict[str, Floats]:
     found |= {name: x for name, x in remembered.items() if x.shape[1]}
     if "stop_torques" in seen:
         found["stop_torque"] = seen["stop_torques"]
-    return found | named_values(model, shape, seen)
+    return found | named_values(model, shape, seen) | named_accelerations(model, seen)
+
+
+def named_accelerations(model: Model, seen: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the second derivatives of the base's angles and of the joints, one line per time.
+
+    They follow from the rate of the body's angular velocity, eq. [angle-rates] differentiated; rates
+    of a base that cannot turn about an axis are zero there.
+    """
+    speeds, names = seen["vdot"], model.speeds
+    turns = [
+        speeds[..., names.index(name)] if name in names else np.zeros(speeds.shape[:-1])
+        for name in ("Wx", "Wy", "Wz")
+    ]
+    angles, rates = seen["outputs"], seen["output_rates"]
+    yaw_rate, lean_rate, pitch_rate = (rates[..., k] for k in range(3))
+    lean, pitch = angles[..., 1], angles[..., 2]
+    along = np.cos(pitch) * turns[0] + np.sin(pitch) * turns[2]
+    upward = np.cos(pitch) * turns[2] - np.sin(pitch) * turns[0]
+    coupled = np.sin(lean) * lean_rate * yaw_rate - pitch_rate * lean_rate
+    yaw = (upward + coupled) / np.cos(lean)
+    found = {
+        "yaw_acceleration": yaw,
+        "lean_acceleration": along + pitch_rate * np.cos(lean) * yaw_rate,
+        "pitch_acceleration": turns[1] - np.sin(lean) * yaw - np.cos(lean) * lean_rate * yaw_rate,
+    }
+    return found | {
+        f"{joint.name}_acceleration": speeds[..., names.index(f"{joint.name}_rate")]
+        for joint in model.joints
+    }
 
 
 def named_values(model: Model, shape: Floats, seen: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Never
 
 from draisine.errors import ParameterError, SimulationError, expect
@@ -115,9 +116,11 @@ def compute_run(
     try:
         with report_progress(progress, text) as tell:
             task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
-            run = _driver(task)(task)
+            run = replace(_driver(task)(task), task=task)
         check_finite(run)
     except SimulationError as error:
+        if isinstance(error.partial, Trajectory):
+            error.partial = replace(error.partial, task=task)
         if strict and error.partial is not None:
             demand(error.partial)
         raise

@@ -12,7 +12,8 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
-from draisine.simulation.options import ContactOptions
+from draisine.model.axes import Axes
+from draisine.simulation.options import ContactOptions, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 
@@ -207,6 +208,7 @@ class Trajectory:
     events: tuple[Event, ...] = ()
     contact: ContactOptions | None = None
     unsampled: tuple[Arc, ...] = ()  # arcs without a sample
+    task: Task | None = None  # the arguments of `simulate`
 
     @cached_property
     def validity(self) -> "Validity":
@@ -243,21 +245,22 @@ class Trajectory:
         z = arc.y[-1, arc.machine.layout.z][: model.memory]
         return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
 
-    def to_xarray(self) -> "xarray.Dataset":
+    def to_xarray(self, axes: Axes = "draisine") -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names. Its attributes contain the
-        settings of the run.
+        settings of the run. With `axes="benchmark"` signs are those of Meijaard et al. 2007 (x forward, y
+        to the right, z down); see `model.axes`.
         """
         from draisine.simulation.dataset import dataset
 
-        return dataset(self)
+        return dataset(self, axes)
 
-    def to_pandas(self) -> "pandas.DataFrame":
+    def to_pandas(self, axes: Axes = "draisine") -> "pandas.DataFrame":
         """Return the run as a table: one row per time, one column per quantity, with names like `lean` and
-        `contact_force[rear, normal]`.
+        `contact_force[rear, normal]`; `axes` as in `to_xarray`.
         """
         from draisine.simulation.dataset import table
 
-        return table(self)
+        return table(self, axes)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any

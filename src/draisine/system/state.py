@@ -18,6 +18,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
+from draisine.model.axes import Axes, benchmark_sign, check_axes
 from draisine.model.names import SYNONYMS, state_names, variables
 from draisine.system.artifacts import check_system
 from draisine.system.configuration import Configuration
@@ -125,6 +126,7 @@ def state(
     t: float = 0.0,
     at_rest: bool | None = None,
     element_state: Sequence[float] | Floats = (),
+    axes: Axes = "draisine",
     **asked: float | str,
 ) -> State:
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
@@ -141,6 +143,9 @@ def state(
     contact guides a machine with prescribed joints and no speed is asked for. A machine on tyres starts
     without slip where what is asked for allows that, and where no `mode` is given.
 
+    With `axes="benchmark"` the values asked for have the signs of Meijaard et al. 2007 (steer, yaw and y to
+    the right, pitch nose up, z down); see `model.axes`. The state itself is in ours.
+
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")
     >>> state(bicycle, lean="10deg", steer=0.1, forward_speed=5.0)
@@ -150,6 +155,10 @@ def state(
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
     check_system("state", system)
+    check_axes(axes)
+    if axes == "benchmark":
+        numbers = initial_values(asked, system.model)
+        asked = {name: x * benchmark_sign(system.model, name) for name, x in numbers.items()}
     found = state_of(system, asked, mode=mode, at_rest=at_rest, t=t)
     found = replace(found, element_state=np.asarray(element_state, float))
     if misshapen(system, found):

@@ -12,7 +12,7 @@ from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
 from draisine.view.layout import break_labels, break_title, give_room, place_notes, tell_empty
-from draisine.view.style import figure_of, figure_width, head
+from draisine.view.style import figure_of, figure_width, head, set_headline
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -29,6 +29,7 @@ def plot(
     *,
     series: Sequence[str] | None = None,
     width: str | float | None = None,
+    title: str | bool = True,
 ) -> Any:
     """Draw a run, a result, eigenmodes, a dataset, the file of one, or a system as it is drawn, and return
     the axes: one, or an array of them where a figure has several; in a notebook the figure is shown.
@@ -36,7 +37,9 @@ def plot(
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
     With a `path` (.png, .jpg, .svg, .pdf) the figure is written there. `width` is how wide it will be
-    printed, "85mm" in one column of a paper: its letters are then as large as those of the text.
+    printed, "85mm" in one column of a paper: its letters are then as large as those of the text. `title` is
+    another headline; False leaves it out, as journals ask for. A .pdf has TrueType fonts (Type 42), as
+    journals ask for, too.
 
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
@@ -47,6 +50,7 @@ def plot(
     with figure_width(width):  # until it is written: ticks are made when a figure is
         axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
         drawn = figure_of(axes)
+        set_headline(drawn, title)
         crowded = width is not None or len(drawn.axes) > 1  # one panel has room as it is drawn
         if crowded:
             break_labels(drawn)

@@ -11,11 +11,16 @@ from draisine.view.style import figure_of
 DPI = 288
 """Points to an inch of pictures made of points."""
 
+FONTS = {"pdf.fonttype": 42, "ps.fonttype": 42}
+"""Fonts are embedded as TrueType (Type 42): many journals refuse Type 3, and text stays editable."""
+
 
 def save(axes: Any, path: Path) -> None:
     """Write the figure that axes belong to; nothing half-written remains if that fails."""
     check_target(path, FIGURES)
-    with whole_file(path) as new:
+    from matplotlib import rc_context
+
+    with whole_file(path) as new, rc_context(FONTS):
         try:
             figure_of(axes).savefig(new, dpi=DPI)
         except OverflowError as error:

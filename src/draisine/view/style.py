@@ -304,3 +304,23 @@ def head(figure: "Figure", data: "Dataset") -> None:
         and not any(axes.get_title() for axes in figure.axes)
     ):
         figure.suptitle(headline(data), fontsize=letters(10))
+
+
+def set_headline(figure: "Figure", title: str | bool) -> None:
+    """Replace the headline of a figure by another text, or leave it out if `title` is False.
+
+    The headline is the title of the figure, or of its only axes; titles of several axes say what each
+    shows, and stay.
+    """
+    if title is True:
+        return
+    text = title or ""
+    if figure.get_suptitle():
+        for one in figure.texts:
+            if one.get_text() == figure.get_suptitle():
+                one.set_in_layout(bool(text))
+        figure.suptitle(text)
+    elif len(figure.axes) == 1 and figure.axes[0].get_title():
+        figure.axes[0].set_title(text)
+    elif text:
+        figure.suptitle(text, fontsize=letters(10))

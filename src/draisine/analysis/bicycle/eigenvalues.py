@@ -1,16 +1,21 @@
 """Eigenvalues against speed, sorted by continuation into weave, capsize and castering."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
+from draisine.model.axes import Axes, benchmark_sign, check_axes
+from draisine.simulation.dataset import maker_attributes
+from draisine.simulation.provenance import law_attributes
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -25,6 +30,7 @@ def eigenvalues(
     *,
     about: Mapping[str, float] | None = None,
     law: Law | None = None,
+    axes: Axes = "benchmark",
     **sweep: Any,
 ) -> Eigenmodes:
     """Return the eigenmodes of a bicycle at speeds in m/s, from its nonlinear model; parameters
@@ -32,21 +38,37 @@ def eigenvalues(
     under a control law there may be a wobble and others; then there is no sweep. Those of any other
     machine, and under a law of least cost, which keeps one speed, are about its steady motions.
 
+    Eigenvectors are in the axes of the benchmark (lean and steer to the right), or with
+    `axes="draisine"` in ours (steer to the left).
+
     >>> from draisine import compile
     >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
     >>> print(modes.mode("weave").round(6))
     [ 0.413253+3.079108j -0.775342+4.464868j]
     """
     check_system("eigenvalues", system)
+    check_axes(axes)
     if law is not None or not is_plain(system):
         if about or sweep:
             raise ParameterError(
                 "eigenvalues of more than the ideal bicycle: one upright machine at a time, no sweep."
             )
         if isinstance(law, StateFeedback) or not is_two_wheeler(system):
-            return steady_modes(system, speed, law)[0]
-        return TwoWheeler(system, law).eigenmodes(speed)
-    return eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
+            found = steady_modes(system, speed, law)[0]
+        else:
+            found = TwoWheeler(system, law).eigenmodes(speed)
+        found = _turned(found, system) if axes == "benchmark" else found
+    else:
+        found = eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
+        found = _turned(found, system) if axes == "draisine" else found
+    made = maker_attributes(system) | law_attributes(law)
+    return replace(found, made=made | {"draisine": draisine.__version__, "axes": axes})
+
+
+def _turned(found: Eigenmodes, system: System) -> Eigenmodes:
+    """Return eigenmodes with their vectors turned from ours into the benchmark's axes, or back."""
+    signs = np.array([benchmark_sign(system.model, name) for name in found.states])
+    return replace(found, vectors=signs[:, None] * found.vectors)
 
 
 def is_two_wheeler(system: System) -> bool:

@@ -16,6 +16,7 @@ import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
 from draisine.results.runs import MARK, ORDER, read_runs
+from draisine.results.stamp import origin
 from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:
@@ -52,7 +53,9 @@ class SweepStore:
             )
             aside = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
-            group.attrs.update(like.attrs | {"coordinates": " ".join(aside), ORDER: order})
+            # Without a hash: chunks are still to come.
+            told = like.attrs | origin()
+            group.attrs.update(told | {"coordinates": " ".join(aside), ORDER: order})
 
     def check_identity(self, identity: str) -> None:
         """Raise where the store is of another sweep: resuming would mix two."""

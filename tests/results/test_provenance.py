@@ -1,0 +1,235 @@
+"""Stored results: every attribute comes back, the content has a hash, and the recipe makes it again."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.eigenmodes import Eigenmodes
+from draisine.analysis.equilibrium import steady
+from draisine.analysis.linear import Linear
+from draisine.analysis.preview import follow_path
+from draisine.control import Step, TimeInputs, Together
+from draisine.control.steer_into_lean import SteerIntoLean
+from draisine.control.turn_pi import TurnPI
+from draisine.errors import DataError
+from draisine.results.stamp import STAMP, code_commit, content_hash, is_unchanged, without_stamp
+from draisine.simulation.provenance import describe
+from draisine.terrain import kerb
+
+TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple", mB=90.0)
+
+
+@pytest.fixture(scope="module")
+def turned(bicycle):
+    start = draisine.state(bicycle, forward_speed=6.0)
+    return draisine.simulate(bicycle, start, 0.5, law=TURN, inputs={"front_wheel": 0.1})
+
+
+@pytest.fixture(params=[".nc", ".zarr"])
+def path(request, tmp_path):
+    return tmp_path / f"result{request.param}"
+
+
+def assert_same_attributes(found, expected):
+    """All attributes, of the dataset and of each variable, have come back with their values."""
+    assert {k: v for k, v in found.attrs.items() if k not in STAMP} == expected.attrs
+    assert set(found.variables) == set(expected.variables)
+    for name, one in expected.variables.items():
+        assert found.variables[name].attrs == one.attrs, name
+        assert found.variables[name].dims == one.dims
+        assert np.array_equal(
+            found.variables[name].values, one.values, equal_nan=one.dtype.kind == "f"
+        )
+
+
+class TestRoundTrip:
+    def test_of_a_run(self, turned, path):
+        draisine.save(turned, path)
+        found = draisine.load(path)
+        assert_same_attributes(found, turned.to_xarray())
+        assert is_unchanged(found) is True
+
+    def test_of_a_run_on_a_terrain(self, bicycle, path):
+        start = draisine.state(bicycle, forward_speed=4.0)
+        run = draisine.simulate(
+            bicycle, start, 0.3, terrain=kerb(2.0, 0.02), contact=draisine.ContactOptions(mu=0.8)
+        )
+        draisine.save(run, path)
+        assert_same_attributes(draisine.load(path), run.to_xarray())
+
+    def test_of_a_scenario(self, path):
+        result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.2})
+        draisine.save(result, path)
+        assert_same_attributes(draisine.load(path), result.data)
+
+    def test_of_a_linear_system(self, bicycle, path):
+        law = SteerIntoLean(5.0, 12.0, delay=0.1)
+        turn = steady(bicycle, law=law, forward_speed=4.0)
+        linear = turn.linear(cyclic=True, axes="benchmark")
+        draisine.save(linear, path)
+        data = draisine.load(path)
+        assert_same_attributes(data, linear.to_xarray())
+        again = Linear.from_xarray(data)
+        for name in ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates"):
+            assert np.array_equal(getattr(again, name), getattr(linear, name)), name
+        assert (again.states, again.inputs) == (linear.states, linear.inputs)
+        assert again.outputs == linear.outputs
+        assert again.units == linear.units
+        assert json.loads(data.attrs["law"])["rate_gain"] == 12.0
+        assert data.attrs["vehicle"] == "whipple"
+
+    def test_of_eigenmodes(self, bicycle, path):
+        modes = draisine.eigenvalues(bicycle, [4.0, 5.0, 6.0])
+        draisine.save(modes, path)
+        data = draisine.load(path)
+        assert_same_attributes(data, modes.to_xarray())
+        again = Eigenmodes.from_xarray(data)
+        assert np.array_equal(again.values, modes.values)
+        assert np.array_equal(again.vectors, modes.vectors)
+        assert (again.names, again.states) == (modes.names, modes.states)
+
+    def test_of_many_linear_systems(self, bicycle, path):
+        motions = [draisine.state(bicycle, forward_speed=v) for v in (3.0, 5.0)]
+        many = draisine.linearise(bicycle, motions)
+        draisine.save(many, path)
+        assert np.array_equal(Linear.from_xarray(draisine.load(path)).A, many.A)
+
+    def test_what_is_no_linear_system_is_refused(self, turned):
+        with pytest.raises(DataError, match="no linear system"):
+            Linear.from_xarray(turned.to_xarray())
+        with pytest.raises(DataError, match="no eigenmodes"):
+            Eigenmodes.from_xarray(turned.to_xarray())
+
+
+class TestStamp:
+    def test_it_has_version_date_and_hash(self, turned, path):
+        draisine.save(turned, path)
+        attrs = draisine.load(path).attrs
+        assert attrs["draisine"] == draisine.__version__
+        assert attrs["created"].endswith("+00:00")
+        assert len(attrs["content_sha256"]) == 64
+        assert attrs.get("commit", "") == code_commit()
+
+    def test_the_hash_is_that_of_the_content(self, turned, tmp_path):
+        """Both formats have one hash; a changed number or attribute has another."""
+        hashes = []
+        for name in ("a.nc", "b.zarr"):
+            draisine.save(turned, tmp_path / name)
+            hashes.append(draisine.load(tmp_path / name).attrs["content_sha256"])
+        assert hashes[0] == hashes[1] == content_hash(turned.to_xarray())
+        data = draisine.load(tmp_path / "a.nc")
+        data["lean"].values[3] += 1e-15
+        assert is_unchanged(data) is False
+        data = draisine.load(tmp_path / "a.nc")
+        data.attrs["outcome"] = "perfect"
+        assert is_unchanged(data) is False
+
+    def test_what_was_stored_before_keeps_its_date(self, turned, tmp_path):
+        draisine.save(turned, tmp_path / "a.nc")
+        data = draisine.load(tmp_path / "a.nc")
+        data.attrs["created"] = "2020-01-01T00:00:00+00:00"
+        draisine.save(data, tmp_path / "b.nc")
+        again = draisine.load(tmp_path / "b.nc")
+        assert again.attrs["created"] == "2020-01-01T00:00:00+00:00"
+        assert is_unchanged(again) is True
+        assert not set(STAMP) & set(without_stamp(again).attrs)
+
+
+class TestRecipe:
+    def run_again(self, data):
+        space = {}
+        exec(data.attrs["recipe"], space)
+        return space["run"].to_xarray()
+
+    def test_it_makes_the_run_again_with_the_same_bits(self, turned, path):
+        draisine.save(turned, path)
+        data = draisine.load(path)
+        again = self.run_again(data)
+        assert np.array_equal(again.speeds.values, data.speeds.values)
+        assert again.attrs == turned.to_xarray().attrs
+
+    def test_of_a_rider_on_tyres(self):
+        tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+        machine = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+        law = Together(
+            (
+                follow_path(machine, 0.02, 5.0, delay=0.2),
+                TimeInputs((Step("rear_wheel", 1.0, 0.1, 0.2),)),
+            )
+        )
+        start = draisine.state(machine, forward_speed=5.0, y=0.1)
+        numerics = draisine.Numerics(integrator="rk4", dt=0.005)
+        run = draisine.simulate(machine, start, 0.3, law=law, numerics=numerics)
+        data = run.to_xarray()
+        assert np.array_equal(self.run_again(data).speeds.values, data.speeds.values)
+        gains = json.loads(data.attrs["law"])["laws"][0]["gains"]
+        assert_allclose(gains, law.laws[0].gains, rtol=0)
+
+    def test_on_a_terrain(self, bicycle):
+        start = draisine.state(bicycle, forward_speed=4.0)
+        contact = draisine.ContactOptions(mu={"rear": 0.8, "front": 0.7})
+        data = draisine.simulate(
+            bicycle, start, 0.3, terrain=kerb(2.0, 0.02), contact=contact
+        ).to_xarray()
+        assert_allclose(self.run_again(data).speeds.values, data.speeds.values, rtol=0)
+
+    def test_what_it_cannot_write_it_names(self, bicycle):
+        def push(readings, z):
+            return {"steer": 0.1 * readings.lean}, ()
+
+        start = draisine.state(bicycle, forward_speed=5.0)
+        data = draisine.simulate(bicycle, start, 0.1, law=push).to_xarray()
+        recipe = data.attrs["recipe"]
+        assert "# Define law_1 before you run this: def push(readings, z):" in recipe
+        assert "law = law_1" in recipe
+        assert "0.1 * readings.lean" in json.loads(data.attrs["law"])["source"]
+
+    def test_laws_that_act_alike_have_one_digest(self, bicycle, turned):
+        start = draisine.state(bicycle, forward_speed=6.0)
+        digests = []
+        for law in (replace(TURN), replace(TURN, steer_gain=11.0)):
+            run = draisine.simulate(bicycle, start, 0.1, law=law)
+            digests.append(run.to_xarray().attrs["law_digest"])
+        assert digests[0] == turned.to_xarray().attrs["law_digest"] != digests[1]
+
+
+def test_everything_of_a_law_is_described():
+    class Odd:
+        def __init__(self):
+            self.gain, self._hidden = np.float64(2.0), 1
+
+        def __call__(self, readings, z):
+            return {}, ()
+
+    assert describe(Odd())["gain"] == 2.0
+    assert "_hidden" not in describe(Odd())
+    assert describe(math.inf) == "inf"
+    assert describe({"a": np.arange(2.0)}) == {"a": [0.0, 1.0]}
+
+
+def test_accelerations_of_angles_are_derivatives_of_their_rates():
+    """By the derivative of the rates over equal samples, in a motion that turns, leans and pitches."""
+    machine = draisine.compile("whipple")
+    start = draisine.state(machine, forward_speed=4.6, lean_rate=0.8, lean=0.1, steer=-0.05)
+    numerics = draisine.Numerics(dt=0.002, rtol=1e-12, atol=1e-13)
+    data = draisine.simulate(machine, start, 0.8, numerics=numerics).to_xarray()
+    h = 0.002
+    for name in ("yaw", "lean", "pitch", "steer", "rear_wheel"):
+        x = data[f"{name}_rate"].values
+        # Central differences of sixth order.
+        slope = (45.0 * (x[4:-2] - x[2:-4]) - 9.0 * (x[5:-1] - x[1:-5]) + (x[6:] - x[:-6])) / (
+            60.0 * h
+        )
+        found = data[f"{name}_acceleration"]
+        assert found.attrs["units"] == "rad/s2"
+        assert_allclose(found.values[3:-3], slope, atol=1e-6 * (1.0 + np.abs(slope).max()))
