@@ -422,9 +422,10 @@ def linearise(
             raise ParameterError(
                 "linearise(run): the run has its own motion, inputs, mode and law; leave them out."
             )
-        machine = system.arcs[0].machine
-        along = with_maker(_linearise_run(system, outputs, cyclic), machine.system, machine.law)
-        return in_axes(along, machine.system, axes)
+        own = system.arcs[0].machine.system
+        own_law = None if system.task is None else system.task.law
+        along = with_maker(_linearise_run(system, outputs, cyclic), own, own_law)
+        return in_axes(along, own, axes)
     check_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
