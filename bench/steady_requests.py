@@ -102,7 +102,9 @@ def accelerating(name: str, system: Any, a: float) -> Source:
         for lean in np.linspace(-0.5, 0.5, 6)
     )
     always = ("forward_acceleration",)
-    return Source(f"{name}, {a:g} m/s2", points, ("forward_speed", "lean", "yaw_rate"), 2, free, always)
+    return Source(
+        f"{name}, {a:g} m/s2", points, ("forward_speed", "lean", "yaw_rate"), 2, free, always
+    )
 
 
 def is_found(point: Steady, asked: dict[str, float]) -> bool:
@@ -141,7 +143,9 @@ def main() -> None:
             print(f"missed: {source.name}: {asked}; {point}\n  {reason}", flush=True)
     share = found / given.count
     middle, worst = np.median(seconds), np.max(seconds)
-    print(f"found {found} of {given.count} ({100 * share:.1f} %), {middle:.3f} s median, {worst:.2f} s at most")
+    print(
+        f"found {found} of {given.count} ({100 * share:.1f} %), {middle:.3f} s median, {worst:.2f} s at most"
+    )
 
 
 if __name__ == "__main__":
