@@ -188,7 +188,7 @@ class Steady:
         The drive torque differs from that of the accelerating motion by what spins the wheels up.
         """
         loaded = under_inertial_load(self.machine.system, self.acceleration)
-        asked = {name: x for name, x in self.asked.items() if name != ACCELERATION}
+        asked: dict[str, Any] = {n: x for n, x in self.asked.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **asked)
 
