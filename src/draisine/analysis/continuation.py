@@ -51,7 +51,7 @@ class SteadyFamily:
         turns back, and beyond there is none of its motions.
         """
         steps = np.sign(np.diff(self[name]))
-        return [k + 1 for k in np.flatnonzero(steps[:-1] * steps[1:] < 0)]
+        return [int(k) + 1 for k in np.flatnonzero(steps[:-1] * steps[1:] < 0)]
 
     @cached_property
     def states(self) -> tuple[str, ...]:
@@ -257,7 +257,8 @@ def steady_turns(
             "straight running at the speed at which a real eigenvalue is zero."
         )
     start = state(system, forward_speed=speed, **asked)
-    upright = steady(system, start=start, free=drive, lean=0.0, **{speed_name: speed}, **asked)
+    asked |= {"lean": 0.0, speed_name: speed}
+    upright = steady(system, start=start, free=drive, **asked)
     ends = {speed_name: 0.0, "lean": 1.5} if until is None else until
     return family(upright, {"lean": 1.0}, free=drive, until=ends, step=step)
 

@@ -56,8 +56,11 @@ FIRST_STEP = 0.05
 LONGEST_STEP = 0.3
 """Scaled lengths of the steps of a homotopy; `steady_balance` has the scales."""
 
-GUESSED_SPEED = 5.0
-"""Forward speed (m/s) of a start if none is prescribed; a third and three times of it are tried, too."""
+GUESSED_SPEEDS = (5.0, 15.0, 1.5, 35.0)
+"""Forward speeds (m/s) of starts if none is prescribed: those of bicycles and motorcycles."""
+
+LEAST_SPEED = 1e-3
+"""Least speed (m/s) of a motion whose curvature is prescribed: the path of a machine at rest has none."""
 
 RANDOM_STARTS = 40
 """Random starts that are tried at most; each costs some 20 ms."""
@@ -197,7 +200,7 @@ class Steady:
         The drive torque differs from that of the accelerating motion by what spins the wheels up.
         """
         loaded = under_inertial_load(self.machine.system, self.acceleration)
-        asked = {name: x for name, x in self.asked.items() if name != ACCELERATION}
+        asked: dict[str, Any] = {n: x for n, x in self.asked.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **asked)
 
@@ -483,7 +486,7 @@ class _Search:
         if c is None and "steer" in asked:
             c = math.tan(asked["steer"]) / base
         lean = asked.get("lean")
-        for guess in (GUESSED_SPEED, GUESSED_SPEED / 3, 3 * GUESSED_SPEED):
+        for guess in GUESSED_SPEEDS:
             speed = guess if v is None else v
             if v is None and lean and c and lean * c < 0.0:
                 speed = math.sqrt(g * math.tan(abs(lean)) / abs(c))
@@ -504,7 +507,10 @@ class _Search:
         asked = self.asked if asked is None else asked
         y, w = Balance(machine, y, w, self.free).solve(y, w, asked)
         free = tuple(self.system.model.inputs[k] for k in self.free)
-        return Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0), dict(asked), free)
+        found = Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0), dict(asked), free)
+        if CURVATURE in asked and abs(found.values[forward_name(list(found.values))]) < LEAST_SPEED:
+            raise ConfigurationError("The machine is at rest, so its path has no curvature.")
+        return found
 
     def _bases(self, point: _Point) -> Iterator[Steady]:
         """Return steady motions from which the prescribed values may be reached by continuation."""
@@ -515,7 +521,7 @@ class _Search:
             yield self.newton(point, {})
         if "forward_speed" not in self.system.outputs:
             return
-        for v in [*speed.values(), 5.0, 15.0]:
+        for v in [*speed.values(), *GUESSED_SPEEDS[:2]]:
             straight = {"forward_speed": v}
             with suppress(ConfigurationError):
                 machine, y, w = self.begin(self._consistent(straight))
@@ -582,7 +588,7 @@ class _Search:
                 wanted = {name: x + np.pi for name, x in wanted.items()}
             wanted["lean"] = wide * rng.uniform(-1.0, 1.0)
             if "forward_speed" in self.system.outputs:
-                wanted["forward_speed"] = rng.uniform(0.5, 10.0)
+                wanted["forward_speed"] = 0.5 * 80.0 ** rng.uniform()
             known = state_names(model)
             wanted = {n: x for n, x in wanted.items() if n in known} | dict(self.asked)
             with suppress(ConfigurationError, ParameterError):
@@ -612,8 +618,3 @@ class _Search:
 
 def _short(x: float) -> str:
     return f"{round(x, 12) + 0.0:.6g}"
-
-
-def forward_speed_name(point: Steady) -> str:
-    """Return the speed by which the curvature of a motion's path is counted."""
-    return forward_name(list(point.values))

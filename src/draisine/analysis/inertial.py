@@ -76,5 +76,5 @@ def under_inertial_load(system: System, acceleration: float) -> System:
 
 def _compile(system: System) -> System:
     source = system.artifacts
-    vehicle = _loaded(source.vehicle)
-    return compile(vehicle, store=source.store, **source.structure, **system.parameters)
+    arguments: dict[str, Any] = {**source.structure, **system.parameters}
+    return compile(_loaded(source.vehicle), store=source.store, **arguments)

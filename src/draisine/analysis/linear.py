@@ -482,7 +482,9 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
             )
         )  # fmt: skip
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-    whole = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    whole: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
+    }
     return replace(parts[0], **whole, times=run.t)
 
 

@@ -208,7 +208,7 @@ def _next(
     free: Sequence[str],
     inputs: Mapping[str, float] | None,
     law: Law | None,
-    asked: Mapping[str, float],
+    asked: Mapping[str, Any],
 ) -> Steady:
     """Return the motion that follows the last one."""
     # A search elsewhere could jump to another family, so it begins at the last motion only.
@@ -224,10 +224,8 @@ def _with_parameter(system: System, name: str, value: float, known: Sequence[str
         return system
     if name in system.structure and system.structure[name] is None:
         source = system.artifacts
-        structure = {key: x for key, x in source.structure.items() if key != name}
-        return compile(
-            source.vehicle, store=source.store, **structure, **system.parameters, **{name: value}
-        )
+        arguments: dict[str, Any] = {**source.structure, **system.parameters, name: value}
+        return compile(source.vehicle, store=source.store, **arguments)
     candidates = [*known, *system.parameters]
     raise ParameterError(
         f"root_locus: nothing is called {name!r}. {did_you_mean(name, candidates)}"

@@ -114,6 +114,7 @@ class Balance:
         essential = [name for name in self.chart.coordinates if name not in cyclic]
         self.kept = {name: float(found.value(name)[0]) for name in cyclic}
         self.constant = {f"{name}_rate": 0.0 for name in essential}
+        self.speeds = self._constant_speeds(found, "pitch" in cyclic)
         self.scale = self._scale(found)
 
     @property
@@ -135,6 +136,19 @@ class Balance:
         equations = gaps + len(self.kept) + len(self.constant) + at.count("u") + at.count("z")
         wanted = [name for name in asked if name != ACCELERATION and name not in self.constant]
         return equations + len(wanted) - sum(self.sizes.values())
+
+    def _constant_speeds(self, found: Variation, base_rolls: bool) -> list[str]:
+        """Return the speeds that are constant in a steady motion.
+
+        Independent speeds would do, but they may be dependent elsewhere (both wheel rates and the yaw
+        rate, for tyres at zero steer). So all are taken that are constant. The twist of a base that rolls
+        is not, in its own axes.
+        """
+        model = self.machine.system.model
+        prescribed = {f"{joint.name}_rate" for joint in model.joints if joint.motion is not None}
+        twist = set(model.speeds[: len(model.twist)]) if base_rolls else set()
+        left_out = (prescribed | twist) - set(self.chart.speeds)
+        return [name for name in found.speeds if name not in left_out]
 
     def _scale(self, found: Variation) -> Floats:
         """Return the size that counts as 1 for each unknown."""
@@ -208,7 +222,7 @@ class Balance:
             value = found.values[part][0]
             block = self._rows({seed: found.d[part][seed][0] for seed in SEEDS})
             if part == "paced":
-                only = [found.speeds.index(name) for name in self.chart.speeds]
+                only = [found.speeds.index(name) for name in self.speeds]
                 value, block = self._proportional(found, y, w, a, value[only], block[only])
             block = block * self.scale
             scale = np.abs(block).max(initial=1e-300)
@@ -222,8 +236,10 @@ class Balance:
         """Return the residuals of eq. [quasi-steady] and their derivatives from the rates of speeds."""
         if a == 0.0:
             return value, block
-        speeds, by_speed = self.quantities(found, y, w, self.chart.speeds)
+        speeds, by_speed = self.quantities(found, y, w, self.speeds)
         (v,), dv = self.quantities(found, y, w, ["forward_speed"])
+        if v == 0.0:
+            return np.full(len(value), np.nan), block
         ratio = a / v
         return value - ratio * speeds, block - ratio * by_speed + np.outer(
             speeds, ratio / v * dv[0]

@@ -41,7 +41,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     value, unit = _readable(data["value"].values, str(data["value"].attrs.get("units", "")))
     roots = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     low, high = _limits(roots)
-    points = None
+    points: Any = None
     for k in range(roots.shape[1]):
         upper = roots[:, k].imag >= -1e-9
         shown = np.where(upper, roots[:, k], np.nan)
