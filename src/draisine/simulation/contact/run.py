@@ -35,8 +35,8 @@ from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import (
     Closed,
-    ClosedStretch,
     ContactQuery,
+    ModeInterval,
     return_query,
     take_query,
 )
@@ -117,7 +117,7 @@ class TerrainRun:
         if self.steps is not None:
             return self.steps.copy().arc(latest=2).observations
         now = np.array([self.at.t])
-        here = ClosedStretch(now, self.at.y[None], self.at.closed, self.look.inputs)
+        here = ModeInterval(now, self.at.y[None], self.at.closed, self.look.inputs)
         return observe_states(self.look, [here])
 
     def branch(self, until: float) -> "TerrainRun":
