@@ -5,5 +5,5 @@ arc, as routines. `march`: an arc; `radau`: its steps where friction turns slow 
 something turns negative. `events`: what happens at an instant; `strike`: an impact.
 `kernels`: a mode on features. `query`: what contacts look like at a state. `table`: contacts as routines
 read them. `complementarity`: which contacts carry, and by which forces. `stepping`: time steps, where
-events do not end. `arc`: what an arc leaves.
+events do not end. `samples`: forces and gaps at the states of a finished run. `arc`: its arcs.
 """
