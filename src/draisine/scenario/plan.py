@@ -1,7 +1,9 @@
 """What a scenario means: the machine, its start, its law, the ground, and how it is computed."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from draisine.scenario.schema import Scenario
@@ -38,5 +40,10 @@ class Plan:
 
     def state(self) -> State:
         """Return the initial state; on a terrain where it is placed."""
+        return deepcopy(self._state)  # its arrays are the caller's
+
+    @cached_property
+    def _state(self) -> State:
+        """The initial state, which takes longer to find than a short run."""
         start, options = self.start, {"mode": self.start.mode, "at_rest": self.start.at_rest}
         return start_on(self.system, start.values, self.terrain, start.place, **options)

@@ -20,7 +20,8 @@ it: a routine inside a function is a template. `for k in each(n)` declares that 
 independent: one SIMD lane each in machine code, a plain loop elsewhere.
 
 `kinds`: types of values. `fixed`: vectors of fixed size. `record`: records and their memory. `function`:
-the function itself. `vectors`: slices written as loops. `subset`: types of all expressions, and errors.
+the function itself. `syntax`: walks through syntax trees. `vectors`: slices written as loops. `subset`:
+types of all expressions, and errors.
 """
 
 from draisine.codegen.routine.fixed import FixedVector, Vec2, Vec3, Vec4, Vec6, cross, dot

@@ -21,6 +21,7 @@ from draisine.codegen.routine.kinds import (
     kind_of,
     spell_out,
 )
+from draisine.codegen.routine.syntax import functions
 from draisine.errors import RoutineError
 
 T = TypeVar("T")
@@ -198,8 +199,7 @@ def _digest(text: str) -> str:
 @cache
 def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """Return the functions of a file by name and line."""
-    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
-    return {(node.name, node.lineno): node for node in found}
+    return {(node.name, node.lineno): node for node in functions(ast.parse(text))}
 
 
 @cache

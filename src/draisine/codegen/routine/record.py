@@ -239,18 +239,12 @@ class Record(MutableFields):
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
         content, missing = _defaults(owner)
-        memory = bytearray(content)
-        first = _from_buffer(memory)
-        address = _addressof(first)
-        # Past __setattr__, which checks names: records are made many times per run.
-        self.__dict__.update(
-            _bytes=memory,
-            _first=first,
-            _kept={},
-            _objects={},
-            address=address,
-            _as_parameter_=address,
-        )
+        self._bytes = bytearray(content)
+        self._first = _from_buffer(self._bytes)
+        self._kept: dict[str, list[Any]] = {}
+        self._objects: dict[str, Any] = {}
+        self.address: int = _addressof(self._first)
+        self._as_parameter_ = self.address
         for name in values.keys() - _accesses(owner).keys():
             raise TypeError(_no_field(owner, name))
         for name, default in missing.items():
@@ -275,7 +269,8 @@ class Record(MutableFields):
 
     def assign(self, **values: Any) -> None:
         """Assign several fields."""
-        accesses = _accesses(type(self))
+        owner: type = type(self)
+        accesses = _accesses(owner)
         for name, value in values.items():
             access = accesses.get(name)
             if access is None or access.encode is not None:
@@ -338,7 +333,8 @@ class _Field:
         return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        access = _accesses(type(record))[self.name]
+        owner: type = type(record)
+        access = _accesses(owner)[self.name]
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return

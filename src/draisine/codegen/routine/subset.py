@@ -28,6 +28,7 @@ from draisine.codegen.routine.kinds import (
     is_sequence,
     name_of,
 )
+from draisine.codegen.routine.syntax import walk
 from draisine.codegen.routine.vectors import slice_length, write_out
 from draisine.errors import RoutineError
 
@@ -633,7 +634,7 @@ class _SubsetReader:
 
     def varies(self, node: ast.expr) -> bool:
         """Return whether an expression differs between the lanes of the present `each`."""
-        names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
         return bool(names & (self.lanes | {self.each or ""}))
 
     def stride(self, index: ast.expr) -> bool:
@@ -675,7 +676,7 @@ def runs_with(index: ast.expr, name: str) -> bool:
         if left and right:
             raise ValueError
         return left or right
-    if any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(index)):
+    if any(isinstance(n, ast.Name) and n.id == name for n in walk(index)):
         raise ValueError
     return False
 
@@ -708,5 +709,5 @@ def _ends(body: list[ast.stmt]) -> bool:
         case ast.If(body=first, orelse=second):
             return _ends(first) and _ends(second)
         case ast.While(test=ast.Constant(value=True), body=inner):
-            return not any(isinstance(n, ast.Break) for s in inner for n in ast.walk(s))
+            return not any(isinstance(n, ast.Break) for s in inner for n in walk(s))
     return False

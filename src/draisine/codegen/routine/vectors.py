@@ -12,15 +12,15 @@ Overlaps of arrays with different names cannot be seen.
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
+
+from draisine.codegen.routine.syntax import Node, place_at, walk
 
 Refusal = Callable[[ast.AST, str], Any]
 """Raises the error that a statement does not belong to the subset, and why."""
 
 WholePolynomial = dict[tuple[str, ...], int]
 """An integer expression: the coefficients of products of its indivisible parts."""
-
-Node = TypeVar("Node", bound=ast.AST)
 
 _OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 _COLUMN: WholePolynomial = {("a column",): 1}
@@ -31,7 +31,7 @@ def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
     """Return statements with those about slices as loops: over `each`, or over `range` if entries are not
     contiguous or if there are only a few of a known number.
     """
-    nodes = [node for one in body for node in ast.walk(one)]
+    nodes = [node for one in body for node in walk(one)]
     taken = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(_is_abbreviated, nodes)):
         body = [_Normaliser(refuse).visit(one) for one in body]
@@ -85,8 +85,8 @@ class _Normaliser(ast.NodeTransformer):
         self.generic_visit(node)
         match node.slice:
             case ast.Tuple(elts=[index, ast.Slice() as part]) if not isinstance(index, ast.Slice):
-                row = _at(node, ast.Subscript(node.value, index, ast.Load()))
-                return _at(node, ast.Subscript(row, part, node.ctx))
+                row = place_at(node, ast.Subscript(node.value, index, ast.Load()))
+                return place_at(node, ast.Subscript(row, part, node.ctx))
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -134,11 +134,11 @@ class _VectorWriter:
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
             case ast.If(test=test, body=body, orelse=orelse):
-                return [_at(node, ast.If(test, self.block(body), self.block(orelse)))]
+                return [place_at(node, ast.If(test, self.block(body), self.block(orelse)))]
             case ast.While(test=test, body=body, orelse=[]):
-                return [_at(node, ast.While(test, self.block(body), []))]
+                return [place_at(node, ast.While(test, self.block(body), []))]
             case ast.For(target=target, iter=iterator, body=body, orelse=[]):
-                return [_at(node, ast.For(target, iterator, self.block(body), []))]
+                return [place_at(node, ast.For(target, iterator, self.block(body), []))]
             case ast.Assign(targets=[ast.Subscript() as target]) if is_vector(target):
                 return self.loop(node, target, node.value)
             case ast.AugAssign(target=ast.Subscript() as target) if is_vector(target):
@@ -160,13 +160,13 @@ class _VectorWriter:
         assert isinstance(place, ast.Subscript)
         place.ctx = ast.Store()
         if isinstance(node, ast.Assign):
-            inside: ast.Assign | ast.AugAssign = _at(node, ast.Assign([place], value))
+            inside: ast.Assign | ast.AugAssign = place_at(node, ast.Assign([place], value))
         else:
-            inside = _at(node, ast.AugAssign(place, node.op, value))
+            inside = place_at(node, ast.AugAssign(place, node.op, value))
         before = self.before
         passes = ast.Call(ast.Name("range", ast.Load()), [_expression(node, length)], [])
         body = self.loop(inside, place, value)
-        return [*before, _at(node, ast.For(ast.Name(counter, ast.Store()), passes, body, []))]
+        return [*before, place_at(node, ast.For(ast.Name(counter, ast.Store()), passes, body, []))]
 
     def in_row(
         self, node: ast.expr, target: ast.Subscript, length: WholePolynomial, counter: str
@@ -177,13 +177,15 @@ class _VectorWriter:
         match node:
             case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATIONS):
                 left, right = (self.in_row(x, target, length, counter) for x in (left, right))
-                return _at(node, ast.BinOp(left, op, right))
+                return place_at(node, ast.BinOp(left, op, right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.in_row(operand, target, length, counter)
-                return _at(node, ast.UnaryOp(ast.USub(), inner))
+                return place_at(node, ast.UnaryOp(ast.USub(), inner))
             case ast.Call(func=ast.Name(id="abs") as word, args=[one]):
-                return _at(node, ast.Call(word, [self.in_row(one, target, length, counter)], []))
-        if any(is_vector(one) or _is_block(one) for one in ast.walk(node)):
+                return place_at(
+                    node, ast.Call(word, [self.in_row(one, target, length, counter)], [])
+                )
+        if any(is_vector(one) or _is_block(one) for one in walk(node)):
             self.refuse(node, f"cannot use `{ast.unparse(node)}` in a statement about a block")
         return self.number(node)
 
@@ -204,7 +206,7 @@ class _VectorWriter:
         if part.slice.lower is not None:
             index = ast.BinOp(self.number(part.slice.lower), ast.Add(), index)
         row = ast.Subscript(block.value, index, ast.Load())
-        return _at(block, ast.Subscript(row, block.slice.elts[1], ast.Load()))
+        return place_at(block, ast.Subscript(row, block.slice.elts[1], ast.Load()))
 
     def loop(
         self, node: ast.Assign | ast.AugAssign, target: ast.Subscript, value: ast.expr
@@ -226,7 +228,10 @@ class _VectorWriter:
         wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
         passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
         counter = ast.Name(self.entry, ast.Store())
-        return [*self.before, _at(node, ast.For(counter, passes, [_at(node, inside)], []))]
+        return [
+            *self.before,
+            place_at(node, ast.For(counter, passes, [place_at(node, inside)], [])),
+        ]
 
     def check(self, one: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
         """Refuse a slice of another length than the target's, or one that may overlap with it."""
@@ -257,7 +262,7 @@ class _VectorWriter:
                 if part.lower is not None:
                     row = ast.BinOp(self.number(part.lower), ast.Add(), row)
                 place = ast.Tuple([row, self.number(column)], ast.Load())
-                return _at(node, ast.Subscript(node.value, place, ast.Load()))
+                return place_at(node, ast.Subscript(node.value, place, ast.Load()))
             case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
                 index: ast.expr = ast.Name(self.entry, ast.Load())
                 for one in _slices(node):
@@ -265,13 +270,13 @@ class _VectorWriter:
                         index = ast.BinOp(self.number(one.step), ast.Mult(), index)
                     if one.lower is not None:
                         index = ast.BinOp(self.number(one.lower), ast.Add(), index)
-                return _at(node, ast.Subscript(_array(node), index, ast.Load()))
+                return place_at(node, ast.Subscript(_array(node), index, ast.Load()))
             case ast.BinOp(left=left, op=op, right=right) if _is_elementwise(node):
-                return _at(node, ast.BinOp(self.element(left), op, self.element(right)))
+                return place_at(node, ast.BinOp(self.element(left), op, self.element(right)))
             case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_elementwise(node):
-                return _at(node, ast.UnaryOp(ast.USub(), self.element(operand)))
+                return place_at(node, ast.UnaryOp(ast.USub(), self.element(operand)))
             case ast.Call(func=ast.Name(id="abs") as word, args=[one]) if _is_elementwise(node):
-                return _at(node, ast.Call(word, [self.element(one)], []))
+                return place_at(node, ast.Call(word, [self.element(one)], []))
         if any(_vectors(node)):
             self.refuse(
                 node, f"cannot use `{ast.unparse(node)}` entry by entry: use + - * / and abs"
@@ -283,8 +288,8 @@ class _VectorWriter:
         if isinstance(node, (ast.Constant, ast.Name, ast.Attribute)):
             return node
         name = self.name("number")
-        self.before.append(_at(node, ast.Assign([ast.Name(name, ast.Store())], node)))
-        return _at(node, ast.Name(name, ast.Load()))
+        self.before.append(place_at(node, ast.Assign([ast.Name(name, ast.Store())], node)))
+        return place_at(node, ast.Name(name, ast.Load()))
 
 
 def _is_elementwise(node: ast.expr) -> bool:
@@ -295,19 +300,14 @@ def _is_elementwise(node: ast.expr) -> bool:
 
 def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
     """Yield the slices with an end in an expression, and parts of columns."""
-    for one in ast.walk(node):
+    for one in walk(node):
         if isinstance(one, ast.Subscript) and is_vector(one):
             yield one
 
 
-def _at(old: ast.AST, new: Node) -> Node:
-    """Return a new node, and all that is new in it, with the place of an old one."""
-    return ast.fix_missing_locations(ast.copy_location(new, old))
-
-
 def _locate(old: ast.AST, new: Node) -> Node:
     """Return a node that was parsed by itself with the place of an old one in all its parts."""
-    for one in ast.walk(new):
+    for one in walk(new):
         ast.copy_location(one, old)
     return new
 
@@ -332,7 +332,7 @@ def slice_length(node: ast.expr) -> WholePolynomial:
 def _rows(block: ast.Subscript) -> ast.Subscript:
     """Return the rows of a block: A[a:b] for A[a:b, c:d]."""
     assert isinstance(block.slice, ast.Tuple)
-    return _at(block, ast.Subscript(block.value, block.slice.elts[0], ast.Load()))
+    return place_at(block, ast.Subscript(block.value, block.slice.elts[0], ast.Load()))
 
 
 def _array(one: ast.expr) -> ast.expr:

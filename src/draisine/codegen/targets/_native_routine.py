@@ -34,6 +34,7 @@ from draisine.codegen.routine import (
     make_record,
     record,
     subset,
+    syntax,
     vectors,
 )
 from draisine.codegen.routine.kinds import DTYPES
@@ -55,7 +56,7 @@ _C: dict[str, Any] = {
     "i64": ctypes.c_int64, "double": ctypes.c_double, "ptr": ctypes.c_void_p, "void": None,
     "i1": ctypes.c_bool,
 }  # fmt: skip
-_FILES = (front, fixed, function, kinds, record, subset, vectors, _llvm_routine)
+_FILES = (front, fixed, function, kinds, record, subset, syntax, vectors, _llvm_routine)
 """The modules that decide what the machine code of a routine is."""
 
 

@@ -11,7 +11,7 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
-from draisine.simulation.contact.query import Closed, ClosedStretch, ContactQuery, revisit
+from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
@@ -76,7 +76,7 @@ class TerrainArc(_FreeArc):
         inputs have not jumped yet.
         """
         look = arcs[0]._query()
-        intervals = [ClosedStretch(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
+        intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
         return observe_states(look, intervals)
 
     @staticmethod
@@ -87,7 +87,7 @@ class TerrainArc(_FreeArc):
         look = arcs[0]._query()
         outputs = [arc._dense_or_instant() for arc in arcs]
         intervals = [
-            ClosedStretch(*dense.flat, arc.closed, arc.inputs)
+            ModeInterval(*dense.flat, arc.closed, arc.inputs)
             for arc, dense in zip(arcs, outputs, strict=True)
         ]
         samples = look.observe_modes(intervals)
@@ -156,7 +156,7 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
     return list(found)
 
 
-def observe_states(look: ContactQuery, intervals: Sequence[ClosedStretch]) -> dict[str, Floats]:
+def observe_states(look: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:
     """Return everything that can be observed of states, time last. The torques of prescribed joints are
     the residual of the equations of motion without them.
     """

@@ -235,15 +235,6 @@ def excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
 
 
 @routine
-def excess_each(m: Dynamics, contacts: Bundle, seen: Floats, count: int, out: Floats) -> None:
-    """Write by how much contacts are beyond their borders at states; `seen` has the axes state,
-    contact, entry.
-    """
-    for i in range(count * contacts.size):
-        out[i] = excess(m, contacts, i % contacts.size, seen[i * m.row :])
-
-
-@routine
 def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
     """Return by how much a contact is beyond one of the borders: a distance over the length of the machine,
     or a component of the normal.
@@ -552,29 +543,6 @@ def look_each(
     for i in range(count):
         put_state(x, times[i], states[i * n :], n)
         look(m, x, b, seen[i * b.size * m.row :])
-
-
-@routine
-def rate_each(
-    s: Saddle,
-    times: Floats,
-    states: Floats,
-    count: int,
-    ydots: Floats,
-    lams: Floats,
-    seen: Floats,
-    outs: Floats,
-) -> int:
-    """Write rates, contact forces, what contacts look like and what the free machine's program tells
-    at states; return the first state whose contacts contradict each other, or -1.
-    """
-    m, n, size = s.motion, s.motion.y_z + s.motion.states, s.plan[CLOSED]
-    for i in range(count):
-        put_state(s.x, times[i], states[i * n :], n)
-        if rate(s, ydots[i * n :], lams[i * 3 * size :], seen[i * size * m.row :]) != 0:
-            return i
-        outs[i * m.told :][: m.told] = s.out[: m.told]
-    return -1
 
 
 def dynamics(free: Generic) -> Dynamics:

@@ -20,7 +20,7 @@ from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.passage import FLAT, terrain_code
-from draisine.simulation.contact.samples import Samples, Stretches
+from draisine.simulation.contact.samples import Intervals, Samples
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
@@ -58,7 +58,7 @@ Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
 
 
-class ClosedStretch(NamedTuple):
+class ModeInterval(NamedTuple):
     """An interval of a run with one set of closed contacts."""
 
     t: Floats  # s
@@ -489,27 +489,27 @@ class ContactQuery:
         self.code.look_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
-    def observe_modes(self, stretches: Sequence[ClosedStretch]) -> Samples:
+    def observe_modes(self, intervals: Sequence[ModeInterval]) -> Samples:
         """Return forces, gaps and points of the closed contacts at all states of some intervals."""
         machine, m = self.machine, self.motion.record
-        closed = [one for stretch in stretches for one in stretch.closed]
+        closed = [contact for one in intervals for contact in one.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
         index = {contact: k for k, contact in enumerate(contacts)}
-        states = np.concatenate([stretch.y for stretch in stretches])
-        packed = Stretches(
-            count=len(stretches),
-            first_state=starts(np.array([len(stretch.t) for stretch in stretches])),
-            first_contact=starts(np.array([len(stretch.closed) for stretch in stretches])),
+        states = np.concatenate([one.y for one in intervals])
+        packed = Intervals(
+            size=len(intervals),
+            first_state=starts(np.array([len(one.t) for one in intervals])),
+            first_contact=starts(np.array([len(one.closed) for one in intervals])),
             which=np.array([*(index[contact] for contact, *_ in closed), 0]),
             rows=np.array([*(rows for _, rows, _ in closed), 0]),
             mu=np.array([*(mu if mu < np.inf else 0.0 for *_, mu in closed), 0.0]),
-            inputs=np.concatenate([stretch.inputs for stretch in stretches] + [np.zeros(1)]),
+            inputs=np.concatenate([one.inputs for one in intervals] + [np.zeros(1)]),
             n_inputs=len(self.inputs),
             x_inputs=self._given.start,
-            times=np.concatenate([stretch.t for stretch in stretches]),
+            times=np.concatenate([one.t for one in intervals]),
             states=states.ravel(),
         )
-        most = max(len(stretch.closed) for stretch in stretches)
+        most = max(len(one.closed) for one in intervals)
         bundle, forms = self.table.bundle(contacts), self.table.meetings.forms
         room = kernels.saddle(machine, self.motion, bundle, most, self.x, forms)
         samples = self._empty_samples(len(states), len(closed), m.told)

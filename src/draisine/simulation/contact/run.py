@@ -41,8 +41,8 @@ from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import (
     Closed,
-    ClosedStretch,
     ContactQuery,
+    ModeInterval,
     return_query,
     take_query,
 )
@@ -140,7 +140,7 @@ class TerrainRun:
         """
         if self.steps is not None:
             return self.steps.arc(t).observations
-        instant = ClosedStretch(np.array([t]), y[None], tuple(closed), self.query.inputs)
+        instant = ModeInterval(np.array([t]), y[None], tuple(closed), self.query.inputs)
         return observe_states(self.query, [instant])
 
     def forget_past(self) -> None:

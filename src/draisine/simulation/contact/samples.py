@@ -31,16 +31,16 @@ from draisine.simulation.contact.kernels import (
 NAN = math.nan
 
 
-class Stretches(NamedTuple):
+class Intervals(NamedTuple):
     """Intervals of a run with one set of closed contacts each."""
 
-    count: int
-    first_state: Integers  # (count + 1) index of the first state of each interval
-    first_contact: Integers  # (count + 1) index of its first closed contact in the lists below
+    size: int  # number of intervals
+    first_state: Integers  # (size + 1) index of the first state of each interval
+    first_contact: Integers  # (size + 1) index of its first closed contact in the lists below
     which: Integers  # closed contacts by their index in the bundle
     rows: Integers  # number of constraint rows of each closed contact
     mu: Floats  # friction coefficient of each; 0 for ideal contacts
-    inputs: Floats  # (count, n_inputs)
+    inputs: Floats  # (size, n_inputs)
     n_inputs: int
     x_inputs: int  # offset of the inputs in the input of programs
     times: Floats  # s
@@ -67,21 +67,21 @@ class Samples(NamedTuple):
 
 
 @routine
-def observe_modes(s: Saddle, stretches: Stretches, samples: Samples) -> None:
+def observe_modes(s: Saddle, intervals: Intervals, samples: Samples) -> None:
     """Evaluate forces, gaps and points of the closed contacts at all states of all intervals."""
     m = s.motion
     n = m.y_z + m.states
-    for j in range(stretches.count):
-        first = stretches.first_contact[j]
-        count = stretches.first_contact[j + 1] - first
+    for j in range(intervals.size):
+        first = intervals.first_contact[j]
+        count = intervals.first_contact[j + 1] - first
         s.plan[CLOSED] = count
-        s.which[:count] = stretches.which[first:][:count]
-        s.status[:count] = stretches.rows[first:][:count]
-        s.mu[:count] = stretches.mu[first:][:count]
-        given = stretches.n_inputs
-        s.x[stretches.x_inputs :][:given] = stretches.inputs[j * given :][:given]
-        for i in range(stretches.first_state[j], stretches.first_state[j + 1]):
-            put_state(s.x, stretches.times[i], stretches.states[i * n :], n)
+        s.which[:count] = intervals.which[first:][:count]
+        s.status[:count] = intervals.rows[first:][:count]
+        s.mu[:count] = intervals.mu[first:][:count]
+        given = intervals.n_inputs
+        s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
+        for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
+            put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
                 # A run may have stopped at a state whose contacts contradict each other.
                 samples.ydot[i * n :][:n] = NAN
@@ -90,7 +90,7 @@ def observe_modes(s: Saddle, stretches: Stretches, samples: Samples) -> None:
             samples.out[i * m.told :][: m.told] = s.out[: m.told]
             for k in range(count):
                 add_contact(s, samples, i, k)
-                if i == stretches.first_state[j]:
+                if i == intervals.first_state[j]:
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]
                     rows[: 3 * m.speeds] = s.seen[k * m.row + m.C :][: 3 * m.speeds]
 

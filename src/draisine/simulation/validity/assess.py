@@ -81,8 +81,13 @@ class ObservedArc:
             return None
         nodes = lasting.repeat(self.t.shape[1])
         seen = self.seen | {"forces": self.seen["forces"][:, nodes]}
-        own = {"t": self.t[lasting], "y": self.y[nodes], "seen": seen}
-        return replace(self, **own, arc_of_step=self.arc_of_step[lasting])
+        return replace(
+            self,
+            t=self.t[lasting],
+            y=self.y[nodes],
+            seen=seen,
+            arc_of_step=self.arc_of_step[lasting],
+        )
 
     @cached_property
     def settled(self) -> tuple[Floats, Floats]:
@@ -106,19 +111,19 @@ def assess(run: "Trajectory") -> Validity:
     """Return whether a run is physically valid."""
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
-    stretches = _stretches(run)
-    loads = [one for s in stretches if (one := s.without_instants) is not None]
+    intervals = _observe(run)
+    loads = [one for s in intervals if (one := s.without_instants) is not None]
     if not loads and len(run.arcs) == 1:
-        loads = stretches
+        loads = intervals
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
     largest = largest_force(loads)
     pull, wheel = _first_pull(loads, model, largest)
     needed, demand_from = _friction_demand(loads, model, options)
-    energy, energy_from = _energy_drift(run, stretches, model)
-    drift, drift_from = _constraint_drift(run, stretches, model)
-    start_load, start_load_contact = _start_load(stretches[0], model)
-    turned = list(_steer_angles(stretches, model))
+    energy, energy_from = _energy_drift(run, intervals, model)
+    drift, drift_from = _constraint_drift(run, intervals, model)
+    start_load, start_load_contact = _start_load(intervals[0], model)
+    turned = list(_steer_angles(intervals, model))
     return Validity(
         pull_from=pull,
         pull_contact=wheel,
@@ -134,10 +139,10 @@ def assess(run: "Trajectory") -> Validity:
         constraint_drift=drift,
         constraint_drift_from=drift_from,
         projected=run.settings.get("drift", "project") == "project",
-        redundant_rows=tuple(dict.fromkeys(x for one in stretches for x in one.redundant_rows)),
+        redundant_rows=tuple(dict.fromkeys(x for one in intervals for x in one.redundant_rows)),
         grazes=tuple(_grazes(run)),
         start_energy=_start_energy(run, model),
-        unsupported=_is_unsupported(run, stretches, model),
+        unsupported=_is_unsupported(run, intervals, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),
         start_load=start_load,
@@ -209,7 +214,7 @@ def _cut(arc: Any, count: int, t: float) -> Any:
     return replace(arc, **first)
 
 
-def _stretches(run: "Trajectory") -> list[ObservedArc]:
+def _observe(run: "Trajectory") -> list[ObservedArc]:
     """Return the observed arcs in the order of time."""
     arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
     found = []
@@ -268,20 +273,20 @@ def _wheels(model: Model) -> list[tuple[int, Wheel]]:
     return [(k, wheel) for k, wheel in wheels if wheel.lifts]
 
 
-def largest_force(stretches: Sequence[ObservedArc]) -> float:
+def largest_force(intervals: Sequence[ObservedArc]) -> float:
     """Return the largest component of a contact force."""
     return max(
-        (float(np.nanmax(np.abs(s.seen["forces"]), initial=0.0)) for s in stretches), default=0.0
+        (float(np.nanmax(np.abs(s.seen["forces"]), initial=0.0)) for s in intervals), default=0.0
     )
 
 
 def _first_pull(
-    stretches: Sequence[ObservedArc], model: Model, largest: float
+    intervals: Sequence[ObservedArc], model: Model, largest: float
 ) -> tuple[float | None, str | None]:
     """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
     resolution = FORCE_RESOLUTION * largest
     found = {
-        wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in stretches)
+        wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in intervals)
         for k, wheel in _wheels(model)
     }
     known = {name: t for name, t in found.items() if t is not None}
@@ -303,16 +308,16 @@ def _ratios(push: Floats, light: Any) -> Floats:
 
 
 def _friction_demand(
-    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions
+    intervals: Sequence[ObservedArc], model: Model, options: ContactOptions
 ) -> tuple[float, float | None]:
     """Return the largest ratio of tangential to normal force, and when that of a wheel without mu exceeds
     what roads have.
     """
     needed, times = 0.0, []
     for k, wheel in _wheels(model):
-        pushes = [s.push(k) for s in stretches]
+        pushes = [s.push(k) for s in intervals]
         light = LIGHT * max((float(np.nanmax(x[0], initial=0.0)) for x in pushes), default=0.0)
-        for s, push in zip(stretches, pushes, strict=True):
+        for s, push in zip(intervals, pushes, strict=True):
             ratios = _ratios(push, light)
             needed = max(needed, float(ratios.max(initial=0.0)))
             if needed > FRICTION_DEMAND:
@@ -321,28 +326,28 @@ def _friction_demand(
     return needed, min(times, default=None)
 
 
-def _mu(options: ContactOptions, wheel: Wheel, stretch: ObservedArc) -> Floats:
+def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
     """Return the friction coefficient of a wheel at each time, or at all: on a terrain that of its
     features.
     """
     if not isinstance(options.mu, Mapping):
         return np.array(options.friction(wheel, ""))
     found = []
-    for arc in stretch.arcs:
+    for arc in interval.arcs:
         on = arc.mode if isinstance(arc.mode, tuple) else ()
         features = [feature for (name, feature), _ in on if name == wheel.name]
         found.append(max(options.friction(wheel, feature) for feature in features or [""]))
-    nodes = stretch.t.size // len(stretch.arc_of_step)
-    return np.array(found)[stretch.arc_of_step].repeat(nodes)
+    nodes = interval.t.size // len(interval.arc_of_step)
+    return np.array(found)[interval.arc_of_step].repeat(nodes)
 
 
 def _friction_exceeded(
-    stretches: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
+    intervals: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
     """Return when a wheel needs more friction than its mu; of the largest force (N)."""
     resolution, times = CONE_RESOLUTION * largest, []
     for k, wheel in _wheels(model):
-        for s in stretches:
+        for s in intervals:
             mu = _mu(options, wheel, s)
             if np.isfinite(mu).any():
                 push = s.push(k)
@@ -368,12 +373,12 @@ def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | N
 
 
 def _steer_angles(
-    stretches: Sequence[ObservedArc], model: Model
+    intervals: Sequence[ObservedArc], model: Model
 ) -> Iterator[tuple[ObservedArc, Floats]]:
     """Return the absolute angles of each joint called steer, over time."""
     for k, joint in enumerate(model.joints):
         if joint.name == "steer":
-            for one in stretches:
+            for one in intervals:
                 yield one, np.abs(one.y[:, one.arc.machine.layout.r.start + k])
 
 
@@ -381,7 +386,7 @@ def _steer_angles(
 
 
 def _energy_drift(
-    run: "Trajectory", stretches: Sequence[ObservedArc], model: Model
+    run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float | None, float | None]:
     """Return the largest relative drift of the energy between events if nothing drives or brakes the
     machine, and when it exceeds its bound.
@@ -389,10 +394,10 @@ def _energy_drift(
     led = run.settings.get("dynamics") == "none"
     if led or run.terrain is not None or not conserves_energy(model):
         return None, None
-    if any(s.arc.states or np.any(s.seen["inputs"]) for s in stretches):
+    if any(s.arc.states or np.any(s.seen["inputs"]) for s in intervals):
         return None, None
     worst, since = 0.0, None
-    for part in _between_events(run, stretches):
+    for part in _between_events(run, intervals):
         t = np.concatenate([s.t.ravel() for s in part])
         T, U = (np.concatenate([s.seen[k][0] for s in part]) for k in ("kinetic", "potential"))
         drift = energy_drift(T, U)
@@ -420,27 +425,27 @@ def energy_drift(kinetic: Floats, potential: Floats) -> Floats:
     return np.asarray(np.abs(kinetic - kinetic[..., :1] + change) / scale)
 
 
-def _between_events(run: "Trajectory", stretches: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
-    """Return the stretches between events, one after the other."""
+def _between_events(run: "Trajectory", intervals: Sequence[ObservedArc]) -> list[list[ObservedArc]]:
+    """Return the intervals between events, one after the other."""
     if not run.events:
-        return [list(stretches)]
+        return [list(intervals)]
     numbers = np.searchsorted(
-        [event.t for event in run.events], [s.start for s in stretches], "right"
+        [event.t for event in run.events], [s.start for s in intervals], "right"
     )
     return [
-        [s for s, k in zip(stretches, numbers, strict=True) if k == n] for n in np.unique(numbers)
+        [s for s, k in zip(intervals, numbers, strict=True) if k == n] for n in np.unique(numbers)
     ]
 
 
 def _constraint_drift(
-    run: "Trajectory", stretches: Sequence[ObservedArc], model: Model
+    run: "Trajectory", intervals: Sequence[ObservedArc], model: Model
 ) -> tuple[float, float | None]:
     """Return the largest violation of a condition on the configuration, and when it exceeds its bound.
     Contacts that act on velocities alone keep the gaps that they begin with.
     """
     bound, keeps = CONSTRAINT_DRIFT * length_scale(model), run.settings.get("drift") == "none"
     worst, since = 0.0, None
-    for part in _between_events(run, stretches):
+    for part in _between_events(run, intervals):
         begin: Floats | None = None
         for s in part:
             values = s.seen["violations"] if "violations" in s.seen else _violations(s)
@@ -452,12 +457,12 @@ def _constraint_drift(
     return worst, since
 
 
-def _violations(stretch: ObservedArc) -> Floats:
+def _violations(interval: ObservedArc) -> Floats:
     """Return by how much the settled states of a smooth arc violate the conditions on the configuration,
     one row each: gaps of closed contacts, distances of pins from their anchors, couplings and loops.
     """
-    arc, project = stretch.arc, stretch.arc.machine.project
-    t, y = stretch.settled
+    arc, project = interval.arc, interval.arc.machine.project
+    t, y = interval.settled
     held = {} if arc.anchors is None else {"anchors": arc.anchors}  # type: ignore[attr-defined]
     x = project.inputs.pack(t=t[None], **arc.machine.layout.split(y.T), **held)
     return np.asarray(project.batch(x)["residual"][:-1])  # the last is the length of the quaternion
@@ -528,14 +533,14 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
         yield latest
 
 
-def _is_unsupported(run: "Trajectory", stretches: Sequence[ObservedArc], model: Model) -> bool:
+def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: Model) -> bool:
     """Return whether a machine with weight and a free base has no contact that carries it, and is not
     pushed.
     """
     pulled = [k for k in range(3) if model.gravity[k]]
     if not pulled or not set(pulled) <= set(model.twist) or model.elements:
         return False
-    if any(np.any(s.seen["forces"]) for s in stretches):
+    if any(np.any(s.seen["forces"]) for s in intervals):
         return False
     return not model.pushes or not np.any(run.observations["inputs"][len(model.joints) :])
 
