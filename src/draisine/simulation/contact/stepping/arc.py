@@ -33,6 +33,8 @@ from draisine.simulation.validity.record import TimeStepped
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
 TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step at the initial speed
+SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
+SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 QUALITY = ("residual", "penetration", "work", "unsolved")  # what a record knows of the whole arc
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -246,6 +248,9 @@ class TimeStepper:
         while self.count < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
             whole = math.floor((until - self.start) / self.h * (1.0 + 1e-14) + 1e-9) - self.count
+            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            rest = until - (self.start + (self.count + whole) * self.h)
+            whole -= 1 if whole > 0 and 0.0 < rest < SHORTEST_STEP * self.h else 0
             if whole > 0:
                 self._take(self.start, self.h, self.count, min(whole, last - self.count), True)
             else:
@@ -448,7 +453,10 @@ class SteppedSamples:
         sample has the means of the first interval.
         """
         stepper = self.stepper
-        if stepper.t > self.times[-1]:
+        if 0.0 < stepper.t - self.times[-1] < SAME_TIME * stepper.h:
+            # A mean over the rounding error of a time is not a force.
+            self.times[-1] = stepper.t
+        elif stepper.t > self.times[-1]:
             self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
         elif len(self.times) == 1:
             self._keep(self.times[0], self.states[0], self._totals[0])
