@@ -188,7 +188,7 @@ def test_the_least_forces_with_which_all_push_are_those_of_another_solver(seed):
     lam -= null @ (null.T @ lam)
     found, normals = lam.copy(), np.array([0, 2, 4, 6, 8])
     largest = np.abs(lam).max()
-    push_least(found, 9, null.ravel(), 4, normals, 5, np.empty(5))
+    push_least(found, 9, null.ravel(), 4, normals, 5, np.empty(39))
     all_push = found[normals].min() >= 0.0
     needed = 1e-9 * largest - lam[normals]
     weights, rest = nnls(np.vstack([null[normals].T, needed]), np.array([0.0] * 4 + [1.0]))

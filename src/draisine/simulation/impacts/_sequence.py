@@ -18,7 +18,8 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
-from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
+from draisine.simulation.contact.complementarity.saddle_point import contact_response
+from draisine.simulation.impacts.moreau import check_restitution, outcome
 
 MAX_IMPACTS = 5000
 """Largest number of group impacts. Walls that nearly face each other (0.97 of the speed is left each
@@ -46,7 +47,7 @@ class SequentialImpact:
         """Return the speeds after the impact."""
         check_restitution(normal)
         contacts = given.contacts
-        W, back = delassus(given.M, np.vstack([k.C for k in contacts]), given.held)
+        W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
         before = np.concatenate([k.relative(given.v) for k in contacts])
         mu = np.array([k.mu for k in contacts])
         largest = float(np.abs(before).max())
@@ -56,7 +57,7 @@ class SequentialImpact:
             approach = -u[::3]
             fastest = float(approach.max())
             if fastest <= NO_APPROACH * largest:
-                after = given.v + back @ impulses
+                after = given.v + change(impulses)
                 return outcome(contacts, impulses.reshape(-1, 3), after)
             e = normal if fastest > given.rest_speed else 0.0
             group = np.flatnonzero(approach >= fastest - TIE * largest)

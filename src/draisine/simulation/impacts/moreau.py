@@ -1,5 +1,6 @@
-"""Moreau's model of impact: normal restitution and Coulomb friction between impulses and the weighted
-velocities v+ + e v-. With mu infinite and e = 0 it is the plastic one.
+"""Moreau's impact model: normal restitution and Coulomb friction between impulses and the weighted
+velocities v+ + e v-. With infinite mu and e = 0 it is the plastic one. Moreau 1988,
+doi:10.1007/978-3-7091-2624-0_1. All contacts are resolved at once.
 """
 
 from collections.abc import Sequence
@@ -15,55 +16,44 @@ from draisine.simulation.contact.complementarity.active_set import (
     Trial,
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
+from draisine.simulation.contact.complementarity.saddle_point import contact_response
 from draisine.simulation.contact.strike import FINE, FRICTION, strikes_by
 
 
 @strikes_by(FRICTION)
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
-    """Return the speeds after an impact: 0 <= LamN, xiN >= 0, LamN xiN = 0 with xiN = vN+ + e vN-,
-    and friction impulses at most mu LamN, against the slip where they are at the limit, eq.
-    [moreau].
+    """Return the speeds after an impact, eq. [moreau]: 0 <= LamN, xiN >= 0, LamN xiN = 0 with
+    xiN = vN+ + e vN-, and friction impulses of at most mu LamN, opposed to the slip if they are at the limit.
     """
     check_restitution(normal)
     contacts, v = given.contacts, given.v
-    W, back = delassus(given.M, np.vstack([k.C for k in contacts]), given.held)
+    W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     b = np.concatenate([k.relative(v) for k in contacts])
     for i, contact in enumerate(contacts):
         if given.rebounds(contact):
             b[3 * i] *= 1.0 + normal
     Lam = contact_impulses(W, b, [k.mu for k in contacts], FINE, contacts)
-    return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
+    return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
 
 
 def check_restitution(normal: float) -> None:
-    """Raise where a contact would part faster than it came, or go on."""
+    """Raise if a contact would separate faster than it approached, or continue to approach."""
     if not 0 <= normal <= 1:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
 
 
 def outcome(contacts: Sequence[Candidate], impulses: Floats, after: Floats) -> Selection:
-    """Return the one outcome of an impact: impulses (contacts, 3) that push, and the speeds after."""
+    """Return the only trial of an impact: impulses (contacts, 3) and the speeds after."""
     pushes = {k.key: x for k, x in zip(contacts, impulses, strict=True) if x[0] > 0}
     away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
     trial = Trial(tuple(pushes), pushes, away, after, True)
     return Selection(trial, (trial,))
 
 
-def delassus(M: Floats, C: Floats, held: Floats) -> tuple[Floats, Floats]:
-    """Return `W = C B` and `B`, the speeds per unit impulse where the rows `held` keep their speeds:
-    B = M^-1 C' without any.
-    """
-    n, m = len(M), len(held)
-    K, right = np.zeros((n + m, n + m)), np.zeros((n + m, len(C)))
-    K[:n, :n], K[:n, n:], K[n:, :n], right[:n] = M, -held.T, held, C.T
-    B = np.linalg.solve(K, right)[:n]
-    return C @ B, B
-
-
 def contact_impulses(
     W: Floats, b: Floats, mu: Sequence[float], tolerance: float, contacts: Sequence[Candidate] = ()
 ) -> Floats:
-    """Return the impulses of contacts with `u = W Lam + b`, each pair (u, Lam) in Coulomb's law."""
+    """Return the impulses (3m) of contacts with `u = W Lam + b`, each pair (u, Lam) in Coulomb's law."""
     touches = [FrictionContact(3 * i, 3, friction) for i, friction in enumerate(mu)]
     Lam = solve_friction(W, b, touches, tolerance)
     if Lam is None:

@@ -1,5 +1,5 @@
-"""Newton's model of impact: contact velocities after are minus restitution times those before, normal
-and tangential (3.12). Only equal coefficients are sure not to create energy.
+"""Newton's impact model: contact velocities after are minus the restitution times those before, normal and
+tangential (3.12). Only equal coefficients never create energy.
 """
 
 import numpy as np

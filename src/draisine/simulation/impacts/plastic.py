@@ -1,4 +1,4 @@
-"""Plastic impacts, the thesis's model: contacts that stay closed roll at once."""
+"""Plastic impacts, the model of the thesis: contacts that stay closed roll immediately."""
 
 import numpy as np
 

@@ -16,11 +16,11 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
 )
+from draisine.simulation.contact.complementarity.saddle_point import contact_response
 from draisine.simulation.contact.strike import FINE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
     contact_impulses,
-    delassus,
     outcome,
 )
 
@@ -29,13 +29,13 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after compression and expansion, eq. [poisson]."""
     check_restitution(normal)
     contacts, v = given.contacts, given.v
-    W, back = delassus(given.M, np.vstack([k.C for k in contacts]), given.held)
+    W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
     squeezed = contact_impulses(W, u, mu, FINE, contacts)
     e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
     Lam = squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts)
-    return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
+    return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
 
 
 def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) -> Floats:

@@ -26,6 +26,7 @@ thesis, as an independent check. The Delassus matrix of contacts is S after the 
 hold whatever touches (`write_delassus`).
 """
 
+from collections.abc import Callable
 from enum import IntEnum
 from math import sqrt
 
@@ -698,3 +699,39 @@ def solve_constrained(
     if shared_code(solver)(p) is SaddleStatus.UNSOLVABLE:
         return np.full(n, np.nan), np.full(m, np.nan), -1
     return p.x.copy(), p.multiplier[:m].copy(), m - p.rank
+
+
+def contact_response(
+    M: Floats, C: Floats, held: Floats
+) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """Compute how contacts respond to impulses.
+
+    Parameters
+    ----------
+    M
+        Mass matrix, shape (n, n).
+    C
+        Rows of the contacts, shape (m, n).
+    held
+        Rows that keep their speeds, shape (h, n).
+
+    Returns
+    -------
+    W, change
+        Delassus matrix (m, m), and a function from impulses (m,) to the change of speeds (n,).
+    """
+    n, m, h = len(M), len(C), len(held)
+    p = saddle_point(n, h + m)
+    p.rows = h + m
+    p.M[:] = M
+    p.C[: h + m] = np.vstack([held, C])
+    p.G[: h + m] = p.C[: h + m]
+    W = np.zeros((m, m))
+    if not shared_code(write_delassus)(p, h, W.reshape(-1), np.zeros(m)):
+        W[:] = np.nan
+
+    def change(impulses: Floats) -> Floats:
+        shared_code(apply_multipliers)(p, h, np.ascontiguousarray(impulses))
+        return p.x.copy()
+
+    return W, change

@@ -234,30 +234,53 @@ def push_least(
     count: int,
     normals: Integers,
     contacts: int,
-    duals: Floats,
+    room: Floats,
 ) -> None:
     """Add to multipliers the shortest combination of null vectors with which no contact pulls. If there is
-    none, the multipliers stay as they are.
+    none, the multipliers stay as they are. `room` has room for contacts (contacts + 2) + count numbers.
+
+    The rounds change loads and duals alone. Loads depend on duals by the Gram matrix of the rows of the null
+    vectors at the normals, which is much smaller than these.
     """
+    duals = room[0:]
+    loads = room[contacts:]
+    gram = room[2 * contacts :]
+    weights = room[contacts * (contacts + 2) :]
     largest = max_norm(lam, size)
-    duals[:contacts] = 0.0
-    for _ in range(MAX_PROJECTIONS):
+    pulls = False
+    for k in range(contacts):
+        if normals[k] >= 0 and lam[normals[k]] < LEAST_LOAD * largest:
+            pulls = True
+    if not pulls:
+        return
+    for k in range(contacts):
+        duals[k] = 0.0
+        loads[k] = lam[max(normals[k], 0)]
+        for i in range(contacts):
+            gram[k * contacts + i] = 0.0
+            if normals[k] >= 0 and normals[i] >= 0:
+                gram[k * contacts + i] = dot(
+                    null[normals[k] * count :], null[normals[i] * count :], count
+                )
+    rounds = 0
+    change = largest
+    while change > SAME_FORCE * largest:
+        if rounds == MAX_PROJECTIONS:
+            return
+        rounds += 1
         change = 0.0
         for k in range(contacts):
-            if normals[k] < 0:
-                continue
-            row = null[normals[k] * count :]
-            length = dot(row, row, count)
-            if length > NO_EFFECT:
-                more = max((LEAST_LOAD * largest - lam[normals[k]]) / length, -duals[k])
+            row = gram[k * contacts :]
+            if row[k] > NO_EFFECT:
+                more = max((LEAST_LOAD * largest - loads[k]) / row[k], -duals[k])
                 duals[k] += more
-                change = max(change, abs(more) * sqrt(length))
-                add_along(lam, size, null, count, row, more)
-        if change <= SAME_FORCE * largest:
-            return
+                change = max(change, abs(more) * sqrt(row[k]))
+                loads[:contacts] += more * row[:contacts]
+    weights[:count] = 0.0
     for k in range(contacts):
         if normals[k] >= 0:
-            add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
+            weights[:count] += duals[k] * null[normals[k] * count :][:count]
+    add_along(lam, size, null, count, weights, 1.0)
 
 
 @routine

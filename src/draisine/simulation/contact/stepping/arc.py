@@ -36,6 +36,8 @@ ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over
 ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
 ADAPT_STEPS = 32  # steps after which their length is chosen again
 SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
+SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
+SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -330,6 +332,9 @@ class TimeStepper:
         while self.taken < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
             whole = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
+            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            rest = until - (self._start + (self._index + whole) * self.h)
+            whole -= 1 if whole > 0 and 0.0 < rest < SHORTEST_STEP * self.h else 0
             if whole > 0:
                 many = min(whole, last - self.taken, ADAPT_STEPS - self._block)
                 self._take(self._start, self.h, self._index, many)
@@ -536,7 +541,10 @@ class SteppedSamples:
         stepper = self.stepper
         times, samples = list(self.times), list(self._samples)
         end = min(until, stepper.t)
-        if end > times[-1] or len(times) == 1:
+        if len(times) > 1 and 0.0 < end - times[-1] < SAME_TIME * stepper.h:
+            # A mean over the rounding error of a time is not a force.
+            times[-1] = end
+        elif end > times[-1] or len(times) == 1:
             times.append(max(end, times[0]))
             part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
             sums = samples[-1][1] + part * (stepper.sums - samples[-1][1])
