@@ -90,7 +90,7 @@ def assess(run: "Trajectory") -> Validity:
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     stretches = _stretches(run)
-    loads = [one for one in stretches if one.lasts or len(stretches) == 1]
+    loads = [s for s in stretches if s.lasts and not run.is_instant(s.arc)] or stretches[:1]
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
     pull, wheel = _first_pull(loads, model)
