@@ -444,7 +444,7 @@ class TimeStepper:
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""
         r, contact = self.record, self.contact
-        rebounds = r.restitution > 0.0 and contact.impact_name != "moreau"
+        chosen = contact.solver == "auto" and contact.impact_name != "moreau"
         return TimeStepped(
             reason=self.reason,
             step=self._largest_step,
@@ -454,7 +454,7 @@ class TimeStepper:
             projection_work=r.projection_work,
             energy_drift=self.look.energy(self.t, self.y) - self._energy - r.supplied,
             unsolved=r.unsolved,
-            replaced_impact=str(contact.impact_name) if rebounds else "",
+            replaced_impact=str(contact.impact_name) if chosen and r.restitution > 0.0 else "",
         )
 
 
