@@ -36,6 +36,7 @@ ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over
 ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
 ADAPT_STEPS = 32  # steps after which their length is chosen again
 SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
+TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -45,7 +46,7 @@ KEPT_ARRAYS = (
     "equality_sum",
     "tyre_work",
     "tyre_energy",
-    "down",
+    "airborne",
     "centre",
     "trend",
 )
@@ -70,6 +71,11 @@ def time_unit(look: ContactQuery) -> float:
     """Return sqrt(wheel size / g) (s), the time scale of a machine; infinite without gravity."""
     gravity = float(np.linalg.norm(look.machine.system.model.gravity))
     return math.sqrt(wheel_size(look) / gravity) if gravity > 0.0 else math.inf
+
+
+def tyre_flight(look: ContactQuery) -> float:
+    """Return the time (s) within which a tyre in the air does not lose its deflection."""
+    return TYRE_FLIGHT * min(time_unit(look), 1.0)
 
 
 def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
@@ -139,8 +145,6 @@ class TimeStepper:
         self.near = look.sweep(t, look.boxes(t, y), self._margin)
         self._make(y)
         self._energy = look.energy(t, y)
-        # Tyres keep the deflections of the start; only later touchdowns begin without.
-        self.record.down[:] = True
 
     @property
     def _margin(self) -> float:
@@ -208,7 +212,8 @@ class TimeStepper:
             centre=look.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=self.near.boxes.copy(),
-            down=wheels + 1,
+            airborne=wheels + 1,
+            flight=tyre_flight(look),
             owners=owners,
             relaxed=look.machine.memory + 1,
             own=own[0],
