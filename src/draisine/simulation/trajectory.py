@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from draisine.simulation.validity import Validity
 
 
+FORCES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
+
 Key = tuple[str, str]
 """A contact by the names of its wheel and its feature."""
 
@@ -168,6 +170,11 @@ class BilateralArc:
     dense: DenseOutput | None = None  # of an adaptive method
 
     @property
+    def is_instant(self) -> bool:
+        """Whether the arc is too short for its forces to be known: never, it has no events."""
+        return False
+
+    @property
     def states(self) -> int:
         """Number of states that belong to the control law."""
         return self.machine.states
@@ -232,9 +239,15 @@ class Trajectory:
             arcs = list(some)
             # Arcs of one kind are observed together, which is cheaper than one by one.
             seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
-        if len(seen) == 1:
-            return seen[0]
-        return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
+        found = seen[0]
+        if len(seen) > 1:
+            found = {key: np.concatenate([one[key] for one in seen], axis=1) for key in found}
+        # Between two events at nearly the same time the active set is not resolved: no forces are known.
+        short = np.repeat([arc.is_instant for arc in self.arcs], [len(arc.t) for arc in self.arcs])
+        if short.any():
+            for key in found.keys() & FORCES:
+                found[key] = np.where(short, np.nan, found[key])
+        return found
 
     def final(self) -> State:
         """Return the last state."""

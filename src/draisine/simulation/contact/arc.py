@@ -12,6 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
+from draisine.simulation.contact.tolerances import machine_units
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
@@ -29,6 +30,12 @@ class DenseObservation(NamedTuple):
     seen: dict[str, Floats]  # forces and inputs (..., steps * nodes), violations (1, steps)
     arc_of_step: Integers  # (steps)
     redundant_rows: list[str]
+
+
+SHORTEST_ARC = 1e-7
+"""Of the machine's time. Between events that are closer in time the active set is not resolved, and forces
+of microseconds reach many weights.
+"""
 
 
 class _FreeArc:
@@ -114,6 +121,12 @@ class TerrainArc(_FreeArc):
             return self.dense
         t, y = self.t_before[:1], self.y[:1]
         return DenseOutput(t.repeat(NODES)[None], y.repeat(NODES, axis=0)[None], self.inputs)
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether the arc is shorter than the resolution of time, but not empty."""
+        shortest = SHORTEST_ARC * machine_units(self.machine.system.model).time
+        return bool(len(self.t) and 0.0 < self.t[-1] - self.t[0] < shortest)
 
     @property
     def t_before(self) -> Floats:
@@ -226,6 +239,11 @@ class SteppedArc(_FreeArc):
     stops: Floats | None = None
     tyres: Floats | None = None  # (time, wheels, 2) mean power (W) and stored energy (J)
     made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether the arc is too short for its forces to be known: never, they are means of impulses."""
+        return False
 
     @property
     def mode(self) -> TerrainMode:

@@ -71,10 +71,13 @@ class ObservedArc:
 
     @cached_property
     def without_instants(self) -> "ObservedArc | None":
-        """The steps with a length: modes between events of one instant are not judged."""
+        """The steps with a length, in arcs that are longer than the resolution of time: between events
+        of one instant the active set is not resolved.
+        """
         if self.t.ndim == 1:
-            return self if self.t[-1] > self.start else None
-        lasting = self.t[:, -1] > self.t[:, 0]
+            return self if self.t[-1] > self.start and not self.arcs[0].is_instant else None
+        resolved = np.array([not arc.is_instant for arc in self.arcs])
+        lasting = (self.t[:, -1] > self.t[:, 0]) & resolved[self.arc_of_step]
         if lasting.all():
             return self
         if not lasting.any():

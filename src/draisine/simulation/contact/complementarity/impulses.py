@@ -9,8 +9,8 @@ where W is the Delassus matrix (symmetric, often rank-deficient: two wheels on o
 a plane), b the velocities without contact impulses. If mu is infinite, the tangential rows of a closed
 contact are held and its normal row is unilateral: a convex quadratic programme.
 
-Method. A compliance `eps D` makes redundant impulses unique. D is W_nn for normal rows and tr(W_ii) / 3 for
-tangential rows. Then
+Method. A compliance `eps D` makes redundant impulses unique. D is the least W_nn for normal rows and
+tr(W_ii) / 3 for tangential rows. Then
 
 1. Gauss-Seidel sweeps with the exact solution of one contact, from the impulses of the step before;
 2. Newton's method on the map of Alart and Curnier (1991, doi:10.1016/0045-7825(91)90022-X) with steps of
@@ -63,7 +63,7 @@ class ImpulseProblem(Record):
     velocity: Floats  # W impulse + b, m/s
     released: Flags  # (k) ideal contacts that are open: all three rows are dropped
     scale: Floats  # (k) tr(W_ii) / 3
-    softness: Floats  # D: W_nn of the normal row, tr(W_ii) / 3 of the tangential rows
+    softness: Floats  # D: least W_nn for normal rows, tr(W_ii) / 3 for tangential rows
     start: Floats  # impulses at the beginning
     best: Floats  # impulses of the best iterate
     level: Floats  # impulses of the last solved level of the continuation
@@ -79,14 +79,21 @@ class ImpulseProblem(Record):
 
 @routine
 def measure_scales(p: ImpulseProblem) -> None:
-    """Write the mean inverse mass of each contact, the scale of its compliance."""
+    """Write the mean inverse mass of each contact, and the compliance of its rows.
+
+    All normal rows have the same compliance, the least inverse mass: then redundant loads have minimum norm,
+    as in event-driven arcs. In proportion to the trace, which the spin of light wheels dominates, wheels
+    would carry next to nothing beside casters.
+    """
+    least = p.W[0, 0]
+    for k in range(p.count):
+        if p.W[3 * k, 3 * k] > 0.0:
+            least = min(least, p.W[3 * k, 3 * k])
     for k in range(p.count):
         i = 3 * k
         trace = p.W[i, i] + p.W[i + 1, i + 1] + p.W[i + 2, i + 2]
         p.scale[k] = max(trace / 3.0, 1e-300)
-        # Redundant loads are shared by the inverse masses along the normals. The trace would do so by the
-        # inertia of the spinning wheels: light wheels would carry next to nothing beside a caster.
-        p.softness[i] = max(p.W[i, i], 1e-300)
+        p.softness[i] = max(least, 1e-300)
         p.softness[i + 1] = p.scale[k]
         p.softness[i + 2] = p.scale[k]
 

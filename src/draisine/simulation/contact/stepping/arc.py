@@ -38,6 +38,7 @@ ADAPT_STEPS = 32  # steps after which their length is chosen again
 SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
 SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
 SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
+TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -47,7 +48,7 @@ KEPT_ARRAYS = (
     "equality_sum",
     "tyre_work",
     "tyre_energy",
-    "down",
+    "airborne",
     "centre",
     "trend",
 )
@@ -72,6 +73,11 @@ def time_unit(look: ContactQuery) -> float:
     """Return sqrt(wheel size / g) (s), the time scale of a machine; infinite without gravity."""
     gravity = float(np.linalg.norm(look.machine.system.model.gravity))
     return math.sqrt(wheel_size(look) / gravity) if gravity > 0.0 else math.inf
+
+
+def tyre_flight(look: ContactQuery) -> float:
+    """Return the time (s) within which a tyre in the air does not lose its deflection."""
+    return TYRE_FLIGHT * min(time_unit(look), 1.0)
 
 
 def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
@@ -141,8 +147,6 @@ class TimeStepper:
         self.near = look.sweep(t, look.boxes(t, y), self._margin)
         self._make(y)
         self._energy = look.energy(t, y)
-        # Tyres keep the deflections of the start; only later touchdowns begin without.
-        self.record.down[:] = True
 
     @property
     def _margin(self) -> float:
@@ -210,7 +214,8 @@ class TimeStepper:
             centre=look.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=self.near.boxes.copy(),
-            down=wheels + 1,
+            airborne=wheels + 1,
+            flight=tyre_flight(look),
             owners=owners,
             relaxed=look.machine.memory + 1,
             own=own[0],
@@ -449,7 +454,7 @@ class TimeStepper:
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""
         r, contact = self.record, self.contact
-        rebounds = r.restitution > 0.0 and contact.impact_name != "moreau"
+        chosen = contact.solver == "auto" and contact.impact_name != "moreau"
         return TimeStepped(
             reason=self.reason,
             step=self._largest_step,
@@ -459,7 +464,7 @@ class TimeStepper:
             projection_work=r.projection_work,
             energy_drift=self.look.energy(self.t, self.y) - self._energy - r.supplied,
             unsolved=r.unsolved,
-            replaced_impact=str(contact.impact_name) if rebounds else "",
+            replaced_impact=str(contact.impact_name) if chosen and r.restitution > 0.0 else "",
         )
 
 

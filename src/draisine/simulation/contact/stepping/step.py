@@ -173,7 +173,8 @@ class TimeStepping(Record):
     swept: Floats  # (6 w) boxes within which the surroundings are known
     around: Floats  # (6 w) boxes for which `reach` is valid
     slack: float  # m; by so much these exceed the boxes of the step for which the list was made
-    down: Flags  # (w) whether a wheel touched in the step before
+    airborne: Floats  # (w) time since a wheel touched, s
+    flight: float  # s; tyres keep their deflection over shorter flights
     owners: Integers  # (states) wheel to which each state of an element belongs, -1: none
     relaxed: Floats  # (states) states of the elements at the beginning of the step
 
@@ -833,14 +834,14 @@ def touches(s: TimeStepping, wheel: int) -> bool:
 @routine
 def relax_tyres(s: TimeStepping, h: float) -> None:
     """Integrate the states of force elements at contacts, with the speeds at the end of the step. Tyres
-    of wheels that touch down begin without slip.
+    of wheels that touch down after a flight begin without slip.
     """
     m, n = s.motion, s.motion.speeds
     scratch = s.seen[s.most]
     s.x[m.x_v :][:n] = s.after[:n]
     for i in range(m.remembered):
         owner = s.owners[i]
-        if owner >= 0 and touches(s, owner) and not s.down[owner]:
+        if owner >= 0 and touches(s, owner) and s.airborne[owner] > s.flight:
             s.y[m.y_z + i] = 0.0
             s.x[m.x_q + m.y_z + i] = 0.0
     for c in range(s.contact_count):
@@ -848,7 +849,7 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
             meet_one(s.x, s.contacts, s.which[c], scratch)
             s.y[m.y_z :][: m.remembered] += h * scratch[m.rates :][: m.remembered]
     for w in range(s.wheels.size):
-        s.down[w] = touches(s, w)
+        s.airborne[w] = 0.0 if touches(s, w) else s.airborne[w] + h
 
 
 @routine
