@@ -422,6 +422,11 @@ class TerrainRun:
         gone = [c for c in shut if c.wheel not in still]
         if kind in ("hand-over", "input") and gone:
             kind, fired, soft = "lift-off", gone, False
+        began = [
+            c for c, rows, mu in found.closed_after if rows == 1 and (c, 3, mu) in found.closed
+        ]
+        if kind == "input" and began:
+            kind, fired = "slip", began
         names = tuple(look.key(c) for c in fired) or tuple(pushes)
         if kind == "hand-over":
             names = tuple(look.key(c) for c, *_ in found.closed_after if c not in shut)
