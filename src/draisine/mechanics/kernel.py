@@ -174,8 +174,9 @@ def independent_vectors(
             if k in kept or not there[k] or len(basis) >= most:
                 continue
             left = vectors[k] / sizes[k]
-            for b in [*basis, *basis]:
-                left = left - (b @ left) * b
+            known = np.array(basis).reshape(len(basis), len(left))
+            for _ in range(2):  # once more, for what rounding has left
+                left = left - (known @ left) @ known
             size = np.linalg.norm(left)
             if size > threshold:
                 basis.append(left / size)

@@ -12,7 +12,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
-from draisine.simulation.contact.complementarity.active_set import saddle
+from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.options import Grips, GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
@@ -64,7 +64,7 @@ def regrip(
     held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
     rows = gripped + [joints[i] for i in held]
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
-    jump, Lam, _ = saddle(M, np.zeros(n), C, free["b"][rows] - C @ v)
+    jump, Lam, _ = solve_constrained(M, np.zeros(n), C, free["b"][rows] - C @ v)
     struck = v + jump
     after = struck.copy()
     after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][driven]

@@ -9,10 +9,11 @@ import draisine
 from draisine.simulation.contact.complementarity.active_set import (
     coulomb_forces,
     empty_choice,
-    spread,
+    share_pulls,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
-from draisine.simulation.contact.complementarity.linear import push_least, share, solve
+from draisine.simulation.contact.complementarity.linear import solve
+from draisine.simulation.contact.complementarity.sharing import push_least, share
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
@@ -124,9 +125,11 @@ def choice_of(C, count):
 def test_a_wedge_takes_any_pull_from_its_contacts(angle):
     """However flat it is: forces along the chord of the contacts push at both."""
     C, lam = _wedge(angle), np.array([-1.0, 2.0, 0.5, 3.0, -1.0, 0.2])
-    choice, found = choice_of(C, 2), lam.copy()
-    choice.given[42:78], choice.normals[:] = C.ravel(), [0, 3]
-    spread(choice, 6, 2, found)
+    choice = choice_of(C, 2)
+    choice.system.C[:6], choice.normals[:] = C, [0, 3]
+    choice.system.rows, choice.system.multiplier[:6] = 6, lam
+    share_pulls(choice, 2)
+    found = choice.system.multiplier[:6]
     assert found[[0, 3]].min() >= 0.0
     assert_allclose(C.T @ found, C.T @ lam, atol=1e-9 * np.abs(found).max())
 

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
-from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem, saddle
+from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
+from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane
@@ -43,7 +44,7 @@ def test_complete_and_reduced_resolutions_are_the_same(seed):
         M, C, v = machine(rng), rng.normal(size=(m, 9)), rng.normal(size=9)
         wanted = -rng.uniform(0, 1, m) * (C @ v)
         given = (M, np.zeros(9), C, wanted - C @ v)
-        a, b = saddle(*given, "complete"), saddle(*given, "reduced")
+        a, b = solve_constrained(*given, "complete"), solve_constrained(*given, "reduced")
         assert_allclose(a[0], b[0], atol=1e-11 * np.linalg.cond(M) ** 0.5)
         assert_allclose(a[1], b[1], atol=1e-11 * np.linalg.cond(M) * np.abs(a[1]).max())
 

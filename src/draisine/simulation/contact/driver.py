@@ -20,6 +20,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     empty_choice,
     independent,
     make_trials,
+    trial_layout,
     trials_of,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
@@ -42,7 +43,9 @@ from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout
 
 MOST, EVENTS = 6, 32
-"""For how many contacts that touch at once there is room at first, and for how many events in a call."""
+"""For how many contacts that touch at once there is room at first, if there are no more wheels, and for how
+many events in a call.
+"""
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +104,7 @@ class ArcDriver:
         follow_accuracy(look.tol, look.units, numerics.rtol)
         self._blows: dict[int, Selection] = {}
         self.near = look.sweep(t, box, contact.margin)
-        self._surround((0, 0, MOST))
+        self._surround((0, 0, max(MOST, len(look.machine.wheels))))
         self.look_around(t, box)
 
     # --- what is near
@@ -416,7 +419,7 @@ class ArcDriver:
         keys = [self.look.key(self.near[k]) for k in hit[:count]]
         v, result = (numbers[part][self.look.y.v] for part in (at.before, at.struck))
         if told[passage.TRIES]:
-            first, wide = told[passage.TRIAL], 2 + n + 4 * count
+            first, wide = told[passage.TRIAL], trial_layout(n, count).size
             rows = self.passage.trials[first : first + told[passage.TRIES] * wide]
             trials = make_trials(rows.reshape(-1, wide), keys, v)
             return Selection(trials[told[passage.CHOSEN]], trials)

@@ -13,15 +13,17 @@ from draisine.simulation.contact.complementarity.active_set import (
     Choice,
     choose,
     coulomb_forces,
-    give_held,
-    give_row,
     mark_closed,
     pushes_at,
-    solve_closed,
-    trial_at,
+    set_held_rows,
 )
-from draisine.simulation.contact.complementarity.coulomb import SLIDE, FrictionProblem
+from draisine.simulation.contact.complementarity.coulomb import ContactMotion, FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
+from draisine.simulation.contact.complementarity.saddle_point import (
+    SaddleStatus,
+    set_row,
+    solve_saddle_point,
+)
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
@@ -402,7 +404,7 @@ def carry(e: Encounter, slipping: bool) -> RunStatus:
     which = choose_carrying(e)
     if which < 0:
         return RunStatus.NO_CONTACT_SET
-    mark_closed(g, int(g.trials[trial_at(g, which)]))
+    mark_closed(g, which)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
@@ -444,7 +446,7 @@ def rub_on(e: Encounter, slipping: bool) -> RunStatus:
         stays = not e.avoid[k] and parts <= m.tol.no_separation  # without a force
         carries = push[0] > (m.tol.no_load if e.avoid[k] else 0.0)
         e.chosen[j] = 1 if carries or stays else 0
-        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == SLIDE:
+        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == int(ContactMotion.SLIDING):
             begin_slip(e, j, push)
     keep_rolling(e)
     close_contacts(e)
@@ -456,14 +458,14 @@ def let_slip(e: Encounter) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
     s, kinds, some = e.saddle, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
-        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == SLIDE:
+        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == int(ContactMotion.SLIDING):
             some = True
         for i in range(s.plan[CLOSED]):
             if s.which[i] == e.who[j] and s.status[i] != e.held[j]:
                 some = True  # one that slid holds
     for j in range(e.sizes[TOUCHING]):
         if not some and e.part[j] >= 0 and e.fired[e.who[j]]:
-            kinds[e.part[j]] = SLIDE
+            kinds[e.part[j]] = int(ContactMotion.SLIDING)
 
 
 @routine
@@ -530,7 +532,7 @@ def scale_slips(e: Encounter) -> None:
     """Scale the ways of contacts that begin to slide so that the fastest has length one, as wheels of one
     axle slip across together, and none is so slow that it sticks at once.
     """
-    fastest, tol = 0.0, e.saddle.motion.tol
+    fastest = 0.0
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
@@ -554,11 +556,13 @@ def push_speeds(e: Encounter) -> None:
             wanted = -slip(x, row, m, i)
             if i > 0 and e.slides[j] == 1:
                 wanted += m.tol.slip_onset * e.ways[2 * j + i - 1]
-            give_row(g, size, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
+            set_row(g.system, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
             at += 1
-    give_held(g, size, at, 0.0)
-    g.given[n * n :][:n] = 0.0
-    solve_closed(g, size, 0)
+    set_held_rows(g, at, 0.0)
+    g.system.force[:n] = 0.0
+    g.system.rows = size
+    if solve_saddle_point(g.system) is SaddleStatus.UNSOLVABLE:
+        g.x[:n] = 0.0
 
 
 @routine

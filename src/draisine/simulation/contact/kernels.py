@@ -16,16 +16,21 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.mechanics.contact.modes import MOST, Signature
 from draisine.mechanics.loads import CLOSE, FACTOR, weight
 from draisine.simulation.contact.complementarity.linear import (
-    add_border,
     add_dot,
-    add_product,
     dot,
-    least,
     norm,
-    null_vectors,
-    share,
-    solve,
 )
+from draisine.simulation.contact.complementarity.saddle_point import (
+    SaddlePoint,
+    SaddleStatus,
+    find_null_space,
+    saddle_point,
+    set_row,
+    solve_minimum_norm,
+    solve_saddle_point,
+    write_motion,
+)
+from draisine.simulation.contact.complementarity.sharing import has_margin, share
 from draisine.simulation.contact.tolerances import Tolerances, machine_units, scale_tolerances
 from draisine.system.generic import Generic
 
@@ -87,8 +92,8 @@ class Dynamics(NamedTuple):
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
     wheel's centre and axle, the fold, what elements there do), which is `row` long; whether elements act at
-    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, mass
-    (kg) and length (m) of the machine, and the tolerances.
+    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, the
+    length (m) of the machine, and the tolerances.
     """
 
     call: Address
@@ -132,7 +137,6 @@ class Dynamics(NamedTuple):
     acted: int
     remembered: int
     share: float
-    mass: float
     length: float
     tol: Tolerances
 
@@ -161,6 +165,7 @@ class Saddle(NamedTuple):
     out: Floats
     lam: Floats
     seen: Floats
+    system: SaddlePoint
     work: Floats
     order: Integers
     modes: Integers
@@ -300,31 +305,37 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 
 @routine
-def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
-    """Write the saddle-point system K (vdot, lam / mass) = b, eq. [saddle-point]: pivots do not depend on the
-    unit of mass.
-    """
-    m, n, out = s.motion, s.motion.speeds, s.out
-    K[: size * size] = 0.0
+def assemble(s: Saddle, seen: Floats) -> None:
+    """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and tyre lift."""
+    m, n, out, p = s.motion, s.motion.speeds, s.out, s.system
     for i in range(n):
-        K[i * size :][:n] = out[m.M + i * n :][:n] / m.mass
-    b[:n] = -out[m.F :][:n] / m.mass
-    at = n
+        p.M[i, :n] = out[m.M + i * n :][:n]
+    p.force[:n] = -out[m.F :][:n]
+    at = 0
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
-        C = row[m.C :]
-        add_border(K, size, at, C, C, s.status[k], n)
-        b[at:][: s.status[k]] = row[m.c :][: s.status[k]]
+        C, G = row[m.C :], p.G[at]
+        for i in range(s.status[k]):
+            set_row(p, at + i, C[i * n :], C[i * n :], row[m.c + i])
         if s.status[k] == 1 and s.mu[k] > 0.0:
             along, across = slip_way(s.x, row, m, 1), slip_way(s.x, row, m, 2)
-            K[at::size][:n] += s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
+            G[:n] -= s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
-            b[:n] += row[m.push :][:n] / m.mass
+            p.force[:n] += row[m.push :][:n]
             if s.status[k] > 0:
-                K[at::size][:n] -= row[m.lift :][:n]
+                G[:n] += row[m.lift :][:n]
         at += s.status[k]
-    add_border(K, size, at, out[m.held :], out[m.held :], s.holds, n)
-    b[at:][: s.holds] = out[m.held_c :][: s.holds]
+    set_held_rows(s, at, out[m.held_c :])
+    p.rows = at + s.holds
+
+
+@routine
+def set_held_rows(s: Saddle, first: int, targets: Floats) -> None:
+    """Write the rows that hold whatever touches into the system, from one on, with targets."""
+    m, n = s.motion, s.motion.speeds
+    for i in range(s.holds):
+        row = s.out[m.held + i * n :]
+        set_row(s.system, first + i, row, row, targets[i])
 
 
 @routine
@@ -332,48 +343,45 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
     [saddle-point]; return 1 if the system is singular.
 
-    A sliding contact pushes with mu times its normal force against its slip. Redundant rows are
-    solved by the least forces. Tyres whose forces do not grow evenly with their loads are taken about
-    loads that follow what comes out, Newton's method.
+    A sliding contact pushes with mu times its normal force against its slip. Redundant rows get forces of
+    minimum norm. Tyres whose forces do not grow evenly with their loads are taken about loads that follow
+    what comes out, Newton's method.
     """
-    m, n = s.motion, s.motion.speeds
+    m, n, p = s.motion, s.motion.speeds, s.system
     call(m.call, s.x, m.table, s.out, 1)
-    size, rounds, change = n + s.holds, 0, 1.0
+    rounds, change = 0, 1.0
     for k in range(s.plan[CLOSED]):
-        size += s.status[k]
         s.contacts.features[s.which[k] * FEATURE + LOAD] = m.share
-    K, b, answer = s.work[0:], s.work[size * size :], s.work[size * (size + 1) :]
     while change > SAME and rounds < ROUNDS:
         meet_closed(s, seen)
-        assemble(s, seen, K, b, size)
-        repeating = solve(K, b, answer, s.order, size)
-        if repeating < 0:
+        assemble(s, seen)
+        status = solve_saddle_point(p)
+        if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
             return 1
-        answer[n:size] *= m.mass
-        if repeating > 0:
-            push_all(s, K, answer, size, repeating)
-        change = follow_loads(s, seen, answer)
+        if status is SaddleStatus.REDUNDANT:
+            share_redundant(s)
+        change = follow_loads(s, seen)
         rounds += 1
     if change > CLOSE:
         return 1
     ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
-    ydot[m.y_v :][:n] = answer[:n]
+    ydot[m.y_v :][:n] = p.x[:n]
     ydot[m.y_z :][: m.states] = s.out[m.zdot :][: m.states]
     for k in range(s.plan[CLOSED]):
         ydot[m.y_z :][: m.remembered] += seen[k * m.row + m.rates :][: m.remembered]
-    take_forces(s, seen, answer, lam)
+    take_forces(s, seen, lam)
     return 0
 
 
 @routine
-def follow_loads(s: Saddle, seen: Floats, answer: Floats) -> float:
+def follow_loads(s: Saddle, seen: Floats) -> float:
     """Put the loads that came out in place of those about which uneven tyres were taken; return the
     largest part by which one changes.
     """
-    m, at, most = s.motion, s.motion.speeds, 0.0
+    m, at, most = s.motion, 0, 0.0
     for k in range(s.plan[CLOSED]):
         if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
-            most = max(most, follow_load(m.tol, s.contacts, s.which[k], answer[at]))
+            most = max(most, follow_load(m.tol, s.contacts, s.which[k], s.system.multiplier[at]))
         at += s.status[k]
     return most
 
@@ -434,31 +442,36 @@ def find_mode(s: Saddle) -> int:
 
 
 @routine
-def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
+def take_forces(s: Saddle, seen: Floats, lam: Floats) -> None:
     """Write the forces of all contacts, friction and what elements do included."""
-    m, at = s.motion, s.motion.speeds
+    m, at, multiplier = s.motion, 0, s.system.multiplier
     for k in range(s.plan[CLOSED]):
         for i in range(3):
-            lam[3 * k + i] = answer[at + i] if i < s.status[k] else 0.0
+            lam[3 * k + i] = multiplier[at + i] if i < s.status[k] else 0.0
         if s.status[k] == 1 and s.mu[k] > 0.0:
             for i in range(1, 3):
-                lam[3 * k + i] = -s.mu[k] * slip_way(s.x, seen[k * m.row :], m, i) * answer[at]
+                way = slip_way(s.x, seen[k * m.row :], m, i)
+                lam[3 * k + i] = -s.mu[k] * way * multiplier[at]
         if m.acted > 0:
-            load, row = answer[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
+            load, row = multiplier[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
             lam[3 * k :][:3] += row[m.forces :][:3] + row[m.lifted :][:3] * load
         at += s.status[k]
 
 
 @routine
-def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
-    """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
-    at, null, normals = s.motion.speeds, s.work[size * (size + 2) :], s.order[size:]
-    null_vectors(K, s.order, size, repeating, null)
-    for k in range(s.plan[CLOSED]):
-        normals[k] = at
+def share_redundant(s: Saddle) -> None:
+    """Share out redundant multipliers so that contacts push and have a friction margin."""
+    p, at, count, normals = s.system, 0, s.plan[CLOSED], s.order
+    for k in range(count):
+        normals[k] = at if s.status[k] > 0 else -1
         at += s.status[k]
-    count, room = s.plan[CLOSED], null[size * repeating :]
-    share(answer, size, null, repeating, normals, s.status, s.mu, count, 1, room)
+    if has_margin(p.multiplier, p.rows, normals, s.status, s.mu, count):
+        return
+    spare = find_null_space(p)
+    share(p.multiplier, p.rows, p.null, spare, normals, s.status, s.mu, count, 1, p.work)
+    if not p.symmetric:
+        # The motion depends on the loads of sliding contacts and tyres.
+        write_motion(p)
 
 
 @routine
@@ -474,29 +487,30 @@ def settle(s: Saddle) -> None:
         closed += 1 if s.status[k] > 0 else 0
         rows += s.status[k]
     if closed > 0:
-        settle_gaps(s, closed, rows)
+        settle_gaps(s, closed)
         settle_speeds(s, rows)
 
 
 @routine
-def settle_gaps(s: Saddle, closed: int, rows: int) -> None:
+def settle_gaps(s: Saddle, closed: int) -> None:
     """Take the least step in the configuration that closes the gaps of closed contacts, and what
     holds.
     """
-    m, n, x = s.motion, s.motion.speeds, s.x
-    step, v, J, g = s.work[0:], s.work[n:], s.work[2 * n :], s.work[(2 + rows) * n :]
+    m, n, x, p, v = s.motion, s.motion.speeds, s.x, s.system, s.work
     meet_closed(s, s.seen)
-    hold(s, J, g, m.held_gap)
+    if s.holds > 0:
+        call(m.call, x, m.table, s.out, 1)
+    set_held_rows(s, 0, s.out[m.held_gap :])
     at = s.holds
     for k in range(s.plan[CLOSED]):
         if s.status[k] > 0:
             row = s.seen[k * m.row :]
-            J[at * n :][:n] = row[m.C :][:n]
-            g[at] = row[m.gap] / row[m.stretch]
+            set_row(p, at, row[m.C :], row[m.C :], row[m.gap] / row[m.stretch])
             at += 1
-    least(J, g, step, closed, n, s.work[(2 + rows) * n + rows :], s.order)
+    p.rows = closed
+    solve_minimum_norm(p)
     v[:n] = x[m.x_v :][:n]
-    x[m.x_v :][:n] = -step[:n]
+    x[m.x_v :][:n] = -p.x[:n]
     call(m.call, x, m.table, s.out, 1)
     x[m.x_q :][: m.y_v] += s.out[m.flow :][: m.y_v]
     x[m.x_v :][:n] = v[:n]
@@ -507,31 +521,23 @@ def settle_speeds(s: Saddle, rows: int) -> None:
     """Take the least step in the speeds after which closed contacts move as the ground does, and what
     holds as it demands.
     """
-    m, n, v, J = s.motion, s.motion.speeds, s.x[s.motion.x_v :], s.work[2 * s.motion.speeds :]
-    g = s.work[(2 + rows) * n :]
+    m, n, p, v = s.motion, s.motion.speeds, s.system, s.x[s.motion.x_v :]
     meet_closed(s, s.seen)
-    hold(s, J, g, m.held_b)
-    g[: s.holds] = -g[: s.holds]
-    add_product(J, v, g, s.holds, n)
+    if s.holds > 0:
+        call(m.call, s.x, m.table, s.out, 1)
+    set_held_rows(s, 0, s.out[m.held_b :])
+    for i in range(s.holds):
+        p.target[i] = add_dot(-p.target[i], p.C[i], v, n)
     at = s.holds
     for k in range(s.plan[CLOSED]):
         row = s.seen[k * m.row :]
         for i in range(s.status[k]):
-            J[at * n :][:n] = row[m.C + i * n :][:n]
-            g[at] = slip(s.x, row, m, i)
+            C = row[m.C + i * n :]
+            set_row(p, at, C, C, slip(s.x, row, m, i))
             at += 1
-    least(J, g, s.work, rows, n, s.work[(2 + rows) * n + rows :], s.order)
-    v[:n] -= s.work[:n]
-
-
-@routine
-def hold(s: Saddle, J: Floats, g: Floats, told: int) -> None:
-    """Write the rows that hold whatever touches, and what the program tells of them from an entry on."""
-    m, n = s.motion, s.motion.speeds
-    if s.holds > 0:
-        call(m.call, s.x, m.table, s.out, 1)
-    g[: s.holds] = s.out[told:][: s.holds]
-    J[: s.holds * n] = s.out[m.held :][: s.holds * n]
+    p.rows = rows
+    solve_minimum_norm(p)
+    v[:n] -= p.x[:n]
 
 
 @routine
@@ -590,7 +596,6 @@ def dynamics(free: Generic) -> Dynamics:
         acted=int(row.count("push") > 0),
         remembered=row.count("rates"),
         share=float(weight(free.system.model)) / max(1, len(free.wheels)),
-        mass=units.mass,
         length=units.length,
         tol=scale_tolerances(units),
     )
@@ -635,15 +640,15 @@ def saddle(
     """
     told, known = free.motion.outputs, motion.record
     holds, one = told.count("held_c"), most + 1
-    size = known.speeds + 3 * most + holds
-    sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": size + one}
-    sizes |= {"out": told.size, "seen": one * known.row, "work": (size + 2) * (5 * size + 4)}
+    sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": one}
+    sizes |= {"out": told.size, "seen": one * known.row, "work": known.speeds}
     found: Saddle = make_record(
         Saddle,
         motion=motion,
         contacts=contacts,
         holds=holds,
         x=x,
+        system=saddle_point(known.speeds, 3 * most + holds),
         modes=modes.signatures,
         tables=modes.tables,
         mode_out=modes.size,

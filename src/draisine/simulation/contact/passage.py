@@ -12,8 +12,9 @@ from draisine.codegen.routine import Address, Flags, Integers, Record, call, rou
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
-from draisine.simulation.contact.complementarity.coulomb import press, settle_friction
+from draisine.simulation.contact.complementarity.coulomb import settle_friction
 from draisine.simulation.contact.complementarity.linear import dot
+from draisine.simulation.contact.complementarity.single_contact import press
 from draisine.simulation.contact.events import (
     MET,
     TOUCHING,

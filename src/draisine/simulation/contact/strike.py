@@ -112,8 +112,7 @@ def strike_friction(e: Encounter, push: Floats) -> int:
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             law.mu[e.part[j]] = e.mu[e.who[j]]
-    respond(g, law)
-    if settle_friction(law, FINE) != 0:
+    if not respond(g, law) or settle_friction(law, FINE) != 0:
         return -1
     for k in range(g.sizes[CONTACTS]):
         for i in range(3):

@@ -140,6 +140,9 @@ class Tolerances(Record):
     # to grow more slowly has no direction. It is the solver's residual, 1e-13 of some 1e3 of forces over
     # the smallest effective masses (1e-3).
     no_acceleration: Acceleration = 1e-7
+    # Redundant rows that demand accelerations which differ by more contradict each other. Above what
+    # the drift of projected states leaves.
+    contradiction: Acceleration = 1e-4
     # A contact without force stays closed if its gap accelerates by no more.
     no_separation: Acceleration = 1e-9
 

@@ -6,16 +6,15 @@ from itertools import product
 import numpy as np
 import pytest
 
-from draisine.simulation.contact.complementarity.active_set import saddle
 from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
     friction_law,
-    press,
     settle_friction,
     solve_friction,
-    solve_single_friction,
 )
-from draisine.simulation.contact.complementarity.linear import share
+from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
+from draisine.simulation.contact.complementarity.sharing import share
+from draisine.simulation.contact.complementarity.single_contact import press, solve_single_friction
 
 
 def obeys(W, b, lam, mu):
@@ -285,7 +284,7 @@ def test_saddle_points_with_rows_that_repeat(repeats):
     M, C, x0 = inertia(rng, 6), rng.normal(size=(4, 6)), rng.normal(size=6)
     C[4 - repeats :] = rng.normal(size=(repeats, 4 - repeats)) @ C[: 4 - repeats]
     right = rng.normal(size=6)
-    x, lam, redundant = saddle(M, right, C, C @ x0)
+    x, lam, redundant = solve_constrained(M, right, C, C @ x0)
     assert redundant == repeats
     assert M @ x - C.T @ lam == pytest.approx(right, abs=1e-10)
     assert C @ x == pytest.approx(C @ x0, abs=1e-11)

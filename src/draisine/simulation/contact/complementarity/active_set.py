@@ -1,9 +1,25 @@
-"""Which contacts carry: sets of closed contacts with both forces and separations non-negative, found
-by trying them all, at acceleration and at impulse level.
+"""The active set of contacts: those that stay closed, with non-negative forces and separations, at
+acceleration and at impulse level.
 
-This generalises the prediction and correction of the thesis (remark 3.6): a released contact must
-also separate. There are two ways to the speeds after an impact: complete (with impulses as unknowns)
-and reduced (projected on the speeds that the contacts leave free).
+Problem. Contacts touch, each with up to three constraint rows. Find the set of closed contacts such that in
+the saddle-point system with their rows
+
+    no closed contact pulls:       lam_n >= 0
+    no open contact approaches:    C_n x >= its level
+
+This generalises the prediction and correction of the thesis (remark 3.6): a released contact must also
+separate.
+
+Method. Up to `MAX_ENUMERATED` contacts all sets are tried, the largest first, so that the result does not
+depend on the order of the contacts. More contacts are found by block principal pivoting (Judice and Pires
+1994, doi:10.1016/0305-0548(94)90106-6): exchange all contacts that pull or approach at once; if their number
+does not fall, exchange one at a time (Murty's rule), which ends cycles.
+
+Contacts with friction obey Coulomb's law instead (`coulomb_forces`): its unknowns are the forces of all
+contacts, related to their motion by the Delassus matrix.
+
+Two resolutions lead to the speeds after an impact: complete, with impulses as unknowns, and reduced, by
+projection on the speeds that the contacts leave free (`saddle_point`).
 """
 
 from collections.abc import Callable, Sequence
@@ -14,57 +30,72 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, routine_code, shared_code
+from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import FrictionProblem, settle_friction
 from draisine.simulation.contact.complementarity.linear import (
     REPEATS,
     add_dot,
-    add_rows,
-    complement,
     dot,
-    kernel_system,
     max_difference,
     max_norm,
-    push_least,
-    saddle_point,
     span,
 )
+from draisine.simulation.contact.complementarity.saddle_point import (
+    SaddlePoint,
+    SaddleStatus,
+    apply_multipliers,
+    find_null_space,
+    saddle_point,
+    set_row,
+    solve_reduced,
+    solve_saddle_point,
+    write_delassus,
+    write_motion,
+)
+from draisine.simulation.contact.complementarity.sharing import push_least
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
 
-PARTS = 1e-9
-"""A contact that approaches after an impact by a smaller part of the fastest approach before it separates; an
-impulse that is minus a smaller part of the momentum does not pull.
-"""
+MAX_ENUMERATED = 6  # contacts of which all sets are tried: 64 systems
 
+MAX_TRIALS = 2**MAX_ENUMERATED  # sets that are tried; block pivoting takes about ten
 
-EQUAL, SAME = 1e-9, 1e-6
-"""Relative differences of kinetic norms, and of changes of speeds, below which they are equal: a norm
-is stationary where its change is not, hence the square root or more between them."""
+BLOCK_EXCHANGES = 3  # exchanges of all contacts without progress before one at a time is exchanged
+
+ROUNDING = (
+    1e-9  # of the fastest approach, and of the largest momentum before an impact; less is none
+)
+
+EQUAL_NORM = 1e-9  # relative difference of two kinetic norms that counts as equal
+
+SAME_CHANGE = (
+    1e-6  # relative difference of two changes of speeds that counts as none: a norm is stationary
+    # in its argument, hence the square root of EQUAL_NORM or more
+)
+
+CONSISTENT = 1e-6  # of the largest acceleration; contacts that come to rest still slip by less
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A contact that touches: its rows (normal, along, across), their targets c at acceleration and b
-    at velocity level, friction mu.
+    """A touching contact.
 
-    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides, on a tyre
-    what that holds. Elements at the contact push by the generalised force `lift` for each newton of
-    its load.
+    `rows` is the number of rows that it holds when closed: 3 if it rolls, 1 if it slides, on a tyre what
+    that holds. Elements at the contact act with the generalised force `lift` per newton of its load.
     """
 
     key: Key
-    C: Floats
-    c: Floats
-    b: Floats
+    C: Floats  # (3, n) rows: normal, along, across
+    c: Floats  # (3) targets at acceleration level
+    b: Floats  # (3) velocity of the ground, m/s
     mu: float = np.inf
     rows: int = 3
     lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
-        """Return the velocity of the contact point over the ground, C v - b."""
+        """Return the velocity of the contact point relative to the ground, C v - b."""
         return self.C @ v - self.b
 
     @property
@@ -73,7 +104,7 @@ class Candidate:
         return self.C[: self.rows]
 
     def column(self, v: Floats) -> Floats:
-        """Return the generalised forces of its held rows' multipliers, as columns; a sliding
+        """Return the generalised forces of unit multipliers of its held rows, as columns; a sliding
         contact drags against its slip.
         """
         out = self.held.T.copy()
@@ -88,35 +119,32 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImpactProblem:
-    """What an impact is about: the mass matrix, rows that keep their speeds (prescribed joints,
-    couplings), the contacts that touch, the speeds before. Contacts that approach slower than
-    `rest_speed` do not rebound; `resolution` is the way to the speeds after it: "complete", with
-    impulses as unknowns, (3.17)-(3.24), which allows massless bodies, or "reduced", on the speeds that
-    contacts leave free, (3.25)-(3.30).
+    """The data of an impact.
+
+    `resolution` is "complete", with impulses as unknowns, (3.17)-(3.24), which allows massless bodies, or
+    "reduced", on the speeds that contacts leave free, (3.25)-(3.30).
     """
 
-    M: Floats
-    held: Floats
+    M: Floats  # (n, n) mass matrix
+    held: Floats  # (m, n) rows that keep their speeds: prescribed joints, couplings
     contacts: Sequence[Candidate]
-    v: Floats
-    rest_speed: float = 0.0
+    v: Floats  # (n) speeds before
+    rest_speed: float = 0.0  # m/s; contacts that approach slower do not rebound
     resolution: str = "complete"
 
     def rebounds(self, contact: Candidate) -> bool:
-        """Return whether a contact approaches so fast that it is given a part of its speed back."""
+        """Return whether a contact approaches fast enough to rebound."""
         return bool(-contact.relative(self.v)[0] > self.rest_speed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A set of closed contacts that was tried: forces or impulses per contact (normal, along,
-    across), separations of the open ones, and the speeds or accelerations that follow.
-    """
+    """A set of closed contacts that was tried."""
 
     closed: tuple[Key, ...]
-    pushes: dict[Key, Floats]
-    separations: dict[Key, float]
-    result: Floats
+    pushes: dict[Key, Floats]  # forces or impulses of the closed contacts: normal, along, across
+    separations: dict[Key, float]  # of the open contacts
+    result: Floats  # speeds or accelerations
     admissible: bool
 
     @property
@@ -143,161 +171,191 @@ class Selection:
 
 
 class Choice(NamedTuple):
-    """Contacts to choose from, where `M x = right + held' h + G' lam` (and what the closed ones
-    push), `held x = targets`, and `C x = c` for the closed ones: n speeds, so many rows that hold
-    always; per contact three rows C and what their multipliers do, G, the targets c and the `level`
-    above which the normal row separates, what it pushes when closed, how many rows it holds, its
-    wheel, and whether it is to be avoided. `trials` are those made, one after the other; `sizes`
-    holds how many contacts and trials there are; the rest is room to work.
+    """Contacts of which some are closed, k at most, with room to find these.
+
+    The motion x satisfies M x = right + (forces of the closed contacts and of the rows that hold always).
     """
 
-    n: int
-    holds: int
-    sizes: Integers
-    M: Floats
-    right: Floats
-    held: Floats
-    targets: Floats
-    C: Floats
-    G: Floats
-    c: Floats
-    level: Floats
-    push: Floats
-    rows: Integers
-    wheels: Integers
-    avoid: Integers
-    closed: Integers
-    normals: Integers
-    trials: Floats
-    given: Floats
-    x: Floats
-    B: Floats
-    room: Floats
-    order: Integers
+    n: int  # speeds
+    holds: int  # rows that hold always: prescribed joints, couplings
+    sizes: Integers  # number of contacts and of trials, see CONTACTS and TRIALS
+    M: Floats  # (n n) mass matrix
+    right: Floats  # (n) generalised force without contacts
+    held: Floats  # (holds n) rows that hold always
+    targets: Floats  # (holds) their targets
+    C: Floats  # (3 k n) rows of the contacts: normal, along, across
+    G: Floats  # (3 k n) generalised force per unit multiplier, with friction drag and tyre lift
+    c: Floats  # (3 k) targets of the closed contacts
+    level: Floats  # (k) normal acceleration or velocity above which an open contact separates
+    push: Floats  # (k n) generalised force of the elements of a closed contact
+    rows: Integers  # (k) rows that a contact holds when closed
+    wheels: Integers  # (k) its wheel
+    avoid: Integers  # (k) 1 if it has just lost its load, and is closed only if need be
+    closed: Integers  # (k) 1 for the closed contacts of the present trial
+    normals: Integers  # (k) row of the normal multiplier of each closed contact in turn
+    trials: Floats  # all trials, one after the other, in the layout of `trial_layout`
+    x: Floats  # (n) motion; that of `system`
+    system: SaddlePoint  # rows of the closed contacts, then those that hold always
 
 
 CONTACTS, TRIALS = range(2)
-"""What the sizes of a choice hold."""
+"""Entries of the sizes of a choice."""
 
 
 def empty_choice(n: int, holds: int, most: int) -> Choice:
     """Return room for a choice among so many contacts at most."""
-    m = holds + 3 * most
-    names = ("level", "rows", "wheels", "avoid", "closed", "normals")
-    contacts = dict.fromkeys(names, most) | dict.fromkeys(("C", "G"), 3 * most * n)
-    machine = {"M": n * n, "right": n, "held": holds * n, "targets": holds, "x": n + m}
-    work = {"B": n * (3 * most + 1), "room": 10 * (n + m + 1) ** 2, "order": n + m + 1}
-    work |= {"trials": 2**most * (2 + n + 4 * most), "given": (n + 1) * (n + 2 * m) + m}
-    sizes = contacts | machine | work | {"sizes": 2, "c": 3 * most, "push": most * n}
-    found: Choice = make_record(Choice, n=n, holds=holds, **sizes)
+    system = saddle_point(n, holds + 3 * most)
+    contacts = ("level", "rows", "wheels", "avoid", "closed", "normals")
+    found: Choice = make_record(
+        Choice,
+        n=n,
+        holds=holds,
+        sizes=2,
+        M=system.M.reshape(-1),
+        x=system.x,
+        system=system,
+        right=n,
+        held=holds * n,
+        targets=holds,
+        c=3 * most,
+        push=most * n,
+        trials=min(2**most, MAX_TRIALS) * trial_layout(n, most).size,
+        **dict.fromkeys(contacts, most),
+        **dict.fromkeys(("C", "G"), 3 * most * n),
+    )
     return found
 
 
-@routine
-def give_row(g: Choice, m: int, at: int, C: Floats, G: Floats, c: float) -> None:
-    """Put one of m rows, what its multiplier does, and its target, in place."""
-    n = g.n
-    g.given[n * (n + 1 + at) :][:n] = C[:n]
-    g.given[n * (n + 1 + m) + at :: m][:n] = G[:n]
-    g.given[n * (n + 1 + 2 * m) + at] = c
+# --- one set of closed contacts
 
 
 @routine
-def give_held(g: Choice, m: int, at: int, share: float) -> None:
-    """Put the mass matrix in place, and the rows that hold always, from one on, with so large a part
-    of their targets.
-    """
-    g.given[: g.n * g.n] = g.M[: g.n * g.n]
+def set_held_rows(g: Choice, first: int, share: float) -> None:
+    """Write the rows that hold always into the system, from one on, with a share of their targets."""
     for i in range(g.holds):
-        give_row(g, m, at + i, g.held[i * g.n :], g.held[i * g.n :], share * g.targets[i])
+        row = g.held[i * g.n :]
+        set_row(g.system, first + i, row, row, share * g.targets[i])
 
 
 @routine
-def solve_closed(g: Choice, m: int, reduced: int) -> int:
-    """Write x and the multipliers of m rows; return 1 where rows repeat others (rows of nothing repeat
-    none), -1 where they contradict each other.
+def share_pulls(g: Choice, count: int) -> None:
+    """Change redundant multipliers, with the same effect and by as little as possible, until no normal one
+    of so many contacts pulls, if such multipliers exist.
     """
-    n, some = g.n, 0
-    if reduced == 1:
-        repeating = kernel_system(n, m, g.given, g.x, g.room, g.order)
-    else:
-        repeating = saddle_point(n, m, g.given, g.x, g.room, g.order)
-    if repeating < 0:
-        g.x[: n + m] = 0.0
-        return -1
-    for i in range(m):
-        some += 1 if max_norm(g.given[n * (n + 1 + i) :], n) > 0.0 else 0
-    return 1 if repeating > m - some else 0
+    p = g.system
+    spare = find_null_space(p)
+    push_least(p.multiplier, p.rows, p.null, spare, g.normals, count, p.work)
+    if not p.symmetric:
+        # The motion depends on the loads of sliding contacts and tyres.
+        write_motion(p)
 
 
 @routine
-def spread(g: Choice, m: int, count: int, lam: Floats) -> None:
-    """Change multipliers of m repeating rows, with the same effect and by as little as it takes, until
-    none of the normal ones of so many contacts pulls, if there are such.
-    """
-    U, null, room = g.room[0:], g.room[m * m :], g.room[2 * m * m :]
-    rank = span(g.given[g.n * (g.n + 1) :], m, g.n, U, null)
-    complement(U, rank, m, null, room)
-    push_least(lam, m, null, m - rank, g.normals, count, room)
-
-
-@routine
-def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> int:
-    """Write what comes of the contacts that are marked as closed: whether all push and the others
-    part, x, multipliers (three per contact), separations; return whether rows repeat. A smaller pull
-    and slower sinking are rounding.
-    """
-    n, m, at, count = g.n, g.holds, 0, 0
-    right, push = g.given[n * n :], trial[2 + n :]
-    away = push[3 * g.sizes[CONTACTS] :]
-    for k in range(g.sizes[CONTACTS]):
-        m += g.rows[k] if g.closed[k] == 1 else 0
-    right[:n] = g.right[:n]
+def solve_set(g: Choice, reduced: int) -> SaddleStatus:
+    """Write motion and multipliers of the contacts that are marked as closed."""
+    p = g.system
+    n = g.n
+    at = 0
+    count = 0
+    p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         if g.closed[k] == 1:
             g.normals[count] = at
             count += 1
-            right[:n] += g.push[k * n :][:n]
+            p.force[:n] += g.push[k * n :][:n]
             for i in range(3 * k, 3 * k + g.rows[k]):
-                give_row(g, m, at, g.C[i * n :], g.G[i * n :], g.c[i])
+                set_row(p, at, g.C[i * n :], g.G[i * n :], g.c[i])
                 at += 1
-    give_held(g, m, at, 1.0)
-    repeating, at = solve_closed(g, m, reduced), n
-    if repeating == 1:
-        spread(g, m, count, g.x[n:])
-    trial[2 : 2 + n] = g.x[:n]
-    for k in range(g.sizes[CONTACTS]):
+    set_held_rows(g, at, 1.0)
+    p.rows = at + g.holds
+    status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
+    if status is SaddleStatus.UNSOLVABLE:
+        p.x[:n] = 0.0
+        p.multiplier[: p.rows] = 0.0
+    if status is SaddleStatus.REDUNDANT:
+        share_pulls(g, count)
+    return status
+
+
+@routine
+def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int) -> SaddleStatus:
+    """Write the trial of the contacts that are marked as closed: the set, whether it is admissible,
+    motion, multipliers (three per contact) and separations.
+    """
+    count = g.sizes[CONTACTS]
+    n = g.n
+    push = trial[1 + count + n :]
+    away = push[3 * count :]
+    status = solve_set(g, reduced)
+    trial[1 + count : 1 + count + n] = g.x[:n]
+    at = 0
+    for k in range(count):
+        trial[k] = float(g.closed[k])
         away[k] = add_dot(-g.level[k], g.C[3 * k * n :], g.x, n)
         push[3 * k :][:3] = 0.0
         for i in range(g.rows[k] if g.closed[k] == 1 else 0):
-            push[3 * k + i] = g.x[at]
+            push[3 * k + i] = g.system.multiplier[at]
             at += 1
-    trial[1] = 1.0 if repeating >= 0 else 0.0
-    for k in range(g.sizes[CONTACTS]):
-        spare = push[3 * k] + pull if g.closed[k] == 1 else away[k] + sinking
-        trial[1] = trial[1] if spare >= 0.0 else 0.0
-    return max(repeating, 0)
+    trial[count] = 0.0
+    if status is not SaddleStatus.UNSOLVABLE and exchange_contacts(g, trial, pull, sinking, 0) == 0:
+        trial[count] = 1.0
+    return status
+
+
+@routine
+def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, most: int) -> int:
+    """Return how many closed contacts of a trial pull and open ones approach; exchange so many of these, the
+    last ones first, between the open and the closed contacts.
+    """
+    count = g.sizes[CONTACTS]
+    push = trial[1 + count + g.n :]
+    away = push[3 * count :]
+    number = 0
+    for k in range(count - 1, -1, -1):
+        spare = push[3 * k] + pull if trial[k] == 1.0 else away[k] + sinking
+        if not spare >= 0.0:
+            if number < most:
+                g.closed[k] = 1 - g.closed[k]
+            number += 1
+    return number
 
 
 def trial_layout(n: int, count: int) -> Layout:
-    """Return where the set of a trial, whether it is admissible, x, forces and separations stand."""
-    return Layout({"mask": 1, "sound": 1, "x": n, "push": 3 * count, "away": count})
+    """Return the layout of a trial among so many contacts."""
+    return Layout({"closed": count, "sound": 1, "x": n, "push": 3 * count, "away": count})
 
 
 @routine
 def trial_at(g: Choice, k: int) -> int:
-    """Return where a trial begins."""
-    return k * (2 + g.n + 4 * g.sizes[CONTACTS])
+    """Return the offset of a trial."""
+    return k * (1 + g.n + 5 * g.sizes[CONTACTS])
 
 
 @routine
 def pushes_at(g: Choice, k: int) -> int:
-    """Return where the forces of a trial begin."""
-    return trial_at(g, k) + 2 + g.n
+    """Return the offset of the multipliers of a trial; those of its motion are right before them."""
+    return trial_at(g, k) + 1 + g.sizes[CONTACTS] + g.n
 
 
 @routine
-def mark_closed(g: Choice, mask: int) -> None:
+def is_admissible(g: Choice, k: int) -> bool:
+    """Return whether no contact of a trial pulls or approaches."""
+    return g.trials[trial_at(g, k) + g.sizes[CONTACTS]] == 1.0
+
+
+@routine
+def mark_closed(g: Choice, which: int) -> None:
+    """Mark the closed contacts of a trial."""
+    trial = g.trials[trial_at(g, which) :]
+    for k in range(g.sizes[CONTACTS]):
+        g.closed[k] = int(trial[k])
+
+
+# --- all sets
+
+
+@routine
+def mark_set(g: Choice, mask: int) -> None:
     """Mark a set of contacts as closed: one bit each, the last contact's the lowest."""
     rest = mask
     for k in range(g.sizes[CONTACTS] - 1, -1, -1):
@@ -306,111 +364,173 @@ def mark_closed(g: Choice, mask: int) -> None:
 
 
 @routine
-def kinetic_norm(g: Choice, trial: Floats) -> float:
-    """Return x'Mx of a trial."""
+def closes_wheel_twice(g: Choice) -> bool:
+    """Return whether two closed contacts belong to one wheel."""
+    for k in range(g.sizes[CONTACTS]):
+        for other in range(k):
+            if g.closed[k] * g.closed[other] == 1 and g.wheels[k] == g.wheels[other]:
+                return True
+    return False
+
+
+@routine
+def kinetic_norm(g: Choice, which: int) -> float:
+    """Return x' M x of a trial."""
+    x = g.trials[pushes_at(g, which) - g.n :]
     total = 0.0
     for i in range(g.n):
-        total += trial[2 + i] * dot(g.M[i * g.n :], trial[2:], g.n)
+        total += x[i] * dot(g.M[i * g.n :], x, g.n)
     return total
 
 
 @routine
-def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
-    """Return which of the trials has the set of contacts in which all forces and separations are
-    non-negative, -1 if none.
-
-    Where several sets will do, one in which no wheel repeats its own rows comes first, then one
-    without the contacts to avoid, then the largest: wheels of one machine may repeat each other.
-    Unless `every` set is to be tried, one that none can come before is the last. If every set is
-    tried, the order of the contacts decides nothing: of sets of the same size the one that changes the
-    speeds most, by the kinetic norm, is chosen (with one coefficient of restitution it dissipates
-    most), and -1 is returned if several different changes are equally large (mirror images).
-    """
-    count, total, made, best, rank = g.sizes[CONTACTS], 1, 0, -1, 0
-    largest = 0.0
-    ambiguous = 0
-    for _ in range(count):
-        total *= 2
-    for size in range(count, -1, -1):
-        for mask in range(total - 1, -1, -1):
-            inside, shunned, twice = 0, 0, 0
-            mark_closed(g, mask)
-            for k in range(count):
-                inside += g.closed[k]
-                shunned += g.closed[k] * g.avoid[k]
-                for other in range(k):
-                    if g.closed[k] * g.closed[other] == 1 and g.wheels[k] == g.wheels[other]:
-                        twice = 1
-            if inside != size:
-                continue
-            trial = g.trials[trial_at(g, made) :]
-            trial[0] = float(mask)
-            crowded = twice * try_set(g, trial, pull, sinking, reduced)
-            made += 1
-            if trial[1] == 1.0:
-                place = (crowded * (count + 1) + shunned) * (count + 1) - size
-                norm = kinetic_norm(g, trial) if every == 1 else 0.0
-                if best < 0 or place < rank or (place == rank and norm > (1.0 + EQUAL) * largest):
-                    best, rank, largest, ambiguous = made - 1, place, norm, 0
-                elif every == 1 and place == rank and norm >= (1.0 - EQUAL) * largest:
-                    chosen = g.trials[trial_at(g, best) + 2 :]
-                    if max_difference(chosen, trial[2:], g.n) > SAME * max_norm(chosen, g.n):
-                        ambiguous = 1
-                if crowded == 0 and shunned == 0 and every == 0:
-                    g.sizes[TRIALS] = made
-                    return best
-    g.sizes[TRIALS] = made
-    return -1 if ambiguous == 1 else best
+def is_same_motion(g: Choice, one: int, other: int) -> bool:
+    """Return whether two trials have the same motion."""
+    x = g.trials[pushes_at(g, one) - g.n :]
+    y = g.trials[pushes_at(g, other) - g.n :]
+    return max_difference(x, y, g.n) <= SAME_CHANGE * max_norm(x, g.n)
 
 
 @routine
-def respond(g: Choice, law: FrictionProblem) -> None:
-    """Write W and b of the law of friction for all contacts of a choice, `u = W lam + b`; what x is
-    without contacts, and by how much each multiplier changes it, is left in B.
+def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
+    """Return the trial whose set of closed contacts is admissible, -1 if none is found.
+
+    If several sets are admissible, one in which no wheel has redundant contacts comes first, then one without
+    the contacts to avoid, then the largest. Unless `every` set is to be tried, the search stops at a set that
+    none can precede. If every set is tried, the order of the contacts decides nothing: of sets of the
+    same size the one with the largest change of speeds in the kinetic norm is chosen (with one
+    coefficient of restitution it dissipates most), and -1 is returned if several different changes are
+    equally large (mirror images).
     """
-    n, count, size, right = g.n, g.sizes[CONTACTS], 0, g.given[g.n * g.n :]
+    if g.sizes[CONTACTS] > MAX_ENUMERATED:
+        return choose_by_pivoting(g, pull, sinking, reduced)
+    count = g.sizes[CONTACTS]
+    total = 1
+    for _ in range(count):
+        total *= 2
+    made = 0
+    best = -1
+    rank = 0
+    largest = 0.0
+    ambiguous = False
+    for size in range(count, -1, -1):
+        for mask in range(total - 1, -1, -1):
+            mark_set(g, mask)
+            inside = 0
+            avoided = 0
+            for k in range(count):
+                inside += g.closed[k]
+                avoided += g.closed[k] * g.avoid[k]
+            if inside != size:
+                continue
+            status = try_set(g, g.trials[trial_at(g, made) :], pull, sinking, reduced)
+            crowded = status is SaddleStatus.REDUNDANT and closes_wheel_twice(g)
+            made += 1
+            g.sizes[TRIALS] = made
+            if not is_admissible(g, made - 1):
+                continue
+            place = (int(crowded) * (count + 1) + avoided) * (count + 1) - size
+            norm = kinetic_norm(g, made - 1) if every == 1 else 0.0
+            larger = place == rank and norm > (1.0 + EQUAL_NORM) * largest
+            equal = place == rank and norm >= (1.0 - EQUAL_NORM) * largest
+            if best < 0 or place < rank or larger:
+                best = made - 1
+                rank = place
+                largest = norm
+                ambiguous = False
+            elif every == 1 and equal and not is_same_motion(g, best, made - 1):
+                ambiguous = True
+            if every == 0 and not crowded and avoided == 0:
+                return best
+    return -1 if ambiguous else best
+
+
+@routine
+def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> int:
+    """Return the trial whose set of closed contacts is admissible, found by block principal pivoting from
+    the set of all contacts but those to avoid; -1 if there is none among `MAX_TRIALS`.
+    """
+    count = g.sizes[CONTACTS]
     for k in range(count):
-        law.at[k], law.rows[k] = size, g.rows[k]
-        size += g.rows[k]
-    law.sizes[0], law.sizes[1] = count, size
-    right[:n] = g.right[:n]
-    give_held(g, g.holds, 0, 1.0)
-    saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
-    g.B[:n] = g.x[:n]
-    give_held(g, g.holds, 0, 0.0)
-    for k in range(count):
-        for i in range(g.rows[k]):
-            B = g.B[(1 + law.at[k] + i) * n :]
-            right[:n] = g.G[(3 * k + i) * n :][:n]
-            saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
-            B[:n] = g.x[:n]
-    for k in range(count):
-        for i in range(g.rows[k]):
-            C, row = g.C[(3 * k + i) * n :], law.at[k] + i
-            law.b[row] = add_dot(-g.c[3 * k + i], C, g.B, n)
-            for other in range(size):
-                law.W[row * size + other] = dot(C, g.B[(1 + other) * n :], n)
+        g.closed[k] = 1 - g.avoid[k]
+    fewest = count + 1
+    patience = BLOCK_EXCHANGES
+    for number in range(MAX_TRIALS):
+        trial = g.trials[trial_at(g, number) :]
+        status = try_set(g, trial, pull, sinking, reduced)
+        g.sizes[TRIALS] = number + 1
+        if is_admissible(g, number):
+            return number
+        if status is SaddleStatus.UNSOLVABLE:
+            # Rows of closed contacts contradict each other, and no multiplier tells which of them opens.
+            return -1
+        wrong = exchange_contacts(g, trial, pull, sinking, 0)
+        if wrong < fewest:
+            fewest = wrong
+            patience = BLOCK_EXCHANGES
+        else:
+            patience -= 1
+        exchange_contacts(g, trial, pull, sinking, count if patience > 0 else 1)
+    return -1
+
+
+# --- friction
+
+
+@routine
+def respond(g: Choice, law: FrictionProblem) -> bool:
+    """Write the Delassus matrix W and the free motion b of all contacts of a choice to the law of friction,
+    u = W lam + b; return False if no inertia resists a motion.
+    """
+    p = g.system
+    n = g.n
+    size = 0
+    set_held_rows(g, 0, 1.0)
+    p.force[:n] = g.right[:n]
+    for k in range(g.sizes[CONTACTS]):
+        law.at[k] = size
+        law.rows[k] = g.rows[k]
+        for i in range(3 * k, 3 * k + g.rows[k]):
+            set_row(p, g.holds + size, g.C[i * n :], g.G[i * n :], g.c[i])
+            size += 1
+    p.rows = g.holds + size
+    law.sizes[0] = g.sizes[CONTACTS]
+    law.sizes[1] = size
+    return write_delassus(p, g.holds, law.W, law.b)
+
+
+@routine
+def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
+    """Project the free motion b onto the motions that redundant contacts have in common. Contacts that
+    come to rest still slip a little, each a little differently, and no force can stop that.
+    """
+    p = g.system
+    n = g.n
+    size = law.sizes[1]
+    rows = p.work[0:]
+    U = p.work[size * n :]
+    rest = p.work[size * (n + size) :]
+    for i in range(size):
+        rows[i * n :][:n] = p.C[g.holds + i, :n]
+    rank = span(rows, size, n, U, rest)
+    if rank == size:
+        return
+    rest[:size] = 0.0
+    for r in range(rank):
+        rest[:size] += dot(U[r * size :], law.b, size) * U[r * size :][:size]
+    if max_difference(law.b, rest, size) <= CONSISTENT * max_norm(law.b, size):
+        law.b[:size] = rest[:size]
 
 
 @routine
 def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
-    """Write the contact forces with Coulomb friction to the law's lam, and vdot to x, eq. [coulomb]:
-    contacts that do not slip choose between rest, rolling and the onset of slip; those that slip are
-    dragged. Return 1 where there are none.
+    """Write the contact forces with Coulomb friction to the law's `new`, and vdot to x, eq. [coulomb]:
+    contacts that do not slip stay open, roll or begin to slip; those that slip are dragged. Return 1 if no
+    forces satisfy the law.
     """
-    n = g.n
-    respond(g, law)
-    size = law.sizes[1]
-    U, differ, left = g.room[0:], g.room[size * size :], g.room[size * (size + 1) :]
-    for k in range(g.sizes[CONTACTS]):
-        for i in range(g.rows[k]):
-            give_row(g, size, law.at[k] + i, g.C[(3 * k + i) * n :], g.C, 0.0)
-    rank = span(g.given[n * (n + 1) :], size, n, U, left)
-    if rank < size:
-        project(U, rank, size, law.b, differ)
-        off = max_difference(law.b, differ, size)  # what contacts that come to rest still slip
-        if off <= 1e-6 * max_norm(law.b, size):
-            law.b[:size] = differ[:size]
+    if not respond(g, law):
+        return 1
+    remove_inconsistency(g, law)
     if settle_friction(law, 1e-13) != 0:
         return 1
     move(g, law)
@@ -419,17 +539,11 @@ def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
 
 @routine
 def move(g: Choice, law: FrictionProblem) -> None:
-    """Write the x that follows from the law's lam, after `respond`."""
-    g.x[: g.n] = g.B[: g.n]
-    add_rows(g.B[g.n :], law.new, g.x, law.sizes[1], g.n)
+    """Write the motion x under the law's forces, after `respond`."""
+    apply_multipliers(g.system, g.holds, law.new)
 
 
-@routine
-def project(U: Floats, rank: int, m: int, b: Floats, out: Floats) -> None:
-    """Write the part of b, of m entries, in the span of orthonormal vectors."""
-    out[:m] = 0.0
-    for r in range(rank):
-        out[:m] += dot(U[r * m :], b, m) * U[r * m :][:m]
+# --- from Python
 
 
 def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
@@ -449,7 +563,8 @@ def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> 
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
     approach = max((float(np.abs(k.relative(v)).max()) for k in contacts), default=0.0)
-    sinking, pull = PARTS * approach, PARTS * float(np.abs(given.M @ v).max(initial=0.0))
+    sinking = ROUNDING * approach
+    pull = ROUNDING * float(np.abs(given.M @ v).max(initial=0.0))
     which = shared_code(choose)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
@@ -468,13 +583,12 @@ def make_trials(
 ) -> tuple[Trial, ...]:
     """Return trials among contacts, one row of numbers each, whose results are changes of a start."""
     (made, wide), count = rows.shape, len(keys)
-    at, out, rows = trial_layout(wide - 2 - 4 * count, count), [], rows.copy()
-    masks, sound = rows[:, at.mask.start].astype(int).tolist(), rows[:, at.sound.start] == 1.0
+    at, out, rows = trial_layout(wide - 1 - 5 * count, count), [], rows.copy()
+    sound = rows[:, at.sound.start] == 1.0
     push, away = rows[:, at.push].reshape(made, count, 3), rows[:, at.away].tolist()
-    for i, mask in enumerate(masks):
-        shut = [mask >> k & 1 for k in range(count - 1, -1, -1)]
-        pushes = {key: push[i, k] for k, key in enumerate(keys) if shut[k]}
-        apart = {key: away[i][k] for k, key in enumerate(keys) if not shut[k]}
+    for i, closed in enumerate((rows[:, at.closed] == 1.0).tolist()):
+        pushes = {key: push[i, k] for k, key in enumerate(keys) if closed[k]}
+        apart = {key: away[i][k] for k, key in enumerate(keys) if not closed[k]}
         out.append(Trial(tuple(pushes), pushes, apart, start + rows[i, at.x], bool(sound[i])))
     return tuple(out)
 
@@ -499,28 +613,9 @@ def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSet
 
 
 def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
-    """Return rows that demand what `C x = c` demands, none of which repeats others."""
+    """Return independent rows that demand the same as `C x = c`."""
     if not len(C):
         return C, c
     U, s, _ = np.linalg.svd(C, full_matrices=False)
     rank = int((s > REPEATS * s.max(initial=0.0)).sum())
     return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)
-
-
-def saddle(
-    M: Floats, right: Floats, C: Floats, c: Floats, resolution: str = "complete"
-) -> tuple[Floats, Floats, int]:
-    """Return x and lam of `M x - C' lam = right`, `C x = c`, and how many rows repeat others (then lam
-    is the least): with lam as unknowns, or by projection on the kernel of C. Where rows contradict
-    each other there are no numbers.
-    """
-    n, m = len(right), len(c)
-    x, order = np.empty(n + m), np.empty(n + m + 1, dtype=np.int64)
-    given = np.concatenate([M.ravel(), right, C.ravel(), C.T.ravel(), c])
-    way = (saddle_point, kernel_system)[RESOLUTIONS.index(resolution)]
-    repeating = routine_code(way, passes="few")[0](
-        n, m, given, x, np.empty(10 * (n + m + 1) ** 2), order
-    )
-    if repeating < 0:
-        x[:] = np.nan
-    return x[:n], x[n:], repeating

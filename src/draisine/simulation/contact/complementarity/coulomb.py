@@ -1,20 +1,40 @@
-"""Coulomb's law at several contacts at once, as routines: between velocities and impulses, or between
-accelerations and forces.
+"""Coulomb's law at several contacts at once: between velocities and impulses, or between accelerations and
+forces.
 
-A contact's u = W lam + b and lam (normal, along, across) obey 0 <= lam_n, u_n >= 0, lam_n u_n = 0
-and |lam_t| <= mu lam_n, with lam_t against u_t where it is at the limit, eq. [coulomb].
+Problem. For k contacts find lam (normal, along, across of each) with u = W lam + b and, at each contact,
+
+    0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   lam_t opposed to u_t if it is at the limit
+
+eq. [coulomb]. A contact that slides already has one row, with its friction drag in W; W is then not
+symmetric, and there may be no solution (Painleve paradox) or several.
+
+Method.
+
+1. `try_sticking`: if all contacts are pressed and forces exist with which none slips, take these.
+2. Jacobi sweeps with the exact solution of one contact, which keep what is symmetric. Every few sweeps
+   `guess` derives from the iterate which contacts are open, stick or slide, and `polish` solves for that
+   exactly, by Newton's method in the slip directions.
+3. `follow_impulses`: if the sweeps do not settle, or if there are more than `MAX_ENUMERATED` contacts, the
+   iteration of `impulses` takes their place.
+4. `try_all`: with few contacts all combinations of open, sticking and sliding are tried at last.
+
+Forces that are not unique are shared (`linear.share`): minimum norm, no pull, and a friction margin.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from math import cos, isfinite, pi, sin, sqrt
 from typing import NamedTuple
-
-import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.simulation.contact.complementarity.impulses import (
+    ImpulseProblem,
+    impulse_problem,
+    solve_impulses,
+)
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
@@ -23,40 +43,49 @@ from draisine.simulation.contact.complementarity.linear import (
     max_norm,
     norm,
     null_vectors,
-    share,
     solve,
     span,
 )
+from draisine.simulation.contact.complementarity.sharing import share
+from draisine.simulation.contact.complementarity.single_contact import press
 
-FINEST, PLACES = 10.0, 60
-"""Sliding is looked for at so many places, as parts of the largest ratio of slip to friction there
-can be, down to this negative power of ten.
-"""
+MAX_ENUMERATED = 6  # contacts of which all combinations of open, sticking and sliding are tried
 
-SWEEPS = 128
-"""How often all contacts are solved one after the other at most."""
+MAX_SWEEPS = 128
 
-TRIALS, WAYS = 200_000, 32
-"""In how much of what they can do contacts are tried at most, and in how many ways each slides first."""
+SWEEPS_PER_GUESS = 8
 
-STILL = 1e-9
-"""Slips of this part of what drives contacts are none if forces are there that hold."""
+MAX_COMBINATIONS = 200_000  # of open, sticking and sliding in a direction
 
-COS, SIN = cos(2.0 * pi / WAYS), sin(2.0 * pi / WAYS)
+MAX_DIRECTIONS = 32  # in which a contact slides first, if all combinations are tried
 
-STEPS, FIRM, LOOSE = 16, 1e6, 1e-4
-"""How often ways of sliding are mended, and the ratios of slip to friction, in parts of W, that are as good
-as infinite, and as none: where others hold a contact across its way, it leaves that to them.
-"""
+STICKING_SLIP = (
+    1e-9  # of the largest free motion; a slip below it is none if forces exist that stick
+)
 
-OPEN, SLIDE, HOLD = 0, 1, 3
-"""What a contact does, by how many rows it holds; one that slides with its drag in W has one alone."""
+MAX_NEWTON_STEPS = 16
+
+ACCEPTED_RESIDUAL = 1e-6  # of the largest free motion; of impulses whose exact form is not found
+
+FIRM_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as infinite
+
+LOOSE_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
+
+COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
+
+
+class ContactMotion(IntEnum):
+    """What a contact does, as the number of its rows that are held."""
+
+    OPEN = 0
+    SLIDING = 1  # or begins to slide; one without friction slides, too
+    STICKING = 3
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionContact:
-    """A contact in the law: where its rows begin and how many they are (3, or 1 where it slides
-    already and its drag is in W), and its friction.
+    """A contact in the law: its first row, their number (3, or 1 if it slides already and its drag is in W),
+    and its friction coefficient.
     """
 
     at: int
@@ -65,153 +94,100 @@ class FrictionContact:
 
 
 class FrictionProblem(NamedTuple):
-    """Contacts in the law: how many they are and their rows altogether, where their rows begin and
-    how many each has, friction; W and b, lam, and room to work.
-    """
+    """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with room to solve for their forces."""
 
-    sizes: Integers
-    at: Integers
-    rows: Integers
-    mu: Floats
-    W: Floats
-    b: Floats
-    lam: Floats
-    new: Floats
-    u: Floats
-    slope: Floats
-    null: Floats
-    spare: Floats
-    room: Floats
-    value: Floats
-    way: Floats
-    order: Integers
-    kinds: Integers
-    local: Floats
-
-
-@routine
-def rub(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
-    """Write the lam whose slip is -ratio lam_t, tangential parts along the principal axes, eq.
-    [slip-ratio]; return by how much it is outside the cone. f holds both tangential stiffnesses,
-    what drives slip and what couples it to the normal motion, normal stiffness and velocity.
-    """
-    lam[1], lam[2] = -f[2] / (f[0] + ratio), -f[3] / (f[1] + ratio)
-    lam[0] = -(f[7] + f[4] * lam[1] + f[5] * lam[2]) / f[6]
-    return norm(lam[1], lam[2]) - mu * lam[0]
+    sizes: Integers  # number of contacts, of rows, of load distributions that move nothing
+    at: Integers  # (k) first row of each contact
+    rows: Integers  # (k) number of its rows
+    mu: Floats  # (k) friction coefficients
+    W: Floats  # (m m) Delassus matrix
+    b: Floats  # (m) motion without contact forces
+    lam: Floats  # (m) forces of the last iterate
+    new: Floats  # (m) forces of the present iterate; the result
+    u: Floats  # (m) W new + b
+    slope: Floats  # (m m) matrix of the linear equations of `polish`
+    null: Floats  # (m m) forces that `slope` does not determine, as columns
+    spare: Floats  # (k k) loads that move nothing, as orthonormal columns
+    room: Floats  # (3 m (m + 1))
+    value: Floats  # (m) right-hand side of the linear equations
+    way: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip
+    order: Integers  # (m)
+    kinds: Integers  # (k) ContactMotion of each contact
+    local: Floats  # (20) room for one contact
+    impulses: ImpulseProblem  # the same contacts, three rows each
 
 
 @routine
-def slide(f: Floats, mu: float, lam: Floats) -> None:
-    """Write the lam on the rim of the cone with the largest ratio of slip to friction, if there is
-    one.
-    """
-    largest = 2.0 * norm(f[2], f[3]) * (f[6] + mu * norm(f[4], f[5])) / (mu * -f[7])
-    low, high, step = 0.0, 0.0, 0
-    while step <= PLACES:
-        high = low
-        low = largest * 10.0 ** (-FINEST * step / PLACES)
-        if rub(f, low, mu, lam) > 0.0:
-            break
-        step += 1
-    if step > PLACES:
-        high, low = low, 0.0
-        if not rub(f, low, mu, lam) > 0.0:
-            return
-    for _ in range(1100):
-        middle = 0.5 * (low + high)
-        if middle <= low or middle >= high:
-            break
-        if rub(f, middle, mu, lam) > 0.0:
-            low = middle
-        else:
-            high = middle
-    rub(f, high, mu, lam)
+def has_friction(g: FrictionProblem, k: int) -> bool:
+    """Return whether a contact has tangential rows and friction."""
+    return g.rows[k] == 3 and g.mu[k] > 0.0
 
 
 @routine
-def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
-    """Write the lam of one contact, whose part of W is n apart from row to row: none, holding, or
-    sliding; return 1 where there is no such lam, which needs friction without limit.
+def is_sliding(g: FrictionProblem, k: int) -> bool:
+    """Return whether a contact with tangential rows slides."""
+    return g.kinds[k] == int(ContactMotion.SLIDING) and g.rows[k] == 3
 
-    Slip is -ratio lam_t with a ratio of 0 to infinity for which `(W + ratio P) lam = -b`, eq.
-    [slip-ratio]. That is solvable throughout, outside the cone for 0 and inside for infinity: there
-    is a root between.
-    """
-    lam[:3] = 0.0
-    if b[0] >= 0.0:
-        return 0
-    if mu == 0.0:
-        lam[0] = -b[0] / W[0]
-        return 0
-    stiff, a1, a2 = W[0], W[n], W[2 * n]
-    p, q = W[n + 1] - a1 * a1 / stiff, W[2 * n + 1] - a1 * a2 / stiff
-    r, turn = W[2 * n + 2] - a2 * a2 / stiff, 0.0
-    if q != 0.0:
-        t = 0.5 * (r - p) / q
-        turn = 1.0 / (abs(t) + sqrt(1.0 + t * t))
-        turn = -turn if t < 0.0 else turn
-    c = 1.0 / sqrt(1.0 + turn * turn)
-    s, d1, d2 = turn * c, b[1] - a1 * b[0] / stiff, b[2] - a2 * b[0] / stiff
-    f[0], f[1] = max(p - turn * q, 1e-14 * stiff), max(r + turn * q, 1e-14 * stiff)
-    f[2], f[3] = c * d1 - s * d2, s * d1 + c * d2
-    f[4], f[5] = c * a1 - s * a2, s * a1 + c * a2
-    f[6], f[7] = stiff, b[0]
-    outside = rub(f, 0.0, mu if isfinite(mu) else 0.0, lam)
-    if not isfinite(mu):
-        if lam[0] < 0.0:
-            return 1
-    elif outside > 0.0:
-        slide(f, mu, lam)
-    lam[1], lam[2] = c * lam[1] + s * lam[2], c * lam[2] - s * lam[1]
-    return 0
+
+# --- sweeps
 
 
 @routine
-def alone(g: FrictionProblem, k: int, new: Floats) -> int:
-    """Write the lam of a contact while the others stay as they are and its own motion answers as if it
-    were as many as there are; return 1 where there is none.
+def solve_alone(g: FrictionProblem, k: int, new: Floats) -> bool:
+    """Write the lam of a contact while the others stay as they are and its own motion responds k times as
+    much, k being the number of contacts: simultaneous changes do not overshoot then. Return whether it
+    exists.
     """
-    n, at, rows, many = g.sizes[1], g.at[k], g.rows[k], float(g.sizes[0])
-    own, rest = g.local[8:], g.local[17:]
+    n = g.sizes[1]
+    at = g.at[k]
+    rows = g.rows[k]
+    many = float(g.sizes[0])
+    own = g.local[8:]
+    rest = g.local[17:]
     for i in range(rows):
         rest[i] = add_dot(g.b[at + i], g.W[(at + i) * n :], g.lam, n)
         for j in range(rows):
             own[i * rows + j] = many * g.W[(at + i) * n + at + j]
             rest[i] -= own[i * rows + j] * g.lam[at + j]
     if rows == 3:
-        return press(own, 3, rest, g.mu[k], new, g.local)
+        return press(own, 3, rest, g.mu[k], new, g.local) == 0
     new[0] = 0.0
     if rest[0] < 0.0:
         if not own[0] > 0.0:
-            return 1
+            return False
         new[0] = -rest[0] / own[0]
-    return 0
+    return True
 
 
 @routine
 def sweep(g: FrictionProblem) -> float:
-    """Solve all contacts at once, so that what is symmetric stays so; return by how much u changes, or
-    -1 if some have no lam.
+    """Solve all contacts at once, so that what is symmetric stays so; return the largest change of u, or -1
+    if a contact has no lam: unless others support it.
     """
-    n, change, stuck = g.sizes[1], 0.0, 0
+    n = g.sizes[1]
+    exists = True
     for k in range(g.sizes[0]):
         new = g.new[g.at[k] :]
-        if alone(g, k, new) == 1:  # unless the others come to its aid
-            stuck = 1
+        if not solve_alone(g, k, new):
+            exists = False
             new[: g.rows[k]] = 0.0
     g.value[:n] = g.new[:n] - g.lam[:n]
+    change = 0.0
     for i in range(n):
         change = max(change, abs(dot(g.W[i * n :], g.value, n)))
     level_loads(g)
     g.lam[:n] = g.new[:n]
-    return -1.0 if stuck == 1 else change
+    return change if exists else -1.0
 
 
 @routine
 def find_spare_loads(g: FrictionProblem) -> None:
-    """Write the loads alone that move nothing, as orthonormal columns, and how many they are."""
-    n, count = g.sizes[1], g.sizes[0]
-    loads, U, left = g.room[0:], g.room[count * n :], g.room[count * (n + count) :]
+    """Write the distributions of loads that move nothing, as orthonormal columns, and their number."""
+    n = g.sizes[1]
+    count = g.sizes[0]
+    loads = g.room[0:]
+    U = g.room[count * n :]
+    left = g.room[count * (n + count) :]
     for k in range(count):
         loads[k * n :][:n] = g.W[g.at[k] :: n][:n]
     rank = span(loads, count, n, U, left)
@@ -221,10 +197,10 @@ def find_spare_loads(g: FrictionProblem) -> None:
 
 @routine
 def level_loads(g: FrictionProblem) -> None:
-    """Take from loads what moves nothing, where all contacts still push then: what no motion tells is
-    shared by the least norm.
-    """
-    count, spare, off, least = g.sizes[0], g.sizes[2], g.room[0:], 1.0
+    """Give the loads minimum norm, if all contacts still push then: statically indeterminate loads."""
+    count = g.sizes[0]
+    spare = g.sizes[2]
+    off = g.room[0:]
     off[:count] = 0.0
     for c in range(spare):
         part = 0.0
@@ -232,212 +208,270 @@ def level_loads(g: FrictionProblem) -> None:
             part += g.spare[k * spare + c] * g.new[g.at[k]]
         off[:count] += part * g.spare[c::spare][:count]
     for k in range(count):
-        least = min(least, g.new[g.at[k]] - off[k])
-    if least >= 0.0:
-        for k in range(count):
-            g.new[g.at[k]] -= off[k]
+        if g.new[g.at[k]] < off[k]:
+            return
+    for k in range(count):
+        g.new[g.at[k]] -= off[k]
+
+
+# --- the law as a whole
 
 
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 where there is none.
-    Where all contacts are pressed and forces are there with which they hold, they do. Else they are
-    solved together again and again, and exactly as soon as it is known which of them are open, hold or
-    slide; where that goes round in circles, all that they can do is tried.
+    """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 if none is found.
+
+    Sweeps end if u changes by less than a tolerance, as a part of the largest free motion.
     """
     scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
     g.lam[: g.sizes[1]] = 0.0
     find_spare_loads(g)
-    if g.sizes[0] > 1 and hold_all(g, scale) == 1:
+    if g.sizes[0] > 1 and try_sticking(g, scale):
         return 0
-    for count in range(SWEEPS):
+    if g.sizes[0] == 1:
         change = sweep(g)
-        if g.sizes[0] == 1:
-            g.kinds[0] = SLIDE if is_at_limit(g, 0) == 1 else HOLD
-            return 1 if change < 0.0 else 0
-        settled = 1 if change >= 0.0 and change <= tolerance * scale else 0
-        if settled == 0 and count % 8 != 7:
+        g.kinds[0] = int(ContactMotion.SLIDING if is_at_limit(g, 0) else ContactMotion.STICKING)
+        return 1 if change < 0.0 else 0
+    for count in range(MAX_SWEEPS if g.sizes[0] <= MAX_ENUMERATED else 0):
+        change = sweep(g)
+        settled = change >= 0.0 and change <= tolerance * scale
+        if not settled and count % SWEEPS_PER_GUESS != SWEEPS_PER_GUESS - 1:
             continue
-        still = max(10.0 * change, STILL * scale)
-        if guess(g, still, scale) == 1 or settled == 1:
+        sticking = max(10.0 * change, STICKING_SLIP * scale)
+        if guess(g, sticking, scale) or settled:
             return 0
-    return try_all(g, scale)
+    if follow_impulses(g, scale):
+        return 0
+    if g.sizes[0] > MAX_ENUMERATED:
+        return 1
+    return 0 if try_all(g, scale) else 1
 
 
 @routine
-def hold_all(g: FrictionProblem, scale: float) -> int:
-    """Return 1 if all contacts are pressed and there are forces with which none begins to slip, then
+def try_sticking(g: FrictionProblem, scale: float) -> bool:
+    """Return whether all contacts are pressed and forces exist with which none begins to slip, then
     written to `new`.
     """
     for k in range(g.sizes[0]):
-        g.kinds[k] = HOLD if g.rows[k] == 3 and g.mu[k] > 0.0 else SLIDE
+        stick = has_friction(g, k)
+        g.kinds[k] = int(ContactMotion.STICKING if stick else ContactMotion.SLIDING)
         if g.b[g.at[k]] > 0.0:
-            return 0
-    return polish(g, scale, 1)
+            return False
+    return polish(g, scale, True)
 
 
 @routine
-def guess(g: FrictionProblem, still: float, scale: float) -> int:
-    """Take it that contacts that push hold where they slip no faster than `still`, and slide else. Return 1
-    if there is such a solution, then written to `new`; else that is as it was.
+def guess(g: FrictionProblem, sticking: float, scale: float) -> bool:
+    """Let contacts that push stick if they slip no faster than `sticking`, and slide otherwise. Return
+    whether a solution exists, then written to `new`; else that is as it was.
     """
-    measure_slip(g)
+    measure_motion(g)
     for k in range(g.sizes[0]):
-        push, slip, way = g.new[g.at[k] :], g.u[g.at[k] :], g.way[g.at[k] :]
-        g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
-        if g.kinds[k] == SLIDE and g.rows[k] == 3 and g.mu[k] > 0.0:
+        push = g.new[g.at[k] :]
+        slip = g.u[g.at[k] :]
+        way = g.way[g.at[k] :]
+        g.kinds[k] = int(ContactMotion.SLIDING if push[0] > 0.0 else ContactMotion.OPEN)
+        if push[0] > 0.0 and has_friction(g, k):
             force = norm(push[1], push[2])
-            if max(abs(slip[1]), abs(slip[2])) <= still or force == 0.0:
-                g.kinds[k] = HOLD
+            if max(abs(slip[1]), abs(slip[2])) <= sticking or force == 0.0:
+                g.kinds[k] = int(ContactMotion.STICKING)
             else:
-                way[1], way[2] = -push[1] / force, -push[2] / force
-    if polish(g, scale, 1) == 0:
+                way[1] = -push[1] / force
+                way[2] = -push[2] / force
+    if not polish(g, scale, True):
         g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
-        return 0
+        return False
     g.lam[: g.sizes[1]] = g.new[: g.sizes[1]]
-    if hold_still(g, STILL * scale) == 1 and polish(g, scale, 1) == 0:
+    if stick_slow_contacts(g, STICKING_SLIP * scale) and not polish(g, scale, True):
         g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
-    return 1
+    return True
 
 
 @routine
-def hold_still(g: FrictionProblem, still: float) -> int:
-    """Let contacts hold that slide no faster than so; return 1 if there are such."""
-    some = 0
+def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
+    """Let contacts stick that slide no faster than a slip; return whether there are any."""
+    found = False
     for k in range(g.sizes[0]):
-        slip, firm = g.u[g.at[k] :], 1 if g.rows[k] == 3 and g.mu[k] > 0.0 else 0
-        if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
-            g.kinds[k], some = HOLD, 1
-    return some
+        slip = g.u[g.at[k] :]
+        slow = is_sliding(g, k) and max(abs(slip[1]), abs(slip[2])) <= sticking
+        if slow and g.mu[k] > 0.0:
+            g.kinds[k] = int(ContactMotion.STICKING)
+            found = True
+    return found
 
 
 @routine
-def try_all(g: FrictionProblem, scale: float) -> int:
-    """Write the lam of contacts of which each is open, holds or slides, found by trying all of that: first
-    without sliding and as many as can hold, then with sliding from one way on, then from ever more;
-    return 1 where there is none.
+def follow_impulses(g: FrictionProblem, scale: float) -> bool:
+    """Solve by the iteration of `impulses`, then exactly for what each contact does there. Return whether
+    a solution is found, then written to `new`. The block of a contact with friction is symmetric even if W
+    is not: only contacts that slide already have drag, and these have no tangential rows.
     """
-    ways = 0
-    while ways <= WAYS and count_trials(g, ways) <= TRIALS:
-        total = count_trials(g, ways)
+    p = g.impulses
+    n = g.sizes[1]
+    count = g.sizes[0]
+    p.count = count
+    p.W[: 3 * count, : 3 * count] = 0.0
+    p.b[: 3 * count] = 0.0
+    p.impulse[: 3 * count] = 0.0
+    for k in range(count):
+        p.mu[k] = g.mu[k] if g.rows[k] == 3 else 0.0
+        for i in range(g.rows[k]):
+            p.b[3 * k + i] = g.b[g.at[k] + i]
+            for other in range(count):
+                for j in range(g.rows[other]):
+                    p.W[3 * k + i, 3 * other + j] = g.W[(g.at[k] + i) * n + g.at[other] + j]
+    residual = solve_impulses(p)
+    if not residual <= ACCEPTED_RESIDUAL:
+        return False
+    for k in range(count):
+        for i in range(g.rows[k]):
+            g.new[g.at[k] + i] = p.impulse[3 * k + i]
+    g.lam[:n] = g.new[:n]
+    if guess(g, max(10.0 * residual, ACCEPTED_RESIDUAL) * scale, scale):
+        return True
+    # The status of a contact at the border of two is ambiguous; the impulses obey the law anyhow.
+    measure_motion(g)
+    return count > MAX_ENUMERATED
+
+
+@routine
+def try_all(g: FrictionProblem, scale: float) -> bool:
+    """Return whether lam is found by trying all combinations of open, sticking and sliding contacts: first
+    without sliding and with as many as can stick, then with ever more directions of sliding.
+    """
+    directions = 0
+    while directions <= MAX_DIRECTIONS and count_combinations(g, directions) <= MAX_COMBINATIONS:
+        total = count_combinations(g, directions)
         for number in range(total):
-            rest = number if ways > 0 else total - 1 - number
+            rest = number if directions > 0 else total - 1 - number
             for k in range(g.sizes[0]):
-                choices = count_choices(g, k, ways)
-                choose(g, k, rest % choices, ways)
+                choices = count_choices(g, k, directions)
+                choose_motion(g, k, rest % choices, directions)
                 rest = rest // choices
-            if polish(g, scale, 0) == 1:
-                return 0
-        ways = max(1, 2 * ways)
-    return 1
+            if polish(g, scale, False):
+                return True
+        directions = max(1, 2 * directions)
+    return False
 
 
 @routine
-def choose(g: FrictionProblem, k: int, choice: int, ways: int) -> None:
-    """Write that a contact is open, holds, or slides in one of so many ways."""
-    way, c, s = g.way[g.at[k] :], 1.0, 0.0
-    g.kinds[k] = OPEN if choice == 0 else SLIDE
-    if choice == 1 and g.rows[k] == 3 and g.mu[k] > 0.0:
-        g.kinds[k] = HOLD
+def choose_motion(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
+    """Let a contact be open (choice 0), stick or, without friction, slide (1), or slide in a direction."""
+    way = g.way[g.at[k] :]
+    g.kinds[k] = int(ContactMotion.OPEN if choice == 0 else ContactMotion.SLIDING)
+    if choice == 1 and has_friction(g, k):
+        g.kinds[k] = int(ContactMotion.STICKING)
     if choice > 1:
-        for _ in range((choice - 2) * (WAYS // ways)):
+        c = 1.0
+        s = 0.0
+        for _ in range((choice - 2) * (MAX_DIRECTIONS // directions)):
             c, s = c * COS - s * SIN, s * COS + c * SIN
-        way[1], way[2] = c, s
+        way[1] = c
+        way[2] = s
 
 
 @routine
-def count_choices(g: FrictionProblem, k: int, ways: int) -> int:
-    """Return between how much a contact may choose: it is open, holds, or slides in so many ways."""
-    return 2 + ways if g.rows[k] == 3 and g.mu[k] > 0.0 and isfinite(g.mu[k]) else 2
+def count_choices(g: FrictionProblem, k: int, directions: int) -> int:
+    """Return between how many motions a contact may choose."""
+    return 2 + directions if has_friction(g, k) and isfinite(g.mu[k]) else 2
 
 
 @routine
-def count_trials(g: FrictionProblem, ways: int) -> int:
-    """Return between how much all contacts may choose; more than enough where it is too much."""
+def count_combinations(g: FrictionProblem, directions: int) -> int:
+    """Return between how many combinations all contacts may choose, or one more than the limit."""
     total = 1
     for k in range(g.sizes[0]):
-        total = min(total * count_choices(g, k, ways), TRIALS + 1)
+        total = min(total * count_choices(g, k, directions), MAX_COMBINATIONS + 1)
     return total
 
 
+# --- exact solution for what each contact does
+
+
 @routine
-def polish(g: FrictionProblem, scale: float, evenly: int) -> int:
-    """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
-    next solution by Newton steps, in which loads that no motion tells are shared evenly or as friction
-    needs them; return 1 if there is one.
+def polish(g: FrictionProblem, scale: float, evenly: bool) -> bool:
+    """Solve for contacts that stay open, stick or slide as their kinds say, from the directions given, by
+    Newton's method. Statically indeterminate loads are shared evenly, or as friction needs them. Return
+    whether the law is obeyed.
     """
-    n, size, turned, spare = g.sizes[1], scale, 1.0, 0
+    n = g.sizes[1]
     stiff = max_norm(g.W, n * n)
+    turned = 1.0
+    spare = 0
     for k in range(g.sizes[0]):
-        g.way[g.at[k]] = FIRM * stiff  # as if friction had its way
-    for step in range(STEPS):
-        demand(g, stiff)
+        g.way[g.at[k]] = FIRM_RATIO * stiff  # as if slip were without limit
+    for step in range(MAX_NEWTON_STEPS):
+        write_equations(g, stiff)
         spare = solve(g.slope, g.value, g.new, g.order, n)
         if spare < 0:
-            return 0
-        measure_slip(g)
-        turned, largest = 0.0, max(max_norm(g.new, n), 1e-300)
+            return False
+        measure_motion(g)
+        turned = 0.0
+        largest = max(max_norm(g.new, n), 1e-300)
         for k in range(g.sizes[0]):
-            if g.kinds[k] == SLIDE and g.rows[k] == 3:
+            if is_sliding(g, k):
                 part = min(1.0, g.mu[k] * abs(g.new[g.at[k]]) / largest)
-                turned = max(turned, part * abs(swerve(g, k, FIRM * stiff)))
+                turned = max(turned, part * abs(turn_slip(g, k, FIRM_RATIO * stiff)))
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
-        return 0
+        return False
+    size = scale
     for i in range(n):
         terms = abs(g.b[i])
         for j in range(n):
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
-    if spare > 0 and all_lawful(g, 1e-12 * size) == 0:
-        spread(g, spare, evenly)
-    return all_lawful(g, 1e-12 * size)
+    if spare > 0 and not obeys_law(g, 1e-12 * size):
+        share_forces(g, spare, evenly)
+    return obeys_law(g, 1e-12 * size)
 
 
 @routine
-def all_lawful(g: FrictionProblem, small: float) -> int:
-    """Return 1 where u and lam obey the law at all contacts."""
-    for k in range(g.sizes[0]):
-        if lawful(g, k, small) == 0:
-            return 0
-    return 1
-
-
-@routine
-def spread(g: FrictionProblem, spare: int, evenly: int) -> None:
+def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
     """Change forces that are not unique, along the null vectors that their solution has left, so that
-    all contacts push, and those that hold are within their cones, if there are such.
+    all contacts push, and those that stick are within their cones, if such forces exist.
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], evenly, g.room)
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], int(evenly), g.room)
     for k in range(g.sizes[0]):
-        if g.kinds[k] == OPEN:
+        if g.kinds[k] == int(ContactMotion.OPEN):
             g.new[g.at[k] :][: g.rows[k]] = 0.0
-    measure_slip(g)
+    measure_motion(g)
 
 
 @routine
-def demand(g: FrictionProblem, stiff: float) -> None:
-    """Write the linear equations of lam: nothing at open contacts, no slip at those that hold; where
-    one slides, friction is at its limit along the way, and across it slip is -ratio lam_t, eq.
-    [slip-ratio].
+def write_equations(g: FrictionProblem, stiff: float) -> None:
+    """Write the linear equations of lam: none at open contacts, no slip at sticking ones. At a sliding one
+    friction is at its limit along the slip, and across it slip is -ratio lam_t, eq. [slip-ratio].
     """
-    n, W = g.sizes[1], g.W
+    n = g.sizes[1]
+    W = g.W
     for k in range(g.sizes[0]):
-        at, mu = g.at[k], g.mu[k]
-        x, y = at + 1, at + 2
+        at = g.at[k]
+        mu = g.mu[k]
+        x = at + 1
+        y = at + 2
         for i in range(at, at + g.rows[k]):
-            still = 0.0 if g.kinds[k] == OPEN or (g.kinds[k] == SLIDE and i > at) else 1.0
-            g.value[i] = -still * g.b[i]
-            g.slope[i * n :][:n] = still * W[i * n :][:n]
-            if still == 0.0:
+            free = g.kinds[k] == int(ContactMotion.OPEN)
+            free = free or (g.kinds[k] == int(ContactMotion.SLIDING) and i > at)
+            g.value[i] = 0.0 if free else -g.b[i]
+            if free:
+                g.slope[i * n :][:n] = 0.0
                 g.slope[i * n + i] = stiff
-        if g.kinds[k] == SLIDE and g.rows[k] == 3 and mu > 0.0:
-            ratio, c, s = g.way[at], g.way[x], g.way[y]
-            along, across, part = g.slope[x * n :], g.slope[y * n :], stiff / (stiff + ratio)
-            along[at], along[x], along[y] = stiff * mu, stiff * c, stiff * s
+            else:
+                g.slope[i * n :][:n] = W[i * n :][:n]
+        if is_sliding(g, k) and mu > 0.0:
+            ratio = g.way[at]
+            c = g.way[x]
+            s = g.way[y]
+            along = g.slope[x * n :]
+            across = g.slope[y * n :]
+            part = stiff / (stiff + ratio)
+            along[at] = stiff * mu
+            along[x] = stiff * c
+            along[y] = stiff * s
             across[:n] = part * (c * W[y * n :][:n] - s * W[x * n :][:n])
             across[x] -= part * ratio * s
             across[y] += part * ratio * c
@@ -445,82 +479,99 @@ def demand(g: FrictionProblem, stiff: float) -> None:
 
 
 @routine
-def swerve(g: FrictionProblem, k: int, firm: float) -> float:
-    """Turn the way of a sliding contact to where its friction points; return by how much. The next
+def turn_slip(g: FrictionProblem, k: int, firm: float) -> float:
+    """Turn the slip direction of a sliding contact against its friction; return by how much. The next
     ratio is that of its slip to its friction.
     """
-    push, slip, way, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.way[g.at[k] :], g.mu[k]
-    limit = mu * push[0]
+    push = g.new[g.at[k] :]
+    slip = g.u[g.at[k] :]
+    way = g.way[g.at[k] :]
+    limit = g.mu[k] * push[0]
     if limit == 0.0:
         return 0.0
     turn = (way[2] * push[1] - way[1] * push[2]) / limit
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
     way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = max(min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE / FIRM * firm)
-    push[1], push[2] = -limit * way[1], -limit * way[2]
+    way[0] = max(min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE_RATIO / FIRM_RATIO * firm)
+    push[1] = -limit * way[1]
+    push[2] = -limit * way[2]
     return turn
 
 
 @routine
-def is_at_limit(g: FrictionProblem, k: int) -> int:
-    """Return 1 where the friction of a contact is at its limit."""
-    push = g.new[g.at[k] :]
-    return 1 if not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9) else 0
-
-
-@routine
-def measure_slip(g: FrictionProblem) -> None:
+def measure_motion(g: FrictionProblem) -> None:
     """Write u = W lam + b."""
     n = g.sizes[1]
     g.u[:n] = g.b[:n]
     add_product(g.W, g.new, g.u, n, n)
 
 
+# --- the law as a test
+
+
 @routine
-def lawful(g: FrictionProblem, k: int, small: float) -> int:
-    """Return 1 where u and lam obey the law at a contact."""
-    push, slip, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.mu[k]
-    if g.kinds[k] == OPEN:
-        return 1 if slip[0] >= -small else 0
+def is_at_limit(g: FrictionProblem, k: int) -> bool:
+    """Return whether the friction of a contact is at its limit."""
+    push = g.new[g.at[k] :]
+    return not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
+
+
+@routine
+def obeys_law(g: FrictionProblem, small: float) -> bool:
+    """Return whether u and lam obey the law at all contacts, up to a small motion."""
+    for k in range(g.sizes[0]):
+        if not contact_obeys_law(g, k, small):
+            return False
+    return True
+
+
+@routine
+def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
+    """Return whether u and lam obey the law at a contact, up to a small motion."""
+    push = g.new[g.at[k] :]
+    slip = g.u[g.at[k] :]
+    mu = g.mu[k]
+    if g.kinds[k] == int(ContactMotion.OPEN):
+        return slip[0] >= -small
     if not push[0] >= 0.0 or not abs(slip[0]) <= small:
-        return 0
-    if g.kinds[k] == HOLD and not max(abs(slip[1]), abs(slip[2])) <= small:
-        return 0
+        return False
+    sticks = g.kinds[k] == int(ContactMotion.STICKING)
+    if sticks and not max(abs(slip[1]), abs(slip[2])) <= small:
+        return False
     if g.rows[k] == 3 and isfinite(mu):
-        limit, size = mu * push[0], norm(push[1], push[2])
-        if not size <= limit + 1e-11 * max_norm(g.new, g.sizes[1]):
-            return 0
-        if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
-            return 0
-    return 1
+        size = norm(push[1], push[2])
+        if not size <= mu * push[0] + 1e-11 * max_norm(g.new, g.sizes[1]):
+            return False
+        if not sticks and slip[1] * push[1] + slip[2] * push[2] > small * size:
+            return False
+    return True
 
 
-def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
-    """Return the lam of one contact: none, holding, or sliding; None where there is no such lam, which
-    needs friction without limit.
-    """
-    lam, drive = np.empty(3), np.array(b, dtype=float)
-    stiff = np.array(W, dtype=float, order="C")
-    lost = shared_code(press)(stiff, 3, drive, float(mu), lam, np.empty(8))
-    return None if lost else lam
+# --- from Python
 
 
 def friction_law(most: int) -> FrictionProblem:
     """Return room for the law of so many contacts at most."""
     n = 3 * most
-    contacts = dict.fromkeys(("at", "rows", "mu", "kinds"), most)
-    entries = dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n)
-    squares = dict.fromkeys(("W", "slope", "null"), n * n) | {"room": 3 * n * (n + 1)}
-    sizes = contacts | entries | squares | {"sizes": 3, "spare": most * most, "local": 20}
-    found: FrictionProblem = make_record(FrictionProblem, **sizes)
+    found: FrictionProblem = make_record(
+        FrictionProblem,
+        sizes=3,
+        **dict.fromkeys(("at", "rows", "mu", "kinds"), most),
+        **dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n),
+        **dict.fromkeys(("W", "slope", "null"), n * n),
+        spare=most * most,
+        room=3 * n * (n + 1),
+        local=20,
+        impulses=impulse_problem(most),
+    )
     return found
 
 
 def solve_friction(
     W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
-    """Return the lam of all contacts, or None where there is none."""
+    """Return the lam of all contacts, or None if none is found."""
     n, k, packed = len(b), len(touches), room(friction_law, len(touches))
     law: FrictionProblem = packed.record
     law.sizes[:2] = k, n

@@ -28,8 +28,8 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Flags, Matrix, Record, routine
 from draisine.codegen.targets.native import make_record, room, shared_code
-from draisine.simulation.contact.complementarity.coulomb import press
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
+from draisine.simulation.contact.complementarity.single_contact import press
 
 COMPLIANCE = 1e-8  # of tr(W_ii) / 3; moves velocities by 7e-8 of the largest free one (median)
 FIRST_COMPLIANCE = 1e-3  # first level of the continuation; all recorded problems are easy here

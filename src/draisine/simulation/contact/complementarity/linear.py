@@ -1,24 +1,21 @@
-"""Small dense vectors, matrices and systems as routines: products, elimination with full pivoting,
-solutions of least norm.
+"""Small dense vectors, matrices and systems: products, orthonormal bases, elimination with complete pivoting,
+solutions of minimum norm.
 
-Matrices stand row by row.
+Matrices are stored row by row.
 """
 
-from math import isfinite, sqrt
+from math import sqrt
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 
-REPEATS = 1e-9
-"""Rows that are independent of others by less than this part of the largest repeat them."""
+REPEATS = 1e-9  # of the largest row; a row that is independent of others by less is redundant
 
-FIRMLY, FAR = 0.01, 1e6
-"""The reserve of grip that forces which are not unique are given, and how far they are changed for it, in
-parts of the largest force.
-"""
+REDUNDANT_PIVOT = 1e-11  # of the largest entry; a smaller pivot is zero
 
-STRIDES, FINE = 500, 1e-10
-"""In how many steps at most that is found, and to which part of the largest force."""
+CONTRADICTION = (
+    1e-6  # of one plus the largest entry; residual of redundant equations that contradict others
+)
 
 
 @routine
@@ -41,7 +38,7 @@ def add_dot(c: float, a: Floats, b: Floats, n: int) -> float:
 
 @routine
 def dot_apart(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
-    """Return a' b, of entries that are p and q apart."""
+    """Return a' b, of entries with strides p and q."""
     total = 0.0
     for i in range(n):
         total += a[i * p] * b[i * q]
@@ -50,7 +47,7 @@ def dot_apart(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
 
 @routine
 def max_norm(a: Floats, n: int) -> float:
-    """Return the size of the largest entry."""
+    """Return the largest absolute entry."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(a[i]))
@@ -59,7 +56,7 @@ def max_norm(a: Floats, n: int) -> float:
 
 @routine
 def max_difference(a: Floats, b: Floats, n: int) -> float:
-    """Return the size of the largest entry of a - b."""
+    """Return the largest absolute entry of a - b."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(a[i] - b[i]))
@@ -87,23 +84,16 @@ def add_rows(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
 
 
 @routine
-def add_border(K: Floats, size: int, at: int, C: Floats, G: Floats, rows: int, n: int) -> None:
-    """Put rows C over n entries into a saddle-point system, and what their multipliers do, -G'."""
-    for i in range(rows):
-        K[(at + i) * size :][:n] = C[i * n :][:n]
-        K[at + i :: size][:n] = -G[i * n :][:n]
-
-
-@routine
 def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
-    """Write the x of least norm with K x = b, by elimination with full pivoting in place; return how
-    many rows repeat others, or -1 if they contradict each other.
+    """Write the x of minimum norm with K x = b, by elimination with complete pivoting in place; return the
+    number of redundant equations, or -1 if equations contradict each other.
     """
-    largest, rank = max_norm(K, n * n), n
+    largest = max_norm(K, n * n)
+    rank = n
     for i in range(n):
         order[i] = i
     for k in range(n):
-        if not bring_pivot(K, b, order, n, k) > 1e-11 * largest:
+        if not bring_pivot(K, b, order, n, k) > REDUNDANT_PIVOT * largest:
             rank = k
             break
         pivot = K[k * n :]
@@ -114,7 +104,7 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
                 row[k + 1 : n] -= f * pivot[k + 1 : n]
                 b[i] -= f * b[k]
     for i in range(rank, n):
-        if not abs(b[i]) <= 1e-6 * (1.0 + largest):
+        if not abs(b[i]) <= CONTRADICTION * (1.0 + largest):
             return -1
         b[i] = 0.0
     for k in range(rank - 1, -1, -1):
@@ -124,7 +114,7 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
             b[k] -= row[j] * b[j]
         row[rank:n] /= row[k]
         b[k] /= row[k]
-    shorten(K, b, n, rank)
+    remove_null_part(K, b, n, rank)
     for k in range(n):
         x[order[k]] = b[k]
     return n - rank
@@ -132,7 +122,7 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
 
 @routine
 def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -> None:
-    """Write the unit null vectors, so many, that `solve` has left in K, as columns."""
+    """Write the `count` null vectors of unit length that `solve` has left in K, as columns."""
     for c in range(count):
         column = K[n - count + c :]
         length = sqrt(max(dot_apart(column, n, column, n, n), 1e-300))
@@ -142,12 +132,16 @@ def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -
 
 @routine
 def bring_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
-    """Bring the largest entry of what is left to place (k, k); return its size."""
-    best, row, column = 0.0, k, k
+    """Bring the largest entry of the remaining rows to place (k, k); return its size."""
+    best = 0.0
+    row = k
+    column = k
     for i in range(k, n):
         for j in range(k, n):
             if abs(K[i * n + j]) > best:
-                best, row, column = abs(K[i * n + j]), i, j
+                best = abs(K[i * n + j])
+                row = i
+                column = j
     for j in range(n):
         K[k * n + j], K[row * n + j] = K[row * n + j], K[k * n + j]
     b[k], b[row] = b[row], b[k]
@@ -158,368 +152,87 @@ def bring_pivot(K: Floats, b: Floats, order: Integers, n: int, k: int) -> float:
 
 
 @routine
-def shorten(K: Floats, b: Floats, n: int, rank: int) -> None:
-    """Take from b its part along the null vectors (-K[:rank, c], 1 at c), one after the other made
-    orthogonal.
+def remove_null_part(K: Floats, b: Floats, n: int, rank: int) -> None:
+    """Remove from b its components along the null vectors (-K[:rank, c], 1 at c), which are made
+    orthogonal one after the other.
     """
     for c in range(rank, n):
-        one = K[c:]
-        one[rank * n :: n][: n - rank] = 0.0
-        one[c * n] = -1.0
+        vector = K[c:]
+        vector[rank * n :: n][: n - rank] = 0.0
+        vector[c * n] = -1.0
         for earlier in range(rank, c):
             other = K[earlier:]
-            part = dot_apart(one, n, other, n, n) / dot_apart(other, n, other, n, n)
-            one[::n][:n] -= part * other[::n][:n]
-        b[:n] -= dot_apart(one, n, b, 1, n) / dot_apart(one, n, one, n, n) * one[::n][:n]
+            part = dot_apart(vector, n, other, n, n) / dot_apart(other, n, other, n, n)
+            vector[::n][:n] -= part * other[::n][:n]
+        part = dot_apart(vector, n, b, 1, n) / dot_apart(vector, n, vector, n, n)
+        b[:n] -= part * vector[::n][:n]
 
 
 @routine
 def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers) -> None:
-    """Write the least x with J x = g, m rows over n entries; `work` has room for m (m + 2)."""
-    G, right, answer = work[0:], work[m * m :], work[m * (m + 1) :]
+    """Write the x of minimum norm with J x = g, m rows over n entries; `work` has room for m (m + 2)."""
+    G = work[0:]
+    right = work[m * m :]
+    weights = work[m * (m + 1) :]
     right[:m] = g[:m]
     for i in range(m):
         for k in range(m):
             G[i * m + k] = dot(J[i * n :], J[k * n :], n)
-    solve(G, right, answer, order, m)
+    solve(G, right, weights, order, m)
     x[:n] = 0.0
-    add_rows(J, answer, x, m, n)
+    add_rows(J, weights, x, m, n)
 
 
 @routine
-def least_twice(
-    J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
-) -> None:
-    """Write the same to the last digits, by a second step for what the first has left; `work` has room
-    for m (m + 3) + n.
+def span(C: Floats, m: int, n: int, U: Floats, rest: Floats) -> int:
+    """Write orthonormal vectors of m entries, one after the other, that span the columns of C, m rows over n
+    entries (Gram-Schmidt with pivoting); return their number. `rest` has room for C.
     """
-    rest, step = work[0:], work[m:]
-    x[:n] = 0.0
-    for _ in range(2):
-        for i in range(m):
-            rest[i] = -add_dot(-g[i], J[i * n :], x, n)
-        least(J, rest, step, m, n, work[m + n :], order)
-        x[:n] += step[:n]
-
-
-@routine
-def share(
-    lam: Floats,
-    size: int,
-    null: Floats,
-    count: int,
-    normals: Integers,
-    rows: Integers,
-    mu: Floats,
-    contacts: int,
-    evenly: int,
-    room: Floats,
-) -> None:
-    """Change least multipliers along `count` null vectors (columns, orthonormal): by as little as it
-    takes until every contact pushes; and where contacts have three rows and friction until they have a
-    reserve of grip, eq. [grip-reserve]: along all vectors or, where loads are shared evenly, along those
-    that are not about loads alone. What is symmetric stays so. `room` has room for `3 size (size + 1)`
-    numbers.
-
-    Contacts that repeat each other, as two of one wheel do along their chord, or two wheels of one axle
-    across, have forces that are not unique.
-    """
-    push_least(lam, size, null, count, normals, contacts, room)
-    rub, ways, left = room[0:], room[size * count :], room[size * count + count * count :]
-    rub[: size * count] = 0.0
-    for k in range(contacts):
-        if has_cone(rows[k], mu[k]) == 1:
-            for i in range(normals[k] + evenly, normals[k] + 3):
-                rub[i::size][:count] = null[i * count :][:count]
-    free = span(rub, count, size, ways, left)
-    if free > 0:
-        for i in range(size):
-            for c in range(free):
-                left[i * free + c] = dot(null[i * count :], ways[c * count :], count)
-        rub[: size * free] = left[: size * free]
-        hold_firmly(lam, size, rub, free, normals, rows, mu, contacts, room[size * free :])
-
-
-@routine
-def hold_firmly(
-    lam: Floats,
-    size: int,
-    null: Floats,
-    count: int,
-    normals: Integers,
-    rows: Integers,
-    mu: Floats,
-    contacts: int,
-    room: Floats,
-) -> None:
-    """Change multipliers along null vectors by as little as it takes until every contact has a reserve of
-    grip, mu lam_n - |lam_t|, of a hundredth of the largest force, or as much as there is, eq.
-    [grip-reserve]: the least r >= -a hundredth with which all cones, opened by r, hold their forces, and
-    then the shortest change z. Newton's method on (r + |z|^2 / far) / weight - log(r + a hundredth) - sum
-    log((mu lam_n + r)^2 - |lam_t|^2) for ever less weight.
-    """
-    n, largest, least = count + 1, max(max_norm(lam, size), 1e-300), 0.0
-    H, g, z, weight = room[0:], room[n * n :], room[n * (n + 1) :], largest
-    for k in range(contacts):
-        if has_cone(rows[k], mu[k]) == 1:
-            push = lam[normals[k] :]
-            reserve = mu[k] * push[0] - norm(push[1], push[2])
-            least = max(least, FIRMLY * largest - reserve)
-    if least == 0.0:
-        return
-    z[:count] = 0.0
-    r = least + largest
-    for _ in range(STRIDES):
-        bend, slack = 2.0 / (FAR * largest * weight), r + FIRMLY * largest
-        H[: n * n] = 0.0
-        H[:: n + 1][:n] = bend
-        g[:count] = bend * z[:count]
-        H[n * n - 1], g[count] = 1.0 / (slack * slack), 1.0 / weight - 1.0 / slack
-        for k in range(contacts):
-            add_barrier(lam, null, count, normals[k], rows[k], mu[k], r, H, g)
-        fall = descend(H, g, n)
-        part = 1.0 if fall < 0.25 else 1.0 / (1.0 + fall)
-        r -= part * g[count]
-        z[:count] -= part * g[:count]
-        add_along(lam, size, null, count, g, -part)
-        if fall < 1e-4:
-            if weight < FINE * largest:
-                return
-            weight *= 0.1
-
-
-@routine
-def has_cone(rows: int, mu: float) -> int:
-    """Return 1 where a contact that does not slip has friction with a limit."""
-    return 1 if rows == 3 and mu > 0.0 and isfinite(mu) else 0
-
-
-@routine
-def add_barrier(
-    lam: Floats,
-    null: Floats,
-    count: int,
-    at: int,
-    rows: int,
-    mu: float,
-    r: float,
-    H: Floats,
-    g: Floats,
-) -> None:
-    """Add what a contact contributes to the slope and the bend of the barrier, log((mu lam_n + r)^2 -
-    |lam_t|^2), or log(lam_n + r) without friction; one that null vectors do not change contributes nothing.
-    """
-    n, rubs, load = count + 1, has_cone(rows, mu), null[at * count :]
-    if rows == 0 or not max_norm(load, (1 + 2 * rubs) * count) > 1e-8:
-        return
-    slope, steep = g[2 * n :], mu if rubs == 1 else 1.0
-    a = steep * lam[at] + r
-    slope[:count] = steep / a * load[:count]
-    slope[count] = 1.0 / a
-    if rubs == 1:
-        x, y, along, across = lam[at + 1], lam[at + 2], load[count:], load[2 * count :]
-        part = 2.0 / (a * a - x * x - y * y)
-        slope[:n] *= a * a * part
-        slope[:count] -= part * (x * along[:count] + y * across[:count])
-        for i in range(count):
-            row = H[i * n :]
-            row[:count] -= part * steep * load[i] * steep * load[:count]
-            row[:count] += part * (along[i] * along[:count] + across[i] * across[:count])
-            row[count] -= part * steep * load[i]
-            H[count * n + i] -= part * steep * load[i]
-        H[count * n + count] -= part
-    g[:n] -= slope[:n]
-    for i in range(n):
-        H[i * n :][:n] += slope[i] * slope[:n]
-
-
-@routine
-def descend(H: Floats, g: Floats, n: int) -> float:
-    """Write the Newton step H^-1 g in place of g, by Cholesky's method in place; return sqrt(g' H^-1 g)."""
-    fall = 0.0
+    largest = 0.0
+    rank = 0
     for j in range(n):
-        row = H[j * n :]
-        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
-        g[j] = (g[j] - dot(row, g, j)) / row[j]
-        fall += g[j] * g[j]
-        for i in range(j + 1, n):
-            H[i * n + j] = (H[i * n + j] - dot(H[i * n :], row, j)) / row[j]
-    for j in range(n - 1, -1, -1):
-        g[j] /= H[j * n + j]
-        g[:j] -= g[j] * H[j * n :][:j]
-    return sqrt(fall)
-
-
-@routine
-def push_least(
-    lam: Floats,
-    size: int,
-    null: Floats,
-    count: int,
-    normals: Integers,
-    contacts: int,
-    duals: Floats,
-) -> None:
-    """Add to multipliers the shortest combination of null vectors with which no contact pulls, by
-    Hildreth's method: it is unique, so that what is symmetric stays so. Where there is none the
-    multipliers stay as they are.
-    """
-    largest = max_norm(lam, size)
-    duals[:contacts] = 0.0
-    for _ in range(2000):
-        change = 0.0
-        for k in range(contacts):
-            row = null[normals[k] * count :]
-            length = dot(row, row, count)
-            if length > 1e-16:  # less: the others can do nothing for it
-                more = max((1e-9 * largest - lam[normals[k]]) / length, -duals[k])
-                duals[k] += more
-                change = max(change, abs(more) * sqrt(length))
-                add_along(lam, size, null, count, row, more)
-        if change <= 1e-13 * largest:
-            return
-    for k in range(contacts):
-        add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
-
-
-@routine
-def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float) -> None:
-    """Add a share of the null vectors' combination that a row of theirs tells."""
-    for c in range(count):
-        lam[:size] += part * row[c] * null[c::count][:size]
-
-
-@routine
-def span(C: Floats, m: int, n: int, U: Floats, left: Floats) -> int:
-    """Write orthonormal vectors of m entries, one after the other, that span the columns of C, m rows
-    over n entries; return how many they are. `left` has room for C.
-    """
-    largest, rank = 0.0, 0
-    for j in range(n):
-        left[j * m :][:m] = C[j::n][:m]
+        rest[j * m :][:m] = C[j::n][:m]
     while rank < min(m, n):
-        best, column, one = 0.0, 0, U[rank * m :]
+        best = 0.0
+        column = 0
+        vector = U[rank * m :]
         for j in range(n):
-            size = dot(left[j * m :], left[j * m :], m)
+            size = dot(rest[j * m :], rest[j * m :], m)
             if size > best:
-                best, column = size, j
+                best = size
+                column = j
         largest = max(largest, best)
         if not best > REPEATS * REPEATS * largest:
             break
-        one[:m] = left[column * m :][:m] / sqrt(best)
+        vector[:m] = rest[column * m :][:m] / sqrt(best)
         for j in range(n):
-            left[j * m :][:m] -= dot(one, left[j * m :], m) * one[:m]
+            rest[j * m :][:m] -= dot(vector, rest[j * m :], m) * vector[:m]
         rank += 1
     return rank
+
+
+@routine
+def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None:
+    """Write orthonormal vectors of m entries, as columns, that complete `rank` orthonormal ones, one after
+    the other in U, to a basis; `room` has room for 3 m m.
+    """
+    rest = room[0:]
+    vectors = room[m * m :]
+    rest[: m * m] = 0.0
+    rest[:: m + 1][:m] = 1.0
+    for i in range(m):
+        for r in range(rank):
+            rest[i * m :][:m] -= U[r * m + i] * U[r * m :][:m]
+    span(rest, m, m, vectors, room[2 * m * m :])
+    for c in range(m - rank):
+        null[c :: m - rank][:m] = vectors[c * m :][:m]
 
 
 @routine
 def combine(
     U: Floats, rank: int, m: int, A: Floats, row: int, column: int, n: int, out: Floats
 ) -> None:
-    """Write combinations of the m lines of A by the vectors of U, one row of n entries each; `row` and
-    `column` tell how far apart lines and entries of A are.
-    """
+    """Write U A, of `rank` rows over n entries; `row` and `column` are the strides of A (m, n)."""
     for r in range(rank):
         for j in range(n):
             out[r * n + j] = dot_apart(U[r * m :], 1, A[j * column :], row, m)
-
-
-@routine
-def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
-    """Write x and lam, one after the other, of `M x - G lam = right`, `C x = c`, which are given as M,
-    right, C, G, c; return how many of the m rows repeat others (then lam is the least), or -1 if they
-    contradict each other.
-    """
-    M, right, C, G = given[0:], given[n * n :], given[n * (n + 1) :], given[n * (n + 1 + m) :]
-    size, U, K = n + m, room[0:], room[m * m :]
-    b, left = room[m * m + size * size :], room[m * m + size * (size + 1) :]
-    rank = span(C, m, n, U, K)
-    if rank == m:
-        U[: m * m] = 0.0
-        U[:: m + 1][:m] = 1.0
-    size = n + rank
-    lines = left[size:]
-    columns = lines[rank * n :]
-    combine(U, rank, m, C, n, 1, n, lines)
-    combine(U, rank, m, G, 1, m, n, columns)
-    combine(U, rank, m, given[n * (n + 1 + 2 * m) :], 1, 0, 1, b[n:])
-    K[: size * size] = 0.0
-    mass = max_norm(M, n * n)  # of which lam is a part, so that pivots do not depend on its unit
-    b[:n] = right[:n] / mass
-    for i in range(n):
-        K[i * size :][:n] = M[i * n :][:n] / mass
-    add_border(K, size, n, lines, columns, rank, n)
-    if solve(K, b, left, order, size) < 0:
-        return -1
-    x[:n] = left[:n]
-    x[n : n + m] = 0.0
-    left[n:size] *= mass
-    add_rows(U, left[n:], x[n:], rank, m)
-    return m - rank
-
-
-@routine
-def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None:
-    """Write orthonormal vectors of m entries, as columns, that `rank` orthonormal ones, one after the
-    other in U, leave out; `room` has room for 3 m m.
-    """
-    left, found = room[0:], room[m * m :]
-    left[: m * m] = 0.0
-    left[:: m + 1][:m] = 1.0
-    for i in range(m):
-        for r in range(rank):
-            left[i * m :][:m] -= U[r * m + i] * U[r * m :][:m]
-    span(left, m, m, found, room[2 * m * m :])
-    for c in range(m - rank):
-        null[c :: m - rank][:m] = found[c * m :][:m]
-
-
-@routine
-def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
-    """Write what `saddle_point` does where G is C', by projection on the kernel H of C, (3.25)-(3.30):
-    x = w + H u with w any that has C w = c, and `H' M H u = H' (right - M w)`.
-    """
-    M, right, C = given[0:], given[n * n :], given[n * (n + 1) :]
-    rest, U, H, work = room[0:], room[n:], room[n * (n + 1) :], room[n * (2 * n + 1) :]
-    for j in range(n):
-        work[j * m :][:m] = C[j::n][:m]
-    rank = span(work, n, m, U, work[n * m :])
-    complement(U, rank, n, H, work)
-    least_twice(C, given[n * (n + 1 + 2 * m) :], x, m, n, work, order)
-    imbalance(n, M, right, x, rest)
-    if step_along(n, n - rank, M, H, rest, x, work, order) != 0:
-        return -1
-    imbalance(n, M, right, x, rest)
-    work[:rank] = 0.0
-    add_product(U, rest, work, rank, n)
-    combine(U, rank, n, C, 1, n, m, work[rank:])
-    least_twice(work[rank:], work, x[n:], rank, m, work[rank * (m + 1) :], order)
-    return m - rank
-
-
-@routine
-def imbalance(n: int, M: Floats, right: Floats, x: Floats, rest: Floats) -> None:
-    """Write `M x - right`."""
-    rest[:n] = -right[:n]
-    add_product(M, x, rest, n, n)
-
-
-@routine
-def step_along(
-    n: int, free: int, M: Floats, H: Floats, rest: Floats, x: Floats, work: Floats, order: Integers
-) -> int:
-    """Add to x the H u with `H' (M H u + rest) = 0`, H having so many columns; return how many of these
-    equations repeat others.
-    """
-    K, b, u = work[0:], work[free * free :], work[free * (free + 1) :]
-    for r in range(free):
-        b[r] = -dot_apart(H[r:], free, rest, 1, n)
-        for q in range(free):
-            K[r * free + q] = 0.0
-            for i in range(n):
-                for j in range(n):
-                    K[r * free + q] += H[i * free + r] * M[i * n + j] * H[j * free + q]
-    repeating = solve(K, b, u, order, free)
-    add_product(H, u, x, n, free)
-    return repeating

@@ -1,0 +1,700 @@
+"""The saddle-point system of a machine under constraint rows: accelerations and contact forces within a
+mode, changes of speeds and impulses at an impact.
+
+Problem. Find the motion x (n) and the multipliers lam (m) with
+
+    M x = f + G' lam,    C x = c
+
+M is the mass matrix, C holds the rows of the closed contacts, prescribed joints and couplings, and row i of
+G is the generalised force of a unit multiplier: the constraint row itself, with friction drag if the contact
+slides and with the lift of a tyre. Rows may be redundant (wheels of one axle, four wheels on a plane).
+
+Method.
+
+1. `factor_mass`: M = L' L from the leaves of the tree to its root, which preserves the zeros of a kinematic
+   tree (Featherstone 2008, doi:10.1007/978-1-4899-7560-7, section 6.5). If M is singular (massless bodies),
+   M + rho C' C takes its place, and f + rho C' c that of f: on C x = c both systems have the same solution.
+2. `write_schur_complement`: S = C M^-1 G', with rows and columns scaled by the lengths of the rows in the
+   metric of M^-1, so that the rank depends neither on units nor on the scale of a row.
+3. `eliminate_rows`: Gaussian elimination of S with complete pivoting. Without drag and lift S is positive
+   semidefinite, and its largest entry is on the diagonal.
+4. `add_multipliers`: those of minimum norm if rows are redundant (statically indeterminate forces).
+5. `write_motion`: x = M^-1 (f + G' lam), with one step of iterative refinement if the rows are not satisfied.
+
+`solve_reduced` solves the same system by projection on the null space of C, eqs. (3.25)-(3.30) of the
+thesis, as an independent check. The Delassus matrix of contacts is S after the elimination of the rows that
+hold whatever touches (`write_delassus`).
+"""
+
+from enum import IntEnum
+from math import sqrt
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, Matrix, Record, routine
+from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.simulation.contact.complementarity.linear import (
+    add_dot,
+    add_product,
+    combine,
+    complement,
+    dot,
+    dot_apart,
+    least,
+    max_norm,
+    solve,
+    span,
+)
+from draisine.simulation.options import RESOLUTIONS
+
+SINGULAR_MASS = (
+    1e-12  # of a diagonal entry of M; smaller pivots are rounding errors of massless bodies
+)
+REDUNDANT_PIVOT = (
+    1e-9  # of scaled rows, squared distance of a row from the span of the others: a row that is
+)
+# independent by less amplifies rounding errors of its target to accelerations of 1e-11 and more
+REFINED_RESIDUAL = 1e-15  # of the largest scaled force; a larger residual of the rows is refined
+CONSISTENT = (
+    1e-13  # of the largest scaled force; smaller residuals of redundant rows are rounding errors
+)
+
+
+class SaddleStatus(IntEnum):
+    """How a saddle-point system was solved."""
+
+    UNIQUE = 0
+    REDUNDANT = 1  # some rows are redundant; the multipliers have minimum norm
+    UNSOLVABLE = 2  # no inertia resists a motion that the rows allow
+
+
+class SaddlePoint(Record):
+    """A saddle-point system of n speeds and up to m rows, with room to solve it."""
+
+    n: int  # speeds
+    rows: int = 0  # rows in use
+    symmetric: bool = True  # whether G is C: no friction drag, no tyre lift
+    rank: int = 0  # independent rows
+    inconsistency: float = (
+        0.0  # largest contradiction between redundant rows, in the unit of targets
+    )
+    M: Matrix  # (n, n) mass matrix
+    force: Floats  # (n) generalised force f
+    C: Matrix  # (m, n) constraint rows
+    G: Matrix  # (m, n) generalised force per unit multiplier
+    target: Floats  # (m) right-hand side c of the rows
+    x: Floats  # (n) motion
+    multiplier: Floats  # (m) lam
+    L: Matrix  # (n, n) M = L' L, lower triangle
+    Y: Matrix  # (n, m) L'^-1 C', columns scaled
+    Z: Matrix  # (n, m) L'^-1 G', columns scaled
+    S: Matrix  # (m, m) scaled Schur complement, then its upper factor
+    rest: Floats  # (m) scaled right-hand side of S, reduced with it
+    scale: Floats  # (m) 1 / length of a row in the metric of M^-1; 1 for rows of zeros
+    scaled: Floats  # (m) multipliers / scale
+    load: Floats  # (n) L'^-1 f
+    row_order: Integers  # (m) rows of S in the order of the pivots
+    column_order: Integers  # (m) columns of S in the order of the pivots
+    effect: Matrix  # (m, m) column j of the upper factor of S, per unit multiplier, as row j
+    gram: Matrix  # (m, m) normal equations of the multipliers of minimum norm
+    null: Floats  # (m m) multipliers without effect, as orthonormal columns
+    work: Floats  # (10 (n + m)^2)
+    order: Integers  # (n + m)
+
+
+def saddle_point(n: int, most: int) -> SaddlePoint:
+    """Return a saddle-point system of n speeds with room for so many rows."""
+    m = most + 1  # an array without entries has no address
+    found: SaddlePoint = make_record(
+        SaddlePoint,
+        n=n,
+        **dict.fromkeys(("M", "L"), (n, n)),
+        **dict.fromkeys(("C", "G"), (m, n)),
+        **dict.fromkeys(("Y", "Z"), (n, m)),
+        **dict.fromkeys(("S", "effect", "gram"), (m, m)),
+        **dict.fromkeys(("force", "x", "load"), n),
+        **dict.fromkeys(("target", "multiplier", "rest", "scale", "scaled"), m),
+        **dict.fromkeys(("row_order", "column_order"), m),
+        null=m * m,
+        work=10 * (n + m) ** 2,
+        order=n + m,
+    )
+    return found
+
+
+@routine
+def set_row(p: SaddlePoint, i: int, C: Floats, G: Floats, target: float) -> None:
+    """Write a constraint row, the generalised force of its multiplier, and its target."""
+    p.C[i, : p.n] = C[: p.n]
+    p.G[i, : p.n] = G[: p.n]
+    p.target[i] = target
+
+
+# --- steps of the solution
+
+
+@routine
+def factor_leaves_first(L: Matrix, diagonal: Floats, n: int) -> bool:
+    """Replace the lower triangle of a matrix by L with M = L' L; return False if a pivot is lost, which is
+    compared with the diagonal before: each speed has its own unit and scale.
+    """
+    for k in range(n - 1, -1, -1):
+        row = L[k]
+        if not row[k] > SINGULAR_MASS * diagonal[k]:
+            return False
+        row[k] = sqrt(row[k])
+        row[:k] /= row[k]
+        for i in range(k):
+            if row[i] != 0.0:
+                L[i, : i + 1] -= row[i] * row[: i + 1]
+    return True
+
+
+@routine
+def factor_mass(p: SaddlePoint) -> bool:
+    """Write L with M = L' L, and f to `load`; if M is singular, those of M + rho C' C and f + rho C' c.
+    Return False if no inertia resists a motion that the rows allow.
+    """
+    n = p.n
+    p.load[:n] = p.force[:n]
+    largest = 0.0
+    for i in range(n):
+        p.L[i, : i + 1] = p.M[i, : i + 1]
+        p.x[i] = p.M[i, i]
+        largest = max(largest, p.M[i, i])
+    if factor_leaves_first(p.L, p.x, n):
+        return True
+    for i in range(n):
+        p.L[i, : i + 1] = p.M[i, : i + 1]
+    for k in range(p.rows):
+        row = p.C[k]
+        rho = largest / max(dot(row, row, n), 1e-300)
+        for i in range(n):
+            p.L[i, : i + 1] += rho * row[i] * row[: i + 1]
+        p.load[:n] += rho * p.target[k] * row[:n]
+    for i in range(n):
+        p.x[i] = p.L[i, i]
+    return factor_leaves_first(p.L, p.x, n)
+
+
+@routine
+def divide_transposed(p: SaddlePoint, A: Matrix, columns: int) -> None:
+    """Replace A (n, columns) by L'^-1 A."""
+    for k in range(p.n - 1, -1, -1):
+        row = A[k]
+        row[:columns] /= p.L[k, k]
+        for j in range(k):
+            if p.L[k, j] != 0.0:
+                A[j, :columns] -= p.L[k, j] * row[:columns]
+
+
+@routine
+def is_symmetric(p: SaddlePoint) -> bool:
+    """Return whether the multipliers act along the constraint rows alone."""
+    for i in range(p.rows):
+        for j in range(p.n):
+            if p.G[i, j] != p.C[i, j]:
+                return False
+    return True
+
+
+@routine
+def scale_columns(p: SaddlePoint) -> None:
+    """Write the scale of each row, and scale the columns of Y and Z."""
+    m = p.rows
+    p.scale[:m] = 0.0
+    for j in range(p.n):
+        p.scale[:m] += p.Y[j, :m] * p.Y[j, :m]
+    for i in range(m):
+        p.scale[i] = 1.0 / sqrt(p.scale[i]) if p.scale[i] > 0.0 else 1.0
+    for j in range(p.n):
+        p.Y[j, :m] *= p.scale[:m]
+        if not p.symmetric:
+            p.Z[j, :m] *= p.scale[:m]
+
+
+@routine
+def add_outer_products(S: Matrix, Y: Matrix, Z: Matrix, m: int, n: int) -> None:
+    """Write S = Y' Z, of n rows each. Zeros are skipped: a wheel's spin appears in its own rows alone."""
+    S[:m, :m] = 0.0
+    for j in range(n):
+        left = Y[j]
+        right = Z[j]
+        for i in range(m):
+            if left[i] != 0.0:
+                S[i, :m] += left[i] * right[:m]
+
+
+@routine
+def write_schur_complement(p: SaddlePoint) -> None:
+    """Write S = C M^-1 G' and the right-hand side c - C M^-1 f, both scaled."""
+    n = p.n
+    m = p.rows
+    p.symmetric = is_symmetric(p)
+    for i in range(m):
+        p.Y[:n, i] = p.C[i, :n]
+    divide_transposed(p, p.Y, m)
+    if not p.symmetric:
+        for i in range(m):
+            p.Z[:n, i] = p.G[i, :n]
+        divide_transposed(p, p.Z, m)
+    for k in range(n - 1, -1, -1):
+        p.load[k] /= p.L[k, k]
+        p.load[:k] -= p.load[k] * p.L[k, :k]
+    scale_columns(p)
+    if p.symmetric:
+        add_outer_products(p.S, p.Y, p.Y, m, n)
+    else:
+        add_outer_products(p.S, p.Y, p.Z, m, n)
+    for i in range(m):
+        p.row_order[i] = i
+        p.column_order[i] = i
+    write_right_side(p)
+
+
+@routine
+def write_right_side(p: SaddlePoint) -> None:
+    """Write the scaled right-hand side c - C M^-1 f, in the order of the rows of S."""
+    for i in range(p.rows):
+        k = p.row_order[i]
+        p.rest[i] = p.scale[k] * p.target[k]
+        for j in range(p.n):
+            p.rest[i] -= p.load[j] * p.Y[j, k]
+
+
+@routine
+def eliminate_right_side(p: SaddlePoint) -> None:
+    """Apply the elimination of S to a right-hand side."""
+    for k in range(p.rank):
+        for i in range(k + 1, p.rows):
+            p.rest[i] -= p.S[i, k] * p.rest[k]
+
+
+@routine
+def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
+    """Bring the largest entry of the remaining rows, of the first so many, to place (k, k); return its
+    size. A positive semidefinite matrix has it on its diagonal.
+    """
+    m = p.rows
+    S = p.S
+    best = 0.0
+    pivot_row = k
+    pivot_column = k
+    for i in range(k, among):
+        if p.symmetric:
+            if S[i, i] > best:
+                best = S[i, i]
+                pivot_row = i
+                pivot_column = i
+        else:
+            for j in range(k, among):
+                if abs(S[i, j]) > best:
+                    best = abs(S[i, j])
+                    pivot_row = i
+                    pivot_column = j
+    if pivot_row != k:
+        for j in range(m):
+            S[k, j], S[pivot_row, j] = S[pivot_row, j], S[k, j]
+        p.rest[k], p.rest[pivot_row] = p.rest[pivot_row], p.rest[k]
+        p.row_order[k], p.row_order[pivot_row] = p.row_order[pivot_row], p.row_order[k]
+    if pivot_column != k:
+        for i in range(m):
+            S[i, k], S[i, pivot_column] = S[i, pivot_column], S[i, k]
+        p.column_order[k], p.column_order[pivot_column] = (
+            p.column_order[pivot_column],
+            p.column_order[k],
+        )
+    return best
+
+
+@routine
+def eliminate_rows(p: SaddlePoint, among: int) -> None:
+    """Eliminate the first so many rows of S with complete pivoting; `rank` is the number of independent
+    ones.
+    """
+    m = p.rows
+    largest = 1.0
+    p.rank = among
+    for k in range(among):
+        pivot = bring_pivot(p, k, among)
+        largest = max(largest, pivot)
+        if not pivot > REDUNDANT_PIVOT * largest:
+            p.rank = k
+            break
+        top = p.S[k]
+        for i in range(k + 1, m):
+            row = p.S[i]
+            row[k] /= top[k]
+            if row[k] != 0.0:
+                row[k + 1 : m] -= row[k] * top[k + 1 : m]
+                p.rest[i] -= row[k] * p.rest[k]
+
+
+@routine
+def measure_inconsistency(p: SaddlePoint) -> float:
+    """Return the largest residual of a redundant row if the others are satisfied, in the unit of targets."""
+    largest = 0.0
+    for i in range(p.rank, p.rows):
+        largest = max(largest, abs(p.rest[i]) / p.scale[p.row_order[i]])
+    return largest
+
+
+@routine
+def is_consistent(p: SaddlePoint) -> bool:
+    """Return whether redundant rows agree with the others up to rounding errors."""
+    size = max_norm(p.load, p.n)
+    for i in range(p.rows):
+        size = max(size, abs(p.scale[i] * p.target[i]))
+    return max_norm(p.rest[p.rank :], p.rows - p.rank) <= CONSISTENT * size
+
+
+@routine
+def project_targets(p: SaddlePoint) -> None:
+    """Replace the targets of redundant rows by the nearest consistent ones, which no order of the rows
+    influences: what is symmetric stays so. The right-hand side follows.
+    """
+    n = p.n
+    m = p.rows
+    rows = p.work[0:]
+    U = p.work[m * n :]
+    rest = p.work[m * (n + m) :]
+    for i in range(m):
+        rows[i * n :][:n] = p.C[i, :n]
+    rank = span(rows, m, n, U, rest)
+    rest[:m] = p.target[:m]
+    p.target[:m] = 0.0
+    for r in range(rank):
+        p.target[:m] += dot(U[r * m :], rest, m) * U[r * m :][:m]
+    write_right_side(p)
+    eliminate_right_side(p)
+
+
+@routine
+def substitute_back(p: SaddlePoint) -> None:
+    """Write the scaled multipliers of the independent rows, those of the others being given."""
+    m = p.rows
+    for k in range(p.rank - 1, -1, -1):
+        total = p.rest[k]
+        for j in range(k + 1, m):
+            total -= p.S[k, j] * p.scaled[p.column_order[j]]
+        p.scaled[p.column_order[k]] = total / p.S[k, k]
+
+
+@routine
+def factor_gram(p: SaddlePoint) -> None:
+    """Write the Cholesky factor of B B', where B (rank, m) leads from multipliers to the right-hand side;
+    its columns are the rows of `effect`.
+    """
+    m = p.rows
+    r = p.rank
+    p.gram[:r, :r] = 0.0
+    for j in range(m):
+        column = p.effect[j]
+        column[:r] = 0.0
+        for k in range(min(j + 1, r)):
+            column[k] = p.S[k, j] / p.scale[p.column_order[j]]
+        for i in range(min(j + 1, r)):
+            if column[i] != 0.0:
+                p.gram[i, : i + 1] += column[i] * column[: i + 1]
+    for j in range(r):
+        row = p.gram[j]
+        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
+        for i in range(j + 1, r):
+            lower = p.gram[i]
+            lower[j] = (lower[j] - dot(lower, row, j)) / row[j]
+
+
+@routine
+def add_minimum_norm(p: SaddlePoint) -> None:
+    """Add the multipliers of minimum norm with the effect `rest`, B' (B B')^-1 rest."""
+    r = p.rank
+    z = p.work[0:]
+    for i in range(r):
+        z[i] = (p.rest[i] - dot(p.gram[i], z, i)) / p.gram[i, i]
+    for i in range(r - 1, -1, -1):
+        z[i] /= p.gram[i, i]
+        z[:i] -= z[i] * p.gram[i, :i]
+    for j in range(p.rows):
+        p.multiplier[p.column_order[j]] += dot(p.effect[j], z, r)
+
+
+@routine
+def add_independent_multipliers(p: SaddlePoint) -> None:
+    """Add the multipliers of the independent rows with the effect `rest`."""
+    m = p.rows
+    p.scaled[:m] = 0.0
+    substitute_back(p)
+    p.multiplier[:m] += p.scale[:m] * p.scaled[:m]
+
+
+@routine
+def add_multipliers(p: SaddlePoint) -> None:
+    """Add the multipliers with the effect `rest`; those of minimum norm if rows are redundant."""
+    if p.rank < p.rows:
+        add_minimum_norm(p)
+    else:
+        add_independent_multipliers(p)
+
+
+@routine
+def write_residual(p: SaddlePoint) -> float:
+    """Write the scaled residual c - C x to `rest`, eliminated as S is; return its largest entry."""
+    m = p.rows
+    largest = 0.0
+    for i in range(m):
+        k = p.row_order[i]
+        p.rest[i] = -p.scale[k] * add_dot(-p.target[k], p.C[k], p.x, p.n)
+        largest = max(largest, abs(p.rest[i]))
+    eliminate_right_side(p)
+    return largest
+
+
+@routine
+def write_motion(p: SaddlePoint) -> None:
+    """Write x = M^-1 (f + G' lam) for the multipliers."""
+    n = p.n
+    m = p.rows
+    p.scaled[:m] = p.multiplier[:m] / p.scale[:m]
+    for j in range(n):
+        effect = p.Y[j] if p.symmetric else p.Z[j]
+        p.x[j] = add_dot(p.load[j], effect, p.scaled, m)
+    for k in range(n):
+        p.x[k] = (p.x[k] - dot(p.L[k], p.x, k)) / p.L[k, k]
+
+
+# --- the whole
+
+
+@routine
+def count_zero_rows(p: SaddlePoint) -> int:
+    """Return the number of rows without an entry, which demand nothing."""
+    number = 0
+    for i in range(p.rows):
+        number += 0 if max_norm(p.C[i], p.n) > 0.0 else 1
+    return number
+
+
+@routine
+def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
+    """Write the motion and the multipliers of all rows."""
+    if not factor_mass(p):
+        return SaddleStatus.UNSOLVABLE
+    write_schur_complement(p)
+    eliminate_rows(p, p.rows)
+    p.inconsistency = measure_inconsistency(p)
+    if not is_consistent(p):
+        project_targets(p)
+    if p.rank < p.rows:
+        factor_gram(p)
+    p.multiplier[: p.rows] = 0.0
+    add_multipliers(p)
+    write_motion(p)
+    # Rows that are nearly redundant amplify rounding errors of S; one step of refinement removes them.
+    if write_residual(p) > REFINED_RESIDUAL * max_norm(p.load, p.n):
+        add_multipliers(p)
+        write_motion(p)
+    if p.rank < p.rows - count_zero_rows(p):
+        return SaddleStatus.REDUNDANT
+    return SaddleStatus.UNIQUE
+
+
+@routine
+def solve_minimum_norm(p: SaddlePoint) -> None:
+    """Write the x of minimum norm with C x = c: the saddle-point system of unit masses without force.
+    Targets of redundant rows are made consistent.
+    """
+    n = p.n
+    p.M[:n, :n] = 0.0
+    for i in range(n):
+        p.M[i, i] = 1.0
+    p.force[:n] = 0.0
+    p.G[: p.rows, :n] = p.C[: p.rows, :n]
+    factor_mass(p)
+    write_schur_complement(p)
+    eliminate_rows(p, p.rows)
+    if not is_consistent(p):
+        project_targets(p)
+    p.multiplier[: p.rows] = 0.0
+    # The second step is iterative refinement: the first one mixes rounding errors of all rows, and the
+    # symmetry of a machine would be lost to the last digits of its fastest row.
+    for _ in range(2):
+        add_independent_multipliers(p)
+        write_motion(p)
+        write_residual(p)
+
+
+@routine
+def find_null_space(p: SaddlePoint) -> int:
+    """Write multipliers that have no effect, as orthonormal columns of `null`; return their number."""
+    m = p.rows
+    wide = p.n if p.symmetric else p.rank
+    effects = p.work[0:]
+    U = p.work[m * wide :]
+    rest = p.work[m * (wide + m) :]
+    for j in range(m):
+        if p.symmetric:
+            effects[j * wide :][:wide] = p.C[j, :wide]
+        else:
+            effects[p.column_order[j] * wide :][:wide] = p.effect[j, :wide]
+    rank = span(effects, m, wide, U, rest)
+    complement(U, rank, m, p.null, rest)
+    return m - rank
+
+
+@routine
+def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
+    """Write W and b of u = W lam + b, the relative motion C x - c of all rows but the first `held` ones,
+    which hold. Return False if no inertia resists a motion.
+    """
+    if not factor_mass(p):
+        return False
+    write_schur_complement(p)
+    eliminate_rows(p, held)
+    size = p.rows - held
+    for i in range(size):
+        row = p.S[held + i]
+        b[i] = -p.rest[held + i] / p.scale[held + i]
+        for j in range(size):
+            W[i * size + j] = row[held + j] / (p.scale[held + i] * p.scale[held + j])
+    return True
+
+
+@routine
+def apply_multipliers(p: SaddlePoint, held: int, lam: Floats) -> None:
+    """Write the motion under multipliers of all rows but the first `held` ones, after `write_delassus`."""
+    size = p.rows - held
+    p.scaled[:held] = 0.0
+    p.scaled[held:][:size] = lam[:size] / p.scale[held:][:size]
+    substitute_back(p)
+    p.multiplier[: p.rows] = p.scale[: p.rows] * p.scaled[: p.rows]
+    write_motion(p)
+
+
+# --- by projection on the null space of the rows
+
+
+@routine
+def solve_reduced(p: SaddlePoint) -> SaddleStatus:
+    """Write the same solution if G is C, by projection on the null space H of C, (3.25)-(3.30):
+    x = w + H u with any w that has C w = c, and H' M H u = H' (f - M w).
+    """
+    n = p.n
+    m = p.rows
+    p.symmetric = True
+    rest = p.work[0:]
+    U = p.work[n:]
+    H = p.work[n * (n + 1) :]
+    work = p.work[n * (2 * n + 1) :]
+    rows = p.work[8 * (n + m) * (n + m) :]
+    for i in range(m):
+        rows[i * n :][:n] = p.C[i, :n]
+    for j in range(n):
+        work[j * m :][:m] = p.C[:m, j]
+    rank = span(work, n, m, U, work[n * m :])
+    complement(U, rank, n, H, work)
+    solve_minimum_norm_refined(rows, p.target, p.x, m, n, work, p.order)
+    measure_imbalance(p, rest)
+    if step_along(p, n - rank, H, rest, work) != 0:
+        return SaddleStatus.UNSOLVABLE
+    measure_imbalance(p, rest)
+    work[:rank] = 0.0
+    add_product(U, rest, work, rank, n)
+    combine(U, rank, n, rows, 1, n, m, work[rank:])
+    solve_minimum_norm_refined(
+        work[rank:], work, p.multiplier, rank, m, work[rank * (m + 1) :], p.order
+    )
+    p.rank = rank
+    if rank < m - count_zero_rows(p):
+        return SaddleStatus.REDUNDANT
+    return SaddleStatus.UNIQUE
+
+
+@routine
+def solve_minimum_norm_refined(
+    J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
+) -> None:
+    """Write the x of minimum norm with J x = g, m rows over n entries, with one step of iterative
+    refinement; `work` has room for m (m + 3) + n.
+    """
+    rest = work[0:]
+    step = work[m:]
+    x[:n] = 0.0
+    for _ in range(2):
+        for i in range(m):
+            rest[i] = -add_dot(-g[i], J[i * n :], x, n)
+        least(J, rest, step, m, n, work[m + n :], order)
+        x[:n] += step[:n]
+
+
+@routine
+def measure_imbalance(p: SaddlePoint, rest: Floats) -> None:
+    """Write M x - f."""
+    for i in range(p.n):
+        rest[i] = add_dot(-p.force[i], p.M[i], p.x, p.n)
+
+
+@routine
+def step_along(p: SaddlePoint, free: int, H: Floats, rest: Floats, work: Floats) -> int:
+    """Add to x the H u with H' (M H u + rest) = 0, for the `free` columns of H; return the number of
+    redundant equations.
+    """
+    n = p.n
+    K = work[0:]
+    b = work[free * free :]
+    u = work[free * (free + 1) :]
+    for r in range(free):
+        b[r] = -dot_apart(H[r:], free, rest, 1, n)
+        for q in range(free):
+            K[r * free + q] = 0.0
+            for i in range(n):
+                for j in range(n):
+                    K[r * free + q] += H[i * free + r] * p.M[i, j] * H[j * free + q]
+    redundant = solve(K, b, u, p.order, free)
+    add_product(H, u, p.x, n, free)
+    return redundant
+
+
+def solve_constrained(
+    M: Floats, force: Floats, C: Floats, target: Floats, resolution: str = "complete"
+) -> tuple[Floats, Floats, int]:
+    """Solve M x = force + C' lam, C x = target.
+
+    Parameters
+    ----------
+    M
+        Mass matrix, shape (n, n).
+    force
+        Generalised force, shape (n,).
+    C
+        Constraint rows, shape (m, n); redundant ones are allowed.
+    target
+        Right-hand side of the rows, shape (m,).
+    resolution
+        "complete", with multipliers as unknowns, or "reduced", by projection on the null space of C.
+
+    Returns
+    -------
+    x, lam, redundant
+        Motion (n,), multipliers of minimum norm (m,), and the number of redundant rows. If no inertia
+        resists a motion, x and lam are not numbers, and the last result is -1.
+
+    Examples
+    --------
+    >>> M, weight, C = 2.0 * np.eye(2), np.array([0.0, -19.62]), np.eye(2)[1:]
+    >>> x, lam, redundant = solve_constrained(M, weight, C, np.zeros(1))
+    >>> (abs(x) + 0.0).tolist(), lam.tolist(), redundant
+    ([0.0, 0.0], [19.62], 0)
+    """
+    n, m = len(force), len(target)
+    p: SaddlePoint = room(saddle_point, n, max(m, 1))
+    p.rows = m
+    p.M[:] = M
+    p.force[:] = force
+    p.C[:m] = C
+    p.G[:m] = C
+    p.target[:m] = target
+    solver = (solve_saddle_point, solve_reduced)[RESOLUTIONS.index(resolution)]
+    if shared_code(solver)(p) is SaddleStatus.UNSOLVABLE:
+        return np.full(n, np.nan), np.full(m, np.nan), -1
+    return p.x.copy(), p.multiplier[:m].copy(), m - p.rank

@@ -1,0 +1,267 @@
+"""Statically indeterminate forces: which of the many that have the same effect are reported.
+
+Problem. Multipliers may change along null vectors of the constraint rows without any effect on the motion:
+two contacts of one wheel along their chord, two wheels of one axle across it, four wheels on a plane. Those
+of minimum norm may pull at a contact or lie outside a friction cone while others do neither.
+
+Method.
+
+1. `push_least`: the smallest change after which no contact pulls. It is the projection on a polyhedron, by
+   Hildreth's method (1957, doi:10.1002/nav.3800040113), and unique: what is symmetric stays so.
+2. `give_friction_margin`: the smallest change after which every sticking contact has a friction margin of
+   `FRICTION_MARGIN`, or as much as there is, eq. [grip-reserve], by an interior-point method.
+"""
+
+from math import isfinite, sqrt
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, routine
+from draisine.simulation.contact.complementarity.linear import dot, max_norm, norm, span
+
+LEAST_LOAD = 1e-9  # of the largest force; contacts with redundant forces push by at least this
+
+FRICTION_MARGIN = (
+    0.01  # of the largest force; distance to the friction cone that contacts are given
+)
+
+NO_EFFECT = (
+    1e-16  # squared length of a row of the null vectors; a contact below it is not changed by them
+)
+
+MAX_PROJECTIONS = 2000  # rounds of Hildreth's method; it converges linearly
+
+SAME_FORCE = 1e-13  # of the largest force; the rounds end if no contact changes by more
+
+FAR = 1e6  # weight of the distance against the margin: a margin of 1e-6 is worth one largest force
+
+MAX_NEWTON_STEPS = 500  # of the interior-point method
+
+SMALLEST_WEIGHT = 1e-10  # of the largest force; precision of the margin
+
+
+@routine
+def has_cone(rows: int, mu: float) -> bool:
+    """Return whether a contact sticks by friction with a limit."""
+    return rows == 3 and mu > 0.0 and isfinite(mu)
+
+
+@routine
+def has_margin(
+    lam: Floats, size: int, normals: Integers, rows: Integers, mu: Floats, contacts: int
+) -> bool:
+    """Return whether every contact pushes and every sticking one has its friction margin: `share` would
+    change nothing.
+    """
+    largest = max_norm(lam, size)
+    margin = FRICTION_MARGIN * largest
+    for k in range(contacts):
+        push = lam[max(normals[k], 0) :]
+        if normals[k] >= 0 and push[0] < LEAST_LOAD * largest:
+            return False
+        if has_cone(rows[k], mu[k]) and mu[k] * push[0] < norm(push[1], push[2]) + margin:
+            return False
+    return True
+
+
+@routine
+def share(
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    rows: Integers,
+    mu: Floats,
+    contacts: int,
+    evenly: int,
+    room: Floats,
+) -> None:
+    """Change multipliers (size) along null vectors, orthonormal columns, until contacts push and sticking
+    ones have a friction margin.
+
+    `normals` is the row of the normal multiplier of each contact, -1 if it has none; `rows` the number of
+    its rows. If loads are shared `evenly`, friction margins change no loads alone. `room` has room for
+    3 size (size + 1) numbers.
+    """
+    push_least(lam, size, null, count, normals, contacts, room)
+    # Margins change only along those combinations of null vectors that change friction.
+    friction = room[0:]
+    ways = room[size * count :]
+    rest = room[size * count + count * count :]
+    friction[: size * count] = 0.0
+    for k in range(contacts):
+        if has_cone(rows[k], mu[k]):
+            for i in range(normals[k] + evenly, normals[k] + 3):
+                friction[i::size][:count] = null[i * count :][:count]
+    free = span(friction, count, size, ways, rest)
+    if free > 0:
+        for i in range(size):
+            for c in range(free):
+                rest[i * free + c] = dot(null[i * count :], ways[c * count :], count)
+        friction[: size * free] = rest[: size * free]
+        work = room[size * free :]
+        give_friction_margin(lam, size, friction, free, normals, rows, mu, contacts, work)
+
+
+@routine
+def give_friction_margin(
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    rows: Integers,
+    mu: Floats,
+    contacts: int,
+    room: Floats,
+) -> None:
+    """Change multipliers along null vectors by as little as possible until every sticking contact has the
+    friction margin mu lam_n - |lam_t| >= FRICTION_MARGIN of the largest force, or as much as there is.
+
+    Find the smallest r >= -margin for which all cones, opened by r, contain their forces, and then the
+    shortest change z: Newton's method on (r + |z|^2 / FAR) / weight - log(r + margin)
+    - sum log((mu lam_n + r)^2 - |lam_t|^2) for ever smaller weights.
+    """
+    n = count + 1
+    largest = max(max_norm(lam, size), 1e-300)
+    H = room[0:]
+    g = room[n * n :]
+    z = room[n * (n + 1) :]
+    missing = 0.0
+    for k in range(contacts):
+        if has_cone(rows[k], mu[k]):
+            push = lam[normals[k] :]
+            margin = mu[k] * push[0] - norm(push[1], push[2])
+            missing = max(missing, FRICTION_MARGIN * largest - margin)
+    if missing == 0.0:
+        return
+    z[:count] = 0.0
+    r = missing + largest
+    weight = largest
+    for _ in range(MAX_NEWTON_STEPS):
+        bend = 2.0 / (FAR * largest * weight)
+        slack = r + FRICTION_MARGIN * largest
+        H[: n * n] = 0.0
+        H[:: n + 1][:n] = bend
+        g[:count] = bend * z[:count]
+        H[n * n - 1] = 1.0 / (slack * slack)
+        g[count] = 1.0 / weight - 1.0 / slack
+        for k in range(contacts):
+            add_barrier(lam, null, count, normals[k], rows[k], mu[k], r, H, g)
+        decrement = solve_newton_step(H, g, n)
+        # A damped step stays inside the cones; full steps converge near the minimum.
+        part = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)
+        r -= part * g[count]
+        z[:count] -= part * g[:count]
+        add_along(lam, size, null, count, g, -part)
+        if decrement < 1e-4:
+            if weight < SMALLEST_WEIGHT * largest:
+                return
+            weight *= 0.1
+
+
+@routine
+def add_barrier(
+    lam: Floats,
+    null: Floats,
+    count: int,
+    at: int,
+    rows: int,
+    mu: float,
+    r: float,
+    H: Floats,
+    g: Floats,
+) -> None:
+    """Add the contribution of a contact to gradient g and Hessian H of the barrier, -log((mu lam_n + r)^2 -
+    |lam_t|^2), or -log(lam_n + r) without friction; a contact that null vectors do not change has none.
+    """
+    if rows == 0:
+        return
+    n = count + 1
+    rubs = has_cone(rows, mu)
+    load = null[at * count :]
+    if not max_norm(load, (3 if rubs else 1) * count) > 1e-8:
+        return
+    slope = g[2 * n :]
+    steep = mu if rubs else 1.0
+    a = steep * lam[at] + r
+    slope[:count] = steep / a * load[:count]
+    slope[count] = 1.0 / a
+    if rubs:
+        x = lam[at + 1]
+        y = lam[at + 2]
+        along = load[count:]
+        across = load[2 * count :]
+        part = 2.0 / (a * a - x * x - y * y)
+        slope[:n] *= a * a * part
+        slope[:count] -= part * (x * along[:count] + y * across[:count])
+        for i in range(count):
+            row = H[i * n :]
+            row[:count] -= part * steep * load[i] * steep * load[:count]
+            row[:count] += part * (along[i] * along[:count] + across[i] * across[:count])
+            row[count] -= part * steep * load[i]
+            H[count * n + i] -= part * steep * load[i]
+        H[count * n + count] -= part
+    g[:n] -= slope[:n]
+    for i in range(n):
+        H[i * n :][:n] += slope[i] * slope[:n]
+
+
+@routine
+def solve_newton_step(H: Floats, g: Floats, n: int) -> float:
+    """Write the Newton step H^-1 g in place of g, by Cholesky's method in place; return the Newton decrement
+    sqrt(g' H^-1 g).
+    """
+    decrement = 0.0
+    for j in range(n):
+        row = H[j * n :]
+        row[j] = sqrt(max(row[j] - dot(row, row, j), 1e-300))
+        g[j] = (g[j] - dot(row, g, j)) / row[j]
+        decrement += g[j] * g[j]
+        for i in range(j + 1, n):
+            H[i * n + j] = (H[i * n + j] - dot(H[i * n :], row, j)) / row[j]
+    for j in range(n - 1, -1, -1):
+        g[j] /= H[j * n + j]
+        g[:j] -= g[j] * H[j * n :][:j]
+    return sqrt(decrement)
+
+
+@routine
+def push_least(
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    contacts: int,
+    duals: Floats,
+) -> None:
+    """Add to multipliers the shortest combination of null vectors with which no contact pulls. If there is
+    none, the multipliers stay as they are.
+    """
+    largest = max_norm(lam, size)
+    duals[:contacts] = 0.0
+    for _ in range(MAX_PROJECTIONS):
+        change = 0.0
+        for k in range(contacts):
+            if normals[k] < 0:
+                continue
+            row = null[normals[k] * count :]
+            length = dot(row, row, count)
+            if length > NO_EFFECT:
+                more = max((LEAST_LOAD * largest - lam[normals[k]]) / length, -duals[k])
+                duals[k] += more
+                change = max(change, abs(more) * sqrt(length))
+                add_along(lam, size, null, count, row, more)
+        if change <= SAME_FORCE * largest:
+            return
+    for k in range(contacts):
+        if normals[k] >= 0:
+            add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
+
+
+@routine
+def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float) -> None:
+    """Add the combination of null vectors with the weights part * row."""
+    for c in range(count):
+        lam[:size] += part * row[c] * null[c::count][:size]

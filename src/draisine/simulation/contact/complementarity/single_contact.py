@@ -1,0 +1,123 @@
+"""Coulomb's law at one contact, exactly.
+
+Problem. Find lam (normal, along, across) with u = W lam + b and
+
+    0 <= lam_n _|_ u_n >= 0,   |lam_t| <= mu lam_n,   u_t = 0 or lam_t = -mu lam_n u_t / |u_t|
+
+Method. Slip is -ratio lam_t with a ratio from zero (the contact sticks) to infinity, for which
+(W + ratio P) lam = -b with P the projection on the tangent plane, eq. [slip-ratio]. That is solvable
+throughout, along the principal axes of the tangential block in closed form. The solution for ratio zero is
+either inside the friction cone, and the contact sticks; or it is outside, the one for infinity is inside,
+and there is a ratio between at which it is on the cone.
+"""
+
+from math import isfinite, sqrt
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import routine
+from draisine.codegen.targets.native import shared_code
+from draisine.simulation.contact.complementarity.linear import norm
+
+SMALLEST_RATIO_POWER = 10.0  # ratios are searched from the largest possible one down to 1e-10 of it
+
+RATIO_STEPS = 60  # steps of that search: two neighbours differ by the factor 1.47
+
+MAX_BISECTIONS = 1100  # more than there are floating-point numbers between two ratios
+
+SMALLEST_STIFFNESS = 1e-14  # of the normal one; a tangential stiffness below it is rounding
+
+
+@routine
+def slide_at_ratio(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
+    """Write the lam whose slip is -ratio lam_t, tangential parts along the principal axes, eq.
+    [slip-ratio]; return its distance outside the cone. f holds both tangential stiffnesses, the free slip,
+    its coupling to the normal motion, normal stiffness and normal velocity.
+    """
+    lam[1] = -f[2] / (f[0] + ratio)
+    lam[2] = -f[3] / (f[1] + ratio)
+    lam[0] = -(f[7] + f[4] * lam[1] + f[5] * lam[2]) / f[6]
+    return norm(lam[1], lam[2]) - mu * lam[0]
+
+
+@routine
+def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
+    """Write the lam on the cone with the largest ratio of slip to friction, if there is one."""
+    largest = 2.0 * norm(f[2], f[3]) * (f[6] + mu * norm(f[4], f[5])) / (mu * -f[7])
+    low = 0.0
+    high = 0.0
+    step = 0
+    while step <= RATIO_STEPS:
+        high = low
+        low = largest * 10.0 ** (-SMALLEST_RATIO_POWER * step / RATIO_STEPS)
+        if slide_at_ratio(f, low, mu, lam) > 0.0:
+            break
+        step += 1
+    if step > RATIO_STEPS:
+        high = low
+        low = 0.0
+        if not slide_at_ratio(f, low, mu, lam) > 0.0:
+            return
+    for _ in range(MAX_BISECTIONS):
+        middle = 0.5 * (low + high)
+        if middle <= low or middle >= high:
+            break
+        if slide_at_ratio(f, middle, mu, lam) > 0.0:
+            low = middle
+        else:
+            high = middle
+    slide_at_ratio(f, high, mu, lam)
+
+
+@routine
+def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
+    """Write the lam of one contact, whose rows of W begin n entries apart: open, sticking or sliding;
+    return 1 if there is no such lam, which needs infinite friction. f has room for 8 numbers.
+    """
+    lam[:3] = 0.0
+    if b[0] >= 0.0:
+        return 0
+    if mu == 0.0:
+        lam[0] = -b[0] / W[0]
+        return 0
+    # Eliminate the normal row, then turn to the principal axes of the tangential block (Jacobi).
+    stiff = W[0]
+    a1 = W[n]
+    a2 = W[2 * n]
+    p = W[n + 1] - a1 * a1 / stiff
+    q = W[2 * n + 1] - a1 * a2 / stiff
+    r = W[2 * n + 2] - a2 * a2 / stiff
+    turn = 0.0
+    if q != 0.0:
+        t = 0.5 * (r - p) / q
+        turn = 1.0 / (abs(t) + sqrt(1.0 + t * t))
+        turn = -turn if t < 0.0 else turn
+    c = 1.0 / sqrt(1.0 + turn * turn)
+    s = turn * c
+    d1 = b[1] - a1 * b[0] / stiff
+    d2 = b[2] - a2 * b[0] / stiff
+    f[0] = max(p - turn * q, SMALLEST_STIFFNESS * stiff)
+    f[1] = max(r + turn * q, SMALLEST_STIFFNESS * stiff)
+    f[2] = c * d1 - s * d2
+    f[3] = s * d1 + c * d2
+    f[4] = c * a1 - s * a2
+    f[5] = s * a1 + c * a2
+    f[6] = stiff
+    f[7] = b[0]
+    outside = slide_at_ratio(f, 0.0, mu if isfinite(mu) else 0.0, lam)
+    if not isfinite(mu):
+        if lam[0] < 0.0:
+            return 1
+    elif outside > 0.0:
+        find_sliding(f, mu, lam)
+    lam[1], lam[2] = c * lam[1] + s * lam[2], c * lam[2] - s * lam[1]
+    return 0
+
+
+def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
+    """Return the lam (3) of one contact; None if there is none, which needs infinite friction."""
+    lam, drive = np.empty(3), np.array(b, dtype=float)
+    stiff = np.array(W, dtype=float, order="C")
+    lost = shared_code(press)(stiff, 3, drive, float(mu), lam, np.empty(8))
+    return None if lost else lam
