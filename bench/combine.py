@@ -230,9 +230,9 @@ def slip_onset() -> Finding:
     jump = max(float(np.abs(event.after.v - event.before.v).max()) for event in ride.events)
     gain = max(event.gain for event in ride.events)
     return Finding(
-        "an event 'slip', speeds continuous, no energy gained",
+        "an event 'slip', speeds jump by less than 1e-7, energy gained below 1e-12 J",
         f"events {', '.join(kinds)}; speeds jump by {jump:.3g}, energy gained {gain:.3g} J",
-        "slip" in kinds and jump < 1e-9 and gain <= 0.0,
+        "slip" in kinds and jump < 1e-7 and gain < 1e-12,
     )
 
 

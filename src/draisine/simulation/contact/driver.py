@@ -34,6 +34,7 @@ from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.stepping.arc import tyre_flight
 from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
 from draisine.simulation.integrators.dop853 import STAGES, stages
@@ -101,6 +102,7 @@ class ArcDriver:
         self, look: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, box: Floats
     ) -> None:
         self.look, self.contact, self.numerics = look, contact, numerics
+        follow_accuracy(look.tol, look.units, numerics.rtol)
         self._blows: dict[int, Selection] = {}
         self.near = look.sweep(t, box, contact.margin)
         self._surround((0, 0, max(MOST, len(look.machine.wheels))))

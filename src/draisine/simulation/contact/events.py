@@ -524,7 +524,7 @@ def begins(e: Encounter, j: int) -> bool:
         if parts > WILD * m.tol.slip_onset:
             return False
         most = max(most, abs(add_dot(slip(x, row, m, i), C, g.x, g.n)))
-    return most > m.tol.slip_end
+    return most > 0.1 * m.tol.slip_onset
 
 
 @routine
@@ -532,14 +532,14 @@ def scale_slips(e: Encounter) -> None:
     """Scale the ways of contacts that begin to slide so that the fastest has length one, as wheels of one
     axle slip across together, and none is so slow that it sticks at once.
     """
-    fastest, tol = 0.0, e.saddle.motion.tol
+    fastest = 0.0
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1:
             size = norm(e.ways[2 * j], e.ways[2 * j + 1])
-            e.ways[2 * j :][:2] *= max(size / fastest, 2.0 * tol.slip_end / tol.slip_onset) / size
+            e.ways[2 * j :][:2] *= max(size / fastest, 0.2) / size
 
 
 @routine

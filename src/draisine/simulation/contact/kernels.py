@@ -94,8 +94,8 @@ class Dynamics(NamedTuple):
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
     wheel's centre and axle, the fold, what elements there do), which is `row` long; whether elements act at
-    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, mass
-    (kg) and length (m) of the machine, and the tolerances.
+    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, the
+    length (m) of the machine, and the tolerances.
     """
 
     call: Address
@@ -139,7 +139,6 @@ class Dynamics(NamedTuple):
     acted: int
     remembered: int
     share: float
-    mass: float
     length: float
     tol: Tolerances
 
@@ -567,7 +566,6 @@ def dynamics(free: Generic) -> Dynamics:
         acted=int(row.count("push") > 0),
         remembered=row.count("rates"),
         share=float(weight(free.system.model)) / max(1, len(free.wheels)),
-        mass=units.mass,
         length=units.length,
         tol=scale_tolerances(units),
     )

@@ -84,6 +84,7 @@ class ContactQuery:
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.tol = self.motion.record.tol
+        self.units = machine_units(machine.system.model)
         self._saddles: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
@@ -404,8 +405,7 @@ class ContactQuery:
     @property
     def state_units(self) -> Floats:
         """The unit of each number of y for tolerances: those of the machine."""
-        model = self.machine.system.model
-        return scale_states(model, machine_units(model), self.machine.memory)
+        return scale_states(self.machine.system.model, self.units, self.machine.memory)
 
     @property
     def whole(self) -> bool:

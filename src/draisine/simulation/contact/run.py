@@ -379,6 +379,14 @@ class TerrainRun:
             kind = "lift-off"
             fired = lifted
             is_soft = False
+        slipping = [
+            contact
+            for contact, rows, mu in record.closed_after
+            if rows == 1 and (contact, 3, mu) in record.closed
+        ]
+        if kind == "input" and slipping:
+            kind = "slip"
+            fired = slipping
         names = tuple(query.key(contact) for contact in fired) or tuple(impulses)
         if kind == "hand-over":
             names = tuple(

@@ -117,15 +117,18 @@ class Tolerances(Record):
     # without end, with 3e-5 they make no progress.
     separation: Speed = 3e-6
 
-    # --- slip velocities: slip_end < slip_detected < slip_onset, by factors that keep a contact which
-    # begins to slip from sticking at once
+    # --- slip velocities
 
-    # A contact that begins to slide gets this slip, because the direction of friction is
-    # undefined at rest. The work that it takes is below 1e-10 units of energy.
-    slip_onset: Speed = 1e-5
-    # A faster tangential velocity is slip.
+    # A contact that begins to slide gets this slip, because the direction of friction is undefined at
+    # rest: along the acceleration of its point. It is a hundred times the default rtol, and follows rtol
+    # (`follow_accuracy`), so that the jump of speeds, and the energy of its square, stay below the
+    # error of integration. With 1e-10 friction turns slips too fast for steps of ordinary length.
+    slip_onset: Speed = 1e-8
+    # A faster tangential velocity at an event is slip; for slower ones the law of friction decides whether
+    # the contact rolls or begins to slip. Above `slip_end`, or a contact that sticks would still slip.
     slip_detected: Speed = 5e-6
-    # A sliding contact that becomes slower sticks.
+    # A sliding contact that becomes slower sticks; the impulse dissipates. A contact that begins to slip is
+    # slower at first, and its guard waits until it has been faster.
     slip_end: Speed = 1e-6
     # The guard on the end of slip, on the square of the slip, may be negative by so much; below
     # slip_end^2.
@@ -137,6 +140,9 @@ class Tolerances(Record):
     # to grow more slowly has no direction. It is the solver's residual, 1e-13 of some 1e3 of forces over
     # the smallest effective masses (1e-3).
     no_acceleration: Acceleration = 1e-7
+    # Redundant rows that demand accelerations which differ by more contradict each other. Above what
+    # the drift of projected states leaves.
+    contradiction: Acceleration = 1e-4
     # A contact without force stays closed if its gap accelerates by no more.
     no_separation: Acceleration = 1e-9
 
@@ -179,8 +185,6 @@ class Tolerances(Record):
     creep_step: Time = 1e-10
     # A penetration that remains in steps as short is an error.
     penetration_step: Time = 1e-8
-    # Arcs that are shorter than the resolution of events report no forces.
-    shortest_arc: Time = 1e-9
     # At an event the motion is extrapolated by so much, to find the feature onto which a wheel moves.
     # Gaps change by less than `same_point` at ordinary speeds.
     lookahead: Time = 1e-7
@@ -218,6 +222,14 @@ def scale_tolerances(units: MachineUnits) -> Tolerances:
     return Tolerances(
         **{n: units.value(dimension) * getattr(numbers, n) for n, dimension in DIMENSIONS.items()}
     )
+
+
+def follow_accuracy(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
+    """Let the slip with which contacts begin to slide follow the tolerance of integration, within limits: a
+    tenth for smaller ones, and up to `slip_end` for larger ones.
+    """
+    factor = min(max(rtol / 1e-10, 0.1), 100.0)
+    tol.slip_onset = factor * scale_tolerances(units).slip_onset
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:

@@ -76,7 +76,10 @@ def test_pivoting_finds_the_motion_of_enumeration(seed):
     """Without friction the motion is unique, also if contacts are redundant (more than speeds)."""
     count, n = 1 + seed % 6, 4
     g, h = random_choice(seed, count, n), random_choice(seed, count, n)
-    one, other = choose(g, TOLERANCE, 0, 0), choose_by_pivoting(h, TOLERANCE, 0)
+    one, other = (
+        choose(g, TOLERANCE, TOLERANCE, 0, 0),
+        choose_by_pivoting(h, TOLERANCE, TOLERANCE, 0),
+    )
     assert one >= 0
     assert other >= 0
     assert_allclose(motion_of(h, other), motion_of(g, one), atol=1e-8)
@@ -86,7 +89,7 @@ def test_pivoting_finds_the_motion_of_enumeration(seed):
 @pytest.mark.parametrize("count", [7, 12, 64])
 def test_many_contacts_move_by_the_least_constraint(count):
     g = random_choice(count, count, count + 2)
-    which = shared_code(choose)(Packed(g), TOLERANCE, 0, 0)
+    which = shared_code(choose)(Packed(g), TOLERANCE, TOLERANCE, 0, 0)
     assert which >= 0
     assert g.sizes[TRIALS] <= 12
     assert_allclose(motion_of(g, which), least_constraint(g), atol=1e-7)
@@ -108,7 +111,7 @@ def test_a_table_rests_on_all_its_feet(feet):
     angles = 2 * np.pi * np.arange(feet) / feet
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     g = table(places, (0.2, -0.1))
-    which = choose(g, TOLERANCE, 0, 0)
+    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
     mark_closed(g, which)
     assert g.closed.all()
     assert_allclose(motion_of(g, which), 0.0, atol=1e-12)
@@ -124,7 +127,7 @@ def test_a_table_tips_over_its_edge(feet):
     angles = 2 * np.pi * np.arange(feet) / feet + turn
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     g = table(places, (1.2, 0.0))
-    which = choose(g, TOLERANCE, 0, 0)
+    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
     mark_closed(g, which)
     assert np.flatnonzero(g.closed).tolist() == [0, feet - 1]
     # About the edge at x = cos(turn): moment of the weight over the moment of inertia there.
@@ -140,7 +143,7 @@ def test_contacts_to_avoid_open_first():
         corners = places[[0, 2, 6, 8, 4]] if count == 5 else places
         g = table(corners, (0.1, 0.1))
         g.avoid[count - 1] = 1
-        which = choose(g, TOLERANCE, 0, 0)
+        which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
         mark_closed(g, which)
         assert g.closed.tolist() == [1] * (count - 1) + [0]
 
@@ -175,8 +178,8 @@ def test_room_for_trials_does_not_grow_with_the_sets():
 
 def test_machine_code_is_the_routine():
     g, native = random_choice(3, 9, 8), random_choice(3, 9, 8)
-    which = choose(g, TOLERANCE, 0, 0)
-    assert shared_code(choose)(Packed(native), TOLERANCE, 0, 0) == which
+    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
+    assert shared_code(choose)(Packed(native), TOLERANCE, TOLERANCE, 0, 0) == which
     keys = [(f"wheel{k}", "ground") for k in range(9)]
     for one, other in zip(trials_of(g, keys), trials_of(native, keys), strict=True):
         assert one.closed == other.closed
@@ -190,5 +193,5 @@ def test_sets_that_contradict_each_other_are_refused():
     """Two rows that demand different accelerations of the same point, and nothing tells which opens."""
     g = table(np.array([[np.cos(a), np.sin(a)] for a in range(8)]), (0.0, 0.0))
     g.M[:] = 0.0  # no inertia at all, and no row holds the slab sideways
-    assert choose(g, TOLERANCE, 0, 0) == -1
+    assert choose(g, TOLERANCE, TOLERANCE, 0, 0) == -1
     assert g.sizes[TRIALS] == 1

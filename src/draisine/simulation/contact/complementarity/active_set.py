@@ -564,10 +564,8 @@ def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> 
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
     approach = max((float(np.abs(k.relative(v)).max()) for k in contacts), default=0.0)
-    sinking, pull = (
-        IMPACT_RESOLUTION * approach,
-        IMPACT_RESOLUTION * float(np.abs(given.M @ v).max(initial=0.0)),
-    )
+    sinking = IMPACT_RESOLUTION * approach
+    pull = IMPACT_RESOLUTION * float(np.abs(given.M @ v).max(initial=0.0))
     which = shared_code(choose)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
