@@ -184,7 +184,7 @@ def test_an_option_is_used_or_refused(bicycle, thrown, monkeypatch, kind, name):
     def begin(task):
         raise BegunError
 
-    drivers = ("smooth", "by_formulation", "kinematic", "on_terrain", "compliant")
+    drivers = ("bilateral", "by_formulation", "kinematic", "on_terrain", "compliant")
     for driver in drivers:
         monkeypatch.setattr(f"draisine.simulation.simulate.run_{driver}", begin)
     arguments, contact, numerics = KINDS[kind]
