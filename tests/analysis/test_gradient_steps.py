@@ -200,9 +200,9 @@ def test_gradients_through_a_change_to_time_steps_and_back():
     options = {"terrain": kerb(1.3, -0.1), "contact": ContactOptions(step=2e-3)}
     start, outputs, times = {"forward_speed": 0.6}, ["x", "front_wheel"], [1.9, 2.5]
     found = gradient(bicycle, start, times, outputs, list(unknowns), **options)
-    kinds = [one.event.kind for one in found.events]
-    assert kinds[-2:] == ["time-stepping", "event-location"]
-    entry, leaving = found.events[-2:]
+    changes = [one for one in found.events if one.event.kind in ("time-stepping", "event-location")]
+    entry, leaving = changes[:2]
+    assert (entry.event.kind, leaving.event.kind) == ("time-stepping", "event-location")
     assert entry.event.guard.contact == ("rear", "edge")
     assert_allclose(leaving.time, entry.time)
     same = {"one_sided": found.one_sided}

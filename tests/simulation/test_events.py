@@ -92,7 +92,8 @@ def test_an_input_that_jumps_fires_no_guard(bicycle):
 def test_a_change_of_the_solver_keeps_the_guard_that_could_not_be_resolved(bicycle):
     """At the edge of a kerb the wheel's force vanishes, and no contact set is admissible."""
     run = simulate(bicycle, state(bicycle, forward_speed=0.6), 2.5, terrain=kerb(1.3, -0.1))
-    entry, leave = run.events[-2:]
+    changes = [event for event in run.events if event.kind in ("time-stepping", "event-location")]
+    entry, leave = changes[:2]
     assert (entry.kind, leave.kind) == ("time-stepping", "event-location")
     assert entry.guard == Guard(GuardKind.FORCE, ("rear", "edge"))
     assert leave.guard is None
