@@ -23,7 +23,7 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
 STATE = ("q", "p", "r", "v", "z")
-MOTION = ("flow", "M", "F", "zdot", "held", "held_c", "held_b", "held_gap")
+MOTION = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
 ROW = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
 ELEMENTS = ("push", "lift", "forces", "lifted", "rates")
 OBSERVED = ("outputs", "position", "output_rates")

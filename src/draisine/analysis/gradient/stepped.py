@@ -95,7 +95,9 @@ class SteppedTangents:
     ) -> None:
         self.tangents, self.query, self.delay = tangents, tangents.query, delay
         begin, made = float(arc.t[0]), arc.made
-        self.stepper = TimeStepper(self.query, contact, begin, arc.y[0], made.step, made.reason)
+        self.stepper = TimeStepper(
+            self.query, contact, begin, arc.y[0], made.first_step, made.reason
+        )
         self.until = float(arc.t[-1])
         self.changes: list[StatusChange] = []
         self._statuses: dict[WheelOnFeature, StepStatus] | None = None
@@ -123,7 +125,7 @@ class SteppedTangents:
     def _step(self, jets: Floats) -> Floats:
         """Take one step; return the state after it with derivatives."""
         stepper, at = self.stepper, self.query.y
-        t, near, was_down = stepper.t, stepper.near, stepper.record.down.copy()
+        t, near, airborne = stepper.t, stepper.near, stepper.record.airborne.copy()
         stepper.advance(1, self.until)
         contacts = [self._contact(c) for c in range(stepper.record.contact_count)]
         if stepper.near is not near:
@@ -139,7 +141,7 @@ class SteppedTangents:
         after[:, at.v] = self._solve(t + 0.5 * h, h, middle, motion, contacts)
         out = self._drift(t + 0.5 * h, after, 0.5 * h)
         out[:, at.z] += h * motion["zdot"]
-        self._relax_tyres(t + 0.5 * h, h, after, out, contacts, was_down)
+        self._relax_tyres(t + 0.5 * h, h, after, out, contacts, airborne)
         out[0] = stepper.y
         return out
 
@@ -261,24 +263,31 @@ class SteppedTangents:
         R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
 
         # Then the forces and the law of each contact.
+        loads = [self._load(one, t, middle) for one in contacts]
+        met = [
+            self._row(t, h, middle, one, load) for one, load in zip(contacts, loads, strict=True)
+        ]
+        jacobians = [
+            row["C"].reshape(count, 3, n)[:, : one.rows]
+            for one, row in zip(contacts, met, strict=True)
+        ]
+        compliances = _compliances([_inverse_masses(mass, J, C) for C in jacobians])
         own, first = [], n + m
-        for one in contacts:
+        for one, load, row, C, compliance in zip(
+            contacts, loads, met, jacobians, compliances, strict=True
+        ):
             where = slice(first, first + one.rows)
-            load = self._load(one, t, middle)
-            row = self._row(t, h, middle, one, load)
-            C = row["C"].reshape(count, 3, n)[:, : one.rows]
             R[:, :n] -= one.impulse @ C
             K[:n, where] -= C[0].T
             if one.is_tyred:
                 R[:, :n] -= h * _element_forces(row, load)
             if one.is_tyred and one.follows_load:
                 K[:n, first] -= row["lift"][0]
-            compliance = COMPLIANCE * _inverse_mass(mass, J, C)
-            u = C @ after - row["b"][:, : one.rows] + compliance[:, None] * one.impulse
+            u = C @ after - row["b"][:, : one.rows] + compliance * one.impulse
             u[:, :1] += self._approach(row, h, middle)[:, None]
             on_velocity, on_impulse = _linear_law(one)
             K[where, :n] = on_velocity @ C[0]
-            K[where, where] = compliance[0] * on_velocity + on_impulse
+            K[where, where] = on_velocity * compliance[0] + on_impulse
             R[:, where] = u @ on_velocity.T
             own.append((one, where, load))
             first += one.rows
@@ -320,17 +329,14 @@ class SteppedTangents:
     def _damping(
         self, t: float, h: float, middle: Floats, contacts: Sequence[_StepContact]
     ) -> Floats:
-        """Return A, the symmetric part of the derivative of dissipative forces by the speeds, with
+        """Return A, the symmetric part of the derivative of applied and tyre forces by the speeds, with
         derivatives: the same differences as the engine takes, of forces with derivatives.
         """
         at, n = self.query.y.v, self.query.n
         increments = step.RATE_INCREMENT * (1.0 + np.abs(middle[0, at]))
         shifted = np.repeat(middle[None], 1 + n, axis=0)
         shifted[1:, 0, at] += np.diag(increments)
-        mirrored = shifted.copy()
-        mirrored[:, :, at] = -middle[:, at]
-        mirrored[1:, 0, at] += np.diag(increments)
-        total = 0.5 * (self._motion(t, shifted)["F"] + self._motion(t, mirrored)["F"])
+        total = -self._motion(t, shifted)["applied"]
         for one in contacts:
             if one.is_tyred:
                 # The load of the step before; that of a new contact is a share of the weight.
@@ -347,15 +353,16 @@ class SteppedTangents:
         after: Floats,
         out: Floats,
         contacts: Sequence[_StepContact],
-        was_down: Floats,
+        airborne: Floats,
     ) -> None:
         """Integrate the states of tyres with the speeds at the end of the step. Tyres of wheels that
-        touch down begin without slip.
+        touch down after a flight begin without slip.
         """
         first, owners = self.query.y.z.start, self.stepper.record.owners
+        flight = self.stepper.record.flight
         touching = {one.contact.wheel for one in contacts}
         for i in range(self.query.motion.record.remembered):
-            if owners[i] in touching and not was_down[owners[i]]:
+            if owners[i] in touching and airborne[owners[i]] > flight:
                 out[:, first + i] = 0.0
                 after[:, first + i] = 0.0
         for one in contacts:
@@ -368,7 +375,8 @@ def _status(record: step.TimeStepping, c: int) -> StepStatus:
     """Return the status of contact c in the engine's last step, by the map of Alart and Curnier."""
     p, own = record.problem, slice(3 * c, 3 * c + 3)
     # The engine's velocities are without the compliance of the solver.
-    force = p.impulse[own] - p.velocity[own] / p.scale[c] - COMPLIANCE * p.impulse[own]
+    velocity = p.velocity[own] + COMPLIANCE * p.softness[own] * p.impulse[own]
+    force = p.impulse[own] - velocity / p.scale[c]
     if force[0] <= 0.0 or p.impulse[3 * c] <= 0.0:
         return StepStatus.OPEN
     if record.grip[c] == 1:
@@ -403,13 +411,26 @@ def _element_forces(row: RowTangents, load: Floats) -> Floats:
     return force
 
 
-def _inverse_mass(mass: Floats, J: Floats, C: Floats) -> Floats:
-    """Return a third of the trace of C (M + h A)^-1 C' within the equality rows, (1 + k,), 1/kg: the scale
-    of the compliance of a contact.
+def _compliances(inverse_masses: Sequence[Floats]) -> list[Floats]:
+    """Return the compliances of the solver, (1 + k, rows) per contact, from inverse masses: the least one of
+    all normal rows, and the mean one of a contact for its tangential rows.
     """
+    normals = [own[:, 0] for own in inverse_masses if own.shape[1] and own[0, 0] > 0.0]
+    least = min(normals, key=lambda own: own[0], default=None)
+    found = []
+    for own in inverse_masses:
+        softness = np.repeat(own.sum(axis=1)[:, None] / 3.0, own.shape[1], axis=1)
+        if own.shape[1] and least is not None:
+            softness[:, 0] = least
+        found.append(COMPLIANCE * softness)
+    return found
+
+
+def _inverse_masses(mass: Floats, J: Floats, C: Floats) -> Floats:
+    """Return the diagonal of C (M + h A)^-1 C' within the equality rows, (1 + k, rows), 1/kg."""
     n = mass.shape[1]
     right = np.zeros((len(mass), n + J.shape[1], C.shape[1]))
     right[:, :n] = np.swapaxes(C, 1, 2)
     response = solve(jet(saddle_matrix(mass, np.swapaxes(J, 1, 2), J)), jet(right)).stack[:, :n]
     W: Floats = (jet(C) @ jet(response)).stack
-    return np.trace(W, axis1=1, axis2=2) / 3.0
+    return np.diagonal(W, axis1=1, axis2=2)

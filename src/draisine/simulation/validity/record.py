@@ -53,6 +53,7 @@ class TimeStepped:
     projection_work: float  # J, the part of it that pushed penetrating wheels out of the ground
     energy_drift: float  # J, change of the energy beyond the work of all forces
     unsolved: int  # steps with a residual above 1e-6
+    first_step: float = 0.0  # s, length of the first step; gradients repeat the steps
     replaced_impact: str = ""  # impact model whose restitution is resolved by Moreau's law here
 
     def join(self, other: "TimeStepped", end: float) -> "TimeStepped":

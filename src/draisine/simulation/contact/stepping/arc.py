@@ -141,7 +141,7 @@ class TimeStepper:
         self._span = h  # length of the last step
         self._block = 0  # steps since their length was chosen
         self._error = 0.0  # m, mean position error over ERROR_MEMORY
-        self._largest_step = h
+        self._first_step = self._largest_step = h
         self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
         self.near = look.sweep(t, look.boxes(t, y), self._margin)
@@ -458,6 +458,7 @@ class TimeStepper:
         return TimeStepped(
             reason=self.reason,
             step=self._largest_step,
+            first_step=self._first_step,
             residual=r.residual,
             penetration=r.penetration,
             work=r.work,
