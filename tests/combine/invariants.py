@@ -550,6 +550,8 @@ def _by_solver(c: Combination, solver: Any, dt: float, mu: float = np.inf) -> De
         )
         for solver in (solver, "events")
     )
+    if not np.isfinite(found.observations["forces"]).all():
+        return Deviation(np.inf, FIRST_ORDER, "the contact forces")
     ends = [run.final() for run in (exact, found)]
     apart = [np.abs(getattr(ends[0], n) - getattr(ends[1], n)).max(initial=0.0) for n in "qpr"]
     moved = float(np.abs(ends[0].r - c.state.r).max(initial=1e-3))
