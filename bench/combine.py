@@ -1,11 +1,13 @@
 """Campaigns over combinations of machines and options: `python bench/combine.py [--count 10000]
-[--structures 300] [--seed 0] [--log FILE] [--only LAW]`.
+[--structures 300] [--seed 0] [--log FILE] [--only LAW] [--share 1/2]`.
 
 Each combination is drawn by its number, so that a campaign is the same on every machine. A law of
 `tests/combine/invariants.py` is drawn with it, and must hold, or the package must refuse the
 combination with an error of its own. With a log (one line of JSON per combination) a campaign
-continues where it was stopped. A violation is reduced to the smallest combination that still has it;
-`--reproduce "LAW: COMBINATION"` repeats one. The exit code is 1 if there are violations.
+continues where it was stopped. With a share, such as 1/2 and 2/2, a process runs every second
+structure; the concatenated logs are the log of the whole campaign. A violation is reduced to the
+smallest combination that still has it; `--reproduce "LAW: COMBINATION"` repeats one. The exit code is
+1 if there are violations.
 
 `--engine [NAME ...]` runs the known errors of the contact engine instead: each prints what is
 expected, what is seen, and whether both agree.
@@ -66,6 +68,10 @@ class Draw:
         return f"{self.law}: {self.combination}"
 
 
+ROUNDS = 10
+"""A campaign that is stopped early has seen all structures; compiled code is stored between rounds."""
+
+
 def draw_structures(seed: int, count: int) -> list[Machine]:
     """Return so many different machines."""
     rng, found = random.Random(f"structures {seed}"), dict[Machine, None]()
@@ -74,14 +80,28 @@ def draw_structures(seed: int, count: int) -> list[Machine]:
     return list(found)
 
 
-def draws(seed: int, count: int, structures: int, only: str | None) -> Iterator[Draw]:
-    """Yield the combinations of a campaign, those of one structure after the other."""
+def draws(
+    seed: int, count: int, structures: int, only: str | None, share: tuple[int, int]
+) -> Iterator[Draw]:
+    """Yield the combinations of a campaign in `ROUNDS` rounds over all structures.
+
+    With the share (k, n) only every n-th structure is drawn, the k-th one first.
+    """
     machines = draw_structures(seed, structures)
     laws = list(INVARIANTS) if only is None else [only]
-    for number in range(count):
-        machine = machines[number * structures // count]
+    for number in sorted(range(count), key=lambda k: k % ROUNDS):
+        structure = number * structures // count
+        if structure % share[1] != share[0] - 1:
+            continue
+        machine = machines[structure]
         rng = random.Random(f"combination {seed} {number}")
         yield Draw(number, rng.choice(laws), draw_combination(rng, machine))
+
+
+def read_share(text: str) -> tuple[int, int]:
+    """Return the share that a text such as "1/2" describes."""
+    first, _, count = text.partition("/")
+    return int(first), int(count)
 
 
 def reduce_finding(law: str, c: Combination) -> Combination:
@@ -115,7 +135,7 @@ def campaign(asked: argparse.Namespace) -> int:
     counts: Counter[str] = Counter()
     by_law: dict[str, Counter[str]] = {name: Counter() for name in INVARIANTS}
     structures = set()
-    for draw in draws(asked.seed, asked.count, asked.structures, asked.only):
+    for draw in draws(asked.seed, asked.count, asked.structures, asked.only, asked.share):
         one = known.get(draw.number)
         if one is None or one["what"] != str(draw):
             one = _try(draw)
@@ -465,6 +485,7 @@ def main(given: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", choices=list(INVARIANTS))
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--share", type=read_share, default=(1, 1), metavar="K/N")
     parser.add_argument("--reproduce", metavar="LAW: COMBINATION")
     parser.add_argument("--engine", nargs="*", choices=list(ENGINE), metavar="NAME")
     parser.add_argument("--train", action="store_true", help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
 """Which options combine with which outputs: the rows and columns of the page `docs/combinations.md`.
 
-A cell is a law of `invariants` over a machine with one option: the option works with that output if the
+A cell is a law of `invariants` for a machine with one option: the option works with that output if the
 law holds. `python tests/combine/table.py` writes the page; `test_table` compares the page with the laws.
 """
 
@@ -24,7 +24,7 @@ COLUMNS = {
     "stepper": "slices",
     "many runs": "lanes",
     "terrain": "on_terrain",
-    "stepper on terrain": "drop_sliced",
+    "stepper on terrain": "slices_on_terrain",
     "time stepping": "time_stepping",
     "compliant ground": "compliant_ground",
     "other formulations": "formulations",
@@ -44,7 +44,7 @@ MEANINGS = {
     "stepper": "`Stepper`; any slicing of time gives the same state",
     "many runs": "`simulate_many`; each machine ends as it does alone",
     "terrain": "`simulate(terrain=...)`; wheels that stay on the ground roll as they do without terrain",
-    "stepper on terrain": "`Stepper(terrain=...)`; any slicing of a fall gives the same state",
+    "stepper on terrain": "`Stepper(terrain=...)`; any slicing of time gives the same state",
     "time stepping": '`ContactOptions(solver="time_stepping")`; it comes near the event-driven run',
     "compliant ground": "`ContactOptions(solver=Compliant(...))`; stiff ground is like rigid ground",
     "other formulations": "`System.accelerate(formulation=...)`; all formulations agree",
@@ -102,7 +102,7 @@ SEED = 7
 
 @dataclass(frozen=True)
 class Cell:
-    """What came of an option and an output: "works", "refused" with the message, or "none"."""
+    """The result of an option and an output: "works", "refused" or "none", with the reason."""
 
     kind: str
     message: str = ""
@@ -110,12 +110,11 @@ class Cell:
 
 def option(row: str) -> Combination:
     """Return the combination of a row."""
-    text = ROWS[row]
-    return read_combination(f"{text}, seed={SEED}")
+    return read_combination(f"{ROWS[row]}, seed={SEED}")
 
 
 def find_cell(row: str, column: str) -> Cell:
-    """Return what an option and an output give; raise if the law of the output is violated."""
+    """Return the cell of an option and an output; raise if the law of the output is violated."""
     found: Verdict = judge(COLUMNS[column], option(row))
     if found.kind == "holds":
         return Cell("works")
@@ -127,11 +126,16 @@ def find_cell(row: str, column: str) -> Cell:
 
 
 def plain_message(text: str) -> str:
-    """Return the message of an error without its type, and without numbers, which differ from machine to
-    machine in their last digits.
+    """Return the message of an error without its type, and without numbers, whose last digits differ
+    from one machine to another.
     """
     _, _, message = text.partition(": ")
-    return re.sub(r"-?\d+\.\d+(e[-+]?\d+)?", "...", message)
+    message = re.sub(r"-?\d+\.\d+(e[-+]?\d+)?", "...", message)
+    return " ".join(message.split())
+
+
+MARKS = {"works": "✓", "none": "-"}
+"""The signs of cells without a message; refused ones have the number of their message."""
 
 
 def write_page(cells: Mapping[tuple[str, str], Cell]) -> str:
@@ -139,42 +143,71 @@ def write_page(cells: Mapping[tuple[str, str], Cell]) -> str:
     notes: dict[str, int] = {}
     lines = ["| option | " + " | ".join(COLUMNS) + " |", "|---" * (len(COLUMNS) + 1) + "|"]
     for row in ROWS:
-        lines.append(
-            f"| {row} | " + " | ".join(_mark(cells[row, c], notes) for c in COLUMNS) + " |"
-        )
-    listed = [f"{k}. {message}" for message, k in notes.items()]
-    outputs = [f"* **{name}**: {text}." for name, text in MEANINGS.items()]
+        marks = [_mark(cells[row, column], notes) for column in COLUMNS]
+        lines.append(f"| {row} | " + " | ".join(marks) + " |")
     return "\n".join(
         [
-            "# Which options combine",
+            "# Combining options",
             "",
-            "Options of machines and runs, and the outputs that can be computed with them. Every cell is a "
-            "test: either the output satisfies its law with the option switched on (✓), or the package "
-            "refuses the combination with the message of that number. A hyphen means that the output does "
-            "not exist for this machine. Options are also tested several at a time, by the laws in "
-            "`tests/combine`.",
+            "The table lists the options of machines and runs, and the outputs that you can compute with "
+            "them. A test checks every cell. ✓: with this option the output satisfies its law, listed "
+            "below. A number: draisine refuses the combination with the message of that number. A hyphen: "
+            "the law cannot be tested, for the reason in brackets. Further tests switch on several options "
+            "at a time.",
             "",
             *lines,
             "",
-            "## What the outputs are",
+            "## Outputs and their laws",
             "",
-            *outputs,
+            *(f"* **{name}**: {text}." for name, text in MEANINGS.items()),
             "",
-            "## Messages",
+            "## Messages and reasons",
             "",
-            *listed,
+            *(f"{k}. {_escape(message)}" for message, k in notes.items()),
             "",
         ]
     )
 
 
 def _mark(cell: Cell, notes: dict[str, int]) -> str:
-    """Return the sign of a cell; messages are numbered as they come."""
+    """Return the sign of a cell; messages are numbered in the order of the table."""
     if cell.kind == "works":
-        return "✓"
-    if cell.kind == "none":
-        return "-"
-    return str(notes.setdefault(cell.message, len(notes) + 1))
+        return MARKS["works"]
+    number = notes.setdefault(cell.message, len(notes) + 1)
+    return str(number) if cell.kind == "refused" else f"{MARKS['none']} ({number})"
+
+
+def _escape(message: str) -> str:
+    """Return a message with the characters that Markdown would read as markup escaped."""
+    return re.sub(r"([*_<>\[\]{}$|\\])", r"\\\1", message)
+
+
+def read_page(text: str) -> dict[tuple[str, str], Cell]:
+    """Return the cells of a page, by row and column."""
+    listed = re.findall(r"^(\d+)\. (.*)$", text, re.M)
+    notes = {number: re.sub(r"\\(.)", r"\1", message) for number, message in listed}
+    head, _, *body = (line for line in text.splitlines() if line.startswith("|"))
+    columns = _split(head)[1:]
+    out = {}
+    for line in body:
+        row, *marks = _split(line)
+        for column, mark in zip(columns, marks, strict=True):
+            out[row, column] = _read_mark(mark, notes)
+    return out
+
+
+def _split(line: str) -> list[str]:
+    """Return the entries of a line of a table."""
+    return [entry.strip() for entry in line.strip("|").split("|")]
+
+
+def _read_mark(mark: str, notes: Mapping[str, str]) -> Cell:
+    """Return the cell of a sign."""
+    if mark == MARKS["works"]:
+        return Cell("works")
+    if mark.startswith(MARKS["none"]):
+        return Cell("none", notes[mark.strip("- ()")])
+    return Cell("refused", notes[mark])
 
 
 def main() -> None:
