@@ -49,17 +49,17 @@ from draisine.simulation.contact.complementarity.linear import (
 )
 from draisine.simulation.options import RESOLUTIONS
 
-SINGULAR_MASS = (
-    1e-12  # of a diagonal entry of M; smaller pivots are rounding errors of massless bodies
-)
-REDUNDANT_PIVOT = (
-    1e-9  # of scaled rows, squared distance of a row from the span of the others: a row that is
-)
-# independent by less amplifies rounding errors of its target to accelerations of 1e-11 and more
-REFINED_RESIDUAL = 1e-15  # of the largest scaled force; a larger residual of the rows is refined
-CONSISTENT = (
-    1e-13  # of the largest scaled force; smaller residuals of redundant rows are rounding errors
-)
+# Of a diagonal entry of M: smaller pivots are rounding errors of massless bodies.
+SINGULAR_MASS = 1e-12
+
+# Squared distance of a scaled row from the span of the others. A row that is independent by less turns rounding
+# errors of its target (1e-16) into accelerations of 1e-11 and more, and its force has no meaning.
+REDUNDANT_PIVOT = 1e-9
+
+# Of the largest scaled force: larger residuals of the rows are refined, and smaller residuals of redundant rows
+# are rounding errors.
+REFINED_RESIDUAL = 1e-15
+CONSISTENT = 1e-13
 
 
 class SaddleStatus(IntEnum):
@@ -105,7 +105,7 @@ class SaddlePoint(Record):
 
 
 def saddle_point(n: int, most: int) -> SaddlePoint:
-    """Return a saddle-point system of n speeds with room for so many rows."""
+    """Return a saddle-point system of n speeds with room for up to `most` rows."""
     m = most + 1  # an array without entries has no address
     found: SaddlePoint = make_record(
         SaddlePoint,
@@ -274,8 +274,8 @@ def eliminate_right_side(p: SaddlePoint) -> None:
 
 @routine
 def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
-    """Bring the largest entry of the remaining rows, of the first so many, to place (k, k); return its
-    size. A positive semidefinite matrix has it on its diagonal.
+    """Bring the largest entry of the remaining rows, of the first `among`, to place (k, k); return its size.
+    A positive semidefinite matrix has it on its diagonal.
     """
     m = p.rows
     S = p.S
@@ -311,9 +311,7 @@ def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
 
 @routine
 def eliminate_rows(p: SaddlePoint, among: int) -> None:
-    """Eliminate the first so many rows of S with complete pivoting; `rank` is the number of independent
-    ones.
-    """
+    """Eliminate the first `among` rows of S with complete pivoting; `rank` of these are independent."""
     m = p.rows
     largest = 1.0
     p.rank = among
