@@ -52,12 +52,12 @@ from draisine.simulation.options import RESOLUTIONS
 # Of a diagonal entry of M: smaller pivots are rounding errors of massless bodies.
 SINGULAR_MASS = 1e-12
 
-# Squared distance of a scaled row from the span of the others. A row that is independent by less turns rounding
-# errors of its target (1e-16) into accelerations of 1e-11 and more, and its force has no meaning.
+# Squared distance of a scaled row from the span of the others. A row that is independent by less turns
+# rounding errors of its target (1e-16) into accelerations of 1e-11 and more, and its force has no meaning.
 REDUNDANT_PIVOT = 1e-9
 
-# Of the largest scaled force: larger residuals of the rows are refined, and smaller residuals of redundant rows
-# are rounding errors.
+# Of the largest scaled force: larger residuals of the rows are refined, and smaller residuals of redundant
+# rows are rounding errors.
 REFINED_RESIDUAL = 1e-15
 CONSISTENT = 1e-13
 
