@@ -452,14 +452,38 @@ def write_residual(p: SaddlePoint) -> float:
 @routine
 def write_motion(p: SaddlePoint) -> None:
     """Write x = M^-1 (f + G' lam) for the multipliers."""
+    write_response(p, 1.0)
+
+
+@routine
+def write_response(p: SaddlePoint, share: float) -> None:
+    """Write x = M^-1 (share f + G' lam) for the multipliers."""
     n = p.n
     m = p.rows
     p.scaled[:m] = p.multiplier[:m] / p.scale[:m]
     for j in range(n):
         effect = p.Y[j] if p.symmetric else p.Z[j]
-        p.x[j] = add_dot(p.load[j], effect, p.scaled, m)
+        p.x[j] = add_dot(share * p.load[j], effect, p.scaled, m)
     for k in range(n):
         p.x[k] = (p.x[k] - dot(p.L[k], p.x, k)) / p.L[k, k]
+
+
+@routine
+def refine(p: SaddlePoint) -> None:
+    """Add the motion and the multipliers that remove the residual of the rows. Nearly redundant rows have
+    large multipliers that cancel, and x loses as many digits; its correction does not.
+    """
+    n = p.n
+    m = p.rows
+    motion = p.work[m:]
+    multipliers = p.work[m + n :]
+    motion[:n] = p.x[:n]
+    multipliers[:m] = p.multiplier[:m]
+    p.multiplier[:m] = 0.0
+    add_multipliers(p)
+    write_response(p, 0.0)
+    p.x[:n] += motion[:n]
+    p.multiplier[:m] += multipliers[:m]
 
 
 # --- the whole
@@ -489,10 +513,8 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
     p.multiplier[: p.rows] = 0.0
     add_multipliers(p)
     write_motion(p)
-    # Rows that are nearly redundant amplify rounding errors of S; one step of refinement removes them.
     if write_residual(p) > REFINED_RESIDUAL * max_norm(p.load, p.n):
-        add_multipliers(p)
-        write_motion(p)
+        refine(p)
     if p.rank < p.rows - count_zero_rows(p):
         return SaddleStatus.REDUNDANT
     return SaddleStatus.UNIQUE
@@ -515,12 +537,17 @@ def solve_minimum_norm(p: SaddlePoint) -> None:
     if not is_consistent(p):
         project_targets(p)
     p.multiplier[: p.rows] = 0.0
-    # The second step is iterative refinement: the first one mixes rounding errors of all rows, and the
-    # symmetry of a machine would be lost to the last digits of its fastest row.
-    for _ in range(2):
-        add_independent_multipliers(p)
-        write_motion(p)
-        write_residual(p)
+    add_independent_multipliers(p)
+    write_motion(p)
+    # One step of iterative refinement: the first step mixes rounding errors of all rows, and the symmetry of
+    # a machine would be lost to the last digits of its fastest row.
+    write_residual(p)
+    first = p.work[p.rows :]
+    first[:n] = p.x[:n]
+    p.multiplier[: p.rows] = 0.0
+    add_independent_multipliers(p)
+    write_response(p, 0.0)
+    p.x[:n] += first[:n]
 
 
 @routine
