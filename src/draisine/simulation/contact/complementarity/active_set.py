@@ -204,9 +204,11 @@ CONTACTS, TRIALS = range(2)
 """Entries of the sizes of a choice."""
 
 
-def empty_choice(n: int, holds: int, most: int) -> Choice:
-    """Return room for a choice among up to `most` contacts."""
-    system = saddle_point(n, holds + 3 * most)
+def empty_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None) -> Choice:
+    """Return room for a choice among up to `most` contacts; it may share its system with a mode, which does
+    not keep anything in it.
+    """
+    system = saddle_point(n, holds + 3 * most) if system is None else system
     contacts = ("level", "rows", "wheels", "avoid", "closed", "normals")
     found: Choice = make_record(
         Choice,
