@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 PIVOT_FLOOR, PIVOT_FIRM = 0.1, 0.3
-"""How far a pivot of the constraints may shrink, against its size where it was chosen: errors grow
-as it shrinks, and a tenth costs one digit. Other pivots that are known are taken up again where
-they are firm.
+"""Smallest size of a pivot of the constraints, relative to its size where it was chosen, and the size above
+which known pivots are used again: errors grow as a pivot shrinks, and a tenth costs one digit.
 """
 
 
@@ -77,12 +76,12 @@ class ClosedForm:
 
     @property
     def states(self) -> int:
-        """How many of the y belong to the control law."""
+        """The number of states of the control law."""
         return self.task.states
 
     @property
     def memory(self) -> int:
-        """How many states z there are: those of the force elements, then those of the law."""
+        """The number of states z: those of the force elements, then those of the law."""
         return self.system.model.memory + self.states
 
     @cached_property
@@ -103,7 +102,7 @@ class ClosedForm:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where q, p, r, u, z stand in y."""
+        """The layout of y: q, p, r, u, z."""
         speeds = len(self.choice.independent)
         return Layout(state_sizes(self.system.model, u=speeds, z=self.memory))
 
@@ -114,8 +113,8 @@ class ClosedForm:
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the sizes of the pivots where they were chosen, for sets of parameters, one per
-        column; `frames` are theirs, where they are known.
+        """Return the sizes of the pivots where they were chosen, for sets of parameters, one per column;
+        `frames` are their inner base frames, if known.
         """
         if self._chosen_at is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
@@ -139,8 +138,8 @@ class ClosedForm:
         return PIVOT_FLOOR * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
-        """Return whether what was chosen for other parameters exists for these too: an axis may have
-        become parallel to what its frame was aligned with, a row may repeat others no longer.
+        """Return whether pivots and frames chosen for other parameters are valid for these: an axis may have
+        become parallel to the one that aligns its frame, a redundant row may have become independent.
         """
         if self.artifacts.nominal == self.system.parameters:
             return True
@@ -168,7 +167,7 @@ class ClosedForm:
 
     @cached_property
     def _unheld(self) -> Floats:
-        """Anchors of pins that nobody asks about."""
+        """Anchors of pins for states whose pins are not checked."""
         return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
@@ -227,9 +226,27 @@ class ClosedForm:
         anchors: Floats | None = None,
         gap: float = np.inf,
     ) -> Floats:
-        """Return y for a state, after checking that its speeds satisfy the constraints of the mode
-        (to `tolerance`, relative), and that its closed contacts are closed (to `gap`, in m; pins at
-        their `anchors`). Without z force elements have the states of `state`, a law has zeros.
+        """Return y for a state after checking it.
+
+        Parameters
+        ----------
+        state
+            Pose, shape and speeds in the drawing's frame.
+        t
+            Time, s.
+        z
+            States of force elements and law; by default those of `state`, and zeros for the law.
+        tolerance
+            Largest violation of the constraints by the speeds, relative to the largest speed.
+        anchors
+            Positions of pins, m.
+        gap
+            Largest distance of closed contacts, m.
+
+        Raises
+        ------
+        ConfigurationError
+            If speeds violate the constraints or closed contacts are open.
         """
         held = self._unheld if anchors is None else anchors
         try:
@@ -255,8 +272,8 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return y for states as q, p, r, v, each with parameters of its own, one per column; z are the
-        same for all, or columns, too.
+        """Return y for states as q, p, r, v, each with parameters of its own, one per column; z is the same
+        for all states or has one column for each.
         """
         entry, turn = self.entry, self.frames_for(parameters)[0]
         given = {**states, "turn": turn, "t": np.full((1, parameters.shape[1]), t)}
@@ -278,13 +295,13 @@ class ClosedForm:
     def _check_entry(
         self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
     ) -> None:
-        """Raise where a state breaks the constraints of the mode or is off its closed contacts."""
+        """Raise if a state violates the constraints of the mode or its closed contacts are open."""
         wrong = _largest(found["broken"])
         if not (wrong <= tolerance or wrong <= tolerance * _largest(found["speeds"])):
             worst = int(np.argmax(np.abs(found["broken"])))
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
-                f"the speeds break the constraint {label!r} by {wrong:.3g}; "
+                f"the speeds violate the constraint {label!r} by {wrong:.3g}; "
                 "build the state with draisine.state(), which solves for consistent speeds (at the time t), "
                 "with the same contacts: a `mode` is given to both, state() and ContactOptions."
             )
@@ -296,7 +313,7 @@ class ClosedForm:
             )
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
-        """Return the smallest pivot of the constraints, against its size where it was chosen."""
+        """Return the smallest pivot of the constraints, relative to its size where it was chosen."""
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
 
@@ -307,9 +324,7 @@ class ClosedForm:
         w: Floats | None = None,
         anchors: Floats | None = None,
     ) -> dict[str, Floats]:
-        """Return everything that `observe` knows of many y (time first), time last; inputs w have
-        one column per time.
-        """
+        """Return all outputs of `observe` for many y, time last; y has one row, w one column per time."""
         given = {"w": w, "anchors": anchors}
         x = self.observe.inputs.pack(
             t=np.zeros((1, len(y))) if t is None else t[None],
@@ -319,13 +334,13 @@ class ClosedForm:
         return self.observe.batch(x)
 
     def observation(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
-        """Return everything that `observe` knows of one y."""
+        """Return all outputs of `observe` for one y."""
         inputs = {} if w is None else {"w": w}
         return self.observe(t=[t], **self.layout.split(y), **inputs)
 
 
 def check_resistance(tree: Tree, mode: Mode) -> None:
-    """Raise where no inertia resists a freedom of a mode, neither in the drawing nor beside it."""
+    """Raise if no inertia resists a motion of a mode, neither in the drawing nor near it."""
     model = tree.model
     n, columns = len(model.joints), free_columns(model)
     switched = multiplier.active_rows(model, mode)
@@ -343,19 +358,19 @@ def check_resistance(tree: Tree, mode: Mode) -> None:
 
 
 def _largest(x: Floats) -> float:
-    """Return the largest size of a few numbers, faster than NumPy would; NaN where one is."""
+    """Return the largest absolute value of a few numbers, faster than NumPy; NaN if one is NaN."""
     sizes = list(map(abs, x.tolist()))
     total = sum(sizes)
     return max(sizes, default=0.0) if total == total else total
 
 
 def _reverse(q: Floats) -> Floats:
-    """Return the unit quaternions that turn back."""
+    """Return the inverse unit quaternions."""
     return (q.T * np.array([1.0, -1.0, -1.0, -1.0])).T
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:
-    """Return a vector (or one per column) turned by (arrays of) quaternions."""
+    """Return a vector (or one per column) rotated by (arrays of) quaternions."""
     R = rotation(q.tolist() if q.ndim == 1 else q)
     if x.ndim == 2:
         return np.einsum("ijt,jt->it", R, x)
@@ -363,5 +378,5 @@ def _rotate(q: Floats, x: Floats) -> Floats:
 
 
 def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
-    """Return the machine that was pickled, compiled anew."""
+    """Return a pickled machine, compiled again."""
     return system.make(task)

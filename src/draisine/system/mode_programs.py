@@ -1,11 +1,11 @@
-"""The programs of one mode: mechanics on the one side, code on the other.
+"""The programs of one mode, traced from its mechanics.
 
-`rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
-`observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps the
-contacts closed. `rows`: constraint rows and gaps. `enter`: y for a user's state, and what it breaks.
-`initial`: what can be asked of a state, with derivatives. `frame`: the inner base frame in the
-drawing. `masses`: mass matrix and rows of any mode. `free`: the saddle-point system of any mode.
-`variation`: the balance of forces, with derivatives along a seed.
+`rate`: right-hand side of y = (q, p, r, u, z), with the pose of the inner base frame. `observe`: all outputs
+of a state. `project`: the nearest configuration with closed contacts. `rows`: constraint rows and gaps.
+`enter`: y for a user's state, and the residuals of its constraints. `initial`: all values that can be
+requested of an initial state, with derivatives. `frame`: the inner base frame in the drawing. `masses`: mass
+matrix and rows of any mode. `free`: the saddle-point system of any mode. `variation`: the balance of forces,
+with derivatives along a seed.
 """
 
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scal
 
 
 def rate(d: Derivation) -> Program:
-    """Return ydot, and the pivots to watch."""
+    """Return ydot, and the pivots that depend on the state."""
     moving, reduced = d.moving, d.reduced
     speeds = moving.speeds
     if d.correction is not None:
@@ -65,7 +65,7 @@ def rate(d: Derivation) -> Program:
 
 
 def observe(d: Derivation) -> Program:
-    """Return everything a user may ask of a state."""
+    """Return all outputs of a state."""
     found, moving, reduced = d.found, d.moving, d.reduced
     tree, world, p = d.tree, found.world, d.symbols["p"]
     base = tree.links[0]
@@ -107,8 +107,8 @@ def observe(d: Derivation) -> Program:
 
 
 def project(d: Derivation) -> Program:
-    """Return one Newton step of least norm towards closed contacts, and towards a unit
-    quaternion, eq. [projection]; the residual tells how far it began from both.
+    """Return one Newton step of minimum norm towards closed contacts and a unit quaternion, eq. [projection],
+    and the residuals of both before it.
     """
     q, p, r = unit(d.model, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
     R = base_rotation(d.model, q)
@@ -129,11 +129,11 @@ def project(d: Derivation) -> Program:
 
 
 def initial(d: Derivation) -> Program:
-    """Return all that can be asked of a state, with its derivatives by configuration and by
-    speeds.
+    """Return all values that can be requested of an initial state, with their derivatives by configuration
+    and by speeds.
 
-    The speeds here are all that the base's group leaves free (inner frame, V at the base's
-    origin), constrained or not.
+    The speeds are all that the base's group leaves free (inner frame, V at the base's origin), whether
+    constrained or not.
     """
     tree, found, R = d.tree, d.found, d.R
     columns = free_columns(d.model)
@@ -176,8 +176,8 @@ def rows(d: Derivation) -> Program:
 
 
 def enter(d: Derivation) -> Program:
-    """Return y for the user's pose, shape and speeds, all inner speeds, and what they leave of
-    the rows `C v = b` and of the conditions on the configuration.
+    """Return y for the user's pose, shape and speeds, all inner speeds, and the residuals of the rows
+    `C v = b` and of the conditions on the configuration.
 
     `turn` is the quaternion of the inner base frame in the drawing.
     """
@@ -210,9 +210,7 @@ def frame(d: Derivation) -> Program:
 
 
 class _Bare(NamedTuple):
-    """The saddle-point system of every mode in the user's own speeds, without force elements: what it
-    is a function of, what can be read of it, masses, forces, rows of contacts and then of joints.
-    """
+    """The saddle-point system of every mode in the user's speeds, without force elements."""
 
     inputs: dict[str, Array]
     readings: Readings
@@ -244,7 +242,7 @@ def _bare(d: Derivation) -> _Bare:
 
 
 def masses(d: Derivation) -> Program:
-    """Return the mass matrix and the rows of every mode, in the user's own speeds."""
+    """Return the mass matrix and the rows of every mode, in the user's speeds."""
     return d.tracing.program("masses", (bare := _bare(d)).inputs, _masses(d, bare))
 
 
@@ -255,9 +253,7 @@ def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
 
 
 def free(d: Derivation) -> Program:
-    """Return the saddle-point system of every mode, in the user's own speeds; tyres push as in this
-    one.
-    """
+    """Return the saddle-point system of every mode in the user's speeds, with the tyre forces of this one."""
     bare = _bare(d)
     found, readings = bare.found, bare.readings
     F = found.F - d.tracing.act(readings, d.mode, bare.inputs["z"]).Q
@@ -270,8 +266,8 @@ def free(d: Derivation) -> Program:
 
 
 def variation(d: Derivation) -> Program:
-    """Return `M udot = f`, all that is seen of a state and how its speeds change, each with its
-    derivative along a seed, eq. [variation].
+    """Return `M udot = f`, all outputs of a state and the rates of its speeds, each with its derivative along
+    a seed, eq. [variation].
 
     The seed is a displacement dx of the configuration (like speeds: V at the base's origin, W,
     rdot, in the inner frame), and dt, du, dz, dw.
@@ -309,7 +305,7 @@ def variation(d: Derivation) -> Program:
 
 
 def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols for what a user gives, in the drawing's frame and not in the inner one."""
+    """Return symbols of the user's state, in the drawing's frame instead of the inner one."""
     own = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
     return {name: own[f"user {name}"] for name in sizes}
 
@@ -321,7 +317,7 @@ def _inputs(d: Derivation) -> Array:
 
 
 def _heading(found: projected.Rows, a: constraints.Active) -> Array:
-    """Return where a wheel heads in the ground, before projection; of any length."""
+    """Return the heading of a wheel in the ground plane before projection, of any length."""
     surface = a.surface
     axle = found.geo.R0[a.at.link] @ surface.axle
     ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
@@ -329,9 +325,9 @@ def _heading(found: projected.Rows, a: constraints.Active) -> Array:
 
 
 def _stiff(d: Derivation, epsilon: float) -> Array:
-    """Return what (2.41) adds to the speeds, eq. [stiff-correction]: wheels after the first are
-    pulled to its height ten times as hard. Pins, prescribed joints and couplings are pulled back by
-    themselves: they have no height in common.
+    """Return the correction (2.41) of the speeds, eq. [stiff-correction]: wheels after the first are pulled
+    to its height ten times as strongly. Pins, prescribed joints and couplings have no common height and are
+    pulled back one by one.
     """
     found, labels = d.found, constraints.labels(d.model, d.mode)
     r, t, anchors = d.symbols["r"], d.symbols["t"][0], d.symbols["anchors"]
@@ -368,8 +364,8 @@ def _gaps(d: Derivation, p: Array) -> list[Scalar]:
 def _contact_forces(
     d: Derivation, found: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
-    """Return the ground's force on each contact in its own axes and in the inner base's, and
-    what holds the joints: prescribed motions, then couplings.
+    """Return the force of the ground on each contact, in its own axes and in those of the inner base, and the
+    constraint forces of the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []

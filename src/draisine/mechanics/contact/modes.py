@@ -1,5 +1,19 @@
-"""Modes on features in closed form: the saddle-point system carried through the kernel's elimination,
-with the features' numbers as inputs.
+"""Modes on features in closed form.
+
+Problem. Accelerations and contact forces of a machine whose wheels roll or slide on features of a terrain,
+as straight-line code: M vdot + F = C' lam + friction and tyre forces, C vdot = c. The numbers of the features
+(normals, points, friction) are inputs, so that one program serves all features of a kind.
+
+Method.
+
+1. `_rows`: the constraint rows of the closed contacts, and the forces that grow with a normal force: friction
+   drag of a sliding contact, the forces of a tyre.
+2. `hold`: eliminate [C; S] along pivots that are chosen in the drawing, which leads to the null space H of C.
+3. `_loads`: the normal forces that bring others with them follow from the response of the multipliers to
+   forces, eq. [sliding-closed-form]; for tyres that are nonlinear in the load by Newton's method in line.
+4. `HeldMachine.respond`: H' M H udot = H' f, then the multipliers.
+
+Pivots are outputs. A run takes the dense system instead if one of them has lost nine tenths of its size.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,20 +35,24 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
 MOST = 2
-"""Machines with more wheels are left to the dense system."""
+"""Largest number of wheels with closed forms: three wheels on a plane have redundant rows, and which rows are
+redundant depends on the features. Machines with more wheels use the dense system, whose rank is numerical.
+"""
 
 UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
 
 Signature = tuple[tuple[int, str, int], ...]
-"""A mode: for each closed contact the wheel, the kind of feature, and how many rows it holds."""
+"""A mode: for each closed contact its wheel, the kind of feature, and the number of rows that it holds."""
 
 Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
-"""What elements do at a wheel that meets a feature over ground of a velocity, about a load."""
+"""From a wheel, its rows on a feature, the velocity of the ground and a load to the forces of the elements
+there, linearised at the load; None without elements.
+"""
 
 
 def mode_names(model: Model) -> dict[str, Signature]:
-    """Return the signatures of all modes that have a closed form, by the names of their programs:
-    wheels on fixed features, one contact each, and no couplings, which may repeat what they demand.
+    """Return the signatures of all modes with a closed form, by the names of their programs: wheels on fixed
+    features, one contact each, and no couplings, whose rows may be redundant with those of wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
     if model.couplings or len(wheels) > MOST:
@@ -48,70 +66,63 @@ def mode_names(model: Model) -> dict[str, Signature]:
 
 
 def _counts(model: Model, k: int) -> tuple[int, ...]:
-    """Return how many rows a wheel may hold: all where it rolls, one where it slides; on a tyre what
-    that holds.
-    """
+    """Return the possible numbers of rows of a wheel: 3 if it rolls, 1 if it slides; those of its tyre."""
     wheel = model.contacts[k]
     assert isinstance(wheel, Wheel)
     return (3, 1) if wheel.tyre is None else (tyre_rows(wheel),)
 
 
 def mode_name(model: Model, signature: Signature) -> str:
-    """Return the name of a mode's program; joints, with their stops, are counted on after contacts."""
+    """Return the name of a mode's program; joints, with their stops, are numbered after the contacts."""
     names = [*(c.name for c in model.contacts), *(joint.name for joint in model.joints)]
     return " ".join(["mode", *(f"{names[k]}.{kind}.{rows}" for k, kind, rows in signature)])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FreeMachine:
-    """A machine without contacts: where it is, R and p being its base's pose, its speeds and the
-    rates of its symbols, M and F of `M vdot + F = C' lam` over its columns, and the rows
-    `held vdot = held_c` that hold whatever touches.
-    """
+    """A machine without contacts: configuration, speeds, and `M vdot + F = C' lam`."""
 
     tree: Tree
     geo: Geometry
-    R: Array
-    p: Array
-    speeds: Array
-    along: Mapping[str, Any]
-    columns: list[int]
+    R: Array  # rotation of the base
+    p: Array  # position of the base
+    speeds: Array  # all of (V, W, rdot)
+    along: Mapping[str, Any]  # rates of the symbols of the configuration
+    columns: list[int]  # speeds that the base's group leaves free
     M: Array
     F: Array
-    held: Array
+    held: Array  # rows that hold whatever touches: held vdot = held_c
     held_c: list[Scalar]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeMotion:
-    """What a mode does: vdot, forces (normal, along, across) of its contacts, the rates of the states
-    of elements at these, and the pivots to watch, against their sizes in the drawing.
-    """
+    """Accelerations and forces of a mode."""
 
     vdot: Array
-    forces: list[Scalar]
-    rates: Array
-    pivots: list[Scalar]
+    forces: list[Scalar]  # normal, along, across of each contact
+    rates: Array  # of the states of elements at contacts
+    pivots: list[Scalar]  # relative to their sizes in the drawing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The rows `C vdot = c` of a mode; for each contact whose normal force brings others with it
-    (friction, a tyre's) the generalised force of these for a normal force of one, and along and
-    across; the generalised force that elements at contacts push with besides, for each contact its
-    forces, the rates of all elements' states, and the symbols of loads about which all that is true.
-    """
+    """The rows `C vdot = c` of a mode, and the forces of friction and tyres."""
 
     C: Array
     c: list[Scalar]
-    drags: list[tuple[Array, Array] | None]
-    push: Array
-    forces: list[Array]
-    rates: Array
-    uneven: dict[int, Expr]
+    drags: list[
+        tuple[Array, Array] | None
+    ]  # per unit normal force: generalised, and along the axes
+    push: Array  # generalised force of elements at zero load
+    forces: list[Array]  # the same per contact: normal, along, across
+    rates: Array  # of the states of all elements
+    uneven: dict[
+        int, Expr
+    ]  # symbols of the loads at which nonlinear tyres are linearised, by contact
 
     def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
-        """Return the same about loads of contacts."""
+        """Return the rows with nonlinear tyres linearised at loads."""
         if not self.uneven:
             return self
         n = len(self.push)
@@ -129,7 +140,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldMachine:
-    """A machine under rows: their elimination, H of the speeds that they leave, `M H` and `H' M H`."""
+    """A machine under rows: their elimination, the null space H, `M H` and `H' M H`."""
 
     solver: Elimination
     H: Array
@@ -137,13 +148,13 @@ class HeldMachine:
     inertia: Array
 
     def respond(self, force: Array) -> tuple[Array, Array]:
-        """Return vdot, but for what the rows demand, and their multipliers under a generalised force."""
+        """Return the vdot under rows `C vdot = 0` and a generalised force, and the multipliers of these."""
         udot = solve_symmetric(self.inertia, self.H.T @ force)
         rows = len(self.H) - self.H.shape[1]
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
 
     def answer(self, row: int) -> Array:
-        """Return a with `a @ Q` what the multiplier of a row answers to a generalised force Q."""
+        """Return a such that `a @ Q` is the multiplier of a row under a generalised force Q."""
         s = self.solver.solve(list(np.eye(len(self.H))[row]))
         return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
 
@@ -156,13 +167,22 @@ def solve_mode(
     drawing: Mapping[str, float],
     act: Act,
 ) -> ModeMotion:
-    """Return the motion of a mode on features whose numbers are the symbols `features[k]`, eqs.
-    [reduced-dynamics] and [multipliers]; pivots are chosen in the drawing, known by the values of
-    its symbols; `act` tells what elements do at contacts.
+    """Return the motion of a mode, eqs. [reduced-dynamics] and [multipliers].
 
-    A sliding contact pushes by its friction as well, a tyre by its law, in proportion to its normal
-    force: that follows from how the loads answer, eq. [sliding-closed-form]; where a tyre is not in
-    proportion, by Newton's method in line, whose remainder is watched.
+    Parameters
+    ----------
+    free
+        The machine without contacts.
+    signature
+        Closed contacts.
+    features
+        Symbols of the numbers of their features.
+    mu
+        Symbols of their friction coefficients.
+    drawing
+        Values of all symbols in the drawing, where pivots are chosen.
+    act
+        Forces of elements at contacts.
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
@@ -183,7 +203,7 @@ def solve_mode(
 
 
 def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
-    """Return the pivots that are not fixed by parameters, against their sizes in the drawing."""
+    """Return the pivots that depend on the state, relative to their sizes in the drawing."""
     watched = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
     sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
     return [x / size for x, size in zip(watched, sizes, strict=True)]
@@ -192,8 +212,8 @@ def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
 def _loads(
     rows: _Rows, answers: Mapping[int, Array], alone: Array, heavy: Scalar
 ) -> tuple[dict[int, Scalar], list[Scalar]]:
-    """Return the normal forces that bring others with them, by contact, and pivots of their coupling;
-    `alone` is the generalised force without contacts, `heavy` the machine's weight.
+    """Return the normal forces of contacts with friction or tyres, and the pivots of their coupling; `alone`
+    is the generalised force without contacts, `heavy` the weight of the machine.
     """
     if not answers:
         return {}, []
@@ -209,14 +229,14 @@ def _loads(
 
 
 def _drag_of(rows: _Rows, i: int) -> Array:
-    """Return the generalised force that a normal force of one brings with it."""
+    """Return the generalised force of friction and tyre per unit normal force."""
     drag = rows.drags[i]
     assert drag is not None
     return drag[0]
 
 
 def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scalar]:
-    """Return normal, along and across of each contact: multipliers, friction, and what elements do."""
+    """Return normal, along and across of each contact: multipliers, friction and forces of elements."""
     forces: list[Scalar] = []
     start = 0
     for (*_, held), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
@@ -234,7 +254,7 @@ def _rows(
     point: dict[str, float],
     act: Act,
 ) -> _Rows:
-    """Return the rows of a mode; the drawing's point gets the numbers of features under its wheels."""
+    """Return the rows of a mode; adds the numbers of the features below the wheels to the drawing's point."""
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
@@ -269,7 +289,7 @@ def _rows(
 def _feature_below(
     kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
 ) -> list[float]:
-    """Return the numbers of a feature under a wheel of the drawing."""
+    """Return the numbers of a feature below a wheel in the drawing."""
     at = np.asarray(evaluate(list(centre), point), float)
     below = at - float(evaluate([wheel.surface.reach], point)[0]) * np.array(UP)
     if kind == "face":
@@ -278,8 +298,8 @@ def _feature_below(
 
 
 def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
-    """Return the generalised force of friction for a normal force of one, and what that adds to the
-    force (normal, along, across).
+    """Return the generalised force of friction per unit normal force, and its components (normal, along,
+    across).
     """
     square = slips[1] * slips[1] + slips[2] * slips[2]
     moves = square > 0.0
@@ -289,9 +309,9 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
 
 
 def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMachine:
-    """Return a machine of inertia M under rows C: [C; S] is eliminated along pivots chosen in the
-    drawing, S being the speeds that stay independent: joint rates, from the `first` on, then angular,
-    then linear velocities.
+    """Return a machine of inertia M under rows C: [C; S] is eliminated along pivots that are chosen in the
+    drawing. S selects the independent speeds: joint rates (from the `first` on) before angular and linear
+    velocities.
     """
     n, m = len(M), len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)

@@ -207,7 +207,7 @@ class ArcDriver:
             Encounter,
             saddle=self._shared,
             wheels=look.level,
-            choice=Packed(empty_choice(look.n, holds, most)),
+            choice=Packed(empty_choice(look.n, holds, most, self.saddle.system)),
             law=Packed(friction_law(most)),
             most=most,
             box=box,

@@ -83,7 +83,7 @@ def restore(W: Floats, u: Floats, mu: Floats, compressed: Floats, ending: Ending
 
 @dataclass(frozen=True)
 class _Mode:
-    """What the pushed contacts do, as lists of their indices, and the rate of the impulses (3m)."""
+    """The status of the pushed contacts, as lists of their indices, and the rate of the impulses (3m)."""
 
     slipping: list[int]  # they slip
     smooth: list[int]  # they have no friction
@@ -175,7 +175,7 @@ class _Process:
         return out
 
     def find_mode(self, u: Floats, group: list[int], slips: list[int]) -> _Mode:
-        """Return what the contacts of lowest normal velocity do.
+        """Return the mode of the contacts of lowest normal velocity.
 
         Find shares p >= 0 of sum one with normal velocities A p that are c for pushed contacts and at
         least c for the others: then the pushed ones stay the lowest, eq. [impact-group]. Friction that
@@ -386,7 +386,7 @@ def _normal_rows(single: int, triple: int) -> Floats:
 
 
 def _first_root(a: float, b: float, c: float) -> float:
-    """Return the first x > 0 with a + b x + c x^2 / 2 = 0, where a < 0; infinity if there is none."""
+    """Return the first x > 0 with a + b x + c x^2 / 2 = 0 for a < 0; infinity if it does not exist."""
     discriminant = b * b - 2.0 * a * c
     denominator = b + math.sqrt(max(discriminant, 0.0))
     return -2.0 * a / denominator if discriminant >= 0.0 and denominator > 0.0 else math.inf

@@ -32,7 +32,11 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.coulomb import FrictionProblem, settle_friction
+from draisine.simulation.contact.complementarity.coulomb import (
+    MAX_ENUMERATED,
+    FrictionProblem,
+    settle_friction,
+)
 from draisine.simulation.contact.complementarity.linear import (
     REPEATS,
     add_dot,
@@ -58,8 +62,6 @@ from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
 
-MAX_ENUMERATED = 6  # contacts of which all sets are tried: 64 systems
-
 MAX_TRIALS = 2**MAX_ENUMERATED  # sets that are tried; block pivoting takes about ten
 
 BLOCK_EXCHANGES = 3  # exchanges of all contacts without progress before one at a time is exchanged
@@ -71,12 +73,12 @@ smaller pull is none.
 
 EQUAL_NORM = 1e-9  # relative difference of two kinetic norms that counts as equal
 
-SAME_CHANGE = (
-    1e-6  # relative difference of two changes of speeds that counts as none: a norm is stationary
-    # in its argument, hence the square root of EQUAL_NORM or more
-)
+# Relative difference of two changes of speeds that counts as none: at least the square root of EQUAL_NORM,
+# because a norm is stationary at its extremum.
+SAME_CHANGE = 1e-6
 
-CONSISTENT = 1e-6  # of the largest acceleration; contacts that come to rest still slip by less
+# Of the largest acceleration; redundant contacts that come to rest differ by less.
+INCONSISTENT_SLIP = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -203,9 +205,11 @@ CONTACTS, TRIALS = range(2)
 """Entries of the sizes of a choice."""
 
 
-def empty_choice(n: int, holds: int, most: int) -> Choice:
-    """Return room for a choice among so many contacts at most."""
-    system = saddle_point(n, holds + 3 * most)
+def empty_choice(n: int, holds: int, most: int, system: SaddlePoint | None = None) -> Choice:
+    """Return room for a choice among up to `most` contacts; it may share its system with a mode, which does
+    not keep anything in it.
+    """
+    system = saddle_point(n, holds + 3 * most) if system is None else system
     contacts = ("level", "rows", "wheels", "avoid", "closed", "normals")
     found: Choice = make_record(
         Choice,
@@ -240,8 +244,8 @@ def set_held_rows(g: Choice, first: int, share: float) -> None:
 
 @routine
 def share_pulls(g: Choice, count: int) -> None:
-    """Change redundant multipliers, with the same effect and by as little as possible, until no normal one
-    of so many contacts pulls, if such multipliers exist.
+    """Change redundant multipliers, with the same effect and by as little as possible, until none of the
+    first `count` normal ones pulls, if such multipliers exist.
     """
     p = g.system
     spare = find_null_space(p)
@@ -305,8 +309,8 @@ def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int)
 
 @routine
 def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, most: int) -> int:
-    """Return how many closed contacts of a trial pull and open ones approach; exchange so many of these, the
-    last ones first, between the open and the closed contacts.
+    """Return the number of closed contacts of a trial that pull and of open ones that approach. Exchange up
+    to `most` of these between the open and the closed contacts, the last ones first.
     """
     count = g.sizes[CONTACTS]
     push = trial[1 + count + g.n :]
@@ -322,7 +326,7 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
 
 
 def trial_layout(n: int, count: int) -> Layout:
-    """Return the layout of a trial among so many contacts."""
+    """Return the layout of a trial among `count` contacts."""
     return Layout({"closed": count, "sound": 1, "x": n, "push": 3 * count, "away": count})
 
 
@@ -519,7 +523,7 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
     rest[:size] = 0.0
     for r in range(rank):
         rest[:size] += dot(U[r * size :], law.b, size) * U[r * size :][:size]
-    if max_difference(law.b, rest, size) <= CONSISTENT * max_norm(law.b, size):
+    if max_difference(law.b, rest, size) <= INCONSISTENT_SLIP * max_norm(law.b, size):
         law.b[:size] = rest[:size]
 
 

@@ -49,7 +49,9 @@ from draisine.simulation.contact.complementarity.linear import (
 from draisine.simulation.contact.complementarity.sharing import share
 from draisine.simulation.contact.complementarity.single_contact import press
 
-MAX_ENUMERATED = 6  # contacts of which all combinations of open, sticking and sliding are tried
+MAX_ENUMERATED = (
+    6  # contacts of which all sets, or combinations of open, sticking and sliding, are tried
+)
 
 MAX_SWEEPS = 128
 
@@ -75,7 +77,7 @@ COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
 
 
 class ContactMotion(IntEnum):
-    """What a contact does, as the number of its rows that are held."""
+    """Status of a contact; its value is the number of held rows."""
 
     OPEN = 0
     SLIDING = 1  # or begins to slide; one without friction slides, too
@@ -219,7 +221,7 @@ def level_loads(g: FrictionProblem) -> None:
 
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`, and what each does to `kinds`; return 1 if none is found.
+    """Write the lam of all contacts to `new` and their statuses to `kinds`; return 1 if no lam is found.
 
     Sweeps end if u changes by less than a tolerance, as a part of the largest free motion.
     """
@@ -302,8 +304,8 @@ def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
 
 @routine
 def follow_impulses(g: FrictionProblem, scale: float) -> bool:
-    """Solve by the iteration of `impulses`, then exactly for what each contact does there. Return whether
-    a solution is found, then written to `new`. The block of a contact with friction is symmetric even if W
+    """Solve by the iteration of `impulses`, then exactly for the statuses that it finds. Return whether a
+    solution is found, then written to `new`. The block of a contact with friction is symmetric even if W
     is not: only contacts that slide already have drag, and these have no tangential rows.
     """
     p = g.impulses
@@ -552,7 +554,7 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
 
 
 def friction_law(most: int) -> FrictionProblem:
-    """Return room for the law of so many contacts at most."""
+    """Return room for the law of up to `most` contacts."""
     n = 3 * most
     found: FrictionProblem = make_record(
         FrictionProblem,

@@ -319,9 +319,8 @@ def solve_dense(A: Matrix, b: Floats, n: int) -> bool:
 
 @routine
 def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
-    """Take Newton steps of full length, with so many sweeps from inside the cones after every third
-    one: these end cycles, but also undo slip that has just begun. Return the smallest residual; its
-    impulses are the result.
+    """Take Newton steps of full length, with sweeps from inside the cones after every third one: these end
+    cycles, but also undo slip that has just begun. Return the smallest residual; its impulses are the result.
     """
     size = 3 * p.count
     smallest = residual(p, compliance)
@@ -534,7 +533,7 @@ def solve_impulses(p: ImpulseProblem) -> float:
 
 
 def impulse_problem(most: int) -> ImpulseProblem:
-    """Return a problem with room for so many contacts."""
+    """Return a problem with room for up to `most` contacts."""
     rows = 3 * most
     vectors = ("b", "impulse", "velocity", "start", "best", "level", "step", "entry", "point")
     made: ImpulseProblem = make_record(

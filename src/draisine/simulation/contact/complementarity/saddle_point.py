@@ -49,17 +49,17 @@ from draisine.simulation.contact.complementarity.linear import (
 )
 from draisine.simulation.options import RESOLUTIONS
 
-SINGULAR_MASS = (
-    1e-12  # of a diagonal entry of M; smaller pivots are rounding errors of massless bodies
-)
-REDUNDANT_PIVOT = (
-    1e-9  # of scaled rows, squared distance of a row from the span of the others: a row that is
-)
-# independent by less amplifies rounding errors of its target to accelerations of 1e-11 and more
-REFINED_RESIDUAL = 1e-15  # of the largest scaled force; a larger residual of the rows is refined
-CONSISTENT = (
-    1e-13  # of the largest scaled force; smaller residuals of redundant rows are rounding errors
-)
+# Of a diagonal entry of M: smaller pivots are rounding errors of massless bodies.
+SINGULAR_MASS = 1e-12
+
+# Squared distance of a scaled row from the span of the others. A row that is independent by less turns
+# rounding errors of its target (1e-16) into accelerations of 1e-11 and more, and its force has no meaning.
+REDUNDANT_PIVOT = 1e-9
+
+# Of the largest scaled force: larger residuals of the rows are refined, and smaller residuals of redundant
+# rows are rounding errors.
+REFINED_RESIDUAL = 1e-15
+CONSISTENT = 1e-13
 
 
 class SaddleStatus(IntEnum):
@@ -105,7 +105,7 @@ class SaddlePoint(Record):
 
 
 def saddle_point(n: int, most: int) -> SaddlePoint:
-    """Return a saddle-point system of n speeds with room for so many rows."""
+    """Return a saddle-point system of n speeds with room for up to `most` rows."""
     m = most + 1  # an array without entries has no address
     found: SaddlePoint = make_record(
         SaddlePoint,
@@ -274,8 +274,8 @@ def eliminate_right_side(p: SaddlePoint) -> None:
 
 @routine
 def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
-    """Bring the largest entry of the remaining rows, of the first so many, to place (k, k); return its
-    size. A positive semidefinite matrix has it on its diagonal.
+    """Bring the largest entry of the remaining rows, of the first `among`, to place (k, k); return its size.
+    A positive semidefinite matrix has it on its diagonal.
     """
     m = p.rows
     S = p.S
@@ -311,9 +311,7 @@ def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
 
 @routine
 def eliminate_rows(p: SaddlePoint, among: int) -> None:
-    """Eliminate the first so many rows of S with complete pivoting; `rank` is the number of independent
-    ones.
-    """
+    """Eliminate the first `among` rows of S with complete pivoting; `rank` of these are independent."""
     m = p.rows
     largest = 1.0
     p.rank = among
@@ -454,14 +452,38 @@ def write_residual(p: SaddlePoint) -> float:
 @routine
 def write_motion(p: SaddlePoint) -> None:
     """Write x = M^-1 (f + G' lam) for the multipliers."""
+    write_response(p, 1.0)
+
+
+@routine
+def write_response(p: SaddlePoint, share: float) -> None:
+    """Write x = M^-1 (share f + G' lam) for the multipliers."""
     n = p.n
     m = p.rows
     p.scaled[:m] = p.multiplier[:m] / p.scale[:m]
     for j in range(n):
         effect = p.Y[j] if p.symmetric else p.Z[j]
-        p.x[j] = add_dot(p.load[j], effect, p.scaled, m)
+        p.x[j] = add_dot(share * p.load[j], effect, p.scaled, m)
     for k in range(n):
         p.x[k] = (p.x[k] - dot(p.L[k], p.x, k)) / p.L[k, k]
+
+
+@routine
+def refine(p: SaddlePoint) -> None:
+    """Add the motion and the multipliers that remove the residual of the rows. Nearly redundant rows have
+    large multipliers that cancel, and x loses as many digits; its correction does not.
+    """
+    n = p.n
+    m = p.rows
+    motion = p.work[m:]
+    multipliers = p.work[m + n :]
+    motion[:n] = p.x[:n]
+    multipliers[:m] = p.multiplier[:m]
+    p.multiplier[:m] = 0.0
+    add_multipliers(p)
+    write_response(p, 0.0)
+    p.x[:n] += motion[:n]
+    p.multiplier[:m] += multipliers[:m]
 
 
 # --- the whole
@@ -491,10 +513,8 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
     p.multiplier[: p.rows] = 0.0
     add_multipliers(p)
     write_motion(p)
-    # Rows that are nearly redundant amplify rounding errors of S; one step of refinement removes them.
     if write_residual(p) > REFINED_RESIDUAL * max_norm(p.load, p.n):
-        add_multipliers(p)
-        write_motion(p)
+        refine(p)
     if p.rank < p.rows - count_zero_rows(p):
         return SaddleStatus.REDUNDANT
     return SaddleStatus.UNIQUE
@@ -517,12 +537,17 @@ def solve_minimum_norm(p: SaddlePoint) -> None:
     if not is_consistent(p):
         project_targets(p)
     p.multiplier[: p.rows] = 0.0
-    # The second step is iterative refinement: the first one mixes rounding errors of all rows, and the
-    # symmetry of a machine would be lost to the last digits of its fastest row.
-    for _ in range(2):
-        add_independent_multipliers(p)
-        write_motion(p)
-        write_residual(p)
+    add_independent_multipliers(p)
+    write_motion(p)
+    # One step of iterative refinement: the first step mixes rounding errors of all rows, and the symmetry of
+    # a machine would be lost to the last digits of its fastest row.
+    write_residual(p)
+    first = p.work[p.rows :]
+    first[:n] = p.x[:n]
+    p.multiplier[: p.rows] = 0.0
+    add_independent_multipliers(p)
+    write_response(p, 0.0)
+    p.x[:n] += first[:n]
 
 
 @routine
