@@ -37,6 +37,8 @@ ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than
 ADAPT_STEPS = 32  # steps after which their length is chosen again
 SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
 TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
+SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
+SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -335,6 +337,9 @@ class TimeStepper:
         while self.taken < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
             whole = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
+            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            rest = until - (self._start + (self._index + whole) * self.h)
+            whole -= 1 if whole > 0 and 0.0 < rest < SHORTEST_STEP * self.h else 0
             if whole > 0:
                 many = min(whole, last - self.taken, ADAPT_STEPS - self._block)
                 self._take(self._start, self.h, self._index, many)
@@ -541,6 +546,8 @@ class SteppedSamples:
         stepper = self.stepper
         times, samples = list(self.times), list(self._samples)
         end = min(until, stepper.t)
+        if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
+            times[-1] = end  # a mean over the rounding error of a time is not a force
         if end > times[-1] or len(times) == 1:
             times.append(max(end, times[0]))
             part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
