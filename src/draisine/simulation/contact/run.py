@@ -238,7 +238,7 @@ class TerrainRun:
         h = choose_step(self.look, self.contact, self.at.t, self.at.y)
         if switch.is_crowded(self.events, h):
             self._enter_steps("events accumulate")
-        elif taken >= switch.FEW_STEPS and since < switch.SLOW * taken * h:
+        elif taken >= switch.FEW_STEPS and since < switch.MIN_STEP_RATIO * taken * h:
             self._enter_steps("integration steps are too short")
 
     def _move_events(self, steps: int, events: int) -> None:
@@ -294,7 +294,7 @@ class TerrainRun:
     def _enter_steps(self, reason: str) -> None:
         """Begin an arc in time steps at the present state, or where events began to accumulate."""
         h = choose_step(self.look, self.contact, self.at.t, self.at.y)
-        if self.at.t - self.resumed < switch.SOON * h:
+        if self.at.t - self.resumed < switch.RETRY_STEPS * h:
             self.required = min(2 * self.required, switch.MOST_SETTLED)
         if self.samples:
             self.mark()
