@@ -512,7 +512,10 @@ class SteppedSamples:
             if count > 1:
                 stepper.advance(count - 1, until)
             if not stepper.is_settled and not stepper.outcome:
-                self._begin()
+                # The stepper knows the state before the step: no sample is copied.
+                stepper.sums[:] = 0.0
+                self.times = [stepper.t]
+                self._samples = []
                 stepper.advance(1, until)
             return
         last = stepper.taken + count
@@ -545,6 +548,9 @@ class SteppedSamples:
         """
         stepper = self.stepper
         times, samples = list(self.times), list(self._samples)
+        if not samples:
+            energy = stepper.record.tyre_energy.copy()
+            samples = [(stepper.record.before.copy(), np.zeros_like(stepper.sums), energy)]
         end = min(until, stepper.t)
         if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
             times[-1] = end  # a mean over the rounding error of a time is not a force
