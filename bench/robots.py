@@ -7,9 +7,9 @@ python bench/robots.py throws                     30 throws of the car on a plan
 python bench/robots.py accuracy [--runs 20]       against time stepping at an eighth of the step
 python bench/robots.py mujoco                     TurtleBot3 and linorobot on hills beside MuJoCo
 
-A run is good if it reaches its end or ends in a named outcome (it fell, it turned over). An error, a value
-that is not finite, or more than 20 s of CPU is bad. With a log (one line of JSON per run) a campaign
-resumes where it stopped. The exit code is 1 if a run is bad.
+A run is good if it reaches its end or ends in a named outcome (it fell, it turned over) that half the time
+step confirms. An error, a value that is not finite, or more than 20 s of CPU is bad. With a log (one line of
+JSON per run) a campaign resumes where it stopped. The exit code is 1 if a run is bad.
 
 The machines are defined here: masses and sizes are those of the makers' public descriptions, wheels are
 tori, casters are balls without friction.
@@ -292,7 +292,7 @@ def row_of(found, took):
 def confirm_fall(run, what):
     """Return a run that fell, or an error if it does not fall with half the time step."""
     steps = [one.step for one in run.validity.time_stepped]
-    again, _ = drive(*what, solver="time_stepping", step=0.5 * min(steps, default=2e-3))
+    again, _ = drive(*what, step=0.5 * min(steps, default=2e-3))
     if isinstance(again, DraisineError) or not has_fallen(again.outcome):
         return DraisineError(f"{run.outcome}, but not with half the time step")
     return run

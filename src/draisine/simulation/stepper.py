@@ -56,7 +56,8 @@ class Stepper:
 
     The unit is the step, `numerics.dt` (1/1024 s by default), counted from the start: any slicing of
     time into calls gives the same bits, and with a step of 2^-k s they are those of `simulate`. On a
-    `terrain` the motion is that of `simulate` with a breakpoint wherever inputs change. `inputs`
+    `terrain` the motion is that of `simulate` with a breakpoint wherever inputs change; states between
+    integration steps or time steps are interpolated. `inputs`
     are the inputs of the model by name, and the commands of the law, if it has any: those of its
     states, the last ones, that are named in its `commands` (of two of one name, the command).
 

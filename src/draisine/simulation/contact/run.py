@@ -496,7 +496,7 @@ class TerrainRun:
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
         if switch.is_crowded(self.events, h):
             self._enter_time_stepping("events accumulate")
-        elif taken >= switch.FEW_STEPS and self.now.t - before < switch.SLOW * taken * h:
+        elif taken >= switch.FEW_STEPS and self.now.t - before < switch.MIN_STEP_RATIO * taken * h:
             self._enter_time_stepping("integration steps are too short")
 
     def _watch_rank(self) -> None:
@@ -547,7 +547,7 @@ class TerrainRun:
         began to accumulate.
         """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
-        if self.now.t - self.resumed < switch.SOON * h:
+        if self.now.t - self.resumed < switch.RETRY_STEPS * h:
             self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
         if self.samples:
             self.add_sample()

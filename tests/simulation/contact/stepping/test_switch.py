@@ -54,12 +54,16 @@ def test_arcs_and_events_alternate_and_times_go_on():
     assert np.isfinite(data.energy).all()
 
 
-def test_machines_on_a_plane_stay_event_driven():
-    """Redundant rows are no reason for time steps: a car and a rover roll and turn on level ground."""
-    for name in ("car", "tricycle"):
-        system = draisine.compile(name)
-        start = state(system, forward_speed=2.0)
-        run = simulate(system, start, 1.0, terrain=plane(), contact=ContactOptions(mu=0.8))
+@pytest.mark.parametrize("slope", [0.0, 0.1])
+def test_machines_on_planes_and_slopes_stay_event_driven(slope):
+    """Redundant rows are no reason for time steps: cars and rovers roll on even ground."""
+    ground = plane(slope)
+    for system, speed in (("car", 2.0), ("tricycle", 2.0), (machine(), None)):
+        system = draisine.compile(system) if isinstance(system, str) else system
+        asked = {} if speed is None else {"forward_speed": speed}
+        start = draisine.place(system, state(system, **asked), ground, on="ground")
+        law = None if speed else Servos(10.0, 0.05)
+        run = simulate(system, start, 1.0, terrain=ground, law=law, contact=ContactOptions(mu=0.8))
         assert stepped(run) == 0.0
         assert run.outcome == "completed"
 

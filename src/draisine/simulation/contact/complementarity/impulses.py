@@ -282,7 +282,7 @@ def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
             row = p.jacobian[at + 1 + i]
             row[:size] = push * normal[:size] + t_1 * first[:size] + t_2 * second[:size]
             keeps = d * (1.0 - compliance)
-            row[at] -= push * keeps
+            row[at] -= push * (d - compliance * p.softness[at])
             row[at + 1] -= t_1 * keeps
             row[at + 2] -= t_2 * keeps
             row[at + 1 + i] += d
@@ -326,7 +326,8 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     smallest = residual(p, compliance)
     p.best[:size] = p.impulse[:size]
     for number in range(NEWTON_STEPS):
-        if smallest <= tolerance(p):
+        # One step is taken in any case: it makes the loads of a resting machine constant to rounding.
+        if number > 0 and smallest <= tolerance(p):
             break
         write_newton_system(p, compliance)
         if not solve_dense(p.jacobian, p.step, size):
@@ -468,6 +469,15 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     """Solve for the impulses of all contacts that are not released; return the residual."""
     size = 3 * p.count
     p.start[:size] = p.impulse[:size]
+    ideal = False
+    for k in range(p.count):
+        ideal = ideal or not isfinite(p.mu[k])
+    # From the impulses of the step before, Newton's method mostly needs one or two steps. Ideal contacts
+    # begin with sweeps: which of them are released depends on which of them carry a load.
+    found = 1.0 if ideal else iterate_newton(p, COMPLIANCE, 0)
+    if found <= tolerance(p):
+        return found
+    p.impulse[:size] = p.start[:size]
     for _ in range(FIRST_SWEEPS):
         sweep_contacts(p, COMPLIANCE)
         if residual(p, COMPLIANCE) <= SOLVED:

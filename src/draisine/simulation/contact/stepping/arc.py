@@ -36,9 +36,9 @@ ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over
 ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
 ADAPT_STEPS = 32  # steps after which their length is chosen again
 SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
+TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
 SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
 SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
-TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
@@ -513,7 +513,10 @@ class SteppedSamples:
             if count > 1:
                 stepper.advance(count - 1, until)
             if not stepper.is_settled and not stepper.outcome:
-                self._begin()
+                # The stepper knows the state before the step: no sample is copied.
+                stepper.sums[:] = 0.0
+                self.times = [stepper.t]
+                self._samples = []
                 stepper.advance(1, until)
             return
         last = stepper.taken + count
@@ -546,11 +549,13 @@ class SteppedSamples:
         """
         stepper = self.stepper
         times, samples = list(self.times), list(self._samples)
+        if not samples:
+            energy = stepper.record.tyre_energy.copy()
+            samples = [(stepper.record.before.copy(), np.zeros_like(stepper.sums), energy)]
         end = min(until, stepper.t)
-        if len(times) > 1 and 0.0 < end - times[-1] < SAME_TIME * stepper.h:
-            # A mean over the rounding error of a time is not a force.
-            times[-1] = end
-        elif end > times[-1] or len(times) == 1:
+        if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
+            times[-1] = end  # a mean over the rounding error of a time is not a force
+        if end > times[-1] or len(times) == 1:
             times.append(max(end, times[0]))
             part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
             sums = samples[-1][1] + part * (stepper.sums - samples[-1][1])

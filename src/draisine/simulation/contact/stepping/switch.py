@@ -20,11 +20,11 @@ from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
 FEW_STEPS = 100  # integration steps over which progress is measured
-SLOW = 0.1  # of a time step; shorter integration steps cost more than time steps
+MIN_STEP_RATIO = 0.1  # of a time step; shorter integration steps cost more than time steps
 FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
-SOON = 20  # steps; a switch back within so many doubles the number required
+RETRY_STEPS = 20  # steps; a switch back within so many doubles the number required
 MOST_SETTLED = 1 << 20  # steps; never more are required
-MOVED = 1e-4  # of the wheel size, or rad; a projection onto the constraints that moves further is refused
+MAX_PROJECTION = 1e-4  # of the wheel size, or rad; no projection onto the constraints moves further
 NEARLY_REDUNDANT = (
     0.1  # singular value of unit rows; on a plane those of ten machines are 0 or above 0.06
 )
@@ -111,6 +111,6 @@ def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
         return None
     change = moved - y
     change[look.y.p] /= size
-    if np.abs(change[look.pose]).max(initial=0.0) > MOVED:
+    if np.abs(change[look.pose]).max(initial=0.0) > MAX_PROJECTION:
         return None
     return moved, closed
