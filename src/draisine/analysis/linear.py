@@ -239,13 +239,17 @@ class Linear:
             raise DataError(
                 "the dataset holds no linear system: A, B, C, D, x0, w0 and y0 are needed."
             )
-        names = [tuple(map(str, data[name].values)) for name in ("state", "input", "output")]
-        arrays = [data[name].values for name in ("A", "B", "C", "D")]
-        motion = [data[name].values for name in ("x0", "w0", "y0")]
-        more = {name: data[name].values for name in ("heading", "rates") if name in data}
+        states, inputs, outputs = (
+            tuple(map(str, data[name].values)) for name in ("state", "input", "output")
+        )
+        A, B, C, D, x0, w0, y0 = (
+            data[name].values for name in ("A", "B", "C", "D", "x0", "w0", "y0")
+        )
+        heading = data["heading"].values if "heading" in data else np.zeros(())
+        rates = data["rates"].values if "rates" in data else np.zeros(0)
         units = json.loads(str(data.attrs.get("units", "{}")))
         made = {k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")}
-        return cls(*arrays, *names, *motion, units, **more, made=made)
+        return cls(A, B, C, D, states, inputs, outputs, x0, w0, y0, units, heading, rates, made)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any

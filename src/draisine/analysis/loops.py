@@ -472,7 +472,7 @@ def design_loops(
     >>> from draisine import compile
     >>> rider = design_loops(compile("whipple"), 5.0)
     >>> print(f"{rider.steer_gain:.1f} {rider.rate_gain:.4f} {rider.lean_gain:.2f}")
-    46.5 -0.0522 12.67
+    46.6 -0.0522 12.67
     """
     wanted = dict(CROSSOVERS if crossovers is None else crossovers)
     ratios = DAMPING | dict(damping or {})

@@ -58,7 +58,7 @@ def is_unchanged(data: "Dataset") -> bool | None:
     >>> import xarray
     >>> data = stamped(xarray.Dataset({"lean": ("time", [0.0, 0.1])}))
     >>> is_unchanged(data), is_unchanged(data * 2.0)
-    (True, None)
+    (True, False)
     """
     if CONTENT not in data.attrs:
         return None
