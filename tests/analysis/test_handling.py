@@ -8,8 +8,8 @@ import pytest
 import draisine
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import steady
-from draisine.analysis.handling import handling, turning_indices
-from draisine.analysis.preview import follow_path
+from draisine.analysis.rider.handling import handling, turning_indices
+from draisine.analysis.rider.preview import follow_path
 from draisine.errors import ConfigurationError, ParameterError
 
 

@@ -23,8 +23,7 @@ from draisine.analysis.linear import (
 )
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError, expect_known
-from draisine.model.axes import Axes
-from draisine.model.names import observation_names
+from draisine.model.names import Axes, observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
 from draisine.system.layout import Layout

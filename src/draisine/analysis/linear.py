@@ -38,11 +38,9 @@ from draisine.errors import (
 )
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
-from draisine.model.axes import Axes, benchmark_sign, check_axes
-from draisine.model.names import observation_units
-from draisine.simulation.dataset import maker_attributes
+from draisine.model.names import Axes, benchmark_sign, check_axes, observation_units
+from draisine.simulation.dataset import law_attributes, maker_attributes
 from draisine.simulation.options import memory_start
-from draisine.simulation.provenance import law_attributes
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -361,7 +359,7 @@ def linearise(
     out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
     and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
     than the tolerance is not steady, and an error. With `axes="benchmark"` coordinates, speeds and
-    inputs have the signs of Meijaard et al. 2007 (steer to the right); see `model.axes`.
+    inputs have the signs of Meijaard et al. 2007 (steer to the right); see `model.names`.
 
     >>> from draisine import compile, state
     >>> bicycle = compile("whipple")

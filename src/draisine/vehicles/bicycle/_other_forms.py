@@ -68,7 +68,7 @@ JBIKE6_BODIES = ("rearwheel", "frontwheel", "rider", "frame", "rack", "fork", "b
 JBIKE6_ENDING = ".m"
 """How files of JBike6 end."""
 
-Value = float | tuple[float, ...]
+MatlabValue = float | tuple[float, ...]
 """A number or a row of numbers of a MATLAB file."""
 
 
@@ -78,7 +78,7 @@ def read_jbike6(path: Path, text: str) -> dict[str, float]:
     Assignments of numbers, rows of numbers and arithmetic of these are read; other statements, texts and
     settings of the program are skipped.
     """
-    values: dict[str, Value] = {"pi": math.pi}
+    values: dict[str, MatlabValue] = {"pi": math.pi}
     for number, line in enumerate(text.splitlines(), start=1):
         for part in line.partition("%")[0].split(";"):
             assigned = re.fullmatch(r"\s*([A-Za-z]\w*)\s*=\s*([^=].*?)\s*", part)
@@ -115,7 +115,7 @@ _FUNCTIONS: dict[str, Callable[[float], float]] = {
 }
 
 
-def _evaluate(text: str, values: Mapping[str, Value]) -> Value:
+def _evaluate(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
     """Return the value of an expression of MATLAB: arithmetic of numbers and names, or a row of these."""
     row = re.fullmatch(r"(?:(.*?)\.?\*\s*)?\[(.*)\]", text)
     if row is not None:
@@ -125,13 +125,13 @@ def _evaluate(text: str, values: Mapping[str, Value]) -> Value:
     return _number(text, values)
 
 
-def _number(text: str, values: Mapping[str, Value]) -> float:
+def _number(text: str, values: Mapping[str, MatlabValue]) -> float:
     plain = text.replace(".^", "^").replace(".*", "*").replace("./", "/").replace("^", "**")
     plain = re.sub(r"\blambda\b", "lambda_", plain)  # a word of Python
     return _walk(ast.parse(plain.strip(), mode="eval").body, values)
 
 
-def _walk(node: ast.AST, values: Mapping[str, Value]) -> float:
+def _walk(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     if isinstance(node, ast.Name):
@@ -149,7 +149,7 @@ def _walk(node: ast.AST, values: Mapping[str, Value]) -> float:
     raise ValueError("only arithmetic is read")
 
 
-def _from_jbike6(values: Mapping[str, Value], path: Path) -> dict[str, float]:
+def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, float]:
     """Return the benchmark's parameters from those of JBike6."""
 
     def number(name: str, default: float | None = None) -> float:
@@ -185,7 +185,9 @@ def _from_jbike6(values: Mapping[str, Value], path: Path) -> dict[str, float]:
     return found
 
 
-def _moments(values: Mapping[str, Value], path: Path, name: str) -> tuple[float, float, float]:
+def _moments(
+    values: Mapping[str, MatlabValue], path: Path, name: str
+) -> tuple[float, float, float]:
     value = values.get(f"I{name}", (0.0, 0.0, 0.0))
     if not isinstance(value, tuple) or len(value) != 3:
         raise DataError(f"{path}: I{name} must be a row of three moments, [I11 I22 Izz].")
@@ -193,17 +195,17 @@ def _moments(values: Mapping[str, Value], path: Path, name: str) -> tuple[float,
     return first, second, around
 
 
-Part = tuple[float, float, float, np.ndarray, float]
+MassPart = tuple[float, float, float, np.ndarray, float]
 """Mass, place x and y (up) of the mass centre, moments in the plane (2, 2), and about its normal."""
 
 
 def _jbike6_body(
-    values: Mapping[str, Value],
+    values: Mapping[str, MatlabValue],
     path: Path,
     number: Callable[..., float],
     name: str,
     steer: tuple[float, float, float],
-) -> Part:
+) -> MassPart:
     """Return a body of JBike6; the fork's and the basket's place is along the steer axis."""
     mass, alpha = number(f"m{name}", 0.0), number(f"alphaI{name}", 0.0)
     if name in ("fork", "basket"):
@@ -217,7 +219,7 @@ def _jbike6_body(
     return mass, x, y, turn @ np.diag([first, second]) @ turn.T, around
 
 
-def _together(parts: list[Part]) -> Part:
+def _together(parts: list[MassPart]) -> MassPart:
     """Return bodies as one, with inertias about its mass centre by Steiner's theorem."""
     mass = math.fsum(part[0] for part in parts)
     if not mass:

@@ -54,7 +54,7 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
     Examples
     --------
     >>> import draisine
-    >>> from draisine.analysis.preview import follow_path
+    >>> from draisine.analysis.rider.preview import follow_path
     >>> from draisine.control import smooth_step
     >>> bicycle = draisine.compile("whipple")
     >>> rider = follow_path(bicycle, lambda x: 2.0 * smooth_step(x, 5.0, 20.0), 5.0, delay=0.2)

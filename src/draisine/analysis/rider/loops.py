@@ -93,7 +93,7 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     --------
     >>> from draisine import compile
     >>> from draisine.analysis.equilibrium import steady
-    >>> from draisine.analysis.preview import follow_path
+    >>> from draisine.analysis.rider.preview import follow_path
     >>> bicycle = compile("whipple")
     >>> rider = follow_path(bicycle, 0.0, 5.0, delay=0.2)
     >>> margins(open_loop(steady(bicycle, law=rider, forward_speed=5.0))).stable
@@ -311,7 +311,7 @@ def stable_speeds(
     Examples
     --------
     >>> from draisine import compile
-    >>> from draisine.analysis.preview import follow_path
+    >>> from draisine.analysis.rider.preview import follow_path
     >>> bicycle = compile("whipple")
     >>> first, last = stable_speeds(bicycle, follow_path(bicycle, 0.0, 5.0, delay=0.2))
     >>> first < 5.0 < last
