@@ -258,7 +258,7 @@ def ride(
 
 def make_law(name: str, system: Any) -> Any:
     """Return a law of a kind that no shipped run has, for a bicycle at 5 m/s."""
-    from draisine.analysis.preview import follow_path
+    from draisine.analysis.rider.preview import follow_path
     from draisine.control.balance_assist import BalanceAssist
     from draisine.control.loop_rider import LoopRider
     from draisine.control.steer_into_lean import SteerIntoLean

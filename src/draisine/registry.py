@@ -58,8 +58,8 @@ ALIASES = {
 ROBOTS = (".urdf", ".xml", ".mjcf")
 """How files of robots end: they are no plugs, but vehicles are made of them."""
 
-PARAMETER_FILES = (".txt", ".yml", ".yaml")
-"""How files of BicycleParameters end, which stand for a parameter set."""
+PARAMETER_FILES = (".txt", ".yml", ".yaml", ".m")
+"""How files of BicycleParameters and of JBike6 (.m) end, which stand for a parameter set."""
 
 WHOLE = ("integrator", "formulation", "printer")
 """The kinds of which the file itself is the thing."""

@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
-from draisine.analysis.loops import (
+from draisine.analysis.lqr import balance
+from draisine.analysis.rider.loops import (
     design_loops,
     margins,
     nested_loops,
@@ -18,8 +19,7 @@ from draisine.analysis.loops import (
     siso,
     stable_speeds,
 )
-from draisine.analysis.lqr import balance
-from draisine.analysis.preview import follow_path
+from draisine.analysis.rider.preview import follow_path
 from draisine.control import Together
 from draisine.control.loop_rider import LOOPS, LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean

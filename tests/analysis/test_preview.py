@@ -13,7 +13,7 @@ import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
-from draisine.analysis.preview import follow_path
+from draisine.analysis.rider.preview import follow_path
 from draisine.control import smooth_step
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import ConfigurationError, ParameterError

@@ -8,7 +8,7 @@ import draisine
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import steady
 from draisine.errors import DataError, ParameterError
-from draisine.model.axes import benchmark_sign
+from draisine.model.names import benchmark_sign
 from draisine.results.bodies import restore_system
 
 

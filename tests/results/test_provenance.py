@@ -12,13 +12,19 @@ import draisine
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import Linear
-from draisine.analysis.preview import follow_path
+from draisine.analysis.rider.preview import follow_path
 from draisine.control import Step, TimeInputs, Together
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
-from draisine.results.stamp import STAMP, code_commit, content_hash, is_unchanged, without_stamp
-from draisine.simulation.provenance import describe
+from draisine.results.attributes import (
+    STAMP,
+    code_commit,
+    content_hash,
+    is_unchanged,
+    without_stamp,
+)
+from draisine.simulation.dataset import describe
 from draisine.terrain import kerb
 
 TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)

@@ -38,8 +38,7 @@ from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.variation import anchors_of, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
-from draisine.model.axes import Axes
-from draisine.model.names import SYNONYMS, hidden_states, state_names
+from draisine.model.names import SYNONYMS, Axes, hidden_states, state_names
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory

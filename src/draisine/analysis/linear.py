@@ -39,11 +39,9 @@ from draisine.errors import (
 )
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
-from draisine.model.axes import Axes, benchmark_sign, check_axes
-from draisine.model.names import observation_units
-from draisine.simulation.dataset import maker_attributes
+from draisine.model.names import Axes, benchmark_sign, check_axes, observation_units
+from draisine.simulation.dataset import law_attributes, maker_attributes
 from draisine.simulation.options import memory_start
-from draisine.simulation.provenance import law_attributes
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
@@ -247,14 +245,20 @@ class Linear:
             raise DataError(
                 "the dataset holds no linear system: A, B, C, D, x0, w0 and y0 are needed."
             )
-        names = [tuple(map(str, data[name].values)) for name in ("state", "input", "output")]
-        arrays = [data[name].values for name in ("A", "B", "C", "D")]
-        motion = [data[name].values for name in ("x0", "w0", "y0")]
-        more = {name: data[name].values for name in ("heading", "rates") if name in data}
-        more |= {"times": data["time"].values} if "time" in data.coords else {}
+        states, inputs, outputs = (
+            tuple(map(str, data[name].values)) for name in ("state", "input", "output")
+        )
+        A, B, C, D, x0, w0, y0 = (
+            data[name].values for name in ("A", "B", "C", "D", "x0", "w0", "y0")
+        )
+        heading = data["heading"].values if "heading" in data else np.zeros(())
+        rates = data["rates"].values if "rates" in data else np.zeros(0)
+        times = data["time"].values if "time" in data.coords else None
         units = json.loads(str(data.attrs.get("units", "{}")))
         made = {k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")}
-        return cls(*arrays, *names, *motion, units, **more, made=made)
+        return cls(
+            A, B, C, D, states, inputs, outputs, x0, w0, y0, units, heading, rates, times, made
+        )
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
@@ -390,7 +394,7 @@ def linearise(
         `steady(...).linear(form="dalembert")` has the d'Alembert form.
     axes
         Signs of coordinates, speeds and inputs. "benchmark": those of Meijaard et al. 2007 (steer to the
-        right); see `model.axes`.
+        right); see `model.names`.
 
     Returns
     -------

@@ -24,7 +24,7 @@ class LoopRider:
 
     Muscles are the filter `w^2 / (s^2 + 2 d w s + w^2)`, w the `frequency`, d the `damping`. The gains
     are those of the paper, in the benchmark's axes (steer, heading and offset to the right). Loops cross
-    over at 2, 1 and 0.5 rad/s from lean outwards; `analysis.loops.design_loops` computes the gains.
+    over at 2, 1 and 0.5 rad/s from lean outwards; `analysis.rider.loops.design_loops` computes the gains.
 
     The states of the law are path coordinates, as those of `PathFollowing`, the torque, and its rate.
 

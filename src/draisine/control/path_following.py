@@ -22,7 +22,7 @@ class PathFollowing:
 
         command = -gains states - hands_gains hands_states + sum(ahead curvature(distances ahead)),
 
-    through the delay and the muscles of `hands`. `analysis.preview.follow_path` computes the gains.
+    through the delay and the muscles of `hands`. `analysis.rider.preview.follow_path` computes the gains.
 
     The states of the law are the path's parameter (if its curvature varies), the offset, the heading
     error, and the states of the hands. They start where the machine starts. On a straight or circular

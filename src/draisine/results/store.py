@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import table
+from draisine.results.attributes import stamped, table
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
-from draisine.results.stamp import stamped
 from draisine.results.zarr_store import check_zarr
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
-from draisine.model.axes import Axes
+from draisine.model.names import Axes
 from draisine.simulation.options import ContactOptions, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
@@ -261,7 +261,7 @@ class Trajectory:
     def to_xarray(self, axes: Axes = "draisine") -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names. Its attributes contain the
         settings of the run. With `axes="benchmark"` signs are those of Meijaard et al. 2007 (x forward, y
-        to the right, z down); see `model.axes`.
+        to the right, z down); see `model.names`.
         """
         from draisine.simulation.dataset import dataset
 

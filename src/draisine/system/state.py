@@ -18,8 +18,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
-from draisine.model.axes import Axes, benchmark_sign, check_axes
-from draisine.model.names import SYNONYMS, state_names, variables
+from draisine.model.names import SYNONYMS, Axes, benchmark_sign, check_axes, state_names, variables
 from draisine.system.artifacts import check_system
 from draisine.system.configuration import Configuration
 from draisine.system.layout import state_sizes
@@ -144,7 +143,7 @@ def state(
     without slip where what is asked for allows that, and where no `mode` is given.
 
     With `axes="benchmark"` the values asked for have the signs of Meijaard et al. 2007 (steer, yaw and y to
-    the right, pitch nose up, z down); see `model.axes`. The state itself is in ours.
+    the right, pitch nose up, z down); see `model.names`. The state itself is in ours.
 
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")

@@ -11,7 +11,7 @@ from draisine.view.style import figure_of
 DPI = 288
 """Points to an inch of pictures made of points."""
 
-FONTS = {"pdf.fonttype": 42, "ps.fonttype": 42}
+FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 """Fonts are embedded as TrueType (Type 42): many journals refuse Type 3, and text stays editable."""
 
 

@@ -11,8 +11,8 @@ from draisine.experiment.check import check
 from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
 from draisine.results import store
+from draisine.results.attributes import without_stamp
 from draisine.results.questions import parse_question
-from draisine.results.stamp import without_stamp
 from draisine.scenario.library import load
 from draisine.scenario.overrides import sides
 

@@ -18,7 +18,7 @@ from draisine.codegen.files import lock
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.sweep import engines
 from draisine.experiment.sweep import store as stores
-from draisine.results.stamp import without_stamp
+from draisine.results.attributes import without_stamp
 from draisine.scenario.library import load
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")

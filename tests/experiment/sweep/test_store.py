@@ -10,7 +10,7 @@ from draisine.cli import main
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.kinds import run as runs
 from draisine.experiment.sweep import store as stores
-from draisine.results.stamp import without_stamp
+from draisine.results.attributes import without_stamp
 
 DISCS = """
 kind = "sweep"

@@ -13,9 +13,8 @@ from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
-from draisine.model.axes import Axes, benchmark_sign, check_axes
-from draisine.simulation.dataset import maker_attributes
-from draisine.simulation.provenance import law_attributes
+from draisine.model.names import Axes, benchmark_sign, check_axes
+from draisine.simulation.dataset import law_attributes, maker_attributes
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law

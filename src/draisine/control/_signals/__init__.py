@@ -1,3 +1,3 @@
-"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, `saturation`, and
-`delay`.
+"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, `saturation`,
+`delay`, and `neuromuscular`: delay and muscles of a rider.
 """

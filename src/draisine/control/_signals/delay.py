@@ -28,8 +28,7 @@ def delay(signal: Scalar, z: Array, time: float) -> tuple[Scalar, list[Scalar]]:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> delay(3.0, np.array([3.0, 0.0, 0.0]), 0.2)  # a constant signal is not changed
+    >>> delay(3.0, [3.0, 0.0, 0.0], 0.2)  # a constant signal is not changed
     (3.0, [0.0, 0.0, 0.0])
     """
     if not time > 0.0:

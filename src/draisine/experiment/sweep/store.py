@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
+from draisine.results.attributes import origin
 from draisine.results.runs import MARK, ORDER, read_runs
-from draisine.results.stamp import origin
 from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:

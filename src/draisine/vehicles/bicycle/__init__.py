@@ -1,6 +1,7 @@
 """The bicycle: `whipple`; `_forms`: published forms of its parameters; `_tape_measure`: its own;
 `_thesis`: its equations on paper; `_outputs`: what people ask of it; `_rider`: upper body, arms and legs;
-`_flexible`: what gives; `_files`: files of BicycleParameters, `_errata`: what is wrong in published ones.
+`_flexible`: what gives; `_files`: files of BicycleParameters, `_other_forms`:
+Moore's and JBike6's, `_errata`: what is wrong in published ones.
 """
 
 from draisine.vehicles.bicycle._files import from_values, read_bicycle

@@ -2,10 +2,10 @@
 
 The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text files hold lines `name =
 value+/-deviation`, YAML files a mapping `values` and the name of its `parameterization`:
-`benchmark` (Meijaard et al. 2007, also called `Meijaard2007`) or `principal` (also called
+`benchmark` (Meijaard et al. 2007, also called `Meijaard2007`), `principal` (also called
 `Moore2019`), with the rider P apart from the rear frame D and inertias given by principal radii of
-gyration. What comes back are the benchmark's 26 parameters in the published axes, ready for the
-vehicle `whipple`.
+gyration, or `Moore2012`, with lengths along the steer axis. Files `JBini_*.m` of JBike6 are read, too. What
+comes back are the benchmark's 26 parameters in the published axes, ready for the vehicle `whipple`.
 """
 
 import importlib
@@ -21,6 +21,13 @@ from draisine.errors import DataError, check_file, did_you_mean
 from draisine.registry import PARAMETER_FILES
 from draisine.vehicles.bicycle._errata import benchmark_errors, rider_errors
 from draisine.vehicles.bicycle._forms import BENCHMARK
+from draisine.vehicles.bicycle._other_forms import (
+    JBIKE6_ENDING,
+    MOORE,
+    MOORE_BESIDE,
+    from_moore,
+    read_jbike6,
+)
 
 PRINCIPAL = (
     *("w", "c", "lam", "g"),
@@ -35,12 +42,15 @@ _PARAMETERIZATIONS = {
     "Meijaard2007": "benchmark",
     "principal": "principal",
     "Moore2019": "principal",
+    "Moore2012": "moore",
+    "moore": "moore",
 }
+_NAMES = {"benchmark": BENCHMARK, "principal": PRINCIPAL, "moore": MOORE}
 # What the files may carry beside the parameters: speed, parts of the fork, places of sensors.
 _BESIDE = re.compile(
     r"v|IRzz|IFzz|[dh]\d|xcl|zcl|ds\d|[xzm][GS]|I[GS](xx|yy|zz|xz)|lP|wP|xR|zR|xF|zF|kRbb|kFbb"
 )
-_ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)")
+_ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)|i[ce](12|23)")
 _FLYWHEEL = re.compile(r"mD|ID\w\w")
 _ANGLE = re.compile(r"lam|alpha[DHP]")
 _RAW = re.compile(r"T[ct][A-Z]\d|alpha[BH]\d|a[BH]\d|lcs|hbb|lst|lsp|lamst|whb|Lhb[RF]")
@@ -61,7 +71,8 @@ class _Entry:
 
 
 def read_bicycle(path: str | Path) -> dict[str, float]:
-    """Return the benchmark's 26 parameters from a text (`.txt`) or YAML (`.yml`, `.yaml`) file.
+    """Return the benchmark's 26 parameters from a text (`.txt`) or YAML (`.yml`, `.yaml`) file of
+    BicycleParameters, or from a file `JBini_*.m` of JBike6.
 
     Deviations are left out. Known errors in published data are read as they stand, with a warning.
     """
@@ -69,8 +80,8 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
     suffix = path.suffix.lower()
     if suffix not in PARAMETER_FILES:
         raise DataError(
-            f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml; "
-            f"this one ends in {path.suffix!r}."
+            f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml, those of "
+            f"JBike6 in .m; this one ends in {path.suffix!r}."
         )
     check_file(path)
     try:
@@ -82,6 +93,9 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as text: {error}.") from error
+    if suffix == JBIKE6_ENDING:
+        values, lines = read_jbike6(path, text), dict[str, int]()
+        return _bicycle(str(path), values, lines, "benchmark")
     if suffix == ".txt":
         form, entries = None, _text_entries(path, text)
     else:
@@ -222,6 +236,7 @@ def _bicycle(
 ) -> dict[str, float]:
     if form is None:
         form = "principal" if "kDaa" in values or "kPaa" in values else "benchmark"
+        form = "moore" if {"d1", "d2", "d3", "l1"} <= set(values) and "w" not in values else form
     place = {name: f"{where}, line {lines[name]}" if name in lines else where for name in values}
     _check_names(where, place, values, form)
     _check_signs(place, values)
@@ -229,6 +244,9 @@ def _bicycle(
     if form == "principal":
         wrong += rider_errors(values)
         benchmark = _from_principal(values)
+    elif form == "moore":
+        found = from_moore(values, where)
+        benchmark = {name: found[name] for name in BENCHMARK}
     else:
         benchmark = {name: values[name] for name in BENCHMARK}
     for told in (*wrong, *benchmark_errors(benchmark)):
@@ -239,8 +257,8 @@ def _bicycle(
 def _check_names(
     where: str, place: Mapping[str, str], values: Mapping[str, float], form: str
 ) -> None:
-    names = BENCHMARK if form == "benchmark" else PRINCIPAL
-    if any(_RAW.fullmatch(name) for name in values):
+    names, beside = _NAMES[form], MOORE_BESIDE if form == "moore" else _BESIDE
+    if form != "moore" and any(_RAW.fullmatch(name) for name in values):
         raise DataError(
             f"{where}: these are raw measurements (lengths, angles, periods), not parameters; "
             "take NameBenchmark.txt from the folder Parameters, or let BicycleParameters compute "
@@ -250,7 +268,7 @@ def _check_names(
     for name, value in values.items():
         if not math.isfinite(value):
             raise DataError(f"{place[name]}: {name} = {value} is not a finite number.")
-        if name in names or _BESIDE.fullmatch(name):
+        if name in names or beside.fullmatch(name):
             continue
         if _ASYMMETRIC.fullmatch(name):
             if abs(value) > 1e-6:
@@ -274,7 +292,7 @@ def _check_names(
 
 def _missing(where: str, values: Mapping[str, float], form: str, missing: list[str]) -> DataError:
     """Return the error that tells what a file lacks, and why it may."""
-    names = BENCHMARK if form == "benchmark" else PRINCIPAL
+    names = _NAMES[form]
     hint = ""
     if set(missing) <= {"IByy", "IHyy"}:
         hint = " The linearised model does without, the nonlinear one does not."
@@ -288,7 +306,9 @@ def _missing(where: str, values: Mapping[str, float], form: str, missing: list[s
 
 def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:
     for name, value in values.items():
-        if value < 0 and re.fullmatch(r"[mr][A-Z]|w|g|k[A-Z]\w\w|I[A-Z](xx|yy|zz)", name):
+        if value < 0 and re.fullmatch(
+            r"[mr][A-Z]|w|g|k[A-Z]\w\w|I[A-Z](xx|yy|zz)|[rm][a-f]|r[rf]|i[a-f](11|22|33)", name
+        ):
             raise DataError(f"{place[name]}: {name} = {value:g} must not be negative.")
 
 

@@ -93,7 +93,7 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     --------
     >>> from draisine import compile
     >>> from draisine.analysis.equilibrium import steady
-    >>> from draisine.analysis.preview import follow_path
+    >>> from draisine.analysis.rider.preview import follow_path
     >>> bicycle = compile("whipple")
     >>> rider = follow_path(bicycle, 0.0, 5.0, delay=0.2)
     >>> margins(open_loop(steady(bicycle, law=rider, forward_speed=5.0))).stable
@@ -311,7 +311,7 @@ def stable_speeds(
     Examples
     --------
     >>> from draisine import compile
-    >>> from draisine.analysis.preview import follow_path
+    >>> from draisine.analysis.rider.preview import follow_path
     >>> bicycle = compile("whipple")
     >>> first, last = stable_speeds(bicycle, follow_path(bicycle, 0.0, 5.0, delay=0.2))
     >>> first < 5.0 < last
@@ -472,7 +472,7 @@ def design_loops(
     >>> from draisine import compile
     >>> rider = design_loops(compile("whipple"), 5.0)
     >>> print(f"{rider.steer_gain:.1f} {rider.rate_gain:.4f} {rider.lean_gain:.2f}")
-    46.5 -0.0522 12.67
+    46.6 -0.0522 12.67
     """
     wanted = dict(CROSSOVERS if crossovers is None else crossovers)
     ratios = DAMPING | dict(damping or {})
