@@ -134,7 +134,7 @@ def family(
     ...     upright, {"lean": 1.0}, free=["steer"], keep=["forward_speed"], until={"lean": 0.3}
     ... )
     >>> print(f"{turns['steer'][-1]:.4f} rad at {turns['forward_speed'][-1]:.1f} m/s")
-    -0.1248 rad at 5.0 m/s
+    -0.1251 rad at 5.0 m/s
     """
     names = list(quantity_names(start.machine.system.model))
     expect_known("family of steady motions: nothing is called", [*direction, *keep], names)

@@ -168,9 +168,10 @@ class Steady:
         ...     forward_acceleration=-2.0,
         ... )
         >>> for form in ("frozen", "dalembert"):
-        ...     print(f"{braking.linear(form=form).eigenvalues().real.max():.3f} 1/s")
-        0.337 1/s
-        0.337 1/s
+        ...     weave = max(braking.linear(form=form).eigenvalues(), key=lambda s: s.imag)
+        ...     print(f"{weave:.3f}")
+        0.210+4.233j
+        -0.131+4.349j
         """
         if form not in FORMS:
             raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
@@ -218,7 +219,7 @@ class Steady:
         >>> motorcycle = compile("motorcycle")
         >>> turn = steady(motorcycle, free=["steer", "rear_wheel"], forward_speed=20.0, lean=0.3)
         >>> run = turn.simulate(2.0).to_xarray()
-        >>> print(f"{float(abs(run.lean - 0.3).max()):.0e}" < "1e-06")
+        >>> bool(abs(run.lean - 0.3).max() < 1e-8)
         True
         """
         system = self.machine.system
@@ -313,7 +314,7 @@ def steady(
     ...     bicycle, free=["rear_wheel"], forward_speed=5.0, lean=0.0, forward_acceleration=-2.0
     ... )
     >>> print(f"{braking.inputs['rear_wheel']:.2f} N m")
-    -56.79 N m
+    -58.57 N m
     """
     check_system("steady", system)
     asked = _resolve(system, asked)
