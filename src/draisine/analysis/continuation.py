@@ -247,7 +247,8 @@ def steady_turns(
     if is_plain(system):
         speed = branching_speed(canonical_matrices(system, about=asked))
     elif kind == "forward":
-        drive = ["rear_wheel"]
+        slips = any(wheel.tyre is not None for wheel in system.model.wheels)
+        drive = ["rear_wheel"] if slips else []
         speed = float(critical_speeds(system).capsize)
     else:
         raise ParameterError("Circles with a reversed handlebar are those of an ideal bicycle.")

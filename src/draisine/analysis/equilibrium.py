@@ -277,7 +277,7 @@ def steady(
     free
         Inputs whose values are found; all others have the values of `inputs`, or zero.
     inputs
-        Values of inputs (N m or N); of a free input the value at the start.
+        Values of the other inputs (N m or N), by name.
     mode
         Statuses of contacts, by name.
     law
@@ -320,11 +320,13 @@ def steady(
     asked = _resolve(system, asked)
     w = np.array(system.inputs(inputs))
     expect_known("no input", free, list(system.model.inputs))
+    for name in free:
+        if name in (inputs or {}):
+            raise ParameterError(f"steady motion: input {name} is free, and given; leave one out.")
     loose = [list(system.model.inputs).index(name) for name in free]
     if isinstance(start, Steady):
         mode = dict(start.machine.mode) if mode is None else mode
-        given = [list(system.model.inputs).index(name) for name in inputs or {}]
-        w[[k for k in loose if k not in given]] = start.w[[k for k in loose if k not in given]]
+        w[loose] = start.w[loose]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
     return _Search(system, mode, law, loose, w, asked).find(start)

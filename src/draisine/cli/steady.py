@@ -1,7 +1,7 @@
 """`draisine steady`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
 from draisine.cli._report import motions
@@ -45,7 +45,7 @@ def steady(
             f"--family {family} goes with the whole family of hands-free circles, without "
             f"--{' and --'.join(asked)}."
         )
-    given = (vehicle, machine.parameters, machine.parameter_set)
+    given: Any = (vehicle, machine.parameters, machine.parameter_set)
     ride = None
     with progress_bar(f"circles of {vehicle}"):
         if not asked:

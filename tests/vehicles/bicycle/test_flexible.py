@@ -199,6 +199,15 @@ class TestWobble:
         assert data.eigenvalue_imaginary.max() > 130.0
         assert 45.0 < axes.get_ylim()[1] < 60.0
 
-    def test_circles_hands_free_are_for_ideal_rolling(self):
-        with pytest.raises(ParameterError, match="tyres take energy in a turn"):
-            hands_free("whipple", {"flexible": {"frame_twist": 2000.0}})
+    def test_circles_hands_free_tend_to_those_of_the_rigid_frame(self):
+        rigid, stiff = (
+            hands_free("whipple"),
+            hands_free("whipple", {"flexible": {"frame_twist": 1e7}}),
+        )
+        lean, steer = (rigid[name].values[:20] for name in ("lean", "steer"))
+        near = np.interp(0.15, lean, steer)
+        own = np.interp(0.15, stiff["lean"].values[:20], stiff["steer"].values[:20])
+        assert own == pytest.approx(near, abs=2e-4)
+        assert (
+            np.abs(stiff["rear_wheel_speed"].values[0] - rigid["rear_wheel_speed"].values[0]) < 1e-3
+        )
