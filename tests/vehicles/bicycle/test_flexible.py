@@ -200,14 +200,11 @@ class TestWobble:
         assert 45.0 < axes.get_ylim()[1] < 60.0
 
     def test_circles_hands_free_tend_to_those_of_the_rigid_frame(self):
-        rigid, stiff = (
-            hands_free("whipple"),
-            hands_free("whipple", {"flexible": {"frame_twist": 1e7}}),
-        )
-        lean, steer = (rigid[name].values[:20] for name in ("lean", "steer"))
-        near = np.interp(0.15, lean, steer)
-        own = np.interp(0.15, stiff["lean"].values[:20], stiff["steer"].values[:20])
-        assert own == pytest.approx(near, abs=2e-4)
-        assert (
-            np.abs(stiff["rear_wheel_speed"].values[0] - rigid["rear_wheel_speed"].values[0]) < 1e-3
-        )
+        """They differ in proportion to the compliance."""
+        rigid = hands_free("whipple")["rear_wheel_speed"].values[0]
+        off = []
+        for k in (2e3, 2e4):
+            found = hands_free("whipple", {"flexible": {"frame_twist": k}})
+            off.append(found["rear_wheel_speed"].values[0] - rigid)
+        assert off[0] == pytest.approx(10.0 * off[1], rel=0.1)
+        assert abs(off[1]) < 2e-3
