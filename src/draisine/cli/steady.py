@@ -39,7 +39,7 @@ def steady(
     from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
 
     output.check()
-    asked = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
+    asked: dict[str, Any] = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
     if asked and family != "forward":
         raise ParameterError(
             f"--family {family} goes with the whole family of hands-free circles, without "
