@@ -1,9 +1,8 @@
 """What can be said of motions without running them.
 
 `differentiate`: derivatives of programs and matrices. `variation`: a state and its neighbours.
-`steady_balance`, `steady_curve`, `equilibrium`: steady motions, by their equations, by continuation, by
-what is prescribed. `inertial`: machines under inertial load. `linear`: linear systems about motions and
-along runs. `floquet`: multipliers of periodic runs. `eigenmodes`: eigenvalues about steady motions,
+`equilibrium`: steady motions by what is prescribed. `linear`: linear systems about motions and along
+runs. `floquet`: multipliers of periodic runs. `eigenmodes`: eigenvalues about steady motions,
 followed along the speed. `root_locus`: the same while any value changes. `lqr`: state feedback from
 these. `preview`: path following. `gradient`: motions with their derivatives, through events too.
 `metrics`: numbers of a whole motion. `identify`: parameters from measurements. `continuation`: families of

@@ -1,4 +1,4 @@
-"""Families of steady motions by pseudo-arclength continuation (`steady_curve` has the method)."""
+"""Families of steady motions by pseudo-arclength continuation (`equilibrium.curve` has the method)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.equilibrium.balance import Balance, quantity_names
+from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.linear import linear_systems
-from draisine.analysis.steady_balance import Balance, quantity_names
-from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
 from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.system.state import state

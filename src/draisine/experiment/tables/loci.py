@@ -8,8 +8,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+from draisine.analysis.equilibrium.balance import ACCELERATION
 from draisine.analysis.root_locus import root_locus
-from draisine.analysis.steady_balance import ACCELERATION
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system

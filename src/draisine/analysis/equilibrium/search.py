@@ -3,7 +3,7 @@
 `steady` tries, in this order: Newton's method from the start; a homotopy from steady motions near the
 start, or from straight running, to the prescribed values; Newton's method from random starts. Newton's
 method is fast, the homotopy follows a family around bends, random starts reach families that are not
-connected to straight running (a reversed handlebar). The equations are those of `steady_balance`.
+connected to straight running (a reversed handlebar). The equations are those of `balance`.
 """
 
 import math
@@ -16,9 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.inertial import under_inertial_load
-from draisine.analysis.linear import FORMS, Linear, linear_systems, machine_at
-from draisine.analysis.steady_balance import (
+from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
     CURVATURE,
     Balance,
@@ -27,7 +25,9 @@ from draisine.analysis.steady_balance import (
     quantity_names,
     state_of,
 )
-from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
+from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
+from draisine.analysis.equilibrium.inertial import under_inertial_load
+from draisine.analysis.linear import FORMS, Linear, linear_systems, machine_at
 from draisine.analysis.variation import anchors_of, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
@@ -46,7 +46,7 @@ CURVE_STEPS = 100
 
 FIRST_STEP = 0.05
 LONGEST_STEP = 0.3
-"""Scaled lengths of the steps of a homotopy; `steady_balance` has the scales."""
+"""Scaled lengths of the steps of a homotopy; `balance` has the scales."""
 
 GUESSED_SPEEDS = (5.0, 15.0, 1.5, 35.0)
 """Forward speeds (m/s) of starts if none is prescribed: those of bicycles and motorcycles."""
@@ -329,7 +329,7 @@ def steady(
         w[loose] = start.w[loose]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    return _Search(system, mode, law, loose, w, asked).find(start)
+    return _MotionSearch(system, mode, law, loose, w, asked).find(start)
 
 
 def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
@@ -385,7 +385,9 @@ def _newton(system: System, **given: Any) -> Steady:
     options = {name: given.pop(name, None) for name in _OPTIONS}
     start, law = options["start"], options["law"]
     asked = _resolve(system, given)
-    search = _Search(system, options["mode"], law, [], system.inputs(options["inputs"]), asked)
+    search = _MotionSearch(
+        system, options["mode"], law, [], system.inputs(options["inputs"]), asked
+    )
     return search.newton(search.begin(start))
 
 
@@ -394,7 +396,7 @@ _Point = tuple[ClosedForm, Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class _Search:
+class _MotionSearch:
     """A search for one steady motion."""
 
     system: System
