@@ -17,7 +17,7 @@ import numpy as np
 from draisine import compile
 from draisine.analysis.continuation import family, steady_turns
 from draisine.analysis.equilibrium import Steady, steady
-from draisine.analysis.steady_balance import Balance
+from draisine.analysis.equilibrium.balance import Balance
 from draisine.errors import ConfigurationError
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 

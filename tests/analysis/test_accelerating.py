@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose
 
 from draisine import Numerics, compile, linearise, simulate, state
 from draisine.analysis.equilibrium import steady
+from draisine.analysis.equilibrium.inertial import under_inertial_load
 from draisine.analysis.floquet import transition
-from draisine.analysis.inertial import under_inertial_load
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.terrain import plane
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.analysis.continuation import family, steady_turns
 from draisine.analysis.equilibrium import Steady, steady
-from draisine.analysis.steady_balance import Balance
+from draisine.analysis.equilibrium.balance import Balance
 from draisine.errors import ConfigurationError, ParameterError
 
 BICYCLE = compile("whipple")

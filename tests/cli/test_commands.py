@@ -285,6 +285,30 @@ def test_steady_circles_of_other_bicycles(capsys):
     assert heavy["motions"]["rear_wheel_speed"][0] != pytest.approx(6.0242620153883589, abs=1e-3)
 
 
+def test_steady_turns_of_a_motorcycle(capsys):
+    out = said(capsys, "steady", "motorcycle", "--speed", "20", "--plot", "turns.png")
+    assert "to 20 m/s with lean 50 deg" in out
+    assert Path("turns.png").read_bytes().startswith(b"\x89PNG")
+    turn = ("steady", "motorcycle", "--speed", "20", "--lean", "20deg")
+    assert "at the rear wheel" in said(capsys, *turn, "--plot", "ride.png")
+    assert Path("ride.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("over", "option"),
+    [("lean", "0:20deg:3"), ("slope", "0:0.3:3"), ("acceleration", "-2:2:3")],
+)
+def test_root_loci(capsys, over, option):
+    line = ("eigenvalues", "--speed", "5", f"--{over}={option}", "--plot", "locus.png")
+    out = said(capsys, *line, "--out", "locus.nc")
+    assert over in out
+    assert Path("locus.png").read_bytes().startswith(b"\x89PNG")
+    found = json.loads(said(capsys, *line[:4], "--json"))
+    assert len(found["value"]) == len(found["eigenvalue_real"]) == 3
+    assert found["end"] == ""
+    assert "figure: again.svg" in said(capsys, "plot", "locus.nc", "--out", "again.svg")
+
+
 def test_animations(capsys):
     out = said(capsys, "run", PASSIVE, "--until", "0.4", "--out", "a.nc", "--animate", "a.gif")
     assert "film: a.gif" in out

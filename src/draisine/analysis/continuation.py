@@ -1,4 +1,4 @@
-"""Families of steady motions by pseudo-arclength continuation (`steady_curve` has the method)."""
+"""Families of steady motions by pseudo-arclength continuation (`equilibrium.curve` has the method)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,9 @@ from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.equilibrium.balance import Balance, quantity_names
+from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.linear import linear_systems
-from draisine.analysis.steady_balance import Balance, quantity_names
-from draisine.analysis.steady_curve import GROW_BEND, MAX_BEND, Curve
 from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics.base import base_angles
 from draisine.system.state import state
@@ -134,7 +134,7 @@ def family(
     ...     upright, {"lean": 1.0}, free=["steer"], keep=["forward_speed"], until={"lean": 0.3}
     ... )
     >>> print(f"{turns['steer'][-1]:.4f} rad at {turns['forward_speed'][-1]:.1f} m/s")
-    -0.1248 rad at 5.0 m/s
+    -0.1251 rad at 5.0 m/s
     """
     names = list(quantity_names(start.machine.system.model))
     expect_known("family of steady motions: nothing is called", [*direction, *keep], names)
@@ -247,7 +247,8 @@ def steady_turns(
     if is_plain(system):
         speed = branching_speed(canonical_matrices(system, about=asked))
     elif kind == "forward":
-        drive = ["rear_wheel"]
+        slips = any(wheel.tyre is not None for wheel in system.model.wheels)
+        drive = ["rear_wheel"] if slips else []
         speed = float(critical_speeds(system).capsize)
     else:
         raise ParameterError("Circles with a reversed handlebar are those of an ideal bicycle.")

@@ -15,7 +15,7 @@ import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Steady, steady
-from draisine.analysis.steady_balance import ACCELERATION, quantity_names
+from draisine.analysis.equilibrium.balance import ACCELERATION, quantity_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system.artifacts import check_system
 from draisine.system.system import System, compile

@@ -1,7 +1,7 @@
 """`draisine steady`."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
 from draisine.cli._report import motions
@@ -39,13 +39,13 @@ def steady(
     from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
 
     output.check()
-    asked = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
+    asked: dict[str, Any] = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
     if asked and family != "forward":
         raise ParameterError(
             f"--family {family} goes with the whole family of hands-free circles, without "
             f"--{' and --'.join(asked)}."
         )
-    given = (vehicle, machine.parameters, machine.parameter_set)
+    given: Any = (vehicle, machine.parameters, machine.parameter_set)
     ride = None
     with progress_bar(f"circles of {vehicle}"):
         if not asked:

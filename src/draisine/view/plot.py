@@ -119,6 +119,8 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
     """Return the figure that tells most of a result, or of series of it that were asked for."""
     if "locus_over" in data.attrs:
         return "root_locus"
+    if {"A", "B", "C", "D"} <= set(data.data_vars):
+        return "bode"
     if "multiplier" in data.dims and ("component" not in data.dims or "step_time" in data):
         return "cycle"
     if "outcome" in data:
@@ -131,8 +133,6 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
         return moving if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims and "radius" in data:
         return "steady"
-    if {"A", "B", "C", "D"} <= set(data.data_vars):
-        return "bode"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 

@@ -1,3 +1,3 @@
 """Tables that commands print: `circles` that a bicycle runs, `critical` speeds against a parameter,
-limit `cycles`.
+limit `cycles`, root `loci`.
 """

@@ -305,12 +305,12 @@ def remarks(data: "Dataset") -> list[str]:
     if data.sizes["motion"] == 1:
         torque = float(data["steer_torque"][0])
         side = "left" if torque > 0.0 else "right"
-        held = f"a torque of {abs(torque):.6g} N m to the {side} at the handlebar holds it"
+        lines = [f"required torque at the handlebar: {abs(torque):.6g} N m to the {side}"]
         if "rear_wheel_torque" in data:
             push = float(data["rear_wheel_torque"][0])
-            drives = "drives" if push > 0.0 else "brakes"
-            held += f", one of {abs(push):.6g} N m that {drives} at the rear wheel keeps its speed"
-        return [held, f"computed in {data.attrs['seconds']:.3g} s"]
+            drives = "driving" if push > 0.0 else "braking"
+            lines.append(f"required torque at the rear wheel: {abs(push):.6g} N m, {drives}")
+        return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
     first, last = data.isel(motion=0), data.isel(motion=-1)
     name = speed_of(data)
     speed = float(last[name])

@@ -8,8 +8,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+from draisine.analysis.equilibrium.balance import ACCELERATION
 from draisine.analysis.root_locus import root_locus
-from draisine.analysis.steady_balance import ACCELERATION
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
@@ -46,16 +46,16 @@ def locus(
             "a root locus over lean, slope or acceleration needs a speed: --speed 5."
         )
     own = dict(parameters)
-    fixed = dict(fixed)
-    if "slope" in fixed:
-        own["slope"] = fixed.pop("slope")
+    kept: dict[str, Any] = dict(fixed)
+    if "slope" in kept:
+        own["slope"] = kept.pop("slope")
     system = build_system(vehicle, own, parameter_set)
     begun = time.perf_counter()
     if is_two_wheeler(system) and over != "lean":
-        fixed.setdefault("lean", 0.0)
+        kept.setdefault("lean", 0.0)
     choice: Any = form
-    found = root_locus(system, over, values, free=_driven(system), form=choice, **fixed)
-    others = ", ".join(f"{n} = {x:.6g} {UNITS[n]}" for n, x in fixed.items())
+    found = root_locus(system, over, values, free=_driven(system), form=choice, **kept)
+    others = ", ".join(f"{n} = {x:.6g} {UNITS[n]}" for n, x in kept.items())
     title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ")
     data = found.to_xarray()
     attributes = machine_attributes(found.motions[0].machine.system, title)

@@ -16,7 +16,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return two axes, size and phase of the responses of a linear system's outputs to its first input;
     `Linear.part` chooses others.
     """
-    if "A" not in data or "motion" in data.dims or not data.sizes["input"]:
+    if "A" not in data or {"motion", "time"} & set(data.dims) or not data.sizes["input"]:
         raise ParameterError(
             "a frequency response is that of one linear system with an input, as `linearise` gives it."
         )

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.steady_balance import Balance, choose_pivots
+from draisine.analysis.equilibrium.balance import Balance, choose_pivots
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
