@@ -18,12 +18,12 @@ from draisine.mechanics.contact.elements import ENERGY, POWER
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.kernels import (
     CLOSED,
-    Bundle,
+    ContactMode,
+    ContactTable,
     Dynamics,
-    Saddle,
-    excess,
+    border_excess,
+    evaluate_gap,
     is_above,
-    look_at,
     put_state,
     rate,
 )
@@ -67,7 +67,7 @@ class Samples(NamedTuple):
 
 
 @routine
-def observe_modes(s: Saddle, intervals: Intervals, samples: Samples) -> None:
+def observe_modes(s: ContactMode, intervals: Intervals, samples: Samples) -> None:
     """Evaluate forces, gaps and points of the closed contacts at all states of all intervals."""
     m = s.motion
     n = m.y_z + m.states
@@ -96,7 +96,7 @@ def observe_modes(s: Saddle, intervals: Intervals, samples: Samples) -> None:
 
 
 @routine
-def add_contact(s: Saddle, samples: Samples, i: int, k: int) -> None:
+def add_contact(s: ContactMode, samples: Samples, i: int, k: int) -> None:
     """Add the k-th closed contact to the quantities of its wheel at state i."""
     m, row, lam = s.motion, s.seen[k * s.motion.row :], s.lam[3 * k :]
     wheel = s.contacts.wheels[s.which[k]]
@@ -126,7 +126,7 @@ def add_contact(s: Saddle, samples: Samples, i: int, k: int) -> None:
 
 
 @routine
-def count_contacts(s: Saddle, wheel: int) -> int:
+def count_contacts(s: ContactMode, wheel: int) -> int:
     """Return the number of closed contacts of a wheel."""
     count = 0
     for k in range(s.plan[CLOSED]):
@@ -150,19 +150,21 @@ def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> Non
 
 
 @routine
-def is_inside(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> bool:
+def is_inside(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
     """Return whether a wheel touches or penetrates a feature from above, within its borders."""
-    if row[m.gap] > 0.0 or excess(m, contacts, k, row) > 0.0:
+    if row[m.gap] > 0.0 or border_excess(m, contacts, k, row) > 0.0:
         return False
     return is_above(m, contacts, k, row)
 
 
 @routine
-def find_inside(m: Dynamics, x: Floats, contacts: Bundle, row: Floats, found: Integers) -> int:
+def find_inside(
+    m: Dynamics, x: Floats, contacts: ContactTable, row: Floats, found: Integers
+) -> int:
     """Write the indices of contacts that touch or penetrate at the state in x; return their number."""
     count = 0
     for k in range(contacts.size):
-        look_at(x, contacts, k, row)
+        evaluate_gap(x, contacts, k, row)
         if is_inside(m, contacts, k, row):
             found[count] = k
             count += 1
@@ -186,8 +188,8 @@ def find_nearest(
     times: Floats,
     states: Floats,
     count: int,
-    wheels: Bundle,
-    near: Bundle,
+    wheels: ContactTable,
+    near: ContactTable,
     limit: float,
     sinks: bool,
     row: Floats,
@@ -206,7 +208,7 @@ def find_nearest(
             place = i * wheels.size + wheel
             if isfinite(gaps[place]):
                 continue
-            look_at(x, wheels, wheel, row)
+            evaluate_gap(x, wheels, wheel, row)
             points[3 * place :][:3] = NAN
             find_nearest_of(m, x, near, wheel, limit, sinks, row, gaps[place:], points[3 * place :])
 
@@ -215,7 +217,7 @@ def find_nearest(
 def find_nearest_of(
     m: Dynamics,
     x: Floats,
-    near: Bundle,
+    near: ContactTable,
     wheel: int,
     limit: float,
     sinks: bool,
@@ -234,8 +236,8 @@ def find_nearest_of(
         apart = box_distance(centre, near.low[3 * k :], near.high[3 * k :])
         if apart - near.radius[k] - m.tol.gap_search > least:
             continue
-        look_at(x, near, k, row)
-        height, beyond = row[m.gap], excess(m, near, k, row)
+        evaluate_gap(x, near, k, row)
+        height, beyond = row[m.gap], border_excess(m, near, k, row)
         if not (sinks and is_inside(m, near, k, row)):
             # An open contact deeper than that lies below its feature, not above it.
             if beyond > m.tol.border or not height > -m.tol.gap_search:
