@@ -1,6 +1,7 @@
 """Gradients of motions: closed forms, differences in fifty digits, and other ways to the same numbers."""
 
 from decimal import Decimal, localcontext
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -10,13 +11,16 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics, gradient
+from draisine.analysis.gradient.saltation import _fold
 from draisine.analysis.return_map import fixed_point, return_map
 from draisine.control._signals.time_inputs import Step, TimeInputs
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import GrazingError, ModelError, ParameterError, SimulationError
+from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.model import Body, Disc, Model, Wheel
+from draisine.simulation.contact.kernels import fold_excess
 from draisine.simulation.integrators._dop853_tableau import A
 from draisine.terrain import Terrain, face, kerb, move_ground, plane, ramp
 from draisine.terrain.motions import Shake
@@ -368,6 +372,20 @@ def test_gradients_through_loads_that_newton_finds():
     expected = differences(system, start, 0.4, outputs, unknowns, h=1e-4, **terrain)
     assert np.abs(expected).min(axis=0)[0] > 1e-6  # the force is not proportional to the load
     assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-7 * np.abs(expected).max())
+
+
+def test_the_fold_of_a_torus_on_an_edge_in_fifty_digits():
+    """(a^(2/3) + b^(2/3))^(3/2) - c, as the engine computes it, and its gradient."""
+
+    def fold(a, b, c):
+        return [(mpmath.cbrt(a * a) + mpmath.cbrt(b * b)) ** mpf(1.5) - c]
+
+    at = (0.02, -0.05, 0.1)
+    found = _fold({"fold": np.vstack([at, np.eye(3)])})
+    motion = SimpleNamespace(fold=0)
+    contacts = SimpleNamespace(features=np.ones(FEATURE))
+    assert found[0] == pytest.approx(fold_excess(motion, contacts, 0, np.array(at)), rel=1e-12)
+    assert_allclose(found[1:], [digits(fold, at, k)[0] for k in range(3)], rtol=1e-12)
 
 
 # --- where there is none

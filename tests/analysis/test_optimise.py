@@ -63,7 +63,7 @@ def test_the_search_turns_back_where_there_is_nothing():
 @pytest.mark.parametrize(
     ("start", "bounds", "told"),
     [
-        ({}, {"x": (0.0, 1.0)}, "tells nothing of 'x'"),
+        ({}, {"x": (0.0, 1.0)}, "has no value of 'x'"),
         ({"x": 2.0}, {"x": (0.0, 1.0)}, "starts at 2.0, not between 0.0 and 1.0"),
     ],
 )
@@ -74,7 +74,9 @@ def test_a_start_is_inside_its_bounds(start, bounds, told):
 
 @pytest.mark.parametrize("bound", [float("nan"), float("inf"), "x", None, 10**400])
 def test_bounds_are_finite_numbers(bound):
-    with pytest.raises(ParameterError, match=r"'x' starts at 0.5 .*two finite bounds"):
+    with pytest.raises(
+        ParameterError, match=r"'x' starts at 0.5 .*start and both bounds must be finite"
+    ):
         optimise(lambda at: (0.0, {"x": 0.0}), {"x": 0.5}, {"x": (0.0, bound)})
 
 

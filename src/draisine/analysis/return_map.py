@@ -1,7 +1,7 @@
 """Limit cycles: fixed points of a return map, their multipliers, and families of them.
 
-A return map is a function from a point x to (its image, the derivative there). Some components of x
-may be angles: a cycle closes them up to whole turns.
+A return map is a function from a point x to its image and the derivative there. Some components of x
+may be angles, which count modulo whole turns.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,28 +19,24 @@ from draisine.system.system import System
 from draisine.terrain import Terrain
 
 Map = Callable[[Floats], tuple[Floats, Floats]]
-"""A return map: x to (its image, the derivative there)."""
+"""A return map: from x to its image and the derivative there."""
 
-CLOSED = 1e-9
-"""A point counts as fixed where the map moves it by less than this times its size."""
+FIXED_POINT = 1e-9  # of 1 + max|x|; a point that the map moves by less is a fixed point
+SAME_CYCLE = 1e-6  # of 1 + max|x|; cycles that are closer are one and the same
 
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A fixed point x of a return map: the derivative J there, and by how much the map misses x.
-
-    `power` is how often the map is carried out in one cycle: twice where it is one half of a
-    symmetric cycle.
-    """
+    """A fixed point of a return map."""
 
     x: Floats
-    J: Floats
-    missed: float
-    power: int = 1
+    J: Floats  # derivative of the map
+    missed: float  # largest component of the image minus x
+    power: int = 1  # number of maps in one cycle: 2 if the map is one half of a symmetric cycle
 
     @cached_property
     def multipliers(self) -> Floats:
-        """By what a small disturbance is multiplied in one cycle, largest first, eq.
+        """Factors by which small disturbances grow in one cycle, largest first, eq.
         [multipliers-of-a-cycle].
         """
         values = np.linalg.eigvals(self.J).astype(complex) ** self.power + 0.0
@@ -48,18 +44,18 @@ class Cycle:
 
     @property
     def growth(self) -> float:
-        """The size of the largest multiplier."""
+        """Magnitude of the largest multiplier."""
         return float(np.abs(self.multipliers[0]))
 
     @property
     def stable(self) -> bool:
-        """Whether disturbances die out: all multipliers lie inside the unit circle."""
+        """Whether disturbances decay: all multipliers lie inside the unit circle."""
         return self.growth < 1.0
 
     @property
     def index(self) -> int:
-        """The fixed point's index, the sign of det(1 - J), eq. [cycle-index]: cycles are born and
-        die in pairs of opposite index.
+        """Index of the fixed point, the sign of det(1 - J), eq. [cycle-index]: cycles appear and
+        disappear in pairs of opposite index.
         """
         return int(np.sign(np.linalg.det(np.eye(len(self.x)) - self.J)))
 
@@ -73,19 +69,34 @@ def return_map(
     contact: ContactOptions = CONTACT,
     **fixed: Any,
 ) -> Map:
-    """Return the map from values of named quantities of a state (outputs, joints, speeds) to their
-    values one period (s) later, with its exact derivative, through events and impacts where there is a
-    terrain, eq. [saltation-jump]; `fixed` are quantities that are the same at every start, and the
-    `mode` of its contacts. Its fixed points are periodic motions.
+    """Return the map from a state to the state one period later, with its exact derivative.
 
+    Its fixed points are periodic motions. On a terrain derivatives pass events and impacts, eq.
+    [saltation-jump].
+
+    Parameters
+    ----------
+    system
+        The compiled vehicle.
+    names
+        Names of the components of x: outputs, joints, speeds.
+    period
+        Time from x to its image (s).
+    terrain, contact
+        As for `simulate`.
+    fixed
+        Initial values that are the same for all x, and the `mode` of the contacts.
+
+    Examples
+    --------
     >>> import draisine
     >>> acrobot = draisine.compile("acrobot")
     >>> G = draisine.return_map(acrobot, ["bar", "hip", "bar_rate", "hip_rate"], 0.5)
     >>> image, J = G(np.zeros(4))
-    >>> print(f"{np.linalg.det(J):.9f}")        # Liouville: no volume is lost
+    >>> print(f"{np.linalg.det(J):.9f}")        # Liouville: the flow preserves volume
     1.000000000
     """
-    from draisine.analysis.gradient import GradientRun  # not at the start: plain runs need none
+    from draisine.analysis.gradient import GradientRun  # costs import time
 
     run = GradientRun(tuple(names), tuple(names), terrain=terrain, contact=contact)
 
@@ -98,8 +109,8 @@ def return_map(
 
 
 def iterate(G: Map, times: int) -> Map:
-    """Return a map carried out several times, with its derivative: its fixed points are the cycles
-    that close after so many.
+    """Return a map applied several times, with its derivative: its fixed points are cycles of that many
+    periods.
 
     >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
@@ -126,12 +137,30 @@ def fixed_point(
     steps: int = 40,
     within: float = np.inf,
 ) -> Cycle:
-    """Return the fixed point that Newton's method finds from `near`, eq. [cycle-newton]; `angles`
-    are the components of x that count modulo whole turns (from 0 to 2 pi in the result).
+    """Return the fixed point that Newton's method finds, eq. [cycle-newton].
 
-    No step changes a component by more than `within`. Where none is found, a `ConfigurationError`
-    says so.
+    Parameters
+    ----------
+    G
+        The return map.
+    near
+        Initial guess.
+    angles
+        Components of x that count modulo whole turns; from 0 to 2 pi in the result.
+    power
+        Number of maps in one cycle.
+    steps
+        Largest number of iterations.
+    within
+        Largest change of a component in one iteration.
 
+    Raises
+    ------
+    ConfigurationError
+        If the iteration does not converge.
+
+    Examples
+    --------
     >>> half = fixed_point(lambda x: (np.cos(x), np.diag(-np.sin(x))), [1.0])
     >>> print(half.x.round(6), half.stable)
     [0.739085] True
@@ -144,15 +173,15 @@ def fixed_point(
         size = float(np.abs(miss).max())
         if not np.isfinite(size):
             break
-        if size < CLOSED * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
+        if size < FIXED_POINT * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
             x[list(angles)] %= 2 * np.pi
             return Cycle(x, J, size, power)
         best = min(best, size)
         step = np.linalg.lstsq(np.eye(len(x)) - J, miss, rcond=None)[0]
         x = x + step * min(1.0, within / max(float(np.abs(step).max()), 1e-300))
     raise ConfigurationError(
-        f"no cycle was found near x = {np.asarray(near, float)}: Newton's method does not settle. "
-        "Start nearer to one, or search a box with fixed_points()."
+        f"no cycle was found near x = {np.asarray(near, float)}: Newton's method does not converge. "
+        "Start closer to a cycle, or search a box with fixed_points()."
     )
 
 
@@ -175,8 +204,8 @@ def fixed_points(
     """Return all fixed points in a box that Newton's method finds from a grid of `count` starts per
     side, ordered by their first component.
 
-    It is a search, not a proof; the sum of the indices tells whether a pair may be missing where
-    topology says what it must be, eq. [cycle-index].
+    The search may miss fixed points. If the sum of the indices is known from topology, it shows whether
+    a pair is missing, eq. [cycle-index].
 
     >>> waves = fixed_points(lambda x: (3 * np.sin(x), np.diag(3 * np.cos(x))), [(-4.0, 4.0)])
     >>> [f"{cycle.x[0]:.4f} {cycle.index:+d}" for cycle in waves]
@@ -203,9 +232,9 @@ def fixed_points(
 
 
 def far(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
-    """Return whether two cycles are not one and the same."""
-    apart = np.abs(wrap_angles(a.x - b.x, angles)).max()
-    return bool(apart > 1e-6 * (1.0 + np.abs(a.x).max()))
+    """Return whether two cycles are different."""
+    distance = np.abs(wrap_angles(a.x - b.x, angles)).max()
+    return bool(distance > SAME_CYCLE * (1.0 + np.abs(a.x).max()))
 
 
 def follow(
@@ -216,10 +245,21 @@ def follow(
     angles: Sequence[int] = (),
     least: float = 1e-4,
 ) -> Iterator[Cycle]:
-    """Yield the cycle of one family at each value of a parameter in turn; `start` is that of the
-    first value, `make` gives the map of a value.
+    """Yield the cycles of one family at successive values of a parameter.
 
-    Steps are halved, down to the part `least` of them, where the family turns too fast.
+    Parameters
+    ----------
+    make
+        Function from a value to the return map.
+    values
+        Values of the parameter.
+    start
+        The cycle at the first value.
+    angles
+        Components of x that count modulo whole turns.
+    least
+        Smallest step, in parts of the distance between two values: steps are halved if the family turns
+        too fast.
     """
     cycle, at = start, float(values[0])
     yield cycle
@@ -245,8 +285,8 @@ def _next(
     aim: float,
     angles: Sequence[int],
 ) -> Cycle | None:
-    """Return the cycle that continues the last one (on a line with the one before, if there is
-    one); None where Newton's method goes too far.
+    """Return the cycle that continues the last one, from a linear extrapolation of the last two; None if
+    Newton's method moves too far from it.
     """
     at, cycle = last
     guess = cycle.x
@@ -264,14 +304,12 @@ def _next(
 
 @dataclass(frozen=True, eq=False)
 class CycleFamily:
-    """Cycles in a row, one per value of a parameter, each the continuation of the one before;
-    `make` gives the map of a value.
-    """
+    """Cycles at successive values of a parameter, each the continuation of the one before."""
 
-    make: Callable[[float], Map]
+    make: Callable[[float], Map]  # from a value to the return map
     values: tuple[float, ...]
     cycles: tuple[Cycle, ...]
-    angles: tuple[int, ...] = ()
+    angles: tuple[int, ...] = ()  # components of x that count modulo whole turns
 
     def __len__(self) -> int:
         return len(self.cycles)
@@ -282,8 +320,8 @@ class CycleFamily:
         return np.array([cycle.stable for cycle in self.cycles])
 
     def crossings(self, test: Callable[[float, Cycle], float]) -> list[tuple[float, Cycle]]:
-        """Return where a function of value and cycle changes its sign, with the cycle there:
-        `lambda value, cycle: cycle.growth - 1` finds the ends of stability.
+        """Return the values at which a function of value and cycle changes its sign, with their cycles:
+        `lambda value, cycle: cycle.growth - 1` finds the limits of stability.
         """
         found = []
         pairs = list(zip(self.values, self.cycles, strict=True))
@@ -293,8 +331,8 @@ class CycleFamily:
         return found + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
 
     def doublings(self) -> list[tuple[float, Cycle]]:
-        """Return where a multiplier passes -1, with the cycle there: a cycle of twice the period is
-        born or dies, eq. [period-doubling].
+        """Return the values at which a multiplier passes -1, with their cycles: a cycle of twice the
+        period appears or disappears, eq. [period-doubling].
         """
         return self.crossings(lambda _, cycle: float(np.linalg.det(np.eye(len(cycle.x)) + cycle.J)))
 
@@ -330,9 +368,10 @@ def families(
     angles: Sequence[int] = (),
     searches: int = 5,
 ) -> list[CycleFamily]:
-    """Return the families of cycles over the values of a parameter, in the order in which they are
-    found; `search` finds the cycles of one map, and does so at some of the values, as many as
-    `searches` says, so that families that begin or end on the way are found too.
+    """Return the families of cycles over the values of a parameter, in the order of their discovery.
+
+    `search` finds the cycles of one map. It is called at `searches` evenly spaced values, so that
+    families that begin or end between the first and the last value are found, too.
 
     >>> def make(a):
     ...     return lambda x: (a * np.sin(x), np.diag(a * np.cos(x)))
@@ -362,7 +401,7 @@ def families(
 def _followed(
     make: Callable[[float], Map], values: Sequence[float], start: Cycle, angles: Sequence[int]
 ) -> list[Cycle]:
-    """Return the cycles of a family from a start on, as far as it leads."""
+    """Return the cycles of a family from a start to its end."""
     found: list[Cycle] = []
     with suppress(ConfigurationError):
         found.extend(follow(make, values, start, angles=angles))

@@ -16,7 +16,7 @@ from draisine.errors import DataError, ParameterError, expect_known
 from draisine.model import Model
 from draisine.results.attributes import records
 from draisine.results.bodies import Bodies
-from draisine.simulation.trajectory import Event, Key, TerrainMode
+from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, TerrainMode
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -48,9 +48,30 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
             "before": _mode(event.mode_before),
             "after": _mode(event.mode_after),
             "predicted": _pushes(event.trials[0].pushes) if event.trials else {},
+            "guard": _guard(event.guard),
         }
         for event in events
     ]
+
+
+def _guard(guard: Guard | None) -> dict[str, Any] | None:
+    """Return a guard as plain data: kind in lower case, contact, index of its border (-1: none)."""
+    if guard is None:
+        return None
+    return {
+        "kind": guard.kind.name.lower(),
+        "contact": _named(guard.contact),
+        "border": guard.border,
+    }
+
+
+def guard_of(event: Mapping[str, Any]) -> Guard | None:
+    """Return the guard of an event of a dataset; None if none fired or the dataset has no guards."""
+    found = event.get("guard")
+    if found is None:
+        return None
+    wheel, _, feature = found["contact"].partition(":")
+    return Guard(GuardKind[found["kind"].upper()], (wheel, feature), found["border"])
 
 
 def _named(key: Key) -> str:

@@ -1,6 +1,7 @@
-"""What a run leaves: arcs of motion, and the whole as labelled data."""
+"""The result of a run: arcs of motion, the events between them, and the whole as labelled data."""
 
 from dataclasses import dataclass, field
+from enum import IntEnum
 from functools import cached_property
 from html import escape
 from itertools import groupby
@@ -30,34 +31,60 @@ TerrainMode = tuple[tuple[Key, str], ...]
 """The closed contacts, (wheel, feature) with their status: rolling, gliding or sliding."""
 
 
+class GuardKind(IntEnum):
+    """What a guard watches. The run ends, or an event happens, when its value becomes negative."""
+
+    LEAN = 0  # lean until the machine has fallen
+    OVER = 1  # turn until the machine lies on its head
+    GAP = 2  # gap of an open contact, m
+    FORCE = 3  # normal force of a closed contact, N
+    CONE = 4  # distance of a contact force to the friction cone, N
+    SLIP = 5  # slip speed of a sliding contact
+    BORDER = 6  # distance of a contact point to a border of its feature
+    FOLD = 7  # distance to where a torus begins or ceases to touch an edge twice
+    DEFLECTION = 8  # of a compliant tyre, which carries by no constraint row, m
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The guard whose zero is an event."""
+
+    kind: GuardKind
+    contact: Key  # wheel and feature
+    border: int = -1  # of BORDER: index among the borders of the feature; otherwise -1
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Event:
-    """What happened at an instant.
+    """A change at an instant.
 
-    `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
-    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump), "time-stepping" and
-    "event-location" (the solver changes). `soft` events
-    have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
-    `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
-    that were tried at impulse level, the first being the prediction that all contacts stay closed.
+    `kind` is one of
+
+    * "collision": a contact closes or an impact happens;
+    * "lift-off": a normal force, or the feature under a wheel, ends;
+    * "hand-over": a wheel rolls on to the next feature;
+    * "stick" and "slip": a contact stops or begins to slide;
+    * "input": an input may jump;
+    * "time-stepping" and "event-location": the run changes its solver.
     """
 
-    t: float
+    t: float  # s
     kind: str
     contacts: tuple[Key, ...]
-    soft: bool
+    soft: bool  # no jump: of speeds at a collision, of the contact force at a lift-off (3.7)
     before: State
     after: State
     mode_before: TerrainMode
     mode_after: TerrainMode
-    energy_before: float
-    energy_after: float
-    impulses: dict[Key, Floats] = field(default_factory=dict)
-    trials: "tuple[Trial, ...]" = ()
+    energy_before: float  # J
+    energy_after: float  # J
+    impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
+    trials: "tuple[Trial, ...]" = ()  # contact sets tried at impulse level; first: all stay closed
+    guard: Guard | None = None  # the guard that fired; None at inputs and changes of the solver
 
     @property
     def gain(self) -> float:
-        """The energy that the event created; negative where it dissipated."""
+        """Energy that the event created (J); negative if it dissipated energy."""
         return self.energy_after - self.energy_before
 
     def __str__(self) -> str:
@@ -70,14 +97,11 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class DenseOutput:
-    """The dense output of an arc at the Chebyshev nodes of its steps, which do not depend on where
-    samples are taken: times (steps, nodes), states (steps, nodes, n), and the inputs at all of them,
-    one column each.
-    """
+    """The dense output of an arc at the Chebyshev nodes of its steps; it does not depend on the samples."""
 
-    t: Floats
-    y: Floats
-    inputs: Floats
+    t: Floats  # (steps, nodes) s
+    y: Floats  # (steps, nodes, n)
+    inputs: Floats  # of all nodes, one column each
 
     def until(self, t: float) -> "DenseOutput":
         """Return the steps that end before a time."""
@@ -94,7 +118,7 @@ class DenseOutput:
 
 
 class Arc(Protocol):
-    """What a trajectory needs of a stretch of motion in one mode."""
+    """An interval of motion in one mode, as trajectories use it."""
 
     @property
     def machine(self) -> Any:
@@ -110,7 +134,7 @@ class Arc(Protocol):
 
     @property
     def states(self) -> int:
-        """How many of the states belong to the control law."""
+        """Number of states that belong to the control law."""
 
     @property
     def mode(self) -> Any:
@@ -118,7 +142,7 @@ class Arc(Protocol):
 
     @property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last."""
+        """All observations of every sample, time last."""
 
     @property
     def dense(self) -> DenseOutput | None:
@@ -128,25 +152,23 @@ class Arc(Protocol):
         """Return the user's quaternions and positions, time last."""
 
     def redundant_rows(self) -> list[str]:
-        """Return the rows of closed contacts that repeat others."""
+        """Return the redundant rows of closed contacts."""
 
 
 @dataclass(frozen=True)
 class SmoothArc:
-    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, the inputs per time,
-    time last, the anchors of pins, and the dense output of an adaptive method.
-    """
+    """An interval of motion in one mode without events."""
 
     machine: ClosedForm
-    t: Floats
-    y: Floats
-    inputs: Floats
-    anchors: Floats | None = None
-    dense: DenseOutput | None = None
+    t: Floats  # s
+    y: Floats  # (times, n) states (q, p, r, u, z)
+    inputs: Floats  # (inputs, times)
+    anchors: Floats | None = None  # of pins
+    dense: DenseOutput | None = None  # of an adaptive method
 
     @property
     def states(self) -> int:
-        """How many of the y belong to the control law."""
+        """Number of states that belong to the control law."""
         return self.machine.states
 
     @property
@@ -156,11 +178,11 @@ class SmoothArc:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that `observe` knows of every sample, time last."""
+        """All outputs of `observe` at every sample, time last."""
         return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
 
     def observe_dense(self) -> dict[str, Floats]:
-        """Return everything that `observe` knows of every node of the dense output, time last."""
+        """Return all outputs of `observe` at every node of the dense output, time last."""
         assert self.dense is not None
         t, y = self.dense.flat
         return self.machine.observations(y, t, self.dense.inputs, self.anchors)
@@ -171,26 +193,24 @@ class SmoothArc:
         return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
 
     def redundant_rows(self) -> list[str]:
-        """Return the rows of the mode that repeat others."""
+        """Return the redundant rows of the mode."""
         return [row.label for row in self.machine.system.survey(self.mode).spare]
 
 
 @dataclass(frozen=True, repr=False)
 class Trajectory:
-    """A whole run: its arcs in order, how it ended, how it was made, and the events between its
-    arcs; `unsampled` are arcs so short that no sample lies in them.
-    """
+    """A run: arcs of motion and the events between them."""
 
     arcs: tuple[Arc, ...]
-    outcome: str
-    settings: dict[str, Any] = field(default_factory=dict)
+    outcome: str  # "completed", or why the run ended early
+    settings: dict[str, Any] = field(default_factory=dict)  # of the solver
     events: tuple[Event, ...] = ()
     contact: ContactOptions | None = None
-    unsampled: tuple[Arc, ...] = ()
+    unsampled: tuple[Arc, ...] = ()  # arcs without a sample
 
     @cached_property
     def validity(self) -> "Validity":
-        """Whether the run can be believed, and from when on not."""
+        """Whether the run is physically valid, and from when on it is not."""
         from draisine.simulation.validity.assess import assess
 
         return assess(self)
@@ -202,13 +222,13 @@ class Trajectory:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample of all arcs, time last."""
+        """All observations of every sample of all arcs, time last."""
         seen: list[dict[str, Floats]] = []
         for together, some in groupby(
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
         ):
             arcs = list(some)
-            # Arcs of one kind are cheaper together than one by one.
+            # Arcs of one kind are observed together, which is cheaper than one by one.
             seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
         if len(seen) == 1:
             return seen[0]
@@ -224,16 +244,16 @@ class Trajectory:
         return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
 
     def to_xarray(self) -> "xarray.Dataset":
-        """Return the run as a dataset: time first, with units and long names; what it was made with
-        is in its attributes.
+        """Return the run as a dataset: time first, with units and long names. Its attributes contain the
+        settings of the run.
         """
         from draisine.simulation.dataset import dataset
 
         return dataset(self)
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """Return the run as a table: one line per time, one column per number, with names like
-        `lean` and `contact_force[rear, normal]`.
+        """Return the run as a table: one row per time, one column per quantity, with names like `lean` and
+        `contact_force[rear, normal]`.
         """
         from draisine.simulation.dataset import table
 
@@ -257,7 +277,7 @@ class Trajectory:
 
     @property
     def terrain(self) -> Any:
-        """The ground that it ran on, if that was not the level plane."""
+        """The terrain of the run; None on the level plane."""
         return getattr(self.arcs[0], "terrain", None)
 
     def __repr__(self) -> str:

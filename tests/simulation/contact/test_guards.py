@@ -243,11 +243,11 @@ def test_closed_contacts_are_watched_for_all_that_ends_them():
     kinds, contacts, borders = np.zeros((3, 8), int)
     count = set_guards(mode, np.array([0, 0]), kinds, contacts, borders)
     assert kinds[:count].tolist() == [
-        GuardKind.NORMAL_FORCE,
-        GuardKind.FRICTION_CONE,
+        GuardKind.FORCE,
+        GuardKind.CONE,
         GuardKind.BORDER,
         GuardKind.BORDER,
-        GuardKind.NORMAL_FORCE,
+        GuardKind.FORCE,
         GuardKind.FOLD,
     ]
     assert contacts[:count].tolist() == [0, 0, 0, 0, 1, 1]

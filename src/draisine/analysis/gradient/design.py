@@ -1,4 +1,4 @@
-"""Numbers that serve best: a cost with its exact gradient is made least between bounds."""
+"""Minimise a cost with exact gradient between bounds."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,22 +12,24 @@ from draisine.errors import DraisineError, ParameterError
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
 """From values by name to a cost and its derivatives by name."""
 
-FLAT = 1e-9
-"""The search ends where the gradient, over the whole width of the bounds, is this part of the cost."""
+MIN_GRADIENT = 1e-9  # of the cost, over the width of the bounds; the search ends below it
+ERROR_COST = (
+    1e3  # of the initial cost; added where the cost raises an error, so that the search returns
+)
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """The values with the least cost that was found, that cost, and how often it was asked for.
-    `slope` is by which part of the cost of the start it would still change across the bounds, along the
-    steepest way between them: where that is not small, the search was stopped, by the edge of what there
-    is or by derivatives that are none.
+    """The result of a minimisation.
+
+    If `slope` is not small, the search stopped early: at the edge of the machines or motions that exist,
+    or because of wrong derivatives.
     """
 
-    values: dict[str, float]
+    values: dict[str, float]  # with the smallest cost
     cost: float
-    asked: int
-    slope: float
+    asked: int  # number of evaluations of the cost
+    slope: float  # largest derivative over the width of a bound, in parts of the initial cost
 
 
 def optimise(
@@ -37,12 +39,34 @@ def optimise(
     *,
     enough: float = -np.inf,
 ) -> Optimum:
-    """Return values between bounds, from a start on, that make a cost least; the search, by the method
-    of Broyden, Fletcher, Goldfarb and Shanno with bounds, ends as soon as the cost is `enough`.
+    """Minimise a cost between bounds by the method of Broyden, Fletcher, Goldfarb and Shanno (L-BFGS-B).
 
-    Where there is no such machine or motion (the cost raises a `DraisineError`) it looks nearer; at the
-    start that error is passed on. It finds the least cost around, not the least of all.
+    The result is a local minimum. If the cost raises a `DraisineError`, because a machine or motion does
+    not exist, the search continues closer to the best values.
 
+    Parameters
+    ----------
+    cost
+        Function from values by name to the cost and its derivatives by name.
+    start
+        Initial values by name.
+    bounds
+        Lower and upper bound of each unknown, by name; other values of the start stay fixed.
+    enough
+        The search ends as soon as the cost is not larger than this.
+
+    Returns
+    -------
+    Optimum
+        The best values, their cost and the remaining slope.
+
+    Raises
+    ------
+    DraisineError
+        If the cost raises it at the start.
+
+    Examples
+    --------
     >>> found = optimise(
     ...     lambda at: ((at["x"] - 2) ** 2 + at["y"] ** 2, {"x": 2 * (at["x"] - 2), "y": 2 * at["y"]}),
     ...     {"x": 0.0, "y": 1.0},
@@ -61,14 +85,14 @@ def optimise(
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(bounds),
         callback=search.check,
-        options={"ftol": 0.0, "gtol": FLAT, "maxls": 40},
+        options={"ftol": 0.0, "gtol": MIN_GRADIENT, "maxls": 40},
     )
     least, values, slope = search.best
     return Optimum(values, least, search.asked, slope)
 
 
 class _Search:
-    """A cost over numbers between 0 and 1, in units of its size at the start."""
+    """The cost over unknowns scaled to [0, 1], in parts of its value at the start."""
 
     def __init__(
         self,
@@ -79,7 +103,7 @@ class _Search:
     ) -> None:
         for name, ends in bounds.items():
             if name not in start:
-                raise ParameterError(f"optimise: the start tells nothing of {name!r}.")
+                raise ParameterError(f"optimise: the start has no value of {name!r}.")
             low, high, begin = _ends(name, ends, start[name])
             if not low <= begin <= high or not low < high:
                 raise ParameterError(
@@ -92,36 +116,35 @@ class _Search:
         self.scale, self.slope = 0.0, np.zeros(len(bounds))
 
     def begin(self) -> Floats:
-        """Return the start in units of the bounds."""
+        """Return the scaled start."""
         at = np.array([self.start[name] for name in self.names])
         return (at - self.low) / (self.high - self.low)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
-        """Return the cost and its gradient; beyond what there is, a cost that sends the search back."""
+        """Return the scaled cost and its gradient, or a large cost if the cost raises an error."""
         at = self.low + x * (self.high - self.low)
         values = self.start | dict(zip(self.names, at.tolist(), strict=True))
         self.asked += 1
         try:
-            cost, gradient = self._ask(values)
+            cost, gradient = self._evaluate(values)
         except DraisineError:
             if self.asked == 1:
                 raise
-            return self.best[0] / self.scale + 1e3, self.slope
+            return self.best[0] / self.scale + ERROR_COST, self.slope
         self.scale = self.scale or max(abs(cost), 1e-300)
         self.slope = gradient / self.scale
         if cost < self.best[0]:
-            left = (
-                np.clip(x - self.slope, 0.0, 1.0) - x
-            )  # what the bounds leave of the steepest way
-            steepest = float(np.abs(np.where(left == 0.0, 0.0, self.slope)).max(initial=0.0))
-            self.best = (cost, values, steepest)
+            # Derivatives that point out of the bounds do not count.
+            descent = np.clip(x - self.slope, 0.0, 1.0) - x
+            slope = float(np.abs(np.where(descent == 0.0, 0.0, self.slope)).max(initial=0.0))
+            self.best = (cost, values, slope)
         return cost / self.scale, self.slope
 
-    def _ask(self, values: dict[str, float]) -> tuple[float, Floats]:
-        """Return the cost and its gradient over the width of the bounds; what is no number is told."""
-        told = self.cost(values)
+    def _evaluate(self, values: dict[str, float]) -> tuple[float, Floats]:
+        """Return the cost and its gradient over the width of the bounds; raise if they are not finite."""
+        result = self.cost(values)
         try:
-            cost, slopes = float(told[0]), told[1]
+            cost, slopes = float(result[0]), result[1]
             gradient = np.array([float(slopes[name]) for name in self.names])
         except (LookupError, OverflowError, TypeError, ValueError) as error:
             raise ParameterError(
@@ -133,13 +156,13 @@ class _Search:
         return cost, gradient * (self.high - self.low)
 
     def check(self, _: Floats) -> None:
-        """Stop where the cost is enough."""
+        """Stop if the cost is small enough."""
         if self.best[0] <= self.enough:
             raise StopIteration
 
 
 def _ends(name: str, ends: Any, begin: Any) -> tuple[float, float, float]:
-    """Return both bounds of a number and its start."""
+    """Return both bounds of an unknown and its start."""
     try:
         low, high = ends
         found = float(low), float(high), float(begin)
@@ -147,7 +170,7 @@ def _ends(name: str, ends: Any, begin: Any) -> tuple[float, float, float]:
         found = np.nan, np.nan, np.nan
     if not np.isfinite(found).all():
         raise ParameterError(
-            f"optimise: {name!r} starts at {begin!r:.80} between {ends!r:.80}; give it a number, and two "
-            "finite bounds (low, high)."
+            f"optimise: {name!r} starts at {begin!r:.80} between {ends!r:.80}; start and both bounds must be "
+            "finite numbers."
         )
     return found

@@ -1,5 +1,11 @@
-"""A mode on a terrain with its derivatives: mass matrix, contact rows, accelerations and forces of a state
-and of its neighbours, by the saddle-point system.
+"""A machine on a terrain with derivatives: mass matrix, contact rows, accelerations, contact forces.
+
+In a mode, accelerations and multipliers solve the saddle-point system, eq. [saddle-point]
+
+    M vdot - G lam = push,    C vdot = c
+
+with G = C' for rows that hold, plus friction of sliding contacts and forces of tyres per load. The
+derivative of the solution follows from those of the matrices: d(x) = K^-1 (d(right) - d(K) x).
 """
 
 from collections.abc import Sequence
@@ -8,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import MatrixJet, jet, solve, transpose
+from draisine.analysis.differentiate import jet, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -17,34 +23,36 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
 STATE = ("q", "p", "r", "v", "z")
-MOTION = ("flow", "M", "F", "zdot", "held", "held_c", "held_b")
-ROW = ("C", "c", "b", "gap", "local_point", "local_normal")
+MOTION = ("flow", "M", "F", "zdot", "held", "held_c", "held_b", "held_gap")
+ROW = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
 ELEMENTS = ("push", "lift", "forces", "lifted", "rates")
-SIGHT = ("outputs", "position", "output_rates")
+OBSERVED = ("outputs", "position", "output_rates")
+
+RowTangents = dict[str, Floats]
+"""Entries of a contact row by name, each with derivatives (1 + k, entries)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModeTangents:
-    """What is seen of a state in a mode, each with its derivatives, (1 + k, entries): rates of the
-    state, contact forces (contacts, 3), and what each contact looks like by name.
-    """
+    """A state in a mode, with derivatives."""
 
-    rates: Floats
-    forces: Floats
-    rows: list[dict[str, Floats]]
+    rates: Floats  # (1 + k, entries) of the state
+    forces: Floats  # (1 + k, contacts, 3), N: normal, along, across
+    rows: list[RowTangents]  # of the closed contacts
 
 
 class TerrainTangents:
-    """A free machine on a terrain with its derivatives along directions."""
+    """A machine on a terrain with derivatives along directions."""
 
-    def __init__(self, look: ContactQuery, along: Directions) -> None:
-        self.look, self.along = look, along
+    def __init__(self, query: ContactQuery, along: Directions) -> None:
+        self.query, self.along = query, along
         self._programs: dict[str, TangentProgram] = {}
+        self._features: dict[WheelOnFeature, tuple[str, Floats]] = {}
 
     @property
     def machine(self) -> Generic:
-        """The free machine."""
-        return self.look.machine
+        """The machine without ground."""
+        return self.query.machine
 
     def _program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
         if name not in self._programs:
@@ -54,141 +62,162 @@ class TerrainTangents:
             self._programs[name] = made
         return self._programs[name]
 
-    def motion(self, t: float, whole: Floats, dt: Floats | None = None) -> dict[str, Floats]:
-        """Return M, F and the rest of the free machine."""
-        return self._program("motion", MOTION)(t, whole, self.along, dt, w=self.look.inputs)
+    def motion(self, t: float, jets: Floats, dt: Floats | None = None) -> dict[str, Floats]:
+        """Return mass matrix, bias force and equality rows of the machine without ground."""
+        return self._program("motion", MOTION)(t, jets, self.along, dt, w=self.query.inputs)
 
     def row(
         self,
         t: float,
-        whole: Floats,
+        jets: Floats,
         contact: WheelOnFeature,
         dt: Floats | None = None,
         load: float = 0.0,
-    ) -> dict[str, Floats]:
-        """Return what a contact looks like, its elements about a load."""
-        feature = self.look.feature(contact)
-        name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
-        program = self._program(name, ROW + ELEMENTS)
-        f = np.zeros(FEATURE)
-        f[: len(feature.numbers)], f[SIDE], f[LOAD] = feature.numbers, contact.side, load
-        given = {"w": self.look.inputs, "f": f, "ground": self.machine.ground}
-        return program(t, whole, self.along, dt, **given)
+    ) -> RowTangents:
+        """Return the row of a contact; its elements are linearised about a load (N)."""
+        if contact not in self._features:
+            feature = self.query.feature(contact)
+            name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
+            numbers = np.zeros(FEATURE)
+            numbers[: len(feature.numbers)] = feature.numbers
+            numbers[SIDE] = contact.side
+            self._features[contact] = (name, numbers)
+        name, numbers = self._features[contact]
+        numbers[LOAD] = load
+        fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground}
+        return self._program(name, ROW + ELEMENTS)(t, jets, self.along, dt, **fixed)
 
-    def seen(self, t: float, whole: Floats, dt: Floats | None = None) -> Floats:
-        """Return what `observation_names` name at a state, (1 + k, names); accelerations and contacts
-        make no difference to it.
+    def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:
+        """Return the outputs named by `observation_names`, (1 + k, names). They depend on neither
+        accelerations nor contacts.
         """
-        at, moving = self.machine.layout, self.motion(t, whole, dt)["flow"]
-        told = self._program("observe", SIGHT)(t, whole, self.along, dt, w=self.look.inputs)
+        at, flow = self.machine.layout, self.motion(t, jets, dt)["flow"]
+        out = self._program("observe", OBSERVED)(t, jets, self.along, dt, w=self.query.inputs)
         return np.hstack(
             [
-                told["outputs"][:, :3],
-                told["position"],
-                whole[:, at.r],
-                told["outputs"][:, 3:],
-                told["output_rates"][:, :3],
-                moving[:, at.p],
-                whole[:, at.v],
+                out["outputs"][:, :3],
+                out["position"],
+                jets[:, at.r],
+                out["outputs"][:, 3:],
+                out["output_rates"][:, :3],
+                flow[:, at.p],
+                jets[:, at.v],
             ]
         )
 
-    def sight(
-        self, t: float, whole: Floats, closed: Sequence[Closed], dt: Floats | None = None
+    def accelerate(
+        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> ModeTangents:
-        """Return rates and forces in a mode, eq. [saddle-point], with derivatives."""
-        at, n, many = self.machine.layout, self.look.n, len(whole)
-        motion = self.motion(t, whole, dt)
-        rows = [
-            self.row(t, whole, contact, dt, load)
-            for (contact, *_), load in zip(closed, self._loads(t, whole, closed), strict=True)
-        ]
-        v = jet(whole[:, at.v, None])
-        ways = [
-            _slip_way(row, v, n) if held == 1 and 0.0 < mu < np.inf else None
-            for row, (_, held, mu) in zip(rows, closed, strict=True)
-        ]
-        C, G, c = [motion["held"].reshape(many, -1, n)], [], [motion["held_c"]]
-        G.append(np.swapaxes(C[0], 1, 2))
-        for row, (_, held, mu), way in zip(rows, closed, ways, strict=True):
-            whole_rows = row["C"].reshape(many, 3, n)
-            C.append(whole_rows[:, :held])
-            G.append(np.swapaxes(C[-1], 1, 2))
+        """Return rates and contact forces in a mode."""
+        at, n, count = self.machine.layout, self.query.n, len(jets)
+        motion = self.motion(t, jets, dt)
+        C = [motion["held"].reshape(count, -1, n)]
+        G = [np.swapaxes(C[0], 1, 2)]
+        c = [motion["held_c"]]
+        push = -motion["F"]
+        rates = np.hstack([motion["flow"], jets[:, at.v], motion["zdot"]])
+        rows, per_multiplier = [], []
+        for (contact, held, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+            row = self.row(t, jets, contact, dt, load)
+            all_rows = row["C"].reshape(count, 3, n)
+            # Contact force (normal, along, across) per unit of each multiplier.
+            unit = np.zeros((count, 3, held))
+            unit[0] = np.eye(3)[:, :held]
+            if held == 1 and 0.0 < mu < np.inf:
+                unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, at.v]))
+            C.append(all_rows[:, :held])
+            G.append((transpose(jet(all_rows)) @ jet(unit)).stack)
             c.append(row["c"][:, :held])
-            if way is not None:
-                G[-1] = G[-1] - mu * (transpose(jet(whole_rows[:, 1:])) @ way).stack
+            if row["push"].size:
+                push = push + row["push"]
             if held and row["lift"].size:
-                G[-1] = G[-1] + np.pad(row["lift"][:, :, None], ((0, 0), (0, 0), (0, held - 1)))
-        K = _saddle(motion["M"].reshape(many, n, n), np.dstack(G), np.hstack(C))
-        push = sum((row["push"] for row in rows if row["push"].size), -motion["F"])
-        answer = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack[:, :, 0]
-        rates = np.hstack([motion["flow"], answer[:, :n], motion["zdot"]])
-        for row in rows:
+                G[-1][:, :, 0] += row["lift"]
+                unit[:, :, 0] += row["lifted"][:, :3]
             rates[:, at.z.start : at.z.start + row["rates"].shape[1]] += row["rates"]
-        lam = answer[:, n + motion["held_c"].shape[1] :]
-        return ModeTangents(rates, _forces(lam, closed, ways, rows), rows)
+            rows.append(row)
+            per_multiplier.append(unit)
+        K = saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
+        solution = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack
+        rates[:, at.v] = solution[:, :n, 0]
+        forces, first = np.zeros((count, len(closed), 3)), n + c[0].shape[1]
+        for k, (row, unit) in enumerate(zip(rows, per_multiplier, strict=True)):
+            own = solution[:, first : first + unit.shape[2]]
+            forces[:, k] = (jet(unit) @ jet(own)).stack[:, :, 0]
+            if row["forces"].size:
+                forces[:, k] += row["forces"][:, :3]
+            first += unit.shape[2]
+        return ModeTangents(rates, forces, rows)
 
-    def _loads(self, t: float, whole: Floats, closed: Sequence[Closed]) -> list[float]:
-        """Return the loads about which elements are taken: the contacts' own."""
-        if not self.look.motion.record.acted:
+    def _loads(self, t: float, jets: Floats, closed: Sequence[Closed]) -> list[float]:
+        """Return the normal forces (N) about which elements at contacts are linearised."""
+        if not self.query.motion.record.acted:
             return [0.0] * len(closed)
-        return list(self.look.accelerate(t, whole[0], closed)[1][:, 0])
+        return list(self.query.accelerate(t, jets[0], closed)[1][:, 0])
 
     def hold(
-        self, t: float, whole: Floats, closed: Sequence[Closed], dt: Floats | None = None
+        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return a state whose speeds keep to closed contacts and held joints, by impulses, eq.
-        [saltation-hold].
+        """Return a state whose speeds satisfy the rows of closed contacts and the equality rows, after
+        impulses, eq. [saltation-hold].
         """
-        at, n, many = self.machine.layout, self.look.n, len(whole)
-        motion = self.motion(t, whole, dt)
-        rows = [(self.row(t, whole, contact, dt), held) for contact, held, _ in closed]
-        C = [row["C"].reshape(many, 3, n)[:, :held] for row, held in rows]
-        J = np.concatenate([*C, motion["held"].reshape(many, -1, n)], axis=1)
-        M, v = jet(motion["M"].reshape(many, n, n)), jet(whole[:, at.v, None])
+        at, n, count = self.machine.layout, self.query.n, len(jets)
+        motion = self.motion(t, jets, dt)
+        rows = [(self.row(t, jets, contact, dt), held) for contact, held, _ in closed]
+        C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
+        J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
+        M, v = jet(motion["M"].reshape(count, n, n)), jet(jets[:, at.v, None])
         demand = np.hstack([*(row["b"][:, :held] for row, held in rows), motion["held_b"]])
         right = np.concatenate([(M @ v).stack, demand[:, :, None]], axis=1)
-        K = _saddle(M.stack, np.swapaxes(J, 1, 2), J)
-        out = whole.copy()
+        K = saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
+        out = jets.copy()
         out[:, at.v] = solve(jet(K), jet(right)).stack[:, :n, 0]
         return out
 
+    def close(
+        self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
+    ) -> Floats:
+        """Return a state on the ground: the smallest step in the configuration closes the gaps of the
+        closed contacts that hold rows, and those of the equality rows.
+        """
+        at, n, count = self.machine.layout, self.query.n, len(jets)
+        motion = self.motion(t, jets, dt)
+        rows = [self.row(t, jets, contact, dt) for contact, held, _ in closed if held]
+        J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
+        # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
+        # derivative of `stretch` does not count.
+        gaps = np.hstack([motion["held_gap"], *(row["gap"] / row["stretch"][0] for row in rows)])
+        step = jets.copy()
+        step[:, at.v] = -solve(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
+        out = jets.copy()
+        out[:, self.query.pose] += self.motion(t, step)["flow"]
+        return out
 
-def _saddle(M: Floats, G: Floats, C: Floats) -> Floats:
+
+def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
     """Return the matrices of `M x - G lam = right`, `C x = c`."""
-    many, n, m = len(M), M.shape[1], C.shape[1]
-    K = np.zeros((many, n + m, n + m))
-    K[:, :n, :n], K[:, :n, n:], K[:, n:, :n] = M, -G, C
+    count, n, m = len(M), M.shape[1], C.shape[1]
+    K = np.zeros((count, n + m, n + m))
+    K[:, :n, :n] = M
+    K[:, :n, n:] = -G
+    K[:, n:, :n] = C
     return K
 
 
-def _forces(
-    lam: Floats,
-    closed: Sequence[Closed],
-    ways: Sequence[MatrixJet | None],
-    rows: Sequence[dict[str, Floats]],
-) -> Floats:
-    """Return the forces of contacts (normal, along, across) from their multipliers: what slides pushes
-    against its slip, elements push as they do.
-    """
-    forces, first = np.zeros((len(lam), len(closed), 3)), 0
-    for k, ((_, held, mu), way, row) in enumerate(zip(closed, ways, rows, strict=True)):
-        forces[:, k, :held] = lam[:, first : first + held]
-        load = jet(lam[:, first, None, None]) if held else None
-        if way is not None and load is not None:
-            forces[:, k, 1:] = -mu * (way @ load).stack[:, :, 0]
-        if row["forces"].size:
-            forces[:, k] += row["forces"][:, :3]
-        if row["lifted"].size and load is not None:
-            forces[:, k] += (jet(row["lifted"][:, :3, None]) @ load).stack[:, :, 0]
-        first += held
-    return forces
+def slip_velocity(row: RowTangents, v: Floats) -> Floats:
+    """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
+    C = jet(row["C"].reshape(len(v), 3, -1)[:, 1:])
+    return (C @ jet(v[:, :, None])).stack[:, :, 0] - row["b"][:, 1:]
 
 
-def _slip_way(row: dict[str, Floats], v: MatrixJet, n: int) -> MatrixJet:
-    """Return the direction (along, across) in which a contact slips."""
-    many = len(row["C"])
-    slip = jet(row["C"].reshape(many, 3, n)[:, 1:]) @ v - jet(row["b"][:, 1:, None])
-    speed = np.linalg.norm(slip.value)
-    way = slip.value / speed
-    return MatrixJet(way, (slip.rate - way @ (np.swapaxes(way, 1, 2) @ slip.rate)) / speed)
+def direction(vector: Floats) -> Floats:
+    """Return the unit vector along a vector (1 + k, entries), with derivatives."""
+    size = np.linalg.norm(vector[0])
+    unit = vector / size
+    unit[1:] -= np.outer(unit[1:] @ unit[0], unit[0])
+    return unit
+
+
+def length(vector: Floats) -> Floats:
+    """Return the length of a vector (1 + k, entries) with derivatives, (1 + k,)."""
+    value = np.linalg.norm(vector[0])
+    return np.append(value, vector[1:] @ vector[0] / value)

@@ -1,293 +1,309 @@
-"""Derivatives through events: neighbouring motions meet them earlier or later, and jump otherwise.
+"""Derivatives of a run on a terrain: along its arcs and through the events between them.
 
-An event is where a guard g vanishes. A neighbour that is dy away meets it `dt = -dg / g'` later; what it
-then differs in goes through the jump and back to the same time, eq. [saltation-jump].
+An event is the zero of a guard g, which the run records. A neighbouring motion that is dy away reaches
+it later by `dt = -dg / g'`. Its difference passes the jump of the event and returns to the same time,
+eq. [saltation-jump]. Arcs in time steps are differentiated step by step (see `stepped`).
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import difference
-from draisine.analysis.gradient.mode import ModeTangents, TerrainTangents
-from draisine.analysis.gradient.tangents import Directions, follow
+from draisine.analysis.gradient.mode import (
+    ModeTangents,
+    RowTangents,
+    TerrainTangents,
+    length,
+    slip_velocity,
+)
+from draisine.analysis.gradient.stepped import StatusChange, SteppedTangents
+from draisine.analysis.gradient.tangents import Directions, integrate
 from draisine.errors import GrazingError, SimulationError
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.stepping.arc import wheel_size
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.trajectory import Event, Trajectory
+from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import LEAN, OFFSET, PLACE
 
-GRAZES = 1e-4
-"""Guards that pass zero slower than this, in their units per second, are grazed."""
-
-NEAR = 1e-6
-"""How far from zero a guard may be at its event, against its size."""
+GRAZING_RATE = 3e-5  # of the natural rate of a guard; a slower one grazes: neighbours may miss it
+SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
+SAME_TIME = 1e-6  # relative difference of two derivatives of an event's time that count as equal
+SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
 
 
 @dataclass(frozen=True, eq=False)
 class EventGradient:
-    """An event with the derivatives `time` of its time by the unknowns (s per unit), the outputs just
-    before it, and their derivatives (outputs, unknowns): those from event to event, not at one time.
-    `crossing` is the rate at which its guard passed zero (a gap in m/s, a force in N/s), zero for events
-    at fixed times.
-    """
+    """An event with its derivatives by the unknowns."""
 
     event: Event
-    time: Floats
-    values: Floats
-    derivatives: Floats
-    crossing: float
+    time: Floats  # (unknowns) derivatives of the time of the event, s per unit
+    values: Floats  # (outputs) just before the event
+    derivatives: Floats  # (outputs, unknowns) from event to event, not at one time
+    crossing: float  # rate at which the guard passes zero (m/s, N/s); 0 for events at fixed times
 
 
 @dataclass(frozen=True, eq=False)
 class TerrainMotion:
-    """A run on a terrain that is followed with its derivatives along directions; `blows` are those of
-    the impact model's coefficients, `places` where the outputs stand among all that is seen.
-    """
+    """A run on a terrain, to be repeated with derivatives along directions."""
 
     run: Trajectory
     contact: ContactOptions
     along: Directions
-    blows: Floats
+    coefficients: Floats  # (k, coefficients) directions in the coefficients of the impact model
     numerics: Numerics
-    places: list[int]
+    outputs: list[int]  # indices among the names of `observation_names`
+    changes: list[StatusChange] = field(default_factory=list)  # in time steps, filled by `observe`
 
     @cached_property
-    def look(self) -> ContactQuery:
+    def query(self) -> ContactQuery:
         """The machine on its terrain."""
         arc = self.run.arcs[0]
-        assert isinstance(arc, TerrainArc)
-        return ContactQuery(arc.machine, arc.terrain, arc.inputs, arc.stops)
+        assert isinstance(arc, TerrainArc | SteppedArc)
+        return ContactQuery(arc.machine, arc.terrain, arc.inputs, self.contact.stops)
 
     @cached_property
     def tangents(self) -> TerrainTangents:
         """Its programs with derivatives."""
-        return TerrainTangents(self.look, self.along)
+        return TerrainTangents(self.query, self.along)
 
-    def observe(self, whole: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
-        """Return the outputs at times, (times, 1 + k, outputs), and the events on the way, for a start
-        with its derivatives; at the time of an event, what they are after it.
+    def observe(self, jets: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
+        """Return the outputs at times, (times, 1 + k, outputs), and the events. At the time of an event
+        the outputs are those after it.
+
+        Parameters
+        ----------
+        jets
+            State at the start with derivatives, (1 + k, entries).
+        times
+            Rising times (s).
         """
         seen, events = [], []
-        for k, arc in enumerate(self.run.arcs):
-            assert isinstance(arc, TerrainArc)
+        arcs = self.run.arcs
+        delay = np.zeros(len(self.along))
+        for k, arc in enumerate(arcs):
             start, end = float(arc.t[0]), float(arc.t[-1])
-            for t, key in arc.grazes:
-                raise GrazingError(
-                    f"no gradient: at {t:.9g} s {':'.join(key)} is grazed; neighbouring motions strike it."
-                )
-            last = k == len(self.run.arcs) - 1
-            own = times[(times >= start) & ((times < end) | last)]
-            whole[0] = arc.y[0]
-            grid = np.unique(np.append(own, end))
-            samples = follow(self._rates(arc.closed), whole, start, grid, self.numerics)
+            is_last = k == len(arcs) - 1
+            own = times[(times >= start) & ((times < end) | is_last)]
+            samples, jets = self._follow(arc, jets, own, delay)
             seen += [
-                self.tangents.seen(t, x)[:, self.places]
-                for t, x in zip(own, samples[: len(own)], strict=True)
+                self.tangents.observe(t, x)[:, self.outputs]
+                for t, x in zip(own, samples, strict=True)
             ]
-            whole = samples[-1]
-            if k < len(self.run.events) and not last:
-                after = self.run.arcs[k + 1]
-                assert isinstance(after, TerrainArc)
-                whole, event = self._pass(self.run.events[k], whole, arc, after)
+            if not is_last:
+                # Events at one instant, and both ends of an arc in time steps, are delayed together.
+                known = delay if end == start or isinstance(arc, SteppedArc) else None
+                jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], known)
+                delay = event.time
                 events.append(event)
         return np.array(seen), tuple(events)
 
-    def _rates(self, closed: Sequence[Closed]) -> Callable[[float, Floats], Floats]:
-        return lambda t, whole: self.tangents.sight(t, whole, closed).rates
+    def _follow(
+        self, arc: Arc, jets: Floats, times: Floats, delay: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return the states of an arc at times, and its end, with derivatives. Those of the end of an arc
+        in time steps are from event to event.
+        """
+        if isinstance(arc, SteppedArc):
+            steps = SteppedTangents(self.tangents, self.contact, arc, delay)
+            found = steps.follow(jets, times)
+            self.changes.extend(steps.changes)
+            return found
+        assert isinstance(arc, TerrainArc)
+        for t, key in arc.grazes:
+            raise GrazingError(
+                f"no gradient: at {t:.9g} s {':'.join(key)} is grazed. Neighbouring motions touch it."
+            )
+        jets[0] = arc.y[0]
+
+        def rates(t: float, jets: Floats) -> Floats:
+            return self.tangents.accelerate(t, jets, arc.closed).rates
+
+        grid = np.unique(np.append(times, arc.t[-1]))
+        samples = integrate(rates, jets, float(arc.t[0]), grid, self.numerics)
+        return samples[: len(times)], samples[-1]
 
     def _pass(
-        self, event: Event, whole: Floats, before: TerrainArc, after: TerrainArc
+        self, event: Event, jets: Floats, before: Arc, after: Arc, delay: Floats | None
     ) -> tuple[Floats, EventGradient]:
-        """Return a state and its derivatives after an event, eq. [saltation-jump]."""
-        t, flow = event.t, self.tangents.sight(event.t, whole, before.closed).rates[0]
-        late, crossing = self._lateness(event, whole, flow, before)
-        moved = np.vstack([whole[:1], whole[1:] + late[:, None] * flow])
-        there = self.tangents.seen(t, moved, late)[:, self.places]
-        moved = self._strike(event, moved, late)
-        moved = self.tangents.hold(t, moved, after.closed, late)
-        fresh = (after.y[0] == 0.0) & (whole[0] != 0.0)
-        fresh[: self.look.y.z.start] = False  # tyres that touch anew have forgotten
-        moved[0], moved[1:, fresh] = after.y[0], 0.0
-        later = self.tangents.sight(t, moved, after.closed, late).rates[0]
-        moved[1:] -= late[:, None] * later
-        return moved, EventGradient(event, late, there[0], there[1:].T, crossing)
-
-    # --- when neighbours meet an event
-
-    def _lateness(
-        self, event: Event, whole: Floats, flow: Floats, arc: TerrainArc
-    ) -> tuple[Floats, float]:
-        """Return by how much later neighbours meet an event, per unit, and how fast its guard passes
-        zero.
+        """Return the state after an event with derivatives, eq. [saltation-jump]. `delay` is the
+        derivative of its time, if known.
         """
-        if event.kind == "input" or len(arc.t) == 1:
+        t, tangents = event.t, self.tangents
+        moved, crossing = jets, 0.0
+        if isinstance(before, TerrainArc):
+            flow = tangents.accelerate(t, jets, before.closed).rates[0]
+            if delay is None:
+                delay, crossing = self._delay(event, jets, flow, before)
+            moved = np.vstack([jets[:1], jets[1:] + delay[:, None] * flow])
+        assert delay is not None
+        output = tangents.observe(t, moved, delay)[:, self.outputs]
+        gradient = EventGradient(event, delay, output[0], output[1:].T, crossing)
+        if not isinstance(after, TerrainArc):
+            return moved, gradient
+        if isinstance(before, TerrainArc):
+            moved = self._impact(event, moved, delay)
+        else:
+            moved = tangents.close(t, moved, after.closed, delay)
+        moved = tangents.hold(t, moved, after.closed, delay)
+        # Tyres of wheels that touch down begin without deflection.
+        reset = (after.y[0] == 0.0) & (jets[0] != 0.0)
+        reset[: self.query.y.z.start] = False
+        moved[1:, reset] = 0.0
+        moved[0] = after.y[0]
+        later = tangents.accelerate(t, moved, after.closed, delay).rates[0]
+        moved[1:] -= delay[:, None] * later
+        return moved, gradient
+
+    # --- the time of an event
+
+    def _delay(
+        self, event: Event, jets: Floats, flow: Floats, arc: TerrainArc
+    ) -> tuple[Floats, float]:
+        """Return the derivatives of the time of an event, and the rate at which its guard passes zero."""
+        if event.guard is None:
             return np.zeros(len(self.along)), 0.0
-        both = TerrainTangents(self.look, self.along.with_flow())
+        both = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
-        moving = np.vstack([whole, flow])
-        found = self._guards(
-            event, both.sight(event.t, moving, arc.closed, dt), both, moving, arc, dt
-        )
-        if not found:
-            jumps = getattr(self.look.machine.law, "breakpoints", ())
-            if any(abs(event.t - stop) < 1e-9 for stop in (*self.numerics.breakpoints, *jumps)):
-                return np.zeros(len(self.along)), 0.0
-            raise SimulationError(f"no gradient through {event}: what made it is not known.")
+        moving = np.vstack([jets, flow])
+        closed = [self.query.key(contact) for contact, *_ in arc.closed]
+        if event.guard.contact in closed:
+            mode = both.accelerate(event.t, moving, arc.closed, dt)
+            guards = [
+                self._guard(event.guard, mode, moving, arc, closed.index(event.guard.contact))
+            ]
+        else:
+            # The gap of the contact that fired, and of those that close with it.
+            keys = dict.fromkeys([event.guard.contact, *event.impulses])
+            new = [self._find(event, key)[0] for key in keys if key not in closed]
+            gaps = [both.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in new]
+            guards = [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
         times = []
-        for g in found:
-            if not abs(g[-1]) > GRAZES:
+        for guard in guards:
+            if not abs(guard[-1]) > GRAZING_RATE * self._natural_rate(event.guard.kind):
                 raise GrazingError(
                     f"no gradient through {event}: it is grazed, its guard passes zero at a rate of "
-                    f"{g[-1]:.3g}. Neighbouring motions miss it."
+                    f"{guard[-1]:.3g}. Neighbouring motions miss it."
                 )
-            times.append(-g[1:-1] / g[-1])
+            times.append(-guard[1:-1] / guard[-1])
         for other in times[1:]:
-            if np.abs(other - times[0]).max(initial=0.0) > 1e-6 * (1.0 + np.abs(times[0]).max()):
+            if np.abs(other - times[0]).max(initial=0.0) > SAME_TIME * (
+                1.0 + np.abs(times[0]).max()
+            ):
                 raise GrazingError(
                     f"no gradient through {event}: several contacts strike at once, and neighbouring "
                     "motions differ in which is first."
                 )
-        return times[0], float(found[0][-1])
+        return times[0], float(guards[0][-1])
 
-    def _guards(
-        self,
-        event: Event,
-        sight: ModeTangents,
-        both: TerrainTangents,
-        moving: Floats,
-        arc: TerrainArc,
-        dt: Floats,
-    ) -> list[Floats]:
-        """Return what vanishes at an event, each (value, derivatives, rate)."""
-        shut = [contact for contact, *_ in arc.closed]
-        names = [self.look.key(contact) for contact in shut]
-        if event.kind == "collision":
-            struck = [key for key in (*event.contacts, *event.impulses) if key not in names]
-            rows = [
-                both.row(event.t, moving, self._contact(event, key), dt)
-                for key in dict.fromkeys(struck)
-            ]
-            gaps = [row["gap"][:, 0] for row in rows]
-            return [g for g in gaps if abs(g[0]) < NEAR and g[-1] < 0.0] or self._borders(
-                sight, shut
-            )
-        for k, (_, held, mu) in enumerate(arc.closed):
-            if names[k] not in event.contacts:
-                continue
-            force = sight.forces[:, k]
-            if event.kind == "lift-off" and not held:  # a tyre on a spring leaves where it is free
-                return [sight.rows[k]["gap"][:, 0]]
-            if event.kind == "lift-off" and abs(force[0, 0]) < NEAR * self._weight:
-                return [force[:, 0]]
-            drag = float(np.hypot(*force[0, 1:]))
-            if event.kind == "slip" and abs(mu * force[0, 0] - drag) < NEAR * self._weight:
-                return [mu * force[:, 0] - _along(force[:, 1:])]
-            if event.kind == "stick":
-                return [_along(self._slip(sight, moving, k))]
-        return self._borders(sight, shut)
+    def _natural_rate(self, kind: GuardKind) -> float:
+        """Return the rate at which a guard changes by gravity in a motion of the size of a wheel."""
+        gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
+        size = wheel_size(self.query)
+        match kind:
+            case GuardKind.FORCE | GuardKind.CONE:
+                return float(self.query.motion.record.share) * np.sqrt(gravity / size)  # N/s
+            case GuardKind.SLIP:
+                return gravity  # m/s^2
+            case _:
+                return float(np.sqrt(gravity * size))  # m/s
 
-    @cached_property
-    def _weight(self) -> float:
-        """What sizes of forces are held against, in N."""
-        model = self.look.machine.system.model
-        return 1.0 + 10.0 * sum(float(body.mass) for body in model.bodies)
+    def _guard(
+        self, guard: Guard, mode: ModeTangents, moving: Floats, arc: TerrainArc, k: int
+    ) -> Floats:
+        """Return the guard of closed contact k: value, derivatives, rate."""
+        contact, _, mu = arc.closed[k]
+        row, force = mode.rows[k], mode.forces[:, k]
+        match guard.kind:
+            case GuardKind.FORCE:
+                return force[:, 0]
+            case GuardKind.DEFLECTION:
+                return row["gap"][:, 0]
+            case GuardKind.CONE:
+                return mu * force[:, 0] - length(force[:, 1:])
+            case GuardKind.SLIP:
+                return length(slip_velocity(row, moving[:, self.query.y.v]))
+            case GuardKind.BORDER:
+                border = self.query.feature(contact).borders[guard.border]
+                beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
+                beyond[0] -= border[OFFSET]
+                return beyond
+            case _:
+                return _fold(row)
 
-    def _slip(self, sight: ModeTangents, moving: Floats, k: int) -> Floats:
-        """Return how a closed contact slips, with derivatives."""
-        n, v, row = self.look.n, moving[:, self.look.y.v], sight.rows[k]
-        C = row["C"].reshape(-1, 3, n)[:, 1:]
-        values = C[0] @ v[0] - row["b"][0, 1:]
-        changes = C[1:] @ v[0] + v[1:] @ C[0].T - row["b"][1:, 1:]
-        return np.vstack([values, changes])
+    def _find(self, event: Event, key: Key) -> Closed:
+        """Return the contact of a name near the state of an event, with its rows and friction in an
+        impact.
+        """
+        query = self.query
+        y = query.machine.enter(event.before, np.zeros(query.machine.memory))
+        near = query.sweep(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
+        rows, mu = query.grips(near, self.contact)
+        for k, contact in enumerate(near.contacts):
+            if query.key(contact) == key:
+                return contact, int(rows[k]), float(mu[k])
+        raise SimulationError(f"no gradient through {event}: {':'.join(key)} does not exist there.")
 
-    def _borders(self, sight: ModeTangents, shut: Sequence[WheelOnFeature]) -> list[Floats]:
-        """Return the borders that closed contacts have come to."""
-        found = []
-        for contact, row in zip(shut, sight.rows, strict=True):
-            for border in self.look.feature(contact).borders:
-                g = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
-                g[0] -= border[OFFSET]
-                if abs(g[0]) < NEAR and g[-1] > 0.0:
-                    found.append(g)
-        return found[:1]
+    # --- impacts
 
-    def _contact(self, event: Event, key: tuple[str, str]) -> WheelOnFeature:
-        """Return the contact of a name that touches at an event."""
-        y = self.look.machine.enter(event.before, np.zeros(self.look.machine.memory))
-        for contact in self.look.near(event.t, y, 1e-3):
-            if self.look.key(contact) == key:
-                return contact
-        raise SimulationError(f"no gradient through {event}: {':'.join(key)} is not there.")
-
-    # --- what it does to them
-
-    def _strike(self, event: Event, moved: Floats, late: Floats) -> Floats:
-        """Return a state with its derivatives after the impact of an event, if there was one: the
-        impact model itself is differentiated, by differences of eighth order along the exact changes of
-        mass matrix, contact rows and speeds.
+    def _impact(self, event: Event, moved: Floats, delay: Floats) -> Floats:
+        """Return the state after the impact of an event with derivatives, if there was one. The impact
+        model is differentiated by differences of eighth order along the exact derivatives of mass
+        matrix, contact rows and speeds.
         """
         if not event.trials:
             return moved
-        first, t = event.trials[0], event.t
-        contacts = [self._contact(event, key) for key in (*first.closed, *first.separations)]
-        rows = [self.tangents.row(t, moved, contact, late) for contact in contacts]
-        parts, n, at = self.tangents.motion(t, moved, late), self.look.n, self.look.y
+        first, t, options = event.trials[0], event.t, self.contact
+        keys = (*first.closed, *first.separations)
+        contacts = [(key, *self._find(event, key)) for key in keys]
+        rows = [self.tangents.row(t, moved, contact, delay) for _, contact, _, _ in contacts]
+        motion, n, at = self.tangents.motion(t, moved, delay), self.query.n, self.query.y
         out = moved.copy()
         for k in range(len(self.along)):
 
-            def blow(x: float, k: int = k) -> Floats:
-                def there(a: Floats) -> Floats:
-                    return a[0] + x * a[1 + k]
+            def speeds(x: float, k: int = k) -> Floats:
+                def shifted(jets: Floats) -> Floats:
+                    return jets[0] + x * jets[1 + k]
 
-                hits = [
-                    self._candidate(c, row, there) for c, row in zip(contacts, rows, strict=True)
-                ]
-                M, held = there(parts["M"]).reshape(n, n), there(parts["held"]).reshape(-1, n)
-                return self._impact(M, held, hits, there(moved[:, at.v]), x * self.blows[k])
+                candidates = []
+                for (key, _, held, mu), row in zip(contacts, rows, strict=True):
+                    C, c, b = (shifted(row[name]) for name in ("C", "c", "b"))
+                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, held))
+                M = shifted(motion["M"]).reshape(n, n)
+                J = shifted(motion["held"]).reshape(-1, n)
+                v = shifted(moved[:, at.v])
+                problem = ImpactProblem(M, J, candidates, v, options.rest_speed, options.resolution)
+                pairs = zip(options.restitution.items(), self.coefficients[k], strict=True)
+                result = options.model(problem, **{name: e + x * d for (name, e), d in pairs})
+                after: Floats = result.chosen.result
+                return after
 
-            out[1 + k, at.v] = _derivative(blow, event)
-            out[0, at.v] = blow(0.0)
+            out[1 + k, at.v] = _derivative(speeds, event)
+            out[0, at.v] = speeds(0.0)
         return out
 
-    def _candidate(
-        self, contact: WheelOnFeature, row: dict[str, Floats], there: Callable[[Floats], Floats]
-    ) -> Candidate:
-        wheels, feature = self.look.machine.wheels, self.look.feature(contact).name
-        stop, tyre = contact.wheel >= len(wheels), self.look.tyre(contact) is not None
-        mu = 0.0 if stop or tyre else self.contact.friction(wheels[contact.wheel], feature)
-        rows = self.look.tyre_rows(contact) if tyre else 3 if mu > 0 else 1
-        C, key = there(row["C"]).reshape(3, -1), self.look.key(contact)
-        return Candidate(key, C, there(row["c"]), there(row["b"]), mu, rows)
 
-    def _impact(
-        self, M: Floats, held: Floats, hits: Sequence[Candidate], v: Floats, more: Floats
-    ) -> Floats:
-        """Return the speeds after an impact whose coefficients are changed by so much."""
-        given = self.contact.restitution
-        coefficients = {n: e + d for (n, e), d in zip(given.items(), more.tolist(), strict=True)}
-        rest, way = self.contact.rest_speed, self.contact.resolution
-        found = self.contact.model(ImpactProblem(M, held, hits, v, rest, way), **coefficients)
-        speeds: Floats = found.chosen.result
-        return speeds
-
-
-def _along(parts: Floats) -> Floats:
-    """Return the length of a vector, with derivatives."""
-    size = np.linalg.norm(parts[0])
-    return np.append(size, parts[1:] @ parts[0] / size)
+def _fold(row: RowTangents) -> Floats:
+    """Return the distance of a torus to the fold of its two contacts with an edge, with derivatives, eq.
+    [edge-fold]; its sign does not matter here.
+    """
+    fold = row["fold"]
+    a, b, c = fold[0]
+    first, second = np.cbrt(a * a), np.cbrt(b * b)
+    root = np.sqrt(first + second)
+    slopes = np.array([root * first / a if a else 0.0, root * second / b if b else 0.0, -1.0])
+    return np.append(root**3 - c, fold[1:] @ slopes)
 
 
 def _derivative(f: Callable[[float], Floats], event: Event) -> Floats:
-    """Return the derivative of an impact; where it depends on the step, other contacts would strike."""
+    """Return the derivative of an impact. If it depends on the step, neighbours strike other contacts."""
     for h in (1e-2, 1e-4):
         coarse, fine = difference(f, h), difference(f, h / 2)
         if np.abs(coarse - fine).max() <= 1e-7 * (1.0 + np.abs(fine).max()):
             return fine
-    raise GrazingError(f"no gradient through {event}: neighbouring motions strike otherwise.")
+    raise GrazingError(f"no gradient through {event}: neighbouring motions strike other contacts.")

@@ -1,7 +1,7 @@
-"""Programs with their exact derivatives, one direction per SIMD lane, and motions that are followed
-together with them.
+"""Programs with their exact derivatives, and the integration of a motion together with them.
 
-A state and its derivatives along k directions stand in one array, the state first: (1 + k, entries).
+A state and its derivatives along k directions form one array, here called `jets`, of shape
+(1 + k, entries): the state in the first row, its derivatives below. Each direction is a SIMD lane.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,8 +22,7 @@ from draisine.system.compiled import Compiled
 from draisine.system.layout import Layout
 from draisine.system.system import System
 
-_CODE = Recent(64)
-"""Programs with tangents that were made lately."""
+_CODE = Recent(64)  # programs with tangents, the latest ones
 
 Rates = Callable[[float, Floats], Floats]
 """From a time and a state with its derivatives to their rates, eq. [tangent-flow]."""
@@ -31,16 +30,16 @@ Rates = Callable[[float, Floats], Floats]
 
 @dataclass(frozen=True, eq=False)
 class Directions:
-    """What k motions beside a motion differ in: parameters and inputs, one row each."""
+    """k directions of differentiation in parameters and inputs."""
 
-    parameters: Floats
-    inputs: Floats
+    parameters: Floats  # (k, parameters)
+    inputs: Floats  # (k, inputs)
 
     def __len__(self) -> int:
         return len(self.parameters)
 
-    def with_flow(self) -> "Directions":
-        """Return the same, and one more that differs in time alone."""
+    def with_time(self) -> "Directions":
+        """Return the directions and one more, along time."""
         return Directions(
             *(np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs))
         )
@@ -51,85 +50,110 @@ class TangentProgram:
     """Some outputs of a program with their derivatives by time, state, inputs and parameters."""
 
     code: Compiled
-    told: Layout
-    names: tuple[str, ...]
-    state: tuple[str, ...]
+    layout: Layout  # of the outputs
+    names: tuple[str, ...]  # of the outputs
+    state: tuple[str, ...]  # names of the program's inputs that form a state
 
     def __call__(
-        self, t: float, whole: Floats, along: Directions, dt: Floats | None = None, **given: Floats
+        self, t: float, jets: Floats, along: Directions, dt: Floats | None = None, **fixed: Floats
     ) -> dict[str, Floats]:
-        """Return the outputs by name, (1 + k, entries): at a state, and their derivatives along
-        directions in which times differ by dt; `given` inputs stay.
+        """Evaluate the outputs and their derivatives.
+
+        Parameters
+        ----------
+        t
+            Time (s).
+        jets
+            One state with derivatives (1 + k, entries), or several (..., 1 + k, entries).
+        along
+            The k directions.
+        dt
+            Derivatives of the time along the directions, (k,); zero by default.
+        fixed
+            Other inputs of the program, by name; they have no derivatives.
+
+        Returns
+        -------
+        Outputs by name, with the leading axes of `jets`.
         """
         at, k = self.code.inputs, len(along)
-        x = np.zeros((at.size, max(1, k)))
+        states = jets.reshape(-1, 1 + k, jets.shape[-1])
+        x = np.zeros((at.size, len(states), max(1, k)))
         x[at.t] = t
-        x[at.span(self.state[0], self.state[-1])] = whole[0][:, None]
-        for name, value in given.items():
-            x[getattr(at, name)] = value[:, None]
+        x[at.span(self.state[0], self.state[-1])] = states[:, 0].T[:, :, None]
+        for name, value in fixed.items():
+            x[getattr(at, name)] = value[:, None, None]
         if k:
             times = np.zeros(k) if dt is None else dt
-            x[at.seeds] = np.vstack([times, whole[1:].T, along.inputs.T, along.parameters.T])
-        out = self.code.batch(x)["told"]
+            constant = [np.repeat(part.T[:, None], len(states), axis=1)
+                        for part in (times[:, None], along.inputs, along.parameters)]  # fmt: skip
+            moved = np.moveaxis(states[:, 1:], 2, 0)
+            x[at.seeds] = np.concatenate([constant[0], moved, *constant[1:]])
+        out = self.code.batch(x.reshape(at.size, -1))["told"].reshape(-1, *x.shape[1:])
         half = len(out) // 2
-        stack = np.hstack([out[:half, :1], out[half:, :k]]).T
-        return {name: stack[:, getattr(self.told, name)] for name in self.names}
+        stack = np.concatenate([out[:half, :, :1], out[half:, :, :k]], axis=2)
+        stack = np.moveaxis(stack, 0, 2).reshape(*jets.shape[:-1], half)
+        return {name: stack[..., getattr(self.layout, name)] for name in self.names}
 
 
 def tangent_program(
     system: System, program: Program, outputs: Sequence[str], state: Sequence[str], key: Any
 ) -> TangentProgram:
-    """Return some outputs of a program with derivatives; `key` tells it from others of the system
-    (None: it is not kept).
+    """Return some outputs of a program with derivatives. `key` identifies the program among those of
+    the system; None: its code is not cached.
     """
-    told = Layout({name: len(program.outputs[name]) for name in outputs})
+    layout = Layout({name: len(program.outputs[name]) for name in outputs})
     entries = [k for name in outputs for k in program.outputs[name]]
     moved = ("t", *state, "w", "parameters")
 
     def make() -> Any:
-        whole = replace(program, outputs={"told": entries})
-        return Native(with_tangents(whole, moved, "told", 1), system.artifacts.store)
+        joined = replace(program, outputs={"told": entries})
+        return Native(with_tangents(joined, moved, "told", 1), system.artifacts.store)
 
-    known = (
-        None if key is None or system.artifacts.digest is None else (system.artifacts.digest, key)
-    )
+    digest = system.artifacts.digest
+    known = None if key is None or digest is None else (digest, key)
     code = Compiled(_CODE.get(known, make), system.values)
-    return TangentProgram(code, told, tuple(outputs), tuple(state))
+    return TangentProgram(code, layout, tuple(outputs), tuple(state))
 
 
-def follow(
+def integrate(
     rates: Rates,
-    whole: Floats,
+    jets: Floats,
     start: float,
     times: Floats,
-    fine: Numerics,
+    numerics: Numerics,
     watch: Floats | None = None,
 ) -> Floats:
-    """Return a state with its derivatives at rising times from a start on, (times, 1 + k, entries). A
-    machine whose fall is watched (see `Problem.watch`) must not fall before the last of them.
+    """Integrate a state with its derivatives; return them at rising times, (times, 1 + k, entries).
+
+    Raises
+    ------
+    SimulationError
+        If the machine falls (see `Problem.watch`) or the integrator fails before the last time.
     """
-    size, later = whole.size, times[times > start]
+    size, later = jets.size, times[times > start]
     if not len(later):
-        return np.repeat(whole[None], len(times), axis=0)
+        return np.repeat(jets[None], len(times), axis=0)
 
     def evaluate(x: Floats) -> Floats:
-        return rates(float(x[0]), x[1:].reshape(whole.shape)).ravel()
+        return rates(float(x[0]), x[1:].reshape(jets.shape)).ravel()
 
     call = Callback(evaluate, 1 + size, size)
     watched = np.zeros(0) if watch is None else watch
     problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call, watch=watched)
-    span = Span(start, float(later[-1]), fine.dt, later, fine.rtol, fine.atol)
-    found, samples, status = dop853.advance(problem, np.ascontiguousarray(whole).ravel(), span)
+    span = Span(start, float(later[-1]), numerics.dt, later, numerics.rtol, numerics.atol)
+    found, samples, status = dop853.advance(problem, np.ascontiguousarray(jets).ravel(), span)
     if call.error is not None:
         raise call.error
     if status == FELL:
         raise SimulationError(
-            f"no gradient: the machine falls at {found[-1]:.6g} s, before {later[-1]:g} s; "
-            "ContactOptions(fall=math.inf) lets it go on."
+            f"no gradient: the machine falls at {found[-1]:.6g} s, before {later[-1]:g} s. "
+            "ContactOptions(fall=math.inf) continues the motion."
         )
     if status != DONE:
         raise SimulationError(
-            f"the motion cannot be followed with its derivatives from {start:g} s to {later[-1]:g} s."
+            f"no gradient: the integration of the derivatives fails between {start:g} s and "
+            f"{later[-1]:g} s."
         )
-    first = np.repeat(whole[None], len(times) - len(later), axis=0)
-    return np.concatenate([first, samples.reshape(-1, *whole.shape)])
+    first = np.repeat(jets[None], len(times) - len(later), axis=0)
+    return np.concatenate([first, samples.reshape(-1, *jets.shape)])

@@ -38,7 +38,7 @@ from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
-from draisine.simulation.trajectory import Key
+from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.layout import Layout
 
@@ -73,6 +73,8 @@ class Cause:
     kind: EventCause
     actor: WheelOnFeature | None = None
     own: WheelOnFeature | None = None
+    guard: int = -1  # kind of the guard that fired, -1 for none
+    border: int = -1  # index of its border, -1 for none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,6 +91,7 @@ class EventRecord:
     closed: tuple[Closed, ...]
     closed_after: tuple[Closed, ...]
     fired: list[WheelOnFeature]
+    guard: Guard | None
     blow: Selection | None
     samples: int
     grazes: int
@@ -277,10 +280,11 @@ class ArcDriver:
                     flags[index[contact]] = True
         stand = whole.stand
         stand.assign(stage=EventStage.ARC, stalled=at.stuck, events=0, trials=0)
-        stand.assign(actor=-1, ending=-1)
+        stand.assign(actor=-1, ending=-1, guard=-1, border=-1)
         if cause is not None:
             actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
             stand.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=own)
+            stand.assign(guard=cause.guard, border=cause.border)
             if actor >= 0:
                 e.fired[actor] = True
 
@@ -351,7 +355,7 @@ class ArcDriver:
         """Return what the present event is about."""
         stand = self.passage.stand
         actor, own = (None if k < 0 else self.near[k] for k in (stand.actor, stand.ending))
-        return Cause(stand.cause, actor, own)
+        return Cause(stand.cause, actor, own, stand.guard, stand.border)
 
     def _marked(self, flags: Any) -> frozenset[WheelOnFeature]:
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
@@ -406,10 +410,31 @@ class ArcDriver:
             self._closed(lists[passage.SHUT][:before], lists[passage.ROWS][:before]),
             self._closed(lists[passage.SHUT_AFTER][:after], lists[passage.ROWS_AFTER][:after]),
             [self.near[k] for k in lists[passage.FIRE][:fired]],
+            self._guard(*told[passage.GUARD : passage.HEAD]),
             self._blow(i, told, numbers, lists[passage.HIT]),
             told[passage.SAMPLE],
             told[passage.GRAZED],
         )
+
+    def _guard(self, kind: int, contact: int, border: int) -> Guard | None:
+        """Return the guard of a kind (-1: none) at a contact."""
+        if kind < 0:
+            return None
+        return Guard(GuardKind(kind), self.look.key(self.near[contact]), border)
+
+    def unresolved(self) -> Guard | None:
+        """Return the guard of the event that the last call could not resolve, if there is one."""
+        stand = self.passage.stand
+        if stand.stage is not EventStage.ARC:
+            return self._guard(stand.guard, max(stand.actor, stand.ending), stand.border)
+        if stand.stalled <= passage.MOST_STUCK:
+            return None
+        # Too many events at one instant: the last one was not begun.
+        kind, k = self.guard()
+        contact = k if kind == GuardKind.GAP else int(self.saddle.which[k])
+        border = int(self.course.borders[self.course.clock.subject])
+        first = int(self.near.packed.record.first[contact])
+        return self._guard(kind, contact, border - first if kind == GuardKind.BORDER else -1)
 
     def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
         """Return the impact of an event."""

@@ -6,7 +6,6 @@ The last terms of its Chebyshev series estimate how far the guard is from it, eq
 """
 
 import math
-from enum import IntEnum
 from math import isfinite
 
 import numpy as np
@@ -17,30 +16,15 @@ from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
 from draisine.simulation.contact.tolerances import Tolerances
-
-
-class GuardKind(IntEnum):
-    """What a guard watches. It fires where its value becomes negative."""
-
-    LEAN = 0  # sine of the lean that is a fall, minus that of the lean
-    OVERTURN = 1  # vertical component of the base's upright axis
-    GAP = 2  # m, gap of an open contact
-    NORMAL_FORCE = 3  # N, of a closed contact
-    DEFLECTION = 4  # m, of a compliant tyre, which has no rows
-    FRICTION_CONE = 5  # N, mu times the normal force minus the friction force, of a rolling contact
-    SLIP = 6  # (m/s)^2, squared slip above that at which a sliding contact sticks
-    BORDER = (
-        7  # distance of a closed contact from a border of its feature, over the machine's length
-    )
-    FOLD = 8  # the same from where a torus begins or ceases to touch an edge twice
+from draisine.simulation.trajectory import GuardKind
 
 
 def guard_tolerances(tol: Tolerances) -> Floats:
     """Return how far below zero a guard of each kind may be: less is rounding, or grazes."""
     found = np.empty(len(GuardKind))
-    found[[GuardKind.LEAN, GuardKind.OVERTURN]] = tol.fall_guard
+    found[[GuardKind.LEAN, GuardKind.OVER]] = tol.fall_guard
     found[[GuardKind.GAP, GuardKind.DEFLECTION]] = tol.gap_guard
-    found[[GuardKind.NORMAL_FORCE, GuardKind.FRICTION_CONE]] = tol.force_guard
+    found[[GuardKind.FORCE, GuardKind.CONE]] = tol.force_guard
     found[GuardKind.SLIP] = tol.slip_guard
     found[[GuardKind.BORDER, GuardKind.FOLD]] = tol.border_guard
     return found
@@ -193,10 +177,10 @@ def set_guards(
             count += 1
     for i in range(s.plan[CLOSED]):
         own, first = s.which[i], count
-        kinds[count] = GuardKind.NORMAL_FORCE if s.status[i] > 0 else GuardKind.DEFLECTION
+        kinds[count] = GuardKind.FORCE if s.status[i] > 0 else GuardKind.DEFLECTION
         count += 1
         if s.mu[i] > 0.0:
-            kinds[count] = GuardKind.FRICTION_CONE if s.status[i] == 3 else GuardKind.SLIP
+            kinds[count] = GuardKind.CONE if s.status[i] == 3 else GuardKind.SLIP
             count += 1
         for border in range(b.first[own], b.first[own + 1]):
             kinds[count], borders[count] = GuardKind.BORDER, border

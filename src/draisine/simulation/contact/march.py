@@ -236,16 +236,16 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
     q = s.x[m.x_q :]
     if kind == GuardKind.LEAN:
         return c.fall - abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
-    if kind == GuardKind.OVERTURN:
+    if kind == GuardKind.OVER:
         return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
     if kind == GuardKind.GAP:
         gap, bend = row[m.gap], s.contacts.bend[k]
         return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
-    if kind == GuardKind.NORMAL_FORCE:
+    if kind == GuardKind.FORCE:
         return lam[0]
     if kind == GuardKind.DEFLECTION:
         return -row[m.gap]
-    if kind == GuardKind.FRICTION_CONE:
+    if kind == GuardKind.CONE:
         return s.mu[k] * lam[0] - norm(lam[1], lam[2])
     if kind == GuardKind.SLIP:
         s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
@@ -263,7 +263,7 @@ def value(c: Course, j: int) -> float:
         look_at(s.x, s.contacts, k, c.rows)
     elif kind == GuardKind.SLIP:
         meet_one(s.x, s.contacts, s.which[k], c.rows)
-    elif kind == GuardKind.NORMAL_FORCE or kind == GuardKind.FRICTION_CONE:
+    elif kind == GuardKind.FORCE or kind == GuardKind.CONE:
         flow(s, c.stages.errors, s.lam)
     elif kind == GuardKind.DEFLECTION or kind == GuardKind.BORDER or kind == GuardKind.FOLD:
         look_at(s.x, s.contacts, s.which[k], c.rows)

@@ -76,13 +76,16 @@ class RunProgress(Record):
     cause: EventCause = EventCause.COLLISION  # of the present event
     actor: int = -1  # the contact that fired, -1 for none
     ending: int = -1  # the contact whose feature has ended, -1 for none
+    guard: int = -1  # kind of the guard that fired, -1 for none; its contact is `actor` or `ending`
+    border: int = -1  # index of its border among those of the contact's feature, -1 for none
     resolution: RunStatus = RunStatus.RESOLVED  # what `resolve` returned
     stalled: int = 0  # number of events without progress of time
     events: int = 0  # number of events in the log
     trials: int = 0  # number of entries that their trials take in the log
 
 
-WHAT, BLOW, SAMPLE, GRAZED, TRIAL, TRIES, CHOSEN, BEFORE, AFTER, FIRED, HITS, HEAD = range(12)
+WHAT, BLOW, SAMPLE, GRAZED, TRIAL, TRIES, CHOSEN, BEFORE, AFTER, FIRED, HITS = range(11)
+GUARD, GUARD_CONTACT, GUARD_BORDER, HEAD = range(11, 15)  # of the guard that fired; kind -1: none
 SHUT, ROWS, SHUT_AFTER, ROWS_AFTER, FIRE, HIT, LISTS = range(7)
 """What is told of an event in whole numbers: what it is about, whether there was an impact, made by routines
 (1) or not (2), how many samples and grazes there were before it, where its trials begin and how many they
@@ -223,17 +226,20 @@ def reach_event(r: Passage) -> RunStatus:
         r.leaving[: c.saddle.contacts.size] = False
     if stand.stalled > MOST_STUCK:
         return RunStatus.NO_PROGRESS
-    if kind == GuardKind.LEAN or kind == GuardKind.OVERTURN:
+    if kind == GuardKind.LEAN or kind == GuardKind.OVER:
         return RunStatus.FALL
     stand.stage, stand.actor, stand.ending = EventStage.CONTACTS, -1, -1
+    stand.guard, stand.border = kind, -1
     if kind == GuardKind.BORDER or kind == GuardKind.FOLD:
         stand.ending, stand.cause = c.saddle.which[k], EventCause.HAND_OVER
+        if kind == GuardKind.BORDER:
+            stand.border = c.borders[guard] - c.saddle.contacts.first[stand.ending]
         return RunStatus.RESOLVED
     stand.actor = k if kind == GuardKind.GAP else c.saddle.which[k]
     e.fired[stand.actor] = True
     if kind == GuardKind.GAP:
         stand.cause = EventCause.COLLISION
-    elif kind == GuardKind.FRICTION_CONE:
+    elif kind == GuardKind.CONE:
         stand.cause = EventCause.SLIP
     elif kind == GuardKind.SLIP:
         stand.cause = EventCause.STICK
@@ -417,6 +423,8 @@ def tell_begin(r: Passage) -> None:
     s, g, clock, wide = r.course.saddle, r.course.stages, r.course.clock, r.event.most + 1
     told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
     told[WHAT], told[BLOW], told[TRIES] = r.stand.cause, 0, 0
+    told[GUARD], told[GUARD_BORDER] = r.stand.guard, r.stand.border
+    told[GUARD_CONTACT] = max(r.stand.actor, r.stand.ending)
     told[SAMPLE], told[GRAZED], told[BEFORE] = clock.samples, clock.grazes, s.plan[CLOSED]
     told[HEAD + SHUT * wide :][: told[BEFORE]] = s.which[: told[BEFORE]]
     told[HEAD + ROWS * wide :][: told[BEFORE]] = s.status[: told[BEFORE]]

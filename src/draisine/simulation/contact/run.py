@@ -40,7 +40,7 @@ from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import DenseOutput, Event, Key, Trajectory
+from draisine.simulation.trajectory import DenseOutput, Event, Guard, Key, Trajectory
 from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
@@ -219,7 +219,8 @@ class TerrainRun:
         if self.contact.solver != "auto" or isinstance(error, DeadEndError):
             raise self._with_partial(error)
         self._refuse_ideal()
-        self._enter_steps(switch.reason_of(error))
+        guard = None if self.driver is None else self.driver.unresolved()
+        self._enter_steps(switch.reason_of(error), guard)
 
     def _rank(self) -> switch.Rank:
         """Return how independent the rows of the rolling contacts are; each set is examined once."""
@@ -253,17 +254,20 @@ class TerrainRun:
             error.partial = self.partial(self.ended or str(error))
         return error
 
-    def _enter_steps(self, reason: str) -> None:
-        """Begin an arc in time steps at the present state, or where events began to accumulate."""
+    def _enter_steps(self, reason: str, guard: Guard | None = None) -> None:
+        """Begin an arc in time steps at the present state, where a guard may have fired, or where events
+        began to accumulate.
+        """
         h = choose_step(self.look, self.contact, self.at.t, self.at.y)
         if self.at.t - self.resumed < switch.SOON * h:
             self.required = min(2 * self.required, switch.MOST_SETTLED)
         if self.samples:
             self.mark()
             self._close_arc(None)
-            self._rewind(h)
+            guard = self._rewind(h, guard)
             closed = getattr(self.arcs[-1], "closed", ())
-            self.events.append(self._change("time-stepping", self.at.y, self.at.y, closed, ()))
+            event = self._change("time-stepping", self.at.y, self.at.y, closed, ())
+            self.events.append(replace(event, guard=guard))
         self.reason = reason
         self._begin_steps(h)
 
@@ -272,18 +276,20 @@ class TerrainRun:
         stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h, self.reason)
         self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
 
-    def _rewind(self, h: float) -> None:
+    def _rewind(self, h: float, guard: Guard | None) -> Guard | None:
         """Discard the latest arcs that are shorter than half a time step, with the events before them:
-        time steps replace them. Impacts stay.
+        time steps replace them. Impacts stay. Return the guard that decides when the time steps begin:
+        that of the first discarded event, or the given one.
         """
         while len(self.arcs) > 1 and self.events[-1].kind != "collision":
             last = self.arcs[-1]
             if isinstance(last, SteppedArc) or last.t[-1] - last.t[0] >= 0.5 * h:
                 break
             self.arcs.pop()
-            self.events.pop()
+            guard = self.events.pop().guard
         last = self.arcs[-1]
         self.at = Standing(float(last.t[-1]), last.y[-1].copy())
+        return guard
 
     def _move_steps(self, steps: int) -> None:
         """Take some time steps; resume event location if the same contacts carry with margin."""
@@ -432,7 +438,9 @@ class TerrainRun:
             names = tuple(look.key(c) for c, *_ in found.closed_after if c not in shut)
         ends = (look.machine.leave(found.before), look.machine.leave(found.after))
         modes = (look.mode(found.closed), look.mode(found.closed_after))
-        event = Event(found.t, kind, names, soft, *ends, *modes, energy, after, pushes, trials)
+        event = Event(
+            found.t, kind, names, soft, *ends, *modes, energy, after, pushes, trials, found.guard
+        )
         self._close_arc(event)
         self.arc_closed = found.closed_after
 
@@ -499,7 +507,7 @@ class TerrainRun:
         elif how is RunStatus.NO_PROGRESS:
             self._give_up(*driver.guard())
         elif how is RunStatus.FALL:
-            over = driver.guard()[0] == GuardKind.OVERTURN
+            over = driver.guard()[0] == GuardKind.OVER
             self.outcome = fall_words(None if over else math.asin(driver.course.fall))
             self._close_arc(None)
         most = self.contact.events
@@ -606,7 +614,7 @@ class TerrainRun:
 
     def _give_up(self, kind: int, k: int) -> None:
         """Raise what stops a run that makes no progress."""
-        if kind != GuardKind.NORMAL_FORCE:
+        if kind != GuardKind.FORCE:
             bounces = any(event.kind == "collision" for event in self.events[-LAST:])
             rest = "A rest_speed (m/s) turns slower bounces into plastic impacts."
             self.ended = "no progress"
