@@ -390,82 +390,122 @@ class _OnPlane:
 
 
 class _OnTerrain:
-    """A run that goes on: `run` takes its own steps and never sees where time is sliced, `here` is a
-    branch of it that ends at the present time. Where inputs change, the run goes on from the branch.
+    """A run on a terrain that never sees where time is sliced.
+
+    While it locates events, `run` is at most one integration step behind the present time, and `ahead`
+    is a branch of it beyond that time, whose samples lie on the grid of the stepper. In time steps the
+    run is at most one step ahead, and the present state is interpolated. If inputs change, the run
+    continues from the present state: from a branch that is integrated to the present time, or from the
+    interpolated state in time steps.
     """
 
     def __init__(self, task: Task) -> None:
         self.numerics, self.outcome = task.numerics, ""
-        self.run = TerrainRun(task).branch(task.numerics.start + FAR)
+        self.t = task.numerics.start
+        self.run = TerrainRun(task).branch(self.t + FAR)
         self.run.keeps_dense = False
         self.run.begin()
-        self.here, self.look = self.run, self.run.look
+        self.look = self.run.look
         self.ahead: TerrainRun | None = None
-        self.told = 0  # how many events of the branch were told that the run does not know yet
+        self._exact: TerrainRun | None = None  # branch that ends at the present time
+        self._reported = 0  # events of the run that were reported
         self.failure: SimulationError | None = None
 
+    def _here(self) -> TerrainRun:
+        """Return the run at the present time, or a branch that is integrated to it."""
+        if self.run.steps is not None or self.run.outcome or self.run.at.t >= self.t:
+            return self.run
+        if self._exact is None:
+            self._exact = self.run.branch(self.t)
+            while self._exact.at.t < self.t and not self._exact.outcome:
+                self._exact.move()
+        return self._exact
+
+    def _y(self) -> Floats:
+        """Return the present state."""
+        run = self.run
+        if run.steps is not None:
+            return run.steps.stepper.state_at(self.t)
+        if self.ahead is not None and self._exact is None and run.at.t < self.t:
+            sample = self.ahead.sample_at(self.t)
+            if sample is not None:
+                return sample
+        return self._here().at.y
+
     def law_state(self) -> Floats:
-        return self.here.at.y[self.here.look.y.z].copy()
+        return self._y()[self.look.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        y = self.here.at.y.copy()
-        for k, value in commands.items():
-            y[k] = value
-        if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.at.y):
-            return
-        self._set_out_again(y, inputs)
+        changed = not np.array_equal(inputs, self.look.inputs)
+        if not changed and commands:
+            z = self._y()
+            changed = any(z[k] != value for k, value in commands.items())
+        if changed:
+            self._continue(inputs, commands)
 
     def obey(self, task: Task) -> None:
+        inputs = self.look.inputs
         self.look, _ = place_on_terrain(task)
-        self._set_out_again(self.here.at.y, self.here.look.inputs)
+        self._continue(inputs, {})
 
-    def _set_out_again(self, y: Floats, inputs: Floats) -> None:
-        """Let the run go on from the branch, from a state and under inputs."""
-        self.run = self.here.branch(self.numerics.start + FAR)
+    def _continue(self, inputs: Floats, commands: Mapping[int, float]) -> None:
+        """Let the run continue from the present state, with inputs and written states of the law."""
+        here = self._here()
+        y = self._y().copy() if here.steps is not None else here.at.y.copy()
+        for k, value in commands.items():
+            y[k] = value
+        if here is not self.run:
+            self.run = here.branch(self.numerics.start + FAR)
+        self.run.at = replace(self.run.at, t=self.t) if here.steps is not None else self.run.at
         self.run.restart(self.look, y, inputs)
-        self.here, self.ahead = self.run, None
+        self.ahead = self._exact = None
 
     def advance(
         self, count: int, end: int
     ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
         self.check()
         start, h = self.numerics.start, self.numerics.dt
+        last, self.t = self.t, start + end * h
+        self._exact = None
         try:
-            self._go(start + end * h)
+            self._go(self.t)
         except (ParameterError, SimulationError, TerrainError) as error:
             kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
             self.failure = error if isinstance(error, SimulationError) else kind(str(error))
+            self.t = last
             return count, (), ()
-        self.outcome = self.here.outcome
-        reached = end if not self.outcome else int((self.here.at.t - start) / h)
-        return reached, *self._news()
+        if self.run.outcome and self.run.at.t <= self.t:
+            self.outcome = self.run.outcome
+            end = int((self.run.at.t - start) / h)
+        return end, *self._news()
 
     def _go(self, t: float) -> None:
-        """Let the run go on by its own steps while they end before a time, then branch off to it."""
-        while not self.run.outcome:
+        """Let the run go on by its own steps until the present time lies before the end of the next one."""
+        run = self.run
+        while run.at.t < t and not run.outcome:
+            if run.steps is not None:
+                run.move(run.steps.stepper.steps_until(t))
+                continue
             if self.ahead is None:
-                self.ahead = self.run.branch(self.run.until)
+                self.ahead = run.branch(run.until)
                 try:
                     self.ahead.move()
                 except (ParameterError, SimulationError, TerrainError):
-                    self.ahead = None  # after t, perhaps: then not of this call
-                    break
+                    self.ahead = None
+                    self._here()  # raises if the error belongs to a time before t
+                    return
             if self.ahead.at.t > t:
-                break
+                return
             self.run, self.ahead = self.ahead, None
-        here = self.run.branch(t)
-        while here.at.t < t and not here.outcome:
-            here.move()
-        self.here = here
+            run = self.run
 
     def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc | SteppedArc, ...]]:
-        """Return the events and arcs that were not told yet; forget those that the run is past."""
-        events, arcs = tuple(self.here.events[self.told :]), tuple(self.run.arcs)
-        past = len(self.run.events)
-        self.told = len(self.here.events) - past
-        for one in (self.here, self.ahead, self.run):
-            if one is not None:
-                del one.events[:past], one.arcs[: len(arcs)]
+        """Return the events and arcs that were not reported yet."""
+        run = self.run
+        events = tuple(run.events[self._reported :])
+        arcs = tuple(run.arcs[-len(events) :]) if events else ()
+        run.forget()
+        self._reported = len(run.events)
         return events, arcs
 
     def check(self) -> None:
@@ -473,7 +513,9 @@ class _OnTerrain:
             raise self.failure
 
     def state(self, t: float) -> State:
-        return self.here.state()
+        return self.look.machine.leave(self._y())
 
     def observe(self, t: float) -> dict[str, Floats]:
-        return {name: values[..., -1] for name, values in self.here.observe().items()}
+        here = self._here()
+        seen = here.observe(self.t) if here.steps is not None else here.observe()
+        return {name: values[..., -1] for name, values in seen.items()}

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from draisine.simulation.validity import Validity
 
 
+FORCES = {"forces", "forces_world", "forces_base", "stop_torques", "tyre_powers"}
+SHORTEST_ARC = 1e-5  # of the sample spacing; forces of shorter arcs between events are not reported
+
 Key = tuple[str, str]
 """A contact by the names of its wheel and its feature."""
 
@@ -230,9 +233,22 @@ class Trajectory:
             arcs = list(some)
             # Arcs of one kind are observed together, which is cheaper than one by one.
             seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
-        if len(seen) == 1:
-            return seen[0]
-        return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
+        found = seen[0]
+        if len(seen) > 1:
+            found = {key: np.concatenate([one[key] for one in seen], axis=1) for key in found}
+        # Between two events at nearly the same time the active set is not resolved: no forces are known.
+        short = np.repeat(
+            [self.is_instant(arc) for arc in self.arcs], [len(a.t) for a in self.arcs]
+        )
+        if short.any():
+            for key in found.keys() & FORCES:
+                found[key] = np.where(short, np.nan, found[key])
+        return found
+
+    def is_instant(self, arc: Arc) -> bool:
+        """Return whether an arc between events is shorter than the resolution of time, but not empty."""
+        span = arc.t[-1] - arc.t[0] if len(arc.t) else 0.0
+        return bool(0.0 < span < SHORTEST_ARC * self.settings.get("dt", 0.0) and len(self.arcs) > 1)
 
     def final(self) -> State:
         """Return the last state."""

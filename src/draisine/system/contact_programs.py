@@ -265,15 +265,26 @@ class TerrainDerivation:
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
 
+    @cached_property
+    def _applied(self) -> Array:
+        """The generalised forces that have no potential: inputs, law, force elements and dampers."""
+        Q = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+        Q = Q + self.acting.Q
+        for k, joint in enumerate(self.model.joints):
+            Q[6 + k] = Q[6 + k] - joint.damper * self.vel.rdot[k]
+        return Q[self.columns]
+
     def _motion(self) -> Program:
-        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`,
-        rates of z, and the rows of what holds always: prescribed and guided joints, then couplings.
+        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`, the
+        applied forces within F, rates of z, and the rows that hold whatever touches: prescribed and
+        guided joints, then couplings.
         """
         M, F = self._free
         outputs: dict[str, Any] = {
             "flow": np.concatenate(self._flow),
             "M": M,
             "F": F,
+            "applied": self._applied,
             "zdot": self._memory_rates,
             **self._held(),
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],

@@ -31,6 +31,7 @@ from draisine.simulation.contact.march import FEW, ROOM, ArcClock, Course, RunSt
 from draisine.simulation.contact.passage import EventCause, EventStage, Passage, RunProgress
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.radau import turning_room
+from draisine.simulation.contact.stepping.arc import tyre_flight
 from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
@@ -246,6 +247,8 @@ class ArcDriver:
             along=float(given.get("tangential", 0.0)),
             rest=float(options.rest_speed),
             owners=owners,
+            lifted=look.lifted,
+            flight=tyre_flight(look),
             observe=Address(observe.address),
             table=observe.table,
             seen=observe.outputs.size,

@@ -126,6 +126,8 @@ class Passage(NamedTuple):
     along: float
     rest: float
     owners: Integers
+    lifted: Floats
+    flight: float
     observe: Address
     table: Floats
     seen: Floats
@@ -382,14 +384,21 @@ def is_idle(r: Passage) -> bool:
 
 @routine
 def relax(r: Passage) -> None:
-    """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs."""
+    """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs.
+
+    A flight shorter than `flight` leaves the tyre no time to relax: otherwise the bounces of a rocking
+    machine, which accumulate within milliseconds, would erase the deflection again and again.
+    """
     if r.stand.cause is EventCause.START:
         return
+    t = r.course.clock.time
     m, told, wide = r.event.saddle.motion, r.told[told_at(r) :], r.event.most + 1
     for z in range(m.remembered):
         before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])
         after = is_among(r, told[HEAD + SHUT_AFTER * wide :], told[AFTER], r.owners[z])
-        if after and not before:
+        if before and not after:
+            r.lifted[z] = t
+        if after and not before and t - r.lifted[z] > r.flight:
             r.course.stages.y[m.y_z + z] = 0.0
 
 

@@ -75,6 +75,9 @@ class ContactQuery:
         self.level = self.table.level()
         self._swept: Surroundings | None = None
         self.dents = self._dents()
+        self.lifted = np.full(
+            machine.memory + 1, -np.inf
+        )  # s, when the wheel of each tyre state lifted
         self._check()
 
     def _dents(self) -> Floats:

@@ -59,6 +59,8 @@ inertia.
 
 EVENT_WINDOW = 1.0  # s of simulated time in which there may be `ContactOptions.events` events
 
+SAME_TIME = 1e-9  # s; times of samples this close are equal up to rounding, after a year as well
+
 LAST = 8
 """Of how many last events one looks whether something bounces."""
 
@@ -102,22 +104,35 @@ class TerrainRun:
         """Return the present state."""
         return self.look.machine.leave(self.at.y)
 
-    def observe(self) -> dict[str, Floats]:
-        """Return everything that can be observed of the present state, time last. Forces in time steps
-        are means since the last sample.
+    def observe(self, t: float = math.inf) -> dict[str, Floats]:
+        """Return everything that can be observed of the present state, time last. In time steps the
+        state may be at a time within the last step, and forces are means since the last sample.
         """
         if self.steps is not None:
-            return self.steps.copy().arc(latest=2).observations
+            return self.steps.arc(t).observations
         here = (np.array([self.at.t]), self.at.y[None], self.at.closed)
         return observe_states(self.look, [here])
 
+    def sample_at(self, t: float) -> Floats | None:
+        """Return the sample at a time of the last event-driven arc; None if there is none."""
+        arcs = [(arc.t, arc.y) for arc in self.arcs[-1:]]
+        for times, states in (*reversed(self.samples), *arcs):
+            k = min(int(np.searchsorted(times, t - SAME_TIME)), len(times) - 1)
+            if abs(times[k] - t) <= SAME_TIME:
+                return np.asarray(states[k])
+        return None
+
+    def forget(self) -> None:
+        """Forget the samples and arcs of the past; a `Stepper` does not report them."""
+        del self.samples[:-1], self.grazes[:], self.arcs[:-1]
+        del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
+
     def branch(self, until: float) -> "TerrainRun":
-        """Return a run that goes on from here on its own, until a time."""
+        """Return a run that goes on from here on its own, until a time; not in time steps."""
         other = copy(self)
         for name in ("arcs", "events", "samples", "grazes", "nodes"):
             setattr(other, name, list(getattr(self, name)))
         other.at, other.until = replace(self.at, y=self.at.y.copy()), until
-        other.steps = None if self.steps is None else self.steps.copy()
         return other
 
     # --- on and on
@@ -136,13 +151,17 @@ class TerrainRun:
             self.arc_closed = self.at.closed
 
     def restart(self, look: ContactQuery, y: Floats, inputs: Floats) -> None:
-        """Go on from a state, under other inputs and perhaps by another law."""
+        """Go on from a state, under other inputs and perhaps by another law. In time steps no event marks
+        it: their forces are piecewise constant anyway.
+        """
         self.driver = self.driver if look is self.look else None
         self.look, look.inputs = look, inputs
         self.at = replace(self.at, y=y)
         if self.steps is not None:
-            self._close_steps(self._change("input", y, y, (), ()))
-            self._begin_steps(choose_step(look, self.contact, self.at.t, y))
+            if look is self.steps.stepper.look:
+                self.steps.restart(self.at.t, y)
+            else:
+                self._begin_steps(self.steps.stepper.h)
             return
         try:
             self._proceed(0, 1, Cause(EventCause.INPUT))
@@ -274,7 +293,10 @@ class TerrainRun:
     def _begin_steps(self, h: float) -> None:
         """Begin time steps of a length at the present state."""
         stepper = TimeStepper(self.look, self.contact, self.at.t, self.at.y, h, self.reason)
-        self.steps = SteppedSamples(stepper, self.start, self.numerics.dt)
+        if self.contact.solver == "auto":
+            stepper.require(self.required)
+        dt = self.numerics.dt if self.keeps_dense else math.inf
+        self.steps = SteppedSamples(stepper, self.start, dt)
 
     def _rewind(self, h: float, guard: Guard | None) -> Guard | None:
         """Discard the latest arcs that are shorter than half a time step, with the events before them:
@@ -295,15 +317,18 @@ class TerrainRun:
         """Take some time steps; resume event location if the same contacts carry with margin."""
         assert self.steps is not None
         stepper = self.steps.stepper
+        if stepper.is_settled:
+            self._resume_events(stepper)
+            if self.steps is None:
+                return
         self.steps.advance(steps, self.until)
-        self.at = Standing(stepper.t, stepper.y.copy(), closed=tuple(stepper.loaded()))
-        if self.contact.solver == "auto":
+        self.at = Standing(stepper.t, stepper.y.copy())
+        if self.contact.solver == "auto" and stepper.has_ideal_contacts:
+            self.at.closed = tuple(stepper.loaded())
             self._refuse_ideal()
         if stepper.outcome or self.at.t >= self.until:
             self.outcome = stepper.outcome
             self._close_steps(None)
-        elif self.contact.solver == "auto" and stepper.settled >= self.required:
-            self._resume_events(stepper)
 
     def _resume_events(self, stepper: TimeStepper) -> None:
         """Return to event location, if the state can be projected onto the constraints."""
@@ -319,7 +344,7 @@ class TerrainRun:
         if found is None:
             self.at, self.samples = kept, []
             self.required = min(2 * self.required, switch.MOST_SETTLED)
-            stepper.record.settled = 0
+            stepper.require(self.required)
             return
         self.resumed = self.at.t
         begun, self.samples = self.samples, []

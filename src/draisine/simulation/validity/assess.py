@@ -90,7 +90,7 @@ def assess(run: "Trajectory") -> Validity:
     options = run.contact if run.contact is not None else CONTACT
     model = run.arcs[0].machine.system.model
     stretches = _stretches(run)
-    loads = [one for one in stretches if one.lasts or len(stretches) == 1]
+    loads = [s for s in stretches if s.lasts and not run.is_instant(s.arc)] or stretches[:1]
     if run.settings.get("dynamics") == "none":  # speeds are led: forces are not those of the motion
         loads = []
     pull, wheel = _first_pull(loads, model)
@@ -213,10 +213,12 @@ def _observe_arc(arc: Any) -> ObservedArc:
     """Return what is seen of a single arc."""
     if arc.dense is not None:
         return ObservedArc(arc, arc.dense.t, arc.dense.flat[1], arc.observe_dense())
-    seen = dict(arc.observations)
-    if _is_stepped(arc):
-        # Time steps correct penetrations; no contact is a constraint that could drift.
-        seen["violations"] = np.zeros((0, len(arc.t)))
+    if not _is_stepped(arc):
+        return ObservedArc(arc, arc.t, arc.y, dict(arc.observations))
+    # Forces are known; other observations search the ground, which costs as much as the run. Time steps
+    # correct penetrations: no contact is a constraint that could drift.
+    count = len(arc.t)
+    seen = {"forces": arc.forces.reshape(count, -1).T, "violations": np.zeros((0, count))}
     return ObservedArc(arc, arc.t, arc.y, seen)
 
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 FRICTION_DEMAND = 1.5
@@ -37,36 +37,31 @@ asks for are behind it, such as a yaw rate of hundreds of rad/s.
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TimeStepped:
-    """An interval that was computed in time steps, which are first-order accurate.
+    """An interval that was computed in time steps, which are first-order accurate."""
 
-    Times and length of a step in s; `residual` is the largest violation of the law of contact, of the
-    largest velocity without contact; `penetration` in m; `work` of the contact impulses in J; `unsolved`
-    steps have a residual above 1e-6.
-    """
-
-    reason: str
-    step: float
-    residual: float
-    penetration: float
-    work: float
-    unsolved: int
-    start: float = 0.0
-    end: float = 0.0
+    start: float = 0.0  # s
+    end: float = 0.0  # s
+    reason: str  # why event location was not used
+    step: float  # s, largest length of a step
+    residual: (
+        float  # largest violation of the law of contact, of the largest velocity without contact
+    )
+    penetration: float  # m, deepest
+    work: float  # J, of the contact impulses relative to the ground
+    projection_work: float  # J, the part of it that pushed penetrating wheels out of the ground
+    energy_drift: float  # J, change of the energy beyond the work of all forces
+    unsolved: int  # steps with a residual above 1e-6
+    replaced_impact: str = ""  # impact model whose restitution is resolved by Moreau's law here
 
     def join(self, other: "TimeStepped", end: float) -> "TimeStepped":
         """Return this interval continued by another one."""
-        return TimeStepped(
-            self.reason,
-            max(self.step, other.step),
-            max(self.residual, other.residual),
-            max(self.penetration, other.penetration),
-            self.work + other.work,
-            self.unsolved + other.unsolved,
-            self.start,
-            end,
-        )
+        sums = ("work", "projection_work", "energy_drift", "unsolved")
+        largest = ("step", "residual", "penetration")
+        values = {name: getattr(self, name) + getattr(other, name) for name in sums}
+        values |= {name: max(getattr(self, name), getattr(other, name)) for name in largest}
+        return replace(self, end=end, **values)
 
 
 @dataclass(frozen=True)
@@ -212,12 +207,22 @@ class Validity:
                 "the machine: check the initial speeds"
             )
         if self.time_stepped:
-            total = sum(one.end - one.start for one in self.time_stepped)
-            reasons = ", ".join(dict.fromkeys(one.reason for one in self.time_stepped))
-            notes.append(f"time-stepped for {total:.3g} s ({reasons}), first-order accurate")
+            notes.append(self._time_steps())
         if self.unsupported:
             notes.append("nothing carries it: it falls all the time")
         return notes
+
+    def _time_steps(self) -> str:
+        """Return how long the run took time steps, why, and how well energy balances, in one sentence."""
+        intervals = self.time_stepped
+        total = sum(one.end - one.start for one in intervals)
+        reasons = ", ".join(dict.fromkeys(one.reason for one in intervals))
+        models = ", ".join({one.replaced_impact: 0 for one in intervals if one.replaced_impact})
+        drift = sum(one.energy_drift for one in intervals)
+        work = sum(one.projection_work for one in intervals)
+        found = f"time-stepped for {total:.3g} s ({reasons}), first-order accurate"
+        found += f", energy drift {drift:.2g} J, projection work {work:.2g} J"
+        return found + (f", restitution of {models} resolved by Moreau" if models else "")
 
     def dumps(self) -> str:
         """Return the record as JSON; numbers that are not finite are null."""

@@ -13,7 +13,10 @@ from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.model import Ball, Body, Model, Prismatic, Revolute, Torus, Wheel, inertia
 from draisine.model.motion import sine
-from draisine.terrain import kerb, plane
+from draisine.simulation.contact.run import TerrainRun
+from draisine.simulation.options import Task
+from draisine.terrain import kerb, move_ground, plane
+from draisine.terrain.motions import Shake
 
 AXLE = (0.0, 1.0, 0.0)
 G = 9.81
@@ -72,9 +75,10 @@ def test_errors_of_a_rolling_bicycle_are_of_first_order():
 def test_a_resting_machine_has_constant_loads_and_does_not_drift():
     system = machine()
     run = simulate(
-        system, state(system), 2.0, terrain=plane(), contact=steps(1e-3, mu=0.8),
+        system, state(system), 10.0, terrain=plane(), contact=steps(1e-3, mu=0.8),
         numerics=Numerics(dt=1e-3),
     )  # fmt: skip
+    assert len(run.t) > 10_000
     loads = run.arcs[0].forces[5:, :, 0]
     assert_allclose(loads.sum(axis=1), 2.2 * G, rtol=1e-10)
     assert (loads.std(axis=0) < 1e-9 * loads.mean(axis=0)).all()
@@ -97,17 +101,93 @@ def test_a_machine_parked_on_a_slope_creeps_by_less_than_a_nanometre_per_second(
     assert np.abs(path - path[0] - rolled).max() / seconds < 1e-9
 
 
-def test_contact_impulses_do_no_positive_work():
-    """A thrown machine without drives loses energy at each landing and slip."""
-    system = machine()
-    thrown = state(system)
-    v = thrown.v.copy()
+def thrown():
+    """Return the machine thrown forward and sideways from 2 cm above the ground."""
+    start = state(machine())
+    v = start.v.copy()
     v[:3] = [0.5, 0.4, 0.0]
-    lifted = draisine.State(thrown.q, thrown.p + [0, 0, 0.02], thrown.r, v)
-    run = simulate(system, lifted, 0.5, terrain=plane(), contact=steps(5e-4, mu=0.6))
+    return draisine.State(start.q, start.p + [0, 0, 0.02], start.r, v)
+
+
+def test_contact_impulses_do_no_positive_work_beyond_the_projection():
+    """Step by step: a thrown machine without drives loses energy at each landing and slip."""
+    run = TerrainRun(
+        Task(machine(), thrown(), 0.5, plane(), None, None, steps(5e-4, mu=0.6), Numerics(), None)
+    )
+    run.begin()
+    stepper = run.steps.stepper
+    total = 0.5 * 2.2 * (0.5**2 + 0.4**2) + 2.2 * G * 0.02
+    lost = 0.0
+    for _ in range(1000):
+        work, pushed = stepper.record.work, stepper.record.projection_work
+        stepper.advance(1, 1.0)
+        gain = stepper.record.work - work - (stepper.record.projection_work - pushed)
+        assert gain <= 1e-12 * total
+        lost += gain
+    assert lost < -0.5 * total
+    assert stepper.record.projection_work < 1e-4 * total
+
+
+def test_moving_ground_does_work_and_the_contacts_dissipate():
+    """On a platform that rises and falls, the energy of the machine changes by the work of the ground."""
+    ground = move_ground(plane(), Shake((0.0, 0.0, 0.01), 2.0 * math.pi))
+    run = simulate(machine(), state(machine()), 1.0, terrain=ground, contact=steps(5e-4, mu=0.6))
+    (interval,) = run.validity.time_stepped
     energy = run.to_xarray().energy.values
-    assert np.diff(energy).max() < 2e-3 * (energy[0] - energy[-1])
-    assert energy[-1] < energy[0] - 0.2
+    assert np.ptp(energy) > 0.1  # J; the weight of 22 N moves by 2 cm
+    assert interval.work - interval.projection_work < 1e-9
+    assert abs(interval.energy_drift) < 0.01 * np.ptp(energy)
+
+
+def tumbling_drift(h):
+    """Return the energy drift of a rolling, leaning bicycle, in parts of its kinetic energy."""
+    bicycle = draisine.compile("whipple")
+    start = state(bicycle, forward_speed=5.0, lean_rate=0.5)
+    run = simulate(bicycle, start, 0.5, terrain=plane(), contact=steps(h, mu=0.8))
+    kinetic = run.arcs[0].observations["kinetic"][0].max()
+    return run.validity.time_stepped[0].energy_drift / kinetic
+
+
+def test_the_energy_drift_is_small_and_of_first_order():
+    drifts = np.array([tumbling_drift(h) for h in (4e-3, 2e-3, 1e-3)])
+    assert_allclose(np.log2(drifts[:-1] / drifts[1:]), 1.0, atol=0.3)
+    assert abs(tumbling_drift(None)) < 0.01
+
+
+def test_the_energy_drift_is_the_energy_that_no_force_explains():
+    """A machine that servos drive: gravity, servos, impacts and friction work; the rest is drift."""
+    system = machine()
+    run = simulate(
+        system, state(system), 1.0, terrain=kerb(0.2, 0.005), law=Servos(10.0, 0.05),
+        contact=steps(None, mu=0.8), numerics=Numerics(dt=2e-4),
+    )  # fmt: skip
+    data, (interval,) = run.to_xarray(), run.validity.time_stepped
+    torques = run.observations["inputs"][:2]
+    power = (torques * run.arcs[0].y[:, -2:].T).sum(axis=0)
+    driven = np.sum(0.5 * (power[1:] + power[:-1]) * np.diff(run.t))
+    gained = float(data.energy[-1] - data.energy[0])
+    unexplained = gained - driven - interval.work
+    assert driven > 0.3
+    assert abs(interval.energy_drift) < 0.01 * driven
+    assert_allclose(unexplained, interval.energy_drift, atol=0.03 * driven)  # samples of the torque
+
+
+def test_the_step_follows_the_position_error():
+    """A machine at rest takes the longest steps, a fast one shorter ones; a fixed step stays."""
+    system = machine()
+    lengths = []
+    for speed in (0.0, 3.0):
+        start = state(system)
+        v = start.v.copy()
+        v[0] = speed
+        contact = ContactOptions(solver="time_stepping", mu=0.3)
+        begin = draisine.State(start.q, start.p, start.r, v)
+        run = TerrainRun(Task(system, begin, 9.0, plane(), None, None, contact, Numerics(), None))
+        run.begin()
+        run.steps.stepper.advance(500, 9.0)
+        lengths.append(run.steps.stepper.h)
+    assert lengths[0] == pytest.approx(0.016 * math.sqrt(0.05 / G))
+    assert lengths[1] < 0.5 * lengths[0]
 
 
 @pytest.mark.parametrize("gain", [0.05, 1.0, 50.0])

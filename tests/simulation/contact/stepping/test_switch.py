@@ -1,12 +1,15 @@
 """Runs that change between event location and time steps."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import draisine
-from draisine import ContactOptions, simulate, state
+from draisine import ContactOptions, Numerics, Stepper, simulate, state
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.arc import SteppedArc
+from draisine.simulation.validity import Validity
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
 
@@ -91,3 +94,69 @@ def test_strict_event_location_does_not_switch():
             terrain=kerb(1.3, -0.1),
             contact=ContactOptions(solver="events"),
         )
+
+
+def test_restitution_of_other_models_is_resolved_by_moreau_and_recorded():
+    """At the edge of a kerb no contact set is admissible; in time steps Moreau's law decides on rebounds."""
+    bicycle = draisine.compile("whipple")
+    contact = ContactOptions(impact="newton", restitution={"normal": 0.3}, rest_speed=0.05)
+    run = simulate(
+        bicycle, state(bicycle, forward_speed=0.6), 2.5, terrain=kerb(1.3, -0.1), contact=contact
+    )
+    assert {one.replaced_impact for one in run.validity.time_stepped} == {"newton"}
+    assert "restitution of newton resolved by Moreau" in str(run.validity)
+
+
+def test_the_record_of_time_steps_is_complete_and_survives_storage():
+    system, law = machine(), Servos(10.0, 0.05)
+    run = simulate(
+        system, state(system), 1.0, terrain=hills(0.01), law=law, contact=ContactOptions(mu=0.8)
+    )
+    intervals = run.validity.time_stepped
+    assert sum(one.end - one.start for one in intervals) == pytest.approx(stepped(run))
+    for one in intervals:
+        assert one.reason
+        assert 0.0 < one.step < 2e-3
+        assert one.residual < 1e-6
+        assert one.work < one.projection_work + 1e-9
+        assert abs(one.energy_drift) < 0.01 * 0.5 * 2.2 * 0.5**2  # of the kinetic energy at 0.5 m/s
+    assert Validity.loads(run.validity.dumps()).time_stepped == intervals
+    line = str(run.validity)
+    assert line.count("time-stepped for") == 1
+    assert "first-order accurate, energy drift" in line
+
+
+def test_slices_of_a_stepper_change_nothing_in_time_steps():
+    """States and forces at the end have the same bits, whatever the slices; inputs change on a fixed grid."""
+    system, ends = machine(), []
+    for slices in (1, 4, 64):
+        ride = Stepper(
+            system, state(system), terrain=hills(0.01), contact=ContactOptions(mu=0.8),
+            numerics=Numerics(dt=2.0**-10),
+        )  # fmt: skip
+        for torque in (0.02, 0.04, 0.0):
+            ride.hold({"left": torque, "right": torque})
+            for _ in range(slices):
+                ride.step(0.5 / slices)
+        ends.append((ride.state, ride.observe()["forces"]))
+    for end, forces in ends[1:]:
+        assert np.array_equal(end.p, ends[0][0].p)
+        assert np.array_equal(end.v, ends[0][0].v)
+        assert np.array_equal(forces, ends[0][1])
+    assert ends[0][0].p[0] > 0.2
+
+
+def test_a_stepper_keeps_nothing_that_grows_with_time():
+    ride = Stepper(
+        machine(), state(machine()), terrain=plane(), law=Servos(0.0, 0.05),
+        contact=ContactOptions(mu=0.8, solver="time_stepping", step=1e-3),
+    )  # fmt: skip
+    ride.step(0.1)
+    sizes = []
+    for _ in range(2):
+        ride.step(2.0)
+        sizes.append(
+            len(pickle.dumps((ride._driver.run.arcs, ride._driver.run.samples, ride.events)))
+        )
+        assert len(ride._driver.run.steps.times) <= 2
+    assert sizes[0] == sizes[1]

@@ -9,7 +9,8 @@ where W is the Delassus matrix (symmetric, often rank-deficient: two wheels on o
 a plane), b the velocities without contact impulses. If mu is infinite, the tangential rows of a closed
 contact are held and its normal row is unilateral: a convex quadratic programme.
 
-Method. A compliance `eps D`, with D_i = tr(W_ii) / 3, makes redundant impulses unique. Then
+Method. A compliance `eps D` makes redundant impulses unique. D is the least W_nn for normal rows and
+tr(W_ii) / 3 for tangential rows. Then
 
 1. Gauss-Seidel sweeps with the exact solution of one contact, from the impulses of the step before;
 2. Newton's method on the map of Alart and Curnier (1991, doi:10.1016/0045-7825(91)90022-X) with steps of
@@ -62,6 +63,7 @@ class ImpulseProblem(Record):
     velocity: Floats  # W impulse + b, m/s
     released: Flags  # (k) ideal contacts that are open: all three rows are dropped
     scale: Floats  # (k) tr(W_ii) / 3
+    softness: Floats  # D: least W_nn for normal rows, tr(W_ii) / 3 for tangential rows
     start: Floats  # impulses at the beginning
     best: Floats  # impulses of the best iterate
     level: Floats  # impulses of the last solved level of the continuation
@@ -77,11 +79,23 @@ class ImpulseProblem(Record):
 
 @routine
 def measure_scales(p: ImpulseProblem) -> None:
-    """Write the mean inverse mass of each contact, the scale of its compliance."""
+    """Write the mean inverse mass of each contact, and the compliance of its rows.
+
+    All normal rows have the same compliance, the least inverse mass: then redundant loads have minimum norm,
+    as in event-driven arcs. In proportion to the trace, which the spin of light wheels dominates, wheels
+    would carry next to nothing beside casters.
+    """
+    least = p.W[0, 0]
+    for k in range(p.count):
+        if p.W[3 * k, 3 * k] > 0.0:
+            least = min(least, p.W[3 * k, 3 * k])
     for k in range(p.count):
         i = 3 * k
         trace = p.W[i, i] + p.W[i + 1, i + 1] + p.W[i + 2, i + 2]
         p.scale[k] = max(trace / 3.0, 1e-300)
+        p.softness[i] = max(least, 1e-300)
+        p.softness[i + 1] = p.scale[k]
+        p.softness[i + 2] = p.scale[k]
 
 
 @routine
@@ -89,7 +103,7 @@ def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
     """Write u = (W + eps D) lam + b."""
     size = 3 * p.count
     for i in range(size):
-        own = p.b[i] + compliance * p.scale[i // 3] * p.impulse[i]
+        own = p.b[i] + compliance * p.softness[i] * p.impulse[i]
         p.velocity[i] = add_dot(own, p.W[i], p.impulse, size)
 
 
@@ -181,7 +195,7 @@ def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
             for j in range(3):
                 W[3 * i + j] = row[at + j]
                 rest[i] -= row[at + j] * p.impulse[at + j]
-            W[3 * i + i] += compliance * p.scale[k]
+            W[3 * i + i] += compliance * p.softness[at + i]
         if isfinite(p.mu[k]):
             press(W, 3, rest, p.mu[k], lam, p.single[3:])
         else:
@@ -207,7 +221,7 @@ def write_newton_row(p: ImpulseProblem, compliance: float, i: int) -> None:
     """Write the row of Newton's method that makes u_i zero: W_i dlam = -u_i."""
     size = 3 * p.count
     p.jacobian[i, :size] = p.W[i, :size]
-    p.jacobian[i, i] += compliance * p.scale[i // 3]
+    p.jacobian[i, i] += compliance * p.softness[i]
     p.step[i] = -p.velocity[i]
 
 
@@ -268,7 +282,7 @@ def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
             row = p.jacobian[at + 1 + i]
             row[:size] = push * normal[:size] + t_1 * first[:size] + t_2 * second[:size]
             keeps = d * (1.0 - compliance)
-            row[at] -= push * keeps
+            row[at] -= push * (d - compliance * p.softness[at])
             row[at + 1] -= t_1 * keeps
             row[at + 2] -= t_2 * keeps
             row[at + 1 + i] += d
@@ -313,7 +327,8 @@ def iterate_newton(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
     smallest = residual(p, compliance)
     p.best[:size] = p.impulse[:size]
     for number in range(NEWTON_STEPS):
-        if smallest <= tolerance(p):
+        # One step is taken in any case: it makes the loads of a resting machine constant to rounding.
+        if number > 0 and smallest <= tolerance(p):
             break
         write_newton_system(p, compliance)
         if not solve_dense(p.jacobian, p.step, size):
@@ -455,6 +470,15 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     """Solve for the impulses of all contacts that are not released; return the residual."""
     size = 3 * p.count
     p.start[:size] = p.impulse[:size]
+    ideal = False
+    for k in range(p.count):
+        ideal = ideal or not isfinite(p.mu[k])
+    # From the impulses of the step before, Newton's method mostly needs one or two steps. Ideal contacts
+    # begin with sweeps: which of them are released depends on which of them carry a load.
+    found = 1.0 if ideal else iterate_newton(p, COMPLIANCE, 0)
+    if found <= tolerance(p):
+        return found
+    p.impulse[:size] = p.start[:size]
     for _ in range(FIRST_SWEEPS):
         sweep_contacts(p, COMPLIANCE)
         if residual(p, COMPLIANCE) <= SOLVED:
@@ -527,7 +551,7 @@ def impulse_problem(most: int) -> ImpulseProblem:
         ImpulseProblem,
         count=0,
         **dict.fromkeys(("mu", "released", "scale"), most),
-        **dict.fromkeys((*vectors, "unreleased", "first"), rows),
+        **dict.fromkeys((*vectors, "unreleased", "first", "softness"), rows),
         W=np.zeros((rows, rows)),
         jacobian=np.zeros((rows, rows)),
         block=12,

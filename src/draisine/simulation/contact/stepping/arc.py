@@ -1,7 +1,6 @@
 """An interval in time steps: from a state to a sampled motion with its contact forces."""
 
 import math
-from copy import copy
 from functools import cache
 from typing import Any
 
@@ -9,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, Record
-from draisine.codegen.routine.kinds import fields
+from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import NativeRoutine, make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.contact.elements import contact_elements
@@ -32,10 +30,32 @@ from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
-TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step at the initial speed
+TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step
+POSITION_ERROR = 1e-3  # of the wheel size per sqrt(wheel size / g); longer steps are not chosen
+ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over this time
+ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
+ADAPT_STEPS = 32  # steps after which their length is chosen again
+SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
+TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
+SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
+SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
-QUALITY = ("residual", "penetration", "work", "unsolved")  # what a record knows of the whole arc
+REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
+KEPT_ARRAYS = (
+    "own",
+    "world",
+    "equality_sum",
+    "tyre_work",
+    "tyre_energy",
+    "airborne",
+    "centre",
+    "trend",
+)
+KEPT_NUMBERS = (
+    "residual", "penetration", "work", "projection_work", "supplied", "error", "travel", "unsolved",
+    "has_trend",
+)  # fmt: skip
 
 
 @cache
@@ -49,38 +69,50 @@ def wheel_size(look: ContactQuery) -> float:
     return max((x for x in look.longest if np.isfinite(x)), default=1.0) or 1.0
 
 
+def time_unit(look: ContactQuery) -> float:
+    """Return sqrt(wheel size / g) (s), the time scale of a machine; infinite without gravity."""
+    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
+    return math.sqrt(wheel_size(look) / gravity) if gravity > 0.0 else math.inf
+
+
+def tyre_flight(look: ContactQuery) -> float:
+    """Return the time (s) within which a tyre in the air does not lose its deflection."""
+    return TYRE_FLIGHT * min(time_unit(look), 1.0)
+
+
 def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
-    """Return the length of time steps (s): the one that is asked for, or what suits the size of the
+    """Return the length of the first time step (s): the requested one, or what suits the size of the
     wheels, gravity and the speed.
     """
     if contact.step is not None:
         return contact.step
-    size = wheel_size(look)
-    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
-    moment = 1e-6 * math.sqrt(size / max(gravity, 1e-300)) if gravity > 0.0 else 1e-6
+    unit = time_unit(look)
+    moment = 1e-6 * min(unit, 1.0)
     later = y.copy()
     later[look.pose] += moment * look.dynamics(t, y)["flow"]
     speed = float(np.abs(look.centres(t, later) - look.centres(t, y)).max(initial=0.0)) / moment
-    by_gravity = STEP * math.sqrt(size / gravity) if gravity > 0.0 else math.inf
-    by_speed = TRAVEL * size / speed if speed > 0.0 else math.inf
-    found = min(by_gravity, by_speed)
+    by_speed = TRAVEL * wheel_size(look) / speed if speed > 0.0 else math.inf
+    found = min(STEP * unit, by_speed)
     return found if math.isfinite(found) else 1.0
 
 
 class TimeStepper:
     """A machine that moves over a terrain in time steps.
 
+    Steps lie on a grid, t + i h. The grid begins anew when the length of steps changes: after
+    `ADAPT_STEPS` steps by their position error, unless `ContactOptions.step` fixes it; and after a
+    shorter step at an end of the run. Nothing depends on the number of calls that take the steps.
+
     Parameters
     ----------
     look
         Machine and terrain.
     contact
-        Friction, restitution, fall limit.
+        Friction, restitution, fall limit, length of steps.
     t, y
         Time (s) and state at the start.
     h
-        Length of a step (s). Steps lie on the grid t + i h; only the last one before an end of the run
-        is shorter.
+        Length of the first steps (s).
     reason
         Why the run takes time steps.
     """
@@ -96,25 +128,25 @@ class TimeStepper:
     ) -> None:
         self.look = look
         self.contact = contact
-        self.start = t
         self.h = h
-        self.count = 0
         self.t = t
+        self.taken = 0
         self.outcome = ""
         self.reason = reason
+        self.is_settled = (
+            False  # whether the same contacts have carried a load for `required` steps
+        )
+        self._start = t  # of the grid
+        self._index = 0  # steps since the start of the grid
+        self._span = h  # length of the last step
+        self._block = 0  # steps since their length was chosen
+        self._error = 0.0  # m, mean position error over ERROR_MEMORY
+        self._largest_step = h
         self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
-        self._boxes = look.boxes(t, y)
-        self.near = look.sweep(t, self._boxes, self._margin)
+        self.near = look.sweep(t, look.boxes(t, y), self._margin)
         self._make(y)
-        # Tyres keep the deflections of the start; only later touchdowns begin without.
-        self.record.down[:] = True
-
-    @property
-    def y(self) -> Floats:
-        """The state that is reached."""
-        state: Floats = self.record.y
-        return state
+        self._energy = look.energy(t, y)
 
     @property
     def _margin(self) -> float:
@@ -132,11 +164,17 @@ class TimeStepper:
         parts = wheels + look.machine.joints
         fall = fall_rule(model, self.contact.fall)
         held, mu, tyred = self._laws()
+        self.has_ideal_contacts = bool(np.isinf(mu[held > 1]).any())
         owners = np.full(model.memory + 1, -1)
         for w, wheel in enumerate(look.machine.wheels):
             for first, element in contact_elements(model, wheel):
                 owners[first : first + element.states] = w
-        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * wheel_size(self.look))
+        size = wheel_size(look)
+        rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
+        slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
+        # The sums are parts of one array, so that samples copy one array.
+        self.sums = np.zeros(7 * parts + rows + 1)
+        own, world, equality_sum, tyre_work = self.split_sums(self.sums[None], parts, rows)
         self.record: TimeStepping = make_record(
             TimeStepping,
             motion=look.motion,
@@ -145,6 +183,8 @@ class TimeStepper:
             problem=impulse_problem(self._most),
             most=self._most,
             rows=rows,
+            applied=look.machine.motion.outputs.applied.start,
+            lengths=np.where(slides, 1.0, size),
             along=look.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),
@@ -152,10 +192,9 @@ class TimeStepper:
             overturns=fall.over,
             weight=look.motion.record.share * max(1, wheels),
             x=look.x,
-            y=y.copy(),
-            middle=y.copy(),
-            **dict.fromkeys(("after", "free"), n),
-            **dict.fromkeys(("out", "centred", "shifted"), look.machine.motion.outputs.size),
+            **{name: y.copy() for name in ("y", "before", "middle")},
+            **dict.fromkeys(("after", "trend", "free"), n),
+            **dict.fromkeys(("out", "shifted"), look.machine.motion.outputs.size),
             **dict.fromkeys(("mass", "damping"), (n, n)),
             equality=(rows + 1, n),
             schur=(rows + 1, rows + 1),
@@ -169,17 +208,34 @@ class TimeStepper:
             mu=mu,
             warm=(near + 1, 3),
             carried=near + 1,
+            reach=near + 1,
+            around=6 * wheels,
+            slack=REACH_SLACK * size,
             centre=look.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=self.near.boxes.copy(),
-            down=wheels + 1,
+            airborne=wheels + 1,
+            flight=tyre_flight(look),
             owners=owners,
             relaxed=look.machine.memory + 1,
-            **dict.fromkeys(("own", "world"), (parts, 3)),
-            equality_sum=rows + 1,
-            **dict.fromkeys(("tyre_work", "tyre_energy"), parts),
+            own=own[0],
+            world=world[0],
+            equality_sum=equality_sum[0],
+            tyre_work=tyre_work[0],
+            tyre_energy=parts,
         )
+        self.y: Floats = self.record.y  # the state that is reached
         self._restore_warm()
+
+    @staticmethod
+    def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
+        """Return the sums at some times, time first: contact impulses per wheel and joint in the contact's
+        own axes and in world axes, impulses of the equality rows, work of the tyres.
+        """
+        ends = np.cumsum([3 * parts, 3 * parts, rows + 1])
+        own, world, equality, work = np.split(sums, ends, axis=1)
+        shape = (len(sums), parts, 3)
+        return [own.reshape(shape), world.reshape(shape), equality, work]
 
     def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
         """Return for each contact nearby the rows that the law of contact acts on, its friction, and
@@ -218,9 +274,9 @@ class TimeStepper:
         self._keep_warm()
         self._make(old.y)
         # Contacts nearby have other numbers now: counting settled steps begins again.
-        for name in ("own", "world", "equality_sum", "tyre_work", "tyre_energy", "down", "centre"):
+        for name in KEPT_ARRAYS:
             getattr(self.record, name)[:] = getattr(old, name)
-        for name in QUALITY:
+        for name in (*KEPT_NUMBERS, "required"):
             setattr(self.record, name, getattr(old, name))
 
     def _search(self) -> None:
@@ -231,9 +287,44 @@ class TimeStepper:
 
     # --- steps
 
-    def advance(self, count: int, until: float = math.inf) -> None:
-        """Take so many steps, or fewer if a time is reached or the machine falls (then `outcome` says
-        so). The last step before `until` is shorter than the others, if need be.
+    def steps_until(self, t: float) -> int:
+        """Return how many steps of the present length reach a time, at least one."""
+        # A step that ends within rounding of the time reaches it.
+        steps = (t - self._start) / self.h * (1.0 - 1e-14) - 1e-9
+        return max(1, math.ceil(steps) - self._index)
+
+    def state_at(self, t: float) -> Floats:
+        """Return the state at a time within the last step, by interpolation."""
+        r = self.record
+        if t >= self.t:
+            return self.y.copy()
+        part = 1.0 - (self.t - t) / self._span
+        state: Floats = (1.0 - part) * r.before + part * r.y
+        state[:4] /= np.linalg.norm(state[:4])
+        return state
+
+    def restart(self, t: float, y: Floats) -> None:
+        """Continue from a state at a time within the last step, with the present inputs of the machine."""
+        self.record.y[:] = y
+        self.look.fill(t, y)
+        self._begin_grid(t, self.h)
+
+    def require(self, settled: int) -> None:
+        """Let calls end after so many successive steps in which the same contacts carry a load."""
+        self.record.required = settled
+        self.record.settled = 0
+        self.is_settled = False
+
+    def _begin_grid(self, t: float, h: float) -> None:
+        """Begin a new grid of steps."""
+        self.t = self._start = t
+        self._index = 0
+        self.h = h
+        self._largest_step = max(h, self._largest_step)
+
+    def advance(self, count: int, until: float) -> None:
+        """Take so many steps, or fewer if a time is reached, the machine falls (then `outcome` says so),
+        or its contacts are settled. The last step before `until` is shorter than the others, if need be.
 
         Raises
         ------
@@ -242,25 +333,55 @@ class TimeStepper:
         SimulationError
             If a value is not finite or the mass matrix is singular.
         """
-        last = self.count + count
-        while self.count < last and self.t < until and not self.outcome:
+        last = self.taken + count
+        while self.taken < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
-            whole = math.floor((until - self.start) / self.h * (1.0 + 1e-14) + 1e-9) - self.count
+            whole = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
+            # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
+            rest = until - (self._start + (self._index + whole) * self.h)
+            whole -= 1 if whole > 0 and 0.0 < rest < SHORTEST_STEP * self.h else 0
             if whole > 0:
-                self._take(self.start, self.h, self.count, min(whole, last - self.count), True)
+                many = min(whole, last - self.taken, ADAPT_STEPS - self._block)
+                self._take(self._start, self.h, self._index, many)
+                if self._block == ADAPT_STEPS:
+                    self._adapt()
             else:
-                self._take(self.t, until - self.t, 0, 1, False)
+                self._take(self.t, until - self.t, 0, 1)
+                self._begin_grid(self.t, self.h)
+            if self.is_settled:
+                return
 
-    def _take(self, start: float, h: float, first: int, count: int, on_grid: bool) -> None:
-        """Take steps on the grid start + i h from number `first` on, or one step off the grid."""
+    def _adapt(self) -> None:
+        """Choose the length of the next steps by the position error of the latest ones, averaged over
+        some time, and by the distance that wheels moved in a step.
+        """
+        r, unit, size = self.record, time_unit(self.look), wheel_size(self.look)
+        memory = ERROR_MEMORY * unit
+        self._error = self._error * math.exp(-ADAPT_STEPS * self.h / memory) + r.error
+        far = r.travel / (TRAVEL * size)
+        r.error = 0.0
+        r.travel = 0.0
+        self._block = 0
+        if self.contact.step is not None or not math.isfinite(unit):
+            return
+        used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
+        longest = STEP * unit
+        if (used > 1.0 or far > 1.5) and self.h > SHORTEST * longest:
+            self._begin_grid(self.t, 0.5 * self.h)
+        elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * self.h <= longest * (1.0 + 1e-9):
+            self._begin_grid(self.t, 2.0 * self.h)
+
+    def _take(self, start: float, h: float, first: int, count: int) -> None:
+        """Take steps on the grid start + i h from number `first` on."""
         r = self.record
         result = step_code()(r, start, h, first, count)
-        if r.steps and on_grid:
-            self.count += r.steps
-            self.t = self.start + self.count * self.h
-        elif r.steps:
-            # The grid begins anew after a step of another length.
-            self.start, self.count, self.t = start + h, 0, start + h
+        steps = r.steps
+        self.taken += steps
+        self._index += steps
+        self._block += steps
+        self.t = start + (first + steps) * h
+        self._span = h
+        self.is_settled = result is StepResult.SETTLED
         match result:
             case StepResult.LEFT_SURROUNDINGS:
                 self._search()
@@ -320,11 +441,6 @@ class TimeStepper:
 
     # --- results
 
-    @property
-    def settled(self) -> int:
-        """The number of successive steps in which the same contacts carried a load with margin."""
-        return self.record.settled
-
     def loaded(self) -> list[Closed]:
         """Return the contacts that carry a load, as constraints: rows and friction of each."""
         r = self.record
@@ -335,40 +451,21 @@ class TimeStepper:
             found.append((self.near[k], rows, float(r.mu[k])))
         return found
 
-    def copy(self) -> "TimeStepper":
-        """Return a stepper in the same state that goes on by itself."""
-        other = copy(self)
-        other.record = copy_record(self.record, shared=("x",))
-        return other
-
-    def take_sums(self) -> list[Floats]:
-        """Return the sums since the last call, then set them to zero: contact impulses per wheel and joint
-        in the contact's own axes and in world axes, impulses of the equality rows, work of the tyres.
-        """
-        r = self.record
-        sums = (r.own, r.world, r.equality_sum, r.tyre_work)
-        found = [part.copy() for part in sums]
-        for part in sums:
-            part[:] = 0.0
-        return found
-
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""
-        return TimeStepped(self.reason, self.h, **{n: getattr(self.record, n) for n in QUALITY})
-
-
-def copy_record(record: Any, shared: tuple[str, ...]) -> Any:
-    """Return a record with copies of its arrays and records, except of those that are shared."""
-    owner: type = type(record)
-    values = {}
-    for name in fields(owner):
-        value = getattr(record, name)
-        if isinstance(value, np.ndarray) and name not in shared:
-            value = value.copy()
-        elif isinstance(value, Record):
-            value = copy_record(value, ())
-        values[name] = value
-    return owner(**values)
+        r, contact = self.record, self.contact
+        chosen = contact.solver == "auto" and contact.impact_name != "moreau"
+        return TimeStepped(
+            reason=self.reason,
+            step=self._largest_step,
+            residual=r.residual,
+            penetration=r.penetration,
+            work=r.work,
+            projection_work=r.projection_work,
+            energy_drift=self.look.energy(self.t, self.y) - self._energy - r.supplied,
+            unsolved=r.unsolved,
+            replaced_impact=str(contact.impact_name) if chosen and r.restitution > 0.0 else "",
+        )
 
 
 class SteppedSamples:
@@ -376,28 +473,32 @@ class SteppedSamples:
 
     States between two steps are interpolated. Accelerations and forces of a sample are means over the
     interval since the sample before: their sum over time is the impulse, whatever the spacing.
+
+    Parameters
+    ----------
+    stepper
+        The machine at the first sample.
+    first, dt
+        The times of the samples are first + i dt, s. If dt is infinite, the last step is kept only.
     """
 
     def __init__(self, stepper: TimeStepper, first: float, dt: float) -> None:
         self.stepper = stepper
         self._origin = first
         self._dt = dt
-        self._v = stepper.look.y.v
-        self._sums = [np.zeros_like(part) for part in stepper.take_sums()]
-        self.times = [stepper.t]
-        self.states = [stepper.y.copy()]
-        self._totals = [[part.copy() for part in self._sums]]
-        self._energies = [stepper.record.tyre_energy.copy()]
+        self._begin()
 
-    def copy(self) -> "SteppedSamples":
-        """Return the same samples with a stepper that goes on by itself."""
-        other = copy(self)
-        other.stepper = self.stepper.copy()
-        other._sums = [total.copy() for total in self._sums]
-        other.times, other.states = list(self.times), list(self.states)
-        other._totals = list(self._totals)
-        other._energies = list(self._energies)
-        return other
+    def _begin(self) -> None:
+        """Forget all samples; the present state is the first one."""
+        stepper = self.stepper
+        stepper.sums[:] = 0.0
+        self.times = [stepper.t]
+        self._samples = [(stepper.y.copy(), stepper.sums.copy(), stepper.record.tyre_energy.copy())]
+
+    def restart(self, t: float, y: Floats) -> None:
+        """Continue from a state at a time within the last step."""
+        self.stepper.restart(t, y)
+        self._begin()
 
     def _next(self) -> float:
         """Return the time of the next sample."""
@@ -407,64 +508,67 @@ class SteppedSamples:
     def advance(self, count: int, until: float) -> None:
         """Take so many steps at most, until a time, and keep the samples on the way."""
         stepper = self.stepper
-        last = stepper.count + count
-        while stepper.count < last and stepper.t < until and not stepper.outcome:
-            due = self._next()
-            ahead = max(1, math.ceil((due - stepper.t) / stepper.h * (1.0 - 1e-14) - 1e-9))
+        if not math.isfinite(self._dt):
+            if count > 1:
+                stepper.advance(count - 1, until)
+            if not stepper.is_settled and not stepper.outcome:
+                self._begin()
+                stepper.advance(1, until)
+            return
+        last = stepper.taken + count
+        while stepper.taken < last and stepper.t < until and not stepper.outcome:
+            ahead = stepper.steps_until(self._next())
             if ahead > 1:
-                self._step(min(ahead - 1, last - stepper.count), until)
+                stepper.advance(min(ahead - 1, last - stepper.taken), until)
             else:
                 self._step_over(until)
-
-    def _step(self, count: int, until: float) -> None:
-        """Take steps and add up their impulses."""
-        self.stepper.advance(count, until)
-        for total, part in zip(self._sums, self.stepper.take_sums(), strict=True):
-            total += part
+            if stepper.is_settled:
+                return
 
     def _step_over(self, until: float) -> None:
         """Take one step and keep all samples that are due within it."""
         stepper = self.stepper
-        begin, before = stepper.t, stepper.y.copy()
-        sums = [total.copy() for total in self._sums]
-        self._step(1, until)
+        begin, before = stepper.t, stepper.sums.copy()
+        stepper.advance(1, until)
         span = stepper.t - begin
         while span > 0.0 and self._next() <= stepper.t * (1.0 + 1e-14) + 1e-300:
             due = min(self._next(), stepper.t)
             part = (due - begin) / span
-            state = (1.0 - part) * before + part * stepper.y
-            state[:4] /= np.linalg.norm(state[:4])
-            totals = [a + part * (b - a) for a, b in zip(sums, self._sums, strict=True)]
-            self._keep(due, state, totals)
+            sums = before + part * (stepper.sums - before)
+            self.times.append(due)
+            energy = stepper.record.tyre_energy.copy()
+            self._samples.append((stepper.state_at(due), sums, energy))
 
-    def _keep(self, t: float, state: Floats, totals: list[Floats]) -> None:
-        self.times.append(t)
-        self.states.append(state)
-        self._totals.append(totals)
-        self._energies.append(self.stepper.record.tyre_energy.copy())
-
-    def arc(self, latest: int = 0) -> SteppedArc:
-        """Return the samples, or only the latest ones, as an arc that ends at the present time. The first
-        sample has the means of the first interval.
+    def arc(self, until: float = math.inf) -> SteppedArc:
+        """Return the samples as an arc that ends at the present time, or at a time within the last step.
+        The first sample has the means of the first interval.
         """
         stepper = self.stepper
-        if stepper.t > self.times[-1]:
-            self._keep(stepper.t, stepper.y.copy(), [total.copy() for total in self._sums])
-        elif len(self.times) == 1:
-            self._keep(self.times[0], self.states[0], self._totals[0])
-        times, states = np.array(self.times[-latest:]), np.array(self.states[-latest:])
-        spans = np.diff(times)
+        times, samples = list(self.times), list(self._samples)
+        end = min(until, stepper.t)
+        if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
+            times[-1] = end  # a mean over the rounding error of a time is not a force
+        if end > times[-1] or len(times) == 1:
+            times.append(max(end, times[0]))
+            part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
+            sums = samples[-1][1] + part * (stepper.sums - samples[-1][1])
+            samples.append((stepper.state_at(end), sums, stepper.record.tyre_energy.copy()))
+        t = np.array(times)
+        states, sums, energies = map(np.array, zip(*samples, strict=True))
+        spans = np.diff(t)
         spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
+        look, rows = stepper.look, stepper.record.rows
+        wheels = len(look.machine.wheels)
         means = []
-        for part in (states[:, self._v], *map(np.array, zip(*self._totals[-latest:], strict=True))):
-            mean = np.diff(part, axis=0) / spans.reshape(-1, *[1] * (part.ndim - 1))
+        for values in (states[:, look.y.v], sums):
+            mean = np.diff(values, axis=0) / spans[:, None]
             means.append(np.concatenate([mean[:1], mean]))
-        rates, own, world, equality, power = means
-        energies = np.array(self._energies[-latest:])
-        look, wheels = stepper.look, len(stepper.look.machine.wheels)
+        rates, forces = means
+        parts = wheels + look.machine.joints
+        own, world, equality, power = stepper.split_sums(forces, parts, rows)
         return SteppedArc(
-            look.machine, times, states, look.inputs, look.terrain, rates,
-            own[:, :wheels], world[:, :wheels], equality[:, : stepper.record.rows],
+            look.machine, t, states, look.inputs, look.terrain, rates,
+            own[:, :wheels], world[:, :wheels], equality[:, :rows],
             world[:, wheels:, 0] if look.stops else None,
             np.stack([power, energies], axis=-1)[:, :wheels],
             stepper.made(),

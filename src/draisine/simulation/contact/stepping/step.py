@@ -8,15 +8,25 @@ A step of length h goes from (q, v) to (q+, v+), eq. [moreau-jean]:
     0 <= lam_n _|_ C_n v+ - w_n + gap_m / h >= 0               contacts, with Coulomb friction
     q+ = q_m + h/2 v+
 
-A is the symmetric part of dF/dv, by differences. It makes servos, dampers, joint friction and tyres
-implicit: explicit, a servo of gain k on a free wheel of inertia J is unstable for k h > 2 J. The
-antisymmetric (gyroscopic) part stays explicit, so that the Delassus matrix is symmetric.
+A is the symmetric part of -dQ/dv, by differences; Q are the applied forces, those without a potential. A
+makes servos, dampers, joint friction and tyres implicit: explicit, a servo of gain k on a free wheel of
+inertia J is unstable for k h > 2 J. The antisymmetric part stays explicit, so that the Delassus matrix is
+symmetric.
 
 The gap at mid-step enters with the factor 1 / h: a penetration is gone after two steps. With 2 / h the
 end position would be exact, but the load of a resting wheel would alternate from step to step
 (eigenvalue -1). Contacts that can close within the step are included, so that a plastic impact ends on
 the ground and not below it. A fast contact with restitution e is an impact instead, resolved when its
 gap has closed, by u_n(after) + e u_n(before) >= 0.
+
+Energy. With the mean speeds w = (v + v+) / 2, all impulses of a step do the work
+w . (M (v+ - v) + h (F + Q)), where F + Q are the Coriolis forces, weight and springs. The energy changes by
+a different amount, because these forces vary within a step; the difference is the energy drift. Normal
+impulses do no positive work on fixed ground, except for that which pushes a penetrating wheel out: the
+projection work.
+
+Error. The acceleration jumps from step to step where the motion is not smooth. A position is uncertain by
+half a step times the change of speed that the step before does not predict; the sum controls the step.
 
 References: Moreau 1988 (doi:10.1007/978-3-7091-2624-0_1), Jean 1999 (doi:10.1016/S0045-7825(98)00383-1),
 Acary 2013 (doi:10.1016/j.cma.2012.12.012).
@@ -67,6 +77,9 @@ class StepResult(IntEnum):
     FALLEN = 5  # the lean passed its limit
     TURNED_OVER = 6
     INFEASIBLE = 7  # a prescribed motion pushes a contact into the ground
+    SETTLED = (
+        8  # the same contacts have carried a load with margin for the required number of steps
+    )
 
 
 class ContactStatus(IntEnum):
@@ -108,22 +121,27 @@ class TimeStepping(Record):
     # Settings
     most: int  # k
     rows: int  # m
+    applied: int  # offset of the applied forces in the output of the program of the free machine
+    required: int = 0  # settled steps after which a call ends; 0: none
     along: int  # offset of the direction along in the row of a contact
     restitution: float  # normal restitution of fast contacts
     rest_speed: float  # m/s; slower contacts do not rebound, and penetration is removed no faster
     lean_limit: float  # sine of the lean at which the machine has fallen; above 1: none
     overturns: bool  # whether a frame that turns over ends the run
     weight: float  # N; weight of the machine
+    lengths: Floats  # (n) m/s per unit of each speed: 1 for velocities, the wheel size for rates
 
     # State
     x: Floats  # input of all programs
     y: Floats  # state (q, p, r, v, z)
+    before: Floats  # state at the beginning of the last step
     middle: Floats  # state at mid-step
     after: Floats  # (n) speeds at the end of the step
+    trend: Floats  # (n) mean acceleration of the step before
+    has_trend: bool = False
 
     # Dynamics
     out: Floats  # output of the program of the free machine at mid-step
-    centred: Floats  # the same at the speeds of the step or their negative
     shifted: Floats  # the same at perturbed speeds
     mass: Matrix  # (n, n) Cholesky factor of M + h A
     damping: Matrix  # (n, n) A
@@ -146,16 +164,21 @@ class TimeStepping(Record):
     mu: Floats  # (c) friction coefficients
     warm: Matrix  # (c, 3) impulses of the step before
     carried: Floats  # (c) load of the step before, N
+    reach_count: int = -1  # -1: the list is not made
+    reach: Integers  # (c) contacts that the wheels can meet while they stay in `around`
 
     # Wheels
     centre: Matrix  # (w, 3) the wheels' centres at the last mid-step
     box: Floats  # (6 w) boxes around the wheels' centres on the step
     swept: Floats  # (6 w) boxes within which the surroundings are known
-    down: Flags  # (w) whether a wheel touched in the step before
+    around: Floats  # (6 w) boxes for which `reach` is valid
+    slack: float  # m; by so much these exceed the boxes of the step for which the list was made
+    airborne: Floats  # (w) time since a wheel touched, s
+    flight: float  # s; tyres keep their deflection over shorter flights
     owners: Integers  # (states) wheel to which each state of an element belongs, -1: none
     relaxed: Floats  # (states) states of the elements at the beginning of the step
 
-    # Sums since the last sample
+    # Sums since the stepper was made or its sums were cleared
     own: Matrix  # (w + joints, 3) contact impulses in the contact's own axes
     world: Matrix  # (w + joints, 3) the same in world axes; of joints the angular impulse of their stops
     equality_sum: Floats  # (m) impulses of the equality rows
@@ -173,7 +196,11 @@ class TimeStepping(Record):
     unsolved: int = 0  # steps whose residual is above ACCEPTED_RESIDUAL
     residual: float = 0.0  # largest residual, of the largest free velocity
     penetration: float = 0.0  # deepest penetration at mid-step, m
-    work: float = 0.0  # work of the contact impulses, J
+    work: float = 0.0  # work of the contact impulses relative to the ground, J
+    projection_work: float = 0.0  # the part of it that pushes penetrating wheels out, J
+    supplied: float = 0.0  # work of all impulses, J
+    error: float = 0.0  # sum of the position errors of the steps, m
+    travel: float = 0.0  # largest distance that a wheel's centre moves in a step, m
     blocked: int = -1  # the contact that a prescribed motion pushes into the ground
     accepts_blocked: bool = False  # whether the next step is accepted with a blocked contact
 
@@ -285,6 +312,7 @@ def locate_wheels(s: TimeStepping, h: float) -> bool:
         moved = 0.0
         for j in range(3):
             moved = max(moved, abs(centre[j] - last[j]))
+        s.travel = max(s.travel, moved)
         travel = 1.5 * moved + s.rest_speed * h
         for j in range(3):
             box[j] = centre[j] - travel
@@ -364,10 +392,34 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
 
 
 @routine
+def list_reach(s: TimeStepping) -> None:
+    """Write the contacts that the wheels can meet around their present places. Most contacts nearby are
+    out of reach for many steps: testing each of them in each step would cost more than the step.
+    """
+    size = 6 * s.wheels.size
+    is_valid = s.reach_count >= 0
+    for i in range(size):
+        outside = s.box[i] < s.around[i] if i % 6 < 3 else s.box[i] > s.around[i]
+        if outside:
+            is_valid = False
+    if is_valid:
+        return
+    for i in range(size):
+        s.around[i] = s.box[i] - s.slack if i % 6 < 3 else s.box[i] + s.slack
+    s.reach_count = 0
+    for k in range(s.contacts.size):
+        if in_reach(s.motion.tol, s.contacts, s.around, k):
+            s.reach[s.reach_count] = k
+            s.reach_count += 1
+
+
+@routine
 def find_contacts(s: TimeStepping, h: float) -> bool:
     """Write the contacts that touch or can close within the step; return whether there is room for all."""
+    list_reach(s)
     s.contact_count = 0
-    for k in range(s.contacts.size):
+    for i in range(s.reach_count):
+        k = s.reach[i]
         if not in_reach(s.motion.tol, s.contacts, s.box, k) or not can_close(
             s, k, h, s.seen[s.contact_count]
         ):
@@ -419,20 +471,17 @@ def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: F
 
 
 @routine
-def add_rate_derivative(s: TimeStepping, sign: float) -> None:
-    """Add half of the derivative of F by the speeds at `sign` times the speeds of the step."""
+def add_applied_derivative(s: TimeStepping) -> None:
+    """Add the derivative of the applied forces, with their sign in F, by the speeds."""
     m, n = s.motion, s.motion.speeds
     v = s.x[m.x_v :]
-    v[:n] *= sign
-    call(m.call, s.x, m.table, s.centred, 1)
     for j in range(n):
         speed = v[j]
         increment = RATE_INCREMENT * (1.0 + abs(speed))
         v[j] = speed + increment
         call(m.call, s.x, m.table, s.shifted, 1)
-        s.damping[j, :n] += 0.5 * (s.shifted[m.F :][:n] - s.centred[m.F :][:n]) / increment
+        s.damping[j, :n] -= (s.shifted[s.applied :][:n] - s.out[s.applied :][:n]) / increment
         v[j] = speed
-    v[:n] *= sign
 
 
 @routine
@@ -454,15 +503,13 @@ def add_tyre_derivative(s: TimeStepping, h: float) -> None:
 
 @routine
 def differentiate_rates(s: TimeStepping, h: float) -> None:
-    """Write A, the symmetric part of the derivative of all dissipative forces by the speeds.
+    """Write A, the symmetric part of the derivative of applied and tyre forces by the speeds.
 
-    The mean of the derivatives at v and at -v contains no Coriolis forces, which are quadratic in v.
-    With them the errors of a rolling bicycle were three times as large.
+    Coriolis forces stay explicit: with them the errors of a rolling bicycle were three times as large.
     """
     n = s.motion.speeds
     s.damping[:n, :n] = 0.0
-    add_rate_derivative(s, 1.0)
-    add_rate_derivative(s, -1.0)
+    add_applied_derivative(s)
     if s.motion.acted > 0:
         add_tyre_derivative(s, h)
     for i in range(n):
@@ -675,7 +722,10 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
     impulse = Vec3(*s.problem.impulse[3 * c : 3 * c + 3])
     for axis in range(3):
         before = slip(s.x, row, m, axis)
-        s.work += impulse[axis] * 0.5 * (before + contact_velocity(s, row, axis, s.after))
+        work = 0.5 * impulse[axis] * (before + contact_velocity(s, row, axis, s.after))
+        s.work += work
+        if axis == 0:
+            s.projection_work += max(0.0, work)
         s.equality_sum[: s.rows] += impulse[axis] * s.reaction[3 * c + axis, : s.rows]
     if part >= s.wheels.size:
         # A stop pushes its joint up (feature number 1) or down (-1).
@@ -706,6 +756,26 @@ def record_impulses(s: TimeStepping, h: float) -> None:
     for c in range(s.contact_count):
         s.warm[s.which[c], :3] = s.problem.impulse[3 * c :][:3]
         record_contact(s, c, h)
+
+
+@routine
+def record_energy(s: TimeStepping, h: float) -> None:
+    """Add the work of all impulses of the step, and the position error of the step."""
+    m, n = s.motion, s.motion.speeds
+    largest = 0.0
+    for i in range(n):
+        mean = 0.5 * (s.y[m.y_v + i] + s.after[i])
+        conservative = s.out[m.F + i] + s.out[s.applied + i]
+        momentum = 0.0
+        for j in range(n):
+            momentum += s.out[m.M + i * n + j] * (s.after[j] - s.y[m.y_v + j])
+        s.supplied += mean * (momentum + h * conservative)
+        change = s.after[i] - s.y[m.y_v + i]
+        if s.has_trend:
+            largest = max(largest, s.lengths[i] * abs(change - h * s.trend[i]))
+        s.trend[i] = change / h
+    s.error += 0.5 * h * largest
+    s.has_trend = True
 
 
 @routine
@@ -764,14 +834,14 @@ def touches(s: TimeStepping, wheel: int) -> bool:
 @routine
 def relax_tyres(s: TimeStepping, h: float) -> None:
     """Integrate the states of force elements at contacts, with the speeds at the end of the step. Tyres
-    of wheels that touch down begin without slip.
+    of wheels that touch down after a flight begin without slip.
     """
     m, n = s.motion, s.motion.speeds
     scratch = s.seen[s.most]
     s.x[m.x_v :][:n] = s.after[:n]
     for i in range(m.remembered):
         owner = s.owners[i]
-        if owner >= 0 and touches(s, owner) and not s.down[owner]:
+        if owner >= 0 and touches(s, owner) and s.airborne[owner] > s.flight:
             s.y[m.y_z + i] = 0.0
             s.x[m.x_q + m.y_z + i] = 0.0
     for c in range(s.contact_count):
@@ -779,7 +849,7 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
             meet_one(s.x, s.contacts, s.which[c], scratch)
             s.y[m.y_z :][: m.remembered] += h * scratch[m.rates :][: m.remembered]
     for w in range(s.wheels.size):
-        s.down[w] = touches(s, w)
+        s.airborne[w] = 0.0 if touches(s, w) else s.airborne[w] + h
 
 
 @routine
@@ -797,6 +867,7 @@ def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
     for i in range(size):
         total += 0.0 * s.y[i]
     if total != 0.0:
+        s.y[:size] = s.before[:size]
         return StepResult.NOT_FINITE
     q = s.y[0:]
     if abs(2.0 * (q[2] * q[3] + q[0] * q[1])) > s.lean_limit:
@@ -814,6 +885,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
     """Take one step from the state in y at time t; return how it ended. A step that ends with
     LEFT_SURROUNDINGS, TOO_MANY_CONTACTS or INFEASIBLE changes nothing and can be repeated.
     """
+    size = s.motion.y_z + s.motion.states
     evaluate_middle(s, t, h)
     if not locate_wheels(s, h):
         return StepResult.LEFT_SURROUNDINGS
@@ -824,7 +896,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
     residual = solve_step(s, h)
-    # A state that is not finite is not taken over: the last one stays.
+    # A state that is not finite is discarded: the last one remains.
     total = 0.0 * residual
     for i in range(s.motion.speeds):
         total += 0.0 * s.after[i]
@@ -839,8 +911,10 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
     if residual > ACCEPTED_RESIDUAL:
         s.unsolved += 1
     record_impulses(s, h)
+    record_energy(s, h)
     count_settled(s, h)
     keep_centres(s)
+    s.before[:size] = s.y[:size]
     return finish_step(s, t, h)
 
 
@@ -856,4 +930,6 @@ def take_steps(s: TimeStepping, start: float, h: float, first: int, count: int) 
         ends = result is StepResult.FALLEN or result is StepResult.TURNED_OVER
         if result is StepResult.ADVANCED or ends:
             s.steps += 1
+        if result is StepResult.ADVANCED and s.required > 0 and s.settled >= s.required:
+            result = StepResult.SETTLED
     return result

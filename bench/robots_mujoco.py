@@ -1,0 +1,101 @@
+"""TurtleBot3 and linorobot on hills beside MuJoCo: `python bench/robots.py mujoco`.
+
+MuJoCo takes steps of 1 ms with `implicitfast`, an elliptic friction cone and impratio 100; all other options
+are its defaults. Its wheels are ellipsoids whose curvatures at the contact are those of the tori. Both run
+from rest over the same triangles: MuJoCo splits the cells of a height field as `height_field` does (checked
+by rays).
+"""
+
+import time
+
+import mujoco
+import numpy as np
+
+from draisine import ContactOptions, simulate, state
+from draisine.terrain import height_field
+from robots import DRIVEN, TWO_WHEELED, WheelServos, hill_heights, system_of
+
+MU = 0.8
+START = 0.3  # m; the ground rises from 0.5 m on
+UNTIL = 4.0  # s
+STEP = 1e-3  # s
+ALLOWED = 0.05  # m
+
+
+def write_model(name, x, y, z, gain, start):
+    """Return the MJCF of a machine at x = start on a height field."""
+    m = TWO_WHEELED[name]
+    radius, half_track, (wheel_mass, wheel_moments) = m["radius"], m["half_track"], m["wheel"]
+    half_width = np.sqrt(m["crown"] * radius)  # curvature 1 / crown across the tread
+    lift = float(z.max())
+    size = f"{(x[-1] - x[0]) / 2:.9g} {(y[-1] - y[0]) / 2:.9g} {max(lift, 1e-9):.9g} 1"
+    at = f"{(x[-1] + x[0]) / 2:.9g} {(y[-1] + y[0]) / 2:.9g} 0"
+    wheels = "".join(
+        f"""<body name="{side}" pos="0 {sign * half_track} 0"><joint name="{side}" axis="0 1 0"/>
+        <inertial pos="0 0 0" mass="{wheel_mass}" diaginertia="{" ".join(map(str, wheel_moments))}"/>
+        <geom type="ellipsoid" size="{radius} {half_width} {radius}" friction="{MU} 0 0"/></body>"""
+        for side, sign in (("left", 1.0), ("right", -1.0))
+    )
+    casters = "".join(
+        f'<geom type="sphere" size="{r}" pos="{place} 0 {r - radius}" condim="1" priority="1"/>'
+        for place, r in m["casters"]
+    )
+    centre = m["centre"][0], m["centre"][1], m["centre"][2] - radius
+    servos = "".join(f'<velocity joint="{side}" kv="{gain}"/>' for side in ("left", "right"))
+    return f"""<mujoco><compiler angle="radian"/>
+    <option timestep="{STEP}" integrator="implicitfast" cone="elliptic" impratio="100" gravity="0 0 -9.81"/>
+    <asset><hfield name="hills" nrow="{len(y)}" ncol="{len(x)}" size="{size}"/></asset>
+    <worldbody><geom type="hfield" hfield="hills" pos="{at}" friction="{MU} 0 0"/>
+    <body name="base" pos="{start} 0 {radius}"><freejoint/>
+    <inertial pos="{" ".join(map(str, centre))}" mass="{m["mass"]}"
+     diaginertia="{" ".join(map(str, m["moments"]))}"/>{casters}{wheels}</body></worldbody>
+    <actuator>{servos}</actuator></mujoco>"""
+
+
+def run_mujoco(name, grid, rate, gain):
+    """Return the place of the axle's middle at the end of a drive, and CPU s per simulated s."""
+    model = mujoco.MjModel.from_xml_string(write_model(name, *grid, gain, START))
+    model.hfield_data[:] = (
+        grid[2] / grid[2].max()
+    ).T.ravel()  # the rows of a file would be reversed
+    data = mujoco.MjData(model)
+    data.ctrl[:] = rate
+    began = time.process_time()
+    for _ in range(round(UNTIL / STEP)):
+        mujoco.mj_step(model, data)
+    return data.qpos[:2].copy(), (time.process_time() - began) / UNTIL
+
+
+def run_draisine(name, grid, rate, gain, step=None, solver="auto"):
+    """Return the same of a drive with draisine."""
+    system, law = system_of(name), WheelServos({"left": rate, "right": rate}, gain)
+    contact = ContactOptions(mu=MU, step=step, solver=solver)
+    ground, begin = height_field(*grid), state(system, x=START)
+    simulate(system, begin, 0.1, terrain=ground, law=law, contact=contact)  # compiles
+    began = time.process_time()
+    run = simulate(system, begin, UNTIL, terrain=ground, law=law, contact=contact)
+    return run.final().p[:2], (time.process_time() - began) / UNTIL
+
+
+def compare():
+    """Print distances between the ends of both; return how many exceed the bound."""
+    bad = 0
+    print("machine     hills  median    max   mm | CPU ms per s: draisine  MuJoCo")
+    for name in TWO_WHEELED:
+        radius, gain = TWO_WHEELED[name]["radius"], DRIVEN[name][6][1]
+        for height in (0.005, 0.01):
+            apart, ours, theirs = [], [], []
+            for seed in range(10):
+                grid = hill_heights(height, seed)
+                end, cost = run_draisine(name, grid, 0.2 / radius, gain)
+                other, other_cost = run_mujoco(name, grid, 0.2 / radius, gain)
+                apart.append(float(np.linalg.norm(end - other)))
+                ours.append(cost)
+                theirs.append(other_cost)
+            bad += int(np.sum(np.array(apart) > ALLOWED))
+            print(
+                f"{name:11} {height * 1e3:4.0f} {np.median(apart) * 1e3:8.2f} {max(apart) * 1e3:8.2f}"
+                f"    | {np.median(ours) * 1e3:20.1f} {np.median(theirs) * 1e3:8.1f}",
+                flush=True,
+            )
+    return bad
