@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draisine.mechanics.contact.features import FEATURE, SIDE
-from draisine.simulation.contact.kernels import ENDLESS, excess
+from draisine.simulation.contact.kernels import ENDLESS, border_excess
 from draisine.system.contact_programs import contact_row
 from draisine.terrain import edge, face, plane
 from draisine.vehicles.bicycle.whipple import whipple
@@ -42,7 +42,9 @@ def test_the_excess_is_that_of_each_feature():
             row = np.zeros(ROW.size)
             C, N = row[ROW.local_point], row[ROW.local_normal] = rng.normal(size=(2, 3))
             wanted = max(feature.excess(C, N), -ENDLESS)
-            assert excess(MOTION, contacts, k, row) == pytest.approx(wanted, rel=1e-13, abs=1e-13)
+            assert border_excess(MOTION, contacts, k, row) == pytest.approx(
+                wanted, rel=1e-13, abs=1e-13
+            )
 
 
 @pytest.mark.parametrize(("fold", "two"), [((0.1, 0.1, 1.0), True), ((1.0, 1.0, 0.1), False)])
@@ -50,5 +52,5 @@ def test_the_fold_of_an_edge_next_to_a_torus_counts(fold, two):
     """Two points (side 1) exist while (a^2/3 + b^2/3)^3/2 <= c, the single one (side 0) beyond."""
     contacts, row = bundle([plane().features[0]] * 2, [1, 0]), np.zeros(ROW.size)
     row[ROW.fold] = fold
-    assert (excess(MOTION, contacts, 0, row) < 0) == two
-    assert (excess(MOTION, contacts, 1, row) < 0) != two
+    assert (border_excess(MOTION, contacts, 0, row) < 0) == two
+    assert (border_excess(MOTION, contacts, 1, row) < 0) != two

@@ -24,11 +24,11 @@ from draisine.simulation.contact.complementarity.active_set import (
     trials_of,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
-from draisine.simulation.contact.events import MET, TOUCHING, Encounter
+from draisine.simulation.contact.events import MET, TOUCHING, EventState
 from draisine.simulation.contact.guards import BASIS, NODES, guard_tolerances
 from draisine.simulation.contact.kernels import CLOSED, saddle
-from draisine.simulation.contact.march import FEW, ROOM, ArcClock, Course, RunStatus
-from draisine.simulation.contact.passage import EventCause, EventStage, Passage, RunProgress
+from draisine.simulation.contact.march import FEW, ROOM, ArcClock, ArcState, RunStatus
+from draisine.simulation.contact.passage import EventCause, EventStage, RunLoop, RunProgress
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.stepping.arc import tyre_flight
@@ -156,10 +156,10 @@ class ArcDriver:
         event = Packed(self._make_event(course.record.box, inside))
         self.course, self.event = course.record, event.record
         self.packed = Packed(self._make_passage(course, event))
-        self.passage: Passage = self.packed.record
+        self.passage: RunLoop = self.packed.record
         self.begin: Floats = self.course.stages.record.y
 
-    def _make_course(self, inside: Floats) -> Course:
+    def _make_course(self, inside: Floats) -> ArcState:
         """Return the record of arcs."""
         look, numerics, n = self.look, self.numerics, self.look.y.size
         atol = numerics.atol * look.state_units
@@ -178,8 +178,8 @@ class ArcDriver:
             "guards": 2,
         }
         sizes |= {"values": guards * NODES, "local": 4 * NODES, "state": n}
-        found: Course = make_record(
-            Course,
+        found: ArcState = make_record(
+            ArcState,
             saddle=self._shared,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
             turning=turning_room(n, look.n, look.row.size, most),
@@ -198,7 +198,7 @@ class ArcDriver:
         )
         return found
 
-    def _make_event(self, box: Floats, inside: Floats) -> Encounter:
+    def _make_event(self, box: Floats, inside: Floats) -> EventState:
         """Return the record of events."""
         look, (count, _, most), holds = self.look, self._sizes, self.saddle.holds
         names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
@@ -206,8 +206,8 @@ class ArcDriver:
         touching |= dict.fromkeys(("seen", "near"), (most + 1) * look.row.size)
         near = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), count)
         state = {"sizes": 2, "ways": 2 * most + 2, "y": look.y.size + 1, "rates": look.y.size}
-        found: Encounter = make_record(
-            Encounter,
+        found: EventState = make_record(
+            EventState,
             saddle=self._shared,
             wheels=look.level,
             choice=Packed(empty_choice(look.n, holds, most)),
@@ -222,7 +222,7 @@ class ArcDriver:
         )
         return found
 
-    def _make_passage(self, course: Packed, event: Packed) -> Passage:
+    def _make_passage(self, course: Packed, event: Packed) -> RunLoop:
         """Return the record of the run."""
         look, options, (count, _, most) = self.look, self.contact, self._sizes
         model = look.machine.system.model
@@ -235,8 +235,8 @@ class ArcDriver:
         given = {name: one.default for name, one in known.items()} | dict(options.restitution)
         states = dict.fromkeys(("before", "struck", "after"), look.y.size)
         self.told = Layout({"t": 1, "energies": 2} | states | {"push": PUSH * (most + 1)})
-        found: Passage = make_record(
-            Passage,
+        found: RunLoop = make_record(
+            RunLoop,
             course=course,
             event=event,
             stand=RunProgress(),
@@ -310,7 +310,7 @@ class ArcDriver:
 
     def go(self, steps: int, events: int) -> RunStatus:
         """Go on for so many steps and events at most; return why not further."""
-        found: RunStatus = self.look.code.traverse(self.packed, steps, min(events, EVENTS))
+        found: RunStatus = self.look.code.run_arcs(self.packed, steps, min(events, EVENTS))
         return found
 
     def meet_mode(self) -> None:

@@ -28,16 +28,16 @@ from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
     SAME,
-    Bundle,
-    Saddle,
-    drift,
-    excess,
+    ContactMode,
+    ContactTable,
+    border_excess,
+    evaluate_gap,
+    evaluate_row,
     follow_load,
-    look_at,
-    meet_one,
+    project_state,
     rate,
-    settle,
-    slip,
+    relative_velocity,
+    slip_speed,
 )
 from draisine.simulation.contact.march import RunStatus, in_reach
 
@@ -58,7 +58,7 @@ only one of those at the same place counts.
 """
 
 
-class Encounter(NamedTuple):
+class EventState(NamedTuple):
     """An event: the mode that ends, whose contacts are all those near; wheels to ask for their
     centres; the choice of contacts and the law of friction, with room for so many; boxes of the
     centres, how far beyond borders contacts count, how deep wheels may be in what they touch; for each
@@ -68,8 +68,8 @@ class Encounter(NamedTuple):
     to slide; the state.
     """
 
-    saddle: Saddle
-    wheels: Bundle
+    saddle: ContactMode
+    wheels: ContactTable
     choice: Choice
     law: FrictionProblem
     most: int
@@ -98,7 +98,7 @@ class Encounter(NamedTuple):
 
 
 @routine
-def resolve(e: Encounter, own: int, unloads: bool, slipping: bool) -> RunStatus:
+def resolve_event(e: EventState, own: int, unloads: bool, slipping: bool) -> RunStatus:
     """Find the contacts that touch and the closed contacts after the event with the state in x.
 
     The feature under contact `own` has ended, if that is not -1. If the event is about a force that
@@ -106,7 +106,7 @@ def resolve(e: Encounter, own: int, unloads: bool, slipping: bool) -> RunStatus:
     the contacts that fired may begin to slip.
     """
     s, m = e.saddle, e.saddle.motion
-    locate(e)
+    locate_wheels(e)
     if unloads:
         if rate(s, e.rates, s.lam, s.seen) != 0:
             return RunStatus.CONTRADICTION
@@ -117,30 +117,30 @@ def resolve(e: Encounter, own: int, unloads: bool, slipping: bool) -> RunStatus:
             e.avoid[k] = e.avoid[k] or e.fired[k]
     call(m.call, s.x, m.table, s.out, 1)
     if own >= 0:
-        find_ending(e, own)
+        mark_ending(e, own)
     if not find_touching(e):
         return RunStatus.TOO_MANY_CONTACTS
-    look_ahead(e)
-    candidates(e)
-    how = is_struck(e)
-    return carry_on(e, slipping) if how is RunStatus.RESOLVED else how
+    merge_coincident(e)
+    evaluate_candidates(e)
+    how = needs_impact(e)
+    return select_next_mode(e, slipping) if how is RunStatus.RESOLVED else how
 
 
 @routine
-def carry_on(e: Encounter, slipping: bool) -> RunStatus:
+def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
     """Find the closed contacts of the state in x among those that touch, and project the state."""
     s = e.saddle
     call(s.motion.call, s.x, s.motion.table, s.out, 1)
-    candidates(e)
-    how = carry(e, slipping)
+    evaluate_candidates(e)
+    how = select_closed(e, slipping)
     keep_state(e)
     if how is RunStatus.RESOLVED:
-        settle(s)
+        project_state(s)
     return how
 
 
 @routine
-def keep_state(e: Encounter) -> None:
+def keep_state(e: EventState) -> None:
     """Keep the state in x, and its time after it."""
     n = e.saddle.motion.y_z + e.saddle.motion.states
     e.y[n] = e.saddle.x[0]
@@ -148,7 +148,7 @@ def keep_state(e: Encounter) -> None:
 
 
 @routine
-def move_state(e: Encounter, ahead: float) -> None:
+def move_state(e: EventState, ahead: float) -> None:
     """Put the state that was kept into x, a little later."""
     m, x = e.saddle.motion, e.saddle.x
     x[0] = e.y[m.y_z + m.states] + ahead
@@ -159,7 +159,7 @@ def move_state(e: Encounter, ahead: float) -> None:
 
 
 @routine
-def locate(e: Encounter) -> None:
+def locate_wheels(e: EventState) -> None:
     """Mark the closed contacts, keep the state in x, and write where wheels' centres are."""
     s, m = e.saddle, e.saddle.motion
     e.shut[: s.contacts.size] = False
@@ -167,13 +167,13 @@ def locate(e: Encounter) -> None:
         e.shut[s.which[i]] = True
     keep_state(e)
     for w in range(e.wheels.size):
-        look_at(s.x, e.wheels, w, e.seen)
+        evaluate_gap(s.x, e.wheels, w, e.seen)
         e.box[6 * w :][:3] = e.seen[m.centre :][:3]
         e.box[6 * w + 3 :][:3] = e.seen[m.centre :][:3]
 
 
 @routine
-def find_ending(e: Encounter, own: int) -> None:
+def mark_ending(e: EventState, own: int) -> None:
     """Mark a contact whose feature ends, with all that end under the same wheel at once: a face and
     its edge, where the wheel runs along the seam.
     """
@@ -182,17 +182,17 @@ def find_ending(e: Encounter, own: int) -> None:
     for k in range(b.size):
         if k == own or b.wheels[k] != b.wheels[own] or not in_reach(m.tol, b, e.box, k):
             continue
-        look_at(s.x, b, k, e.seen)
+        evaluate_gap(s.x, b, k, e.seen)
         if abs(e.seen[m.gap]) <= m.tol.gap_event:
-            now = excess(m, b, k, e.seen)
+            now = border_excess(m, b, k, e.seen)
             move_state(e, m.tol.lookahead)
-            look_at(s.x, b, k, e.seen)
+            evaluate_gap(s.x, b, k, e.seen)
             move_state(e, 0.0)
-            e.ended[k] = excess(m, b, k, e.seen) > max(now, 0.0)
+            e.ended[k] = border_excess(m, b, k, e.seen) > max(now, 0.0)
 
 
 @routine
-def find_touching(e: Encounter) -> bool:
+def find_touching(e: EventState) -> bool:
     """Write the contacts that touch: the closed ones that have not ended, those that fired, and all
     others without a gap; return whether there is room for all.
     """
@@ -202,8 +202,8 @@ def find_touching(e: Encounter) -> bool:
         if e.ended[k] or (not known and not in_reach(m.tol, b, e.box, k)):
             continue
         row = e.seen[count * m.row :]
-        look_at(s.x, b, k, row)
-        if known or is_there(e, k, row):
+        evaluate_gap(s.x, b, k, row)
+        if known or touches(e, k, row):
             if count == e.most:
                 return False
             e.met[count] = k
@@ -213,31 +213,31 @@ def find_touching(e: Encounter) -> bool:
 
 
 @routine
-def is_there(e: Encounter, k: int, row: Floats) -> bool:
+def touches(e: EventState, k: int, row: Floats) -> bool:
     """Return whether an open contact touches. Hysteresis: if the wheel has just left its feature, it must be
     well inside the border again.
     """
     m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
     if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + dent:
         return False
-    meet_one(e.saddle.x, e.saddle.contacts, k, row)
-    approach = abs(row[m.stretch] * slip(e.saddle.x, row, m, 0))
+    evaluate_row(e.saddle.x, e.saddle.contacts, k, row)
+    approach = abs(row[m.stretch] * relative_velocity(e.saddle.x, row, m, 0))
     close = m.tol.gap_event + m.tol.event_resolution * approach
     if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
         return False
-    return excess(m, e.saddle.contacts, k, row) <= e.inside[k]
+    return border_excess(m, e.saddle.contacts, k, row) <= e.inside[k]
 
 
 @routine
-def look_ahead(e: Encounter) -> None:
+def merge_coincident(e: EventState) -> None:
     """Keep the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
     face and its edge, edges at a vertex) only the one that the wheel is about to be on.
     """
     s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
     move_state(e, m.tol.lookahead)
     for i in range(e.sizes[MET]):
-        look_at(s.x, b, e.met[i], e.near)
-        beyond, same = excess(m, b, e.met[i], e.near), count
+        evaluate_gap(s.x, b, e.met[i], e.near)
+        beyond, same = border_excess(m, b, e.met[i], e.near), count
         for j in range(count - 1, -1, -1):
             same = j if is_same(e, i, e.part[j]) else same
         if same == count or beyond < e.beyond[same]:
@@ -248,7 +248,7 @@ def look_ahead(e: Encounter) -> None:
 
 
 @routine
-def is_same(e: Encounter, i: int, j: int) -> bool:
+def is_same(e: EventState, i: int, j: int) -> bool:
     """Return whether two contacts that touch belong to one wheel, at one point with the same normal."""
     m, wheels = e.saddle.motion, e.saddle.contacts.wheels
     one, two = e.seen[i * m.row :], e.seen[j * m.row :]
@@ -262,33 +262,33 @@ def is_same(e: Encounter, i: int, j: int) -> bool:
 
 
 @routine
-def candidates(e: Encounter) -> None:
+def evaluate_candidates(e: EventState) -> None:
     """Write what the contacts that are left look like, and what rows they hold in an impact."""
     for j in range(e.sizes[TOUCHING]):
         k = e.who[j]
         e.saddle.contacts.features[k * FEATURE + LOAD] = e.saddle.motion.share
-        meet_one(e.saddle.x, e.saddle.contacts, k, e.near[j * e.saddle.motion.row :])
+        evaluate_row(e.saddle.x, e.saddle.contacts, k, e.near[j * e.saddle.motion.row :])
         e.held[j], e.slides[j], e.part[j] = e.rows[k], 0, NONE
 
 
 @routine
-def is_struck(e: Encounter) -> RunStatus:
+def needs_impact(e: EventState) -> RunStatus:
     """Return IMPACT if a contact approaches, or if an ideal wheel that will stay on the ground still slips;
     else RESOLVED, or NO_CONTACT_SET.
     """
     s, m, some, g = e.saddle, e.saddle.motion, False, e.choice
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
-        over = slip(s.x, row, m, 0)
+        over = relative_velocity(s.x, row, m, 0)
         if e.held[j] > 0 and over < -m.tol.no_approach:
             return RunStatus.IMPACT
         e.part[j] = 0 if over <= m.tol.no_approach else NONE
         rests = abs(over) <= m.tol.no_approach
-        if not e.shut[k] and not isfinite(e.mu[k]) and rests and drifts(e, j):
+        if not e.shut[k] and not isfinite(e.mu[k]) and rests and is_slipping(e, j):
             e.slides[j], e.held[j], some = 1, 1, True
     if not some:
         return RunStatus.RESOLVED
-    which = choose_carrying(e)
+    which = choose_contact_set(e)
     if which < 0:
         return RunStatus.NO_CONTACT_SET
     push = g.trials[pushes_at(g, which) :]
@@ -299,20 +299,20 @@ def is_struck(e: Encounter) -> RunStatus:
 
 
 @routine
-def drifts(e: Encounter, j: int) -> bool:
+def is_slipping(e: EventState, j: int) -> bool:
     """Return whether a contact slips."""
     m = e.saddle.motion
-    return drift(e.saddle.x, e.near[j * m.row :], m) > m.tol.slip_detected
+    return slip_speed(e.saddle.x, e.near[j * m.row :], m) > m.tol.slip_detected
 
 
 @routine
-def choose_carrying(e: Encounter) -> int:
+def choose_contact_set(e: EventState) -> int:
     """Return the trial at acceleration level that is admissible, -1 if none; tyres whose forces do not
     grow evenly with their loads are taken about loads that follow what comes out.
     """
     m, g, which, rounds, change = e.saddle.motion, e.choice, -1, 0, 1.0
     while change > SAME and rounds < ROUNDS:
-        give_choice(e)
+        assemble_choice(e)
         which, change = choose(g, m.tol.set_pull, m.tol.no_acceleration, 0, 0), 0.0
         push = g.trials[pushes_at(g, max(which, 0)) :]
         for j in range(e.sizes[TOUCHING] if m.acted > 0 else 0):
@@ -320,18 +320,18 @@ def choose_carrying(e: Encounter) -> int:
             if e.part[j] >= 0 and row[m.uneven] > 0.0 and push[3 * at] != 0.0:
                 k = e.who[j]
                 change = max(change, follow_load(m.tol, e.saddle.contacts, k, push[3 * at]))
-                meet_one(e.saddle.x, e.saddle.contacts, e.who[j], row)
+                evaluate_row(e.saddle.x, e.saddle.contacts, e.who[j], row)
         rounds += 1
     return which
 
 
 @routine
-def give_choice(e: Encounter) -> None:
+def assemble_choice(e: EventState) -> None:
     """Put the contacts that take part into the choice at acceleration level, eq. [contact-set]; tyres
     on springs push anyway.
     """
     m, g, n, count = e.saddle.motion, e.choice, e.choice.n, 0
-    give_machine(e)
+    assemble_machine(e)
     g.right[:n] = -e.saddle.out[m.F :][:n]
     g.targets[: g.holds] = e.saddle.out[m.held_c :][: g.holds]
     for j in range(e.sizes[TOUCHING]):
@@ -343,13 +343,13 @@ def give_choice(e: Encounter) -> None:
             g.right[:n] += row[m.push :][:n]
         else:
             e.part[j] = count
-            give_contact(e, j, row)
+            assemble_contact(e, j, row)
             count += 1
     g.sizes[CONTACTS] = count
 
 
 @routine
-def give_machine(e: Encounter) -> None:
+def assemble_machine(e: EventState) -> None:
     """Put the mass matrix into the choice, and the rows that hold whatever touches."""
     m, g, n, out = e.saddle.motion, e.choice, e.choice.n, e.saddle.out
     g.M[: n * n] = out[m.M :][: n * n]
@@ -357,7 +357,7 @@ def give_machine(e: Encounter) -> None:
 
 
 @routine
-def give_rows(e: Encounter, at: int, k: int, row: Floats, rows: int) -> None:
+def assemble_rows(e: EventState, at: int, k: int, row: Floats, rows: int) -> None:
     """Put the rows of a contact into the choice, of which it holds so many."""
     m, g, size = e.saddle.motion, e.choice, 3 * e.choice.n
     g.C[at * size :][:size] = row[m.C :][:size]
@@ -366,11 +366,11 @@ def give_rows(e: Encounter, at: int, k: int, row: Floats, rows: int) -> None:
 
 
 @routine
-def give_contact(e: Encounter, j: int, row: Floats) -> None:
+def assemble_contact(e: EventState, j: int, row: Floats) -> None:
     """Put a contact into the choice; one that slides drags against its slip."""
     s, m, g, n, at, k = e.saddle, e.saddle.motion, e.choice, e.choice.n, e.part[j], e.who[j]
     C, G = row[m.C :], g.G[3 * at * n :]
-    give_rows(e, at, k, row, e.held[j])
+    assemble_rows(e, at, k, row, e.held[j])
     g.c[3 * at :][:3] = row[m.c :][:3]
     g.level[at], g.avoid[at] = row[m.c], int(e.avoid[k])
     g.push[at * n :][:n] = 0.0
@@ -378,13 +378,13 @@ def give_contact(e: Encounter, j: int, row: Floats) -> None:
         g.push[at * n :][:n] = row[m.push :][:n]
         G[:n] += row[m.lift :][:n]
     if e.held[j] < 3 and isfinite(e.mu[k]) and e.mu[k] > 0.0:
-        s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+        s1, s2 = relative_velocity(s.x, row, m, 1), relative_velocity(s.x, row, m, 2)
         if norm(s1, s2) > 0.0:
             G[:n] -= e.mu[k] * (s1 * C[n:][:n] + s2 * C[2 * n :][:n]) / norm(s1, s2)
 
 
 @routine
-def carry(e: Encounter, slipping: bool) -> RunStatus:
+def select_closed(e: EventState, slipping: bool) -> RunStatus:
     """Write which contacts stay closed, rolling or sliding; one that begins to slip is given a first
     small slip.
     """
@@ -393,28 +393,28 @@ def carry(e: Encounter, slipping: bool) -> RunStatus:
         k, row = e.who[j], e.near[j * m.row :]
         stays = not e.avoid[k]
         if e.held[j] > 0:
-            stays = slip(s.x, row, m, 0) <= m.tol.separation
+            stays = relative_velocity(s.x, row, m, 0) <= m.tol.separation
         e.part[j] = 0 if stays else NONE
         if stays:
-            e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) else e.held[j]
+            e.held[j] = 1 if e.held[j] == 3 and is_slipping(e, j) else e.held[j]
             rubs = rubs or (isfinite(e.mu[k]) and e.mu[k] > 0.0)
         e.chosen[j] = 1 if stays and e.held[j] == 0 else 0
     if rubs:
-        return rub_on(e, slipping)
-    which = choose_carrying(e)
+        return select_with_friction(e, slipping)
+    which = choose_contact_set(e)
     if which < 0:
         return RunStatus.NO_CONTACT_SET
     mark_closed(g, which)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             e.chosen[j] = g.closed[e.part[j]]
-    keep_rolling(e)
+    apply_slip_onset(e)
     close_contacts(e)
     return RunStatus.RESOLVED
 
 
 @routine
-def close_contacts(e: Encounter) -> None:
+def close_contacts(e: EventState) -> None:
     """Make the contacts that are chosen the closed ones."""
     s, count = e.saddle, 0
     for j in range(e.sizes[TOUCHING]):
@@ -427,17 +427,17 @@ def close_contacts(e: Encounter) -> None:
 
 
 @routine
-def rub_on(e: Encounter, slipping: bool) -> RunStatus:
+def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
     """Write the same with friction, which some contact has."""
     m, g, law, n = e.saddle.motion, e.choice, e.law, e.choice.n
-    give_choice(e)
+    assemble_choice(e)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
             law.mu[e.part[j]] = e.mu[e.who[j]] * (1.0 - VERGE * float(slipping))
     if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
         return RunStatus.NO_FRICTION_FORCES
     if slipping:
-        let_slip(e)
+        force_slip(e)
     for j in range(e.sizes[TOUCHING]):
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
@@ -448,13 +448,13 @@ def rub_on(e: Encounter, slipping: bool) -> RunStatus:
         e.chosen[j] = 1 if carries or stays else 0
         if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == int(ContactMotion.SLIDING):
             begin_slip(e, j, push)
-    keep_rolling(e)
+    apply_slip_onset(e)
     close_contacts(e)
     return RunStatus.RESOLVED
 
 
 @routine
-def let_slip(e: Encounter) -> None:
+def force_slip(e: EventState) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
     s, kinds, some = e.saddle, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
@@ -469,7 +469,7 @@ def let_slip(e: Encounter) -> None:
 
 
 @routine
-def begin_slip(e: Encounter, j: int, push: Floats) -> None:
+def begin_slip(e: EventState, j: int, push: Floats) -> None:
     """Let a contact slide, and write how its slip begins to grow: against its friction where that cannot
     be told. What carries nothing needs no friction.
     """
@@ -485,7 +485,7 @@ def begin_slip(e: Encounter, j: int, push: Floats) -> None:
 
 
 @routine
-def keep_rolling(e: Encounter) -> None:
+def apply_slip_onset(e: EventState) -> None:
     """Change the speeds in x, by impulses, so that rolling contacts do not slip and those that begin
     to slide have a first slip; no other contact that touches comes to approach by it.
     """
@@ -494,24 +494,29 @@ def keep_rolling(e: Encounter) -> None:
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
         if e.part[j] >= 0 and e.chosen[j] == 0:
-            e.slides[j] = 2 if slip(x, e.near[j * m.row :], m, 0) >= -m.tol.no_approach else 0
+            e.slides[j] = (
+                2 if relative_velocity(x, e.near[j * m.row :], m, 0) >= -m.tol.no_approach else 0
+            )
     if some == 0:
         return
     while more:
         more = False
-        push_speeds(e)
+        solve_speed_change(e)
         for j in range(e.sizes[TOUCHING]):
             if e.slides[j] == 2:
                 row = e.near[j * m.row :]
-                if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -m.tol.no_approach:
+                if (
+                    add_dot(relative_velocity(x, row, m, 0), row[m.C :], g.x, n)
+                    < -m.tol.no_approach
+                ):
                     e.slides[j], more = 3, True
-            if e.chosen[j] == 1 and e.slides[j] == 1 and not begins(e, j):
+            if e.chosen[j] == 1 and e.slides[j] == 1 and not can_begin_slip(e, j):
                 e.slides[j], e.held[j], more = 0, 3, True  # the others leave it no slip
     x[m.x_v :][:n] += g.x[:n]
 
 
 @routine
-def begins(e: Encounter, j: int) -> bool:
+def can_begin_slip(e: EventState, j: int) -> bool:
     """Return whether the change of the speeds lets the point of a contact slip, and is small: where rows all
     but repeat each other, a little slip would take large speeds that cancel.
     """
@@ -523,12 +528,12 @@ def begins(e: Encounter, j: int) -> bool:
             parts += abs(C[k] * g.x[k])
         if parts > WILD * m.tol.slip_onset:
             return False
-        most = max(most, abs(add_dot(slip(x, row, m, i), C, g.x, g.n)))
+        most = max(most, abs(add_dot(relative_velocity(x, row, m, i), C, g.x, g.n)))
     return most > 0.1 * m.tol.slip_onset
 
 
 @routine
-def scale_slips(e: Encounter) -> None:
+def scale_slips(e: EventState) -> None:
     """Scale the ways of contacts that begin to slide so that the fastest has length one, as wheels of one
     axle slip across together, and none is so slow that it sticks at once.
     """
@@ -543,17 +548,17 @@ def scale_slips(e: Encounter) -> None:
 
 
 @routine
-def push_speeds(e: Encounter) -> None:
+def solve_speed_change(e: EventState) -> None:
     """Write the change of the speeds after which contacts do what is demanded: those that carry and
     those that would sink else (slides 3).
     """
     m, x, g, n, size, at = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, e.choice.holds, 0
     for j in range(e.sizes[TOUCHING]):
-        size += demands(e, j)
+        size += count_demanded_rows(e, j)
     for j in range(e.sizes[TOUCHING]):
         row = e.near[j * m.row :]
-        for i in range(demands(e, j)):
-            wanted = -slip(x, row, m, i)
+        for i in range(count_demanded_rows(e, j)):
+            wanted = -relative_velocity(x, row, m, i)
             if i > 0 and e.slides[j] == 1:
                 wanted += m.tol.slip_onset * e.ways[2 * j + i - 1]
             set_row(g.system, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
@@ -566,7 +571,7 @@ def push_speeds(e: Encounter) -> None:
 
 
 @routine
-def demands(e: Encounter, j: int) -> int:
+def count_demanded_rows(e: EventState, j: int) -> int:
     """Return how many rows of a contact demand a speed."""
     if e.chosen[j] == 1:
         return 3 if e.slides[j] == 1 else e.held[j]

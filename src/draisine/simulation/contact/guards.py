@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
-from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
+from draisine.simulation.contact.kernels import CLOSED, ContactMode, ContactTable
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 
@@ -161,7 +161,7 @@ def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
 
 @routine
 def set_guards(
-    s: Saddle, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
+    s: ContactMode, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
 ) -> int:
     """Write the kinds of all guards of a mode, their contacts and borders: the ways to fall, gaps, and
     what ends closed contacts; return how many they are.
@@ -193,7 +193,7 @@ def set_guards(
 
 
 @routine
-def is_watched(s: Saddle, k: int) -> bool:
+def is_watched(s: ContactMode, k: int) -> bool:
     """Return whether the gap of a contact is a guard: it is open, and its feature neither lies in nor
     contains the one under its wheel. Such a feature is met at the border only, where the hand-over decides.
     """
@@ -209,7 +209,7 @@ def is_watched(s: Saddle, k: int) -> bool:
 
 
 @routine
-def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> bool:
+def adjoins(tol: Tolerances, b: ContactTable, own: int, other: int) -> bool:
     """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
     vertices in a face's plane, vertices on an edge's line.
     """
@@ -237,7 +237,7 @@ def adjoins(tol: Tolerances, b: Bundle, own: int, other: int) -> bool:
 
 
 @routine
-def is_carried(b: Bundle, k: int) -> bool:
+def is_carried(b: ContactTable, k: int) -> bool:
     """Return whether the machine itself carries a feature: a flat of another body, or a joint's stop. Its
     numbers are no place, and its box is endless.
     """
@@ -245,7 +245,7 @@ def is_carried(b: Bundle, k: int) -> bool:
 
 
 @routine
-def lies_in_plane(tol: Tolerances, b: Bundle, plane: int, other: int) -> bool:
+def lies_in_plane(tol: Tolerances, b: ContactTable, plane: int, other: int) -> bool:
     """Return whether an edge or a vertex lies in a plane."""
     N = b.features[plane * FEATURE :]
     Q = b.features[other * FEATURE :]

@@ -51,7 +51,7 @@ ENDLESS = 1e300
 """How far inside its feature a contact is that has no borders."""
 
 
-class Bundle(NamedTuple):
+class ContactTable(NamedTuple):
     """Contacts (wheel, feature numbers): addresses of their programs and of those of their geometry,
     tables one after the other and where each begins, features row by row, and where in x a feature's
     numbers begin; the borders of all features one after the other and where each feature's begin; which
@@ -146,7 +146,7 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 )  # fmt: skip
 
 
-class Saddle(NamedTuple):
+class ContactMode(NamedTuple):
     """A mode on features: the free machine, how many rows hold whatever touches, the contacts there
     are and, in the order of `plan`, how many of them are closed, where their closed form is (0: none),
     where its table begins and how many pivots it has; which contacts are closed, their rows and
@@ -155,7 +155,7 @@ class Saddle(NamedTuple):
     """
 
     motion: Dynamics
-    contacts: Bundle
+    contacts: ContactTable
     plan: Integers
     which: Integers
     status: Integers
@@ -184,64 +184,66 @@ the rest of the plan. The first entry of all tells how many there are.
 
 
 @routine
-def look(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
+def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactTable, seen: Floats) -> None:
     """Write what contacts look like in the state in x, one row each, of which the first part is told."""
     for k in range(contacts.size):
-        look_at(x, contacts, k, seen[k * motion.row :])
+        evaluate_gap(x, contacts, k, seen[k * motion.row :])
 
 
 @routine
-def look_at(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
+def evaluate_gap(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
     """Write what one of the contacts looks like in the state in x: the first part of its row."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.looks[k]), x, contacts.tables[contacts.look_starts[k] :], row, 1)
 
 
 @routine
-def meet_some(
-    motion: Dynamics, x: Floats, contacts: Bundle, which: Integers, count: int, seen: Floats
+def evaluate_rows(
+    motion: Dynamics, x: Floats, contacts: ContactTable, which: Integers, count: int, seen: Floats
 ) -> None:
     """Write what the programs of some of the contacts tell of the state in x, one row each."""
     for i in range(count):
-        meet_one(x, contacts, which[i], seen[i * motion.row :])
+        evaluate_row(x, contacts, which[i], seen[i * motion.row :])
 
 
 @routine
-def meet_closed(s: Saddle, seen: Floats) -> None:
+def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
     """Write what the programs of the closed contacts tell of the state in x, one row each."""
-    meet_some(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
+    evaluate_rows(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
 
 
 @routine
-def meet_one(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
+def evaluate_row(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
     """Write what the program of one of the contacts tells of the state in x."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.calls[k]), x, contacts.tables[contacts.starts[k] :], row, 1)
 
 
 @routine
-def excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
+def border_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> float:
     """Return by how much a contact is beyond its borders, over the length of the machine (at most zero: it
     is valid): those of the terrain, and where an edge begins or ceases to have two points next to a
     torus, eq. [edge-fold].
     """
     most = fold_excess(m, contacts, k, row)
     for i in range(contacts.first[k], contacts.first[k + 1]):
-        most = max(most, border_excess(m, contacts, i, row))
+        most = max(most, excess_of_border(m, contacts, i, row))
     return most
 
 
 @routine
-def excess_each(m: Dynamics, contacts: Bundle, seen: Floats, count: int, out: Floats) -> None:
+def border_excess_each(
+    m: Dynamics, contacts: ContactTable, seen: Floats, count: int, out: Floats
+) -> None:
     """Write by how much contacts are beyond their borders at states; `seen` has the axes state,
     contact, entry.
     """
     for i in range(count * contacts.size):
-        out[i] = excess(m, contacts, i % contacts.size, seen[i * m.row :])
+        out[i] = border_excess(m, contacts, i % contacts.size, seen[i * m.row :])
 
 
 @routine
-def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
+def excess_of_border(m: Dynamics, contacts: ContactTable, i: int, row: Floats) -> float:
     """Return by how much a contact is beyond one of the borders: a distance over the length of the machine,
     or a component of the normal.
     """
@@ -254,7 +256,7 @@ def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
 
 
 @routine
-def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
+def fold_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> float:
     """Return by how much a contact of a torus with an edge is beyond where there are two, or one."""
     f0, f1, f2 = row[m.fold], row[m.fold + 1], row[m.fold + 2]
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
@@ -265,7 +267,7 @@ def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
 
 
 @routine
-def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> bool:
+def is_above(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
     """Return whether a wheel's centre is on the outer side of a face; for edges it always is. A foot that is
     not armed counts as below: it passes through.
     """
@@ -278,23 +280,23 @@ def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> bool:
 
 
 @routine
-def slip(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
+def relative_velocity(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return how fast a contact slips along its axis 1 (along) or 2 (across)."""
     n = motion.speeds
     return add_dot(-row[motion.b + axis], row[motion.C + axis * n :], x[motion.x_v :], n)
 
 
 @routine
-def drift(x: Floats, row: Floats, motion: Dynamics) -> float:
+def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
     """Return how fast a contact slips along one of its axes, the larger of both."""
-    return max(abs(slip(x, row, motion, 1)), abs(slip(x, row, motion, 2)))
+    return max(abs(relative_velocity(x, row, motion, 1)), abs(relative_velocity(x, row, motion, 2)))
 
 
 @routine
-def slip_way(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
+def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return the direction of a contact's slip, its part along axis 1 or 2; 0 where it does not slip."""
-    speed = norm(slip(x, row, motion, 1), slip(x, row, motion, 2))
-    return slip(x, row, motion, axis) / speed if speed > 0.0 else 0.0
+    speed = norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
+    return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
 
 @routine
@@ -305,7 +307,7 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 
 @routine
-def assemble(s: Saddle, seen: Floats) -> None:
+def assemble(s: ContactMode, seen: Floats) -> None:
     """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and tyre lift."""
     m, n, out, p = s.motion, s.motion.speeds, s.out, s.system
     for i in range(n):
@@ -318,7 +320,7 @@ def assemble(s: Saddle, seen: Floats) -> None:
         for i in range(s.status[k]):
             set_row(p, at + i, C[i * n :], C[i * n :], row[m.c + i])
         if s.status[k] == 1 and s.mu[k] > 0.0:
-            along, across = slip_way(s.x, row, m, 1), slip_way(s.x, row, m, 2)
+            along, across = slip_direction(s.x, row, m, 1), slip_direction(s.x, row, m, 2)
             G[:n] -= s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
             p.force[:n] += row[m.push :][:n]
@@ -330,7 +332,7 @@ def assemble(s: Saddle, seen: Floats) -> None:
 
 
 @routine
-def set_held_rows(s: Saddle, first: int, targets: Floats) -> None:
+def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
     """Write the rows that hold whatever touches into the system, from one on, with targets."""
     m, n = s.motion, s.motion.speeds
     for i in range(s.holds):
@@ -339,7 +341,7 @@ def set_held_rows(s: Saddle, first: int, targets: Floats) -> None:
 
 
 @routine
-def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
+def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
     [saddle-point]; return 1 if the system is singular.
 
@@ -353,7 +355,7 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     for k in range(s.plan[CLOSED]):
         s.contacts.features[s.which[k] * FEATURE + LOAD] = m.share
     while change > SAME and rounds < ROUNDS:
-        meet_closed(s, seen)
+        evaluate_closed_rows(s, seen)
         assemble(s, seen)
         status = solve_saddle_point(p)
         if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
@@ -369,12 +371,12 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     ydot[m.y_z :][: m.states] = s.out[m.zdot :][: m.states]
     for k in range(s.plan[CLOSED]):
         ydot[m.y_z :][: m.remembered] += seen[k * m.row + m.rates :][: m.remembered]
-    take_forces(s, seen, lam)
+    write_contact_forces(s, seen, lam)
     return 0
 
 
 @routine
-def follow_loads(s: Saddle, seen: Floats) -> float:
+def follow_loads(s: ContactMode, seen: Floats) -> float:
     """Put the loads that came out in place of those about which uneven tyres were taken; return the
     largest part by which one changes.
     """
@@ -387,7 +389,7 @@ def follow_loads(s: Saddle, seen: Floats) -> float:
 
 
 @routine
-def follow_load(tol: Tolerances, contacts: Bundle, k: int, found: float) -> float:
+def follow_load(tol: Tolerances, contacts: ContactTable, k: int, found: float) -> float:
     """Take a contact about a load nearer to one that was found, never below the least one, and changed by
     a factor and a step at most; return by which part it changes.
     """
@@ -400,7 +402,7 @@ def follow_load(tol: Tolerances, contacts: Bundle, k: int, found: float) -> floa
 
 
 @routine
-def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
+def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
     """Write ydot and the contact forces as `rate` does, in closed form where the mode has one whose
     pivots are firm here; return 1 if the system is singular.
     """
@@ -425,7 +427,7 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
 
 
 @routine
-def find_mode(s: Saddle) -> int:
+def find_mode(s: ContactMode) -> int:
     """Put the closed form of the closed contacts into the plan, or none where there are too many;
     return 1 where their signature is not known yet.
     """
@@ -442,7 +444,7 @@ def find_mode(s: Saddle) -> int:
 
 
 @routine
-def take_forces(s: Saddle, seen: Floats, lam: Floats) -> None:
+def write_contact_forces(s: ContactMode, seen: Floats, lam: Floats) -> None:
     """Write the forces of all contacts, friction and what elements do included."""
     m, at, multiplier = s.motion, 0, s.system.multiplier
     for k in range(s.plan[CLOSED]):
@@ -450,7 +452,7 @@ def take_forces(s: Saddle, seen: Floats, lam: Floats) -> None:
             lam[3 * k + i] = multiplier[at + i] if i < s.status[k] else 0.0
         if s.status[k] == 1 and s.mu[k] > 0.0:
             for i in range(1, 3):
-                way = slip_way(s.x, seen[k * m.row :], m, i)
+                way = slip_direction(s.x, seen[k * m.row :], m, i)
                 lam[3 * k + i] = -s.mu[k] * way * multiplier[at]
         if m.acted > 0:
             load, row = multiplier[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
@@ -459,7 +461,7 @@ def take_forces(s: Saddle, seen: Floats, lam: Floats) -> None:
 
 
 @routine
-def share_redundant(s: Saddle) -> None:
+def share_redundant(s: ContactMode) -> None:
     """Share out redundant multipliers so that contacts push and have a friction margin."""
     p, at, count, normals = s.system, 0, s.plan[CLOSED], s.order
     for k in range(count):
@@ -475,7 +477,7 @@ def share_redundant(s: Saddle) -> None:
 
 
 @routine
-def settle(s: Saddle) -> None:
+def project_state(s: ContactMode) -> None:
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection], with all that joints and couplings hold; the quaternion to unit length.
     """
@@ -487,17 +489,17 @@ def settle(s: Saddle) -> None:
         closed += 1 if s.status[k] > 0 else 0
         rows += s.status[k]
     if closed > 0:
-        settle_gaps(s, closed)
-        settle_speeds(s, rows)
+        project_gaps(s, closed)
+        project_speeds(s, rows)
 
 
 @routine
-def settle_gaps(s: Saddle, closed: int) -> None:
+def project_gaps(s: ContactMode, closed: int) -> None:
     """Take the least step in the configuration that closes the gaps of closed contacts, and what
     holds.
     """
     m, n, x, p, v = s.motion, s.motion.speeds, s.x, s.system, s.work
-    meet_closed(s, s.seen)
+    evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, x, m.table, s.out, 1)
     set_held_rows(s, 0, s.out[m.held_gap :])
@@ -517,12 +519,12 @@ def settle_gaps(s: Saddle, closed: int) -> None:
 
 
 @routine
-def settle_speeds(s: Saddle, rows: int) -> None:
+def project_speeds(s: ContactMode, rows: int) -> None:
     """Take the least step in the speeds after which closed contacts move as the ground does, and what
     holds as it demands.
     """
     m, n, p, v = s.motion, s.motion.speeds, s.system, s.x[s.motion.x_v :]
-    meet_closed(s, s.seen)
+    evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, s.x, m.table, s.out, 1)
     set_held_rows(s, 0, s.out[m.held_b :])
@@ -533,7 +535,7 @@ def settle_speeds(s: Saddle, rows: int) -> None:
         row = s.seen[k * m.row :]
         for i in range(s.status[k]):
             C = row[m.C + i * n :]
-            set_row(p, at, C, C, slip(s.x, row, m, i))
+            set_row(p, at, C, C, relative_velocity(s.x, row, m, i))
             at += 1
     p.rows = rows
     solve_minimum_norm(p)
@@ -541,19 +543,19 @@ def settle_speeds(s: Saddle, rows: int) -> None:
 
 
 @routine
-def look_each(
-    m: Dynamics, x: Floats, times: Floats, states: Floats, count: int, b: Bundle, seen: Floats
+def evaluate_gaps_each(
+    m: Dynamics, x: Floats, times: Floats, states: Floats, count: int, b: ContactTable, seen: Floats
 ) -> None:
     """Write what contacts look like at states; `seen` has the axes state, contact, entry."""
     n = m.y_z + m.states
     for i in range(count):
         put_state(x, times[i], states[i * n :], n)
-        look(m, x, b, seen[i * b.size * m.row :])
+        evaluate_gaps(m, x, b, seen[i * b.size * m.row :])
 
 
 @routine
 def rate_each(
-    s: Saddle,
+    s: ContactMode,
     times: Floats,
     states: Floats,
     count: int,
@@ -634,7 +636,7 @@ class ClosedForms:
 
 def saddle(
     free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, modes: ClosedForms
-) -> Saddle:
+) -> ContactMode:
     """Return a mode for routines, of some of the contacts, so many at most; x is the input that its
     programs read, its closed form is one of them.
     """
@@ -642,8 +644,8 @@ def saddle(
     holds, one = told.count("held_c"), most + 1
     sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": one}
     sizes |= {"out": told.size, "seen": one * known.row, "work": known.speeds}
-    found: Saddle = make_record(
-        Saddle,
+    found: ContactMode = make_record(
+        ContactMode,
         motion=motion,
         contacts=contacts,
         holds=holds,

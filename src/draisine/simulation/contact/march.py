@@ -22,20 +22,20 @@ from draisine.simulation.contact.guards import (
 )
 from draisine.simulation.contact.kernels import (
     CLOSED,
-    Bundle,
-    Saddle,
+    ContactMode,
+    ContactTable,
     border_excess,
-    drift,
-    excess,
+    evaluate_gap,
+    evaluate_gaps,
+    evaluate_row,
+    excess_of_border,
     flow,
     fold_excess,
     is_above,
-    look,
-    look_at,
-    meet_one,
+    project_state,
     put_state,
-    settle,
-    slip,
+    relative_velocity,
+    slip_speed,
 )
 from draisine.simulation.contact.radau import SEVEN, Turning, collocate, stretch_dense, turning_rate
 from draisine.simulation.contact.tolerances import Tolerances
@@ -120,7 +120,7 @@ ROOM, FEW = 4096, 64
 """How many samples (and nodes of dense output) and grazes fit into one call."""
 
 
-class Course(NamedTuple):
+class ArcState(NamedTuple):
     """An arc under way: the mode and the contacts to watch, the step, slips that friction turns, how far
     beyond their borders contacts count; the boxes of wheels' centres on the step and in all that was
     swept; which of the contacts to watch may touch on the step, and how far each wheel moves and turns on
@@ -130,11 +130,11 @@ class Course(NamedTuple):
     that is a fall, when samples are due, the dense output at the `places` of each step, and room to work.
     """
 
-    saddle: Saddle
+    saddle: ContactMode
     stages: Stages
     turning: Turning
     inside: Floats
-    wheels: Bundle
+    wheels: ContactTable
     box: Floats
     swept: Floats
     near: Integers
@@ -164,7 +164,7 @@ class Course(NamedTuple):
 
 
 @routine
-def leap(c: Course, h: float, into: Floats) -> bool:
+def take_step(c: ArcState, h: float, into: Floats) -> bool:
     """Write the state after one step of length h, whatever its error; k holds the rate at its start.
     Return whether it exists.
     """
@@ -184,7 +184,7 @@ def leap(c: Course, h: float, into: Floats) -> bool:
 
 
 @routine
-def advance(c: Course) -> RunStatus:
+def take_accepted_step(c: ArcState) -> RunStatus:
     """Take one step that satisfies the tolerances, implicit if friction turns so fast that an explicit one
     would not be stable; return RESOLVED, or why there is none. Leave the new state and the polynomial of
     the dense output.
@@ -201,7 +201,7 @@ def advance(c: Course) -> RunStatus:
         if t + 1.01 * h >= end:
             h = end - t
         clock.is_implicit = h * swift > STABLE
-        if not leap(c, h, g.new):
+        if not take_step(c, h, g.new):
             h *= 0.1
         else:
             if clock.is_implicit:
@@ -220,7 +220,7 @@ def advance(c: Course) -> RunStatus:
 
 
 @routine
-def place(c: Course, part: float) -> None:
+def evaluate_dense(c: ArcState, part: float) -> None:
     """Put the state at a part of the step into x."""
     s, g = c.saddle, c.stages
     s.x[0] = min(c.clock.time + part * c.clock.step, c.clock.last_time)
@@ -228,7 +228,7 @@ def place(c: Course, part: float) -> None:
 
 
 @routine
-def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
+def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
     """Return guard j of the state in x, from what its contact looks like and its force: what must not
     become negative, in a form that is nearly a polynomial, eq. [guards].
     """
@@ -248,45 +248,45 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
     if kind == GuardKind.CONE:
         return s.mu[k] * lam[0] - norm(lam[1], lam[2])
     if kind == GuardKind.SLIP:
-        s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+        s1, s2 = relative_velocity(s.x, row, m, 1), relative_velocity(s.x, row, m, 2)
         return s1 * s1 + s2 * s2 - m.tol.slip_end * m.tol.slip_end
     if kind == GuardKind.FOLD:
         return -fold_excess(m, s.contacts, s.which[k], row)
-    return -border_excess(m, s.contacts, c.borders[j], row)
+    return -excess_of_border(m, s.contacts, c.borders[j], row)
 
 
 @routine
-def value(c: Course, j: int) -> float:
+def evaluate_guard(c: ArcState, j: int) -> float:
     """Return guard j of the state in x."""
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
     if kind == GuardKind.GAP:
-        look_at(s.x, s.contacts, k, c.rows)
+        evaluate_gap(s.x, s.contacts, k, c.rows)
     elif kind == GuardKind.SLIP:
-        meet_one(s.x, s.contacts, s.which[k], c.rows)
+        evaluate_row(s.x, s.contacts, s.which[k], c.rows)
     elif kind == GuardKind.FORCE or kind == GuardKind.CONE:
         flow(s, c.stages.errors, s.lam)
     elif kind == GuardKind.DEFLECTION or kind == GuardKind.BORDER or kind == GuardKind.FOLD:
-        look_at(s.x, s.contacts, s.which[k], c.rows)
-    return measure(c, j, c.rows, s.lam[3 * k :])
+        evaluate_gap(s.x, s.contacts, s.which[k], c.rows)
+    return guard_value(c, j, c.rows, s.lam[3 * k :])
 
 
 @routine
-def value_at(c: Course, j: int, part: float) -> float:
+def evaluate_guard_at(c: ArcState, j: int, part: float) -> float:
     """Return guard j at a part of the step, whose state is put into x."""
-    place(c, part)
-    return value(c, j)
+    evaluate_dense(c, part)
+    return evaluate_guard(c, j)
 
 
 @routine
-def enclose(c: Course) -> bool:
+def bound_wheel_motion(c: ArcState) -> bool:
     """Write the box of each wheel's centre on the step, how far it moves and turns from the middle of
     the step on, and which open contacts may touch; return whether all centres stay in the searched boxes.
     """
     s, m, stays = c.saddle, c.saddle.motion, True
     middle = c.rows[c.wheels.size * c.saddle.motion.row :]
     for i in range(NODES):
-        place(c, c.basis[PLACES + (i + NODES // 2) % NODES])
-        look(m, s.x, c.wheels, middle if i == 0 else c.rows)
+        evaluate_dense(c, c.basis[PLACES + (i + NODES // 2) % NODES])
+        evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
         for w in range(c.wheels.size):
             here, there = c.rows[w * m.row :], middle[w * m.row :]
             here = there if i == 0 else here
@@ -304,12 +304,12 @@ def enclose(c: Course) -> bool:
             way[1] = max(0.0 if i == 0 else way[1], 1.1 * sqrt(turned))
     for k in range(s.contacts.size):
         reaches = in_reach(m.tol, s.contacts, c.box, k)
-        c.near[k] = in_touch(c, k, middle) if reaches else Proximity.AWAY
+        c.near[k] = classify_proximity(c, k, middle) if reaches else Proximity.AWAY
     return stays
 
 
 @routine
-def in_touch(c: Course, k: int, middle: Floats) -> Proximity:
+def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
     """Return what a contact can do on a step, from how far the feature is from the wheel in its middle:
     the wheel's rim moves by no more than its centre does and its axle turns it. Feet that are armed at
     times may wait below.
@@ -331,7 +331,7 @@ def in_touch(c: Course, k: int, middle: Floats) -> Proximity:
 
 
 @routine
-def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> bool:
+def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> bool:
     """Return whether the lowest point of a wheel over a face's plane, which is tilted to the axle, stays
     beyond one of the face's borders on the whole step: it moves by no more than the centre does, and its
     arm turns by no more than four times as far as the axle, measured in the wheel's plane.
@@ -355,7 +355,13 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> bo
 
 @routine
 def trace_line(
-    tol: Tolerances, b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float
+    tol: Tolerances,
+    b: ContactTable,
+    k: int,
+    centre: Floats,
+    axle: Floats,
+    ring: float,
+    limit: float,
 ) -> Proximity:
     """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
     of a wheel; it is followed by steps as long as what it is further away. Gaps are negative without
@@ -390,7 +396,7 @@ def trace_line(
 
 
 @routine
-def in_reach(tol: Tolerances, b: Bundle, boxes: Floats, k: int) -> bool:
+def in_reach(tol: Tolerances, b: ContactTable, boxes: Floats, k: int) -> bool:
     """Return whether a wheel whose centre is in its box may touch the box around a feature."""
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
@@ -408,7 +414,7 @@ def in_reach(tol: Tolerances, b: Bundle, boxes: Floats, k: int) -> bool:
 
 
 @routine
-def survey(c: Course) -> None:
+def sample_guards(c: ArcState) -> None:
     """Write which guards may turn negative on the step, and their values at its nodes."""
     s, m, count = c.saddle, c.saddle.motion, 0
     for guard in range(c.guards[0]):
@@ -417,44 +423,46 @@ def survey(c: Course) -> None:
             count += 1
     c.guards[1] = count
     for i in range(NODES):
-        place(c, c.basis[PLACES + i])
+        evaluate_dense(c, c.basis[PLACES + i])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
-            look_at_closed(s)
+            evaluate_closed_gaps(s)
         for some in range(count):
             j = c.live[some]
             kind, k, row, lam = c.kinds[j], c.contacts[j], c.rows[0:], s.lam[0:]
             if kind > GuardKind.GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             elif kind == GuardKind.GAP:
-                look_at(s.x, s.contacts, k, row)
-            c.values[j * NODES + i] = measure(c, j, row, lam)
+                evaluate_gap(s.x, s.contacts, k, row)
+            c.values[j * NODES + i] = guard_value(c, j, row, lam)
 
 
 @routine
-def look_at_closed(s: Saddle) -> None:
+def evaluate_closed_gaps(s: ContactMode) -> None:
     """Write what closed contacts look like, with the rows of those that slide."""
     for i in range(s.plan[CLOSED]):
         row = s.seen[i * s.motion.row :]
         if s.status[i] == 1 and s.mu[i] > 0.0:
-            meet_one(s.x, s.contacts, s.which[i], row)
+            evaluate_row(s.x, s.contacts, s.which[i], row)
         else:
-            look_at(s.x, s.contacts, s.which[i], row)
+            evaluate_gap(s.x, s.contacts, s.which[i], row)
 
 
 @routine
-def counts(c: Course, k: int, part: float) -> bool:
+def is_on_feature(c: ArcState, k: int, part: float) -> bool:
     """Return whether an open contact is on its feature at a part of the step."""
     s, row = c.saddle, c.rows
-    place(c, part)
-    look_at(s.x, s.contacts, k, row)
-    if excess(s.motion, s.contacts, k, row) > c.inside[k]:
+    evaluate_dense(c, part)
+    evaluate_gap(s.x, s.contacts, k, row)
+    if border_excess(s.motion, s.contacts, k, row) > c.inside[k]:
         return False
     return is_above(s.motion, s.contacts, k, row)
 
 
 @routine
-def scan(c: Course, j: int, values: Floats, at: float, width: float, end: float) -> float:
+def find_crossing(
+    c: ArcState, j: int, values: Floats, at: float, width: float, end: float
+) -> float:
     """Return where guard j turns negative on an interval, before a part of that, from its values at
     the nodes there; NEVER if it does not. What is negative already must have been positive before;
     but what falls on from the start, a closed contact's guard or the gap of one that has just opened,
@@ -464,39 +472,39 @@ def scan(c: Course, j: int, values: Floats, at: float, width: float, end: float)
     if b[0] < 0.0:
         if at == 0.0 and values[1] < values[0]:
             fresh = c.clock.is_first and abs(values[0]) <= c.saddle.motion.tol.gap_opened
-            if kind != GuardKind.GAP or (fresh and counts(c, c.contacts[j], 0.0)):
+            if kind != GuardKind.GAP or (fresh and is_on_feature(c, c.contacts[j], 0.0)):
                 return 0.0
         found = next_zero(b, -1.0, 0.0, end, part)
     while found != NEVER:
         found = next_zero(b, 1.0, found, end, part)
         if found != NEVER:
-            if kind != GuardKind.GAP or counts(c, c.contacts[j], at + found * width):
+            if kind != GuardKind.GAP or is_on_feature(c, c.contacts[j], at + found * width):
                 return at + found * width
             found = next_zero(b, -1.0, min(found + 1e-12, 1.0), end, part)
     return NEVER
 
 
 @routine
-def halve(c: Course, j: int, at: float, width: float) -> float:
+def bisect_crossing(c: ArcState, j: int, at: float, width: float) -> float:
     """Return where a guard that no polynomial fits turns negative on an interval, if it changes its
     sign there; NEVER else.
     """
     low, high, least = at, at + width, -c.slack[c.kinds[j]]
-    if not value_at(c, j, high) < least or value_at(c, j, low) < least:
+    if not evaluate_guard_at(c, j, high) < least or evaluate_guard_at(c, j, low) < least:
         return NEVER
     while high - low > 1e-14:
         middle = 0.5 * (low + high)
-        if value_at(c, j, middle) < least:
+        if evaluate_guard_at(c, j, middle) < least:
             high = middle
         else:
             low = middle
-    if c.kinds[j] == GuardKind.GAP and not counts(c, c.contacts[j], high):
+    if c.kinds[j] == GuardKind.GAP and not is_on_feature(c, c.contacts[j], high):
         return NEVER
     return high
 
 
 @routine
-def fall(c: Course, j: int, before: float) -> float:
+def first_crossing(c: ArcState, j: int, before: float) -> float:
     """Return where in the step guard j turns negative first, NEVER if not before some part of it.
 
     Where the polynomial through its values leaves that open, it is looked at on halves.
@@ -518,33 +526,33 @@ def fall(c: Course, j: int, before: float) -> float:
         else:
             if some == NODES and least < 0.0:
                 if tail == 0.0:
-                    found = scan(c, j, values, at, width, (before - at) / width)
+                    found = find_crossing(c, j, values, at, width, (before - at) / width)
                 else:
-                    found = halve(c, j, at, width)
+                    found = bisect_crossing(c, j, at, width)
                 if found != NEVER:
                     return found if found > 1e-13 else 0.0
             at += width
         values = c.local[0:]
         if at < min(before, 1.0):
             for i in range(NODES):
-                values[i] = value_at(c, j, at + width * c.basis[PLACES + i])
+                values[i] = evaluate_guard_at(c, j, at + width * c.basis[PLACES + i])
     return NEVER
 
 
 @routine
-def first_event(c: Course) -> int:
+def first_event(c: ArcState) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
     c.clock.part, which = NEVER, -1
     for some in range(c.guards[1]):
         j = c.live[some]
-        part = fall(c, j, c.clock.part)
+        part = first_crossing(c, j, c.clock.part)
         if part < c.clock.part:
             c.clock.part, which = part, j
     return which
 
 
 @routine
-def graze(c: Course, until: float) -> None:
+def record_grazing(c: ArcState, until: float) -> None:
     """Write when, and which, watched contacts graze before a part of the step: gaps that fall and rise
     again, less than `gap_grazing` above zero where they are least.
     """
@@ -561,48 +569,48 @@ def graze(c: Course, until: float) -> None:
         fit(c.basis, values, b)
         at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
         close = abs(read(b, at, part)) < c.saddle.motion.tol.gap_grazing
-        if at < until and close and counts(c, k, at):
+        if at < until and close and is_on_feature(c, k, at):
             free = 2 * clock.grazes
             c.grazes[free], c.grazes[free + 1] = clock.time + at * clock.step, float(k)
             clock.grazes += 1
 
 
 @routine
-def sunk(c: Course, part: float) -> int:
+def find_penetration(c: ArcState, part: float) -> int:
     """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
     there was missed, or there is nothing that a wheel of this shape could meet.
     """
     s, m, b = c.saddle, c.saddle.motion, c.saddle.contacts
-    place(c, part)
+    evaluate_dense(c, part)
     for k in range(b.size):
         if c.near[k] == Proximity.AWAY:
             continue
         row = c.rows[k * m.row :]
-        look_at(s.x, b, k, row)
+        evaluate_gap(s.x, b, k, row)
         deep = row[m.gap] < -m.tol.gap_penetration and row[m.gap] > -b.reach[k]
-        if deep and excess(m, b, k, row) < -m.tol.border_inside and is_above(m, b, k, row):
+        if deep and border_excess(m, b, k, row) < -m.tol.border_inside and is_above(m, b, k, row):
             return k
     return -1
 
 
 @routine
-def end(c: Course, h: float) -> None:
+def project_step_end(c: ArcState, h: float) -> None:
     """Put the state after a step of length h from the same start, contacts settled, into x."""
     s, g, t = c.saddle, c.stages, c.clock.time
     if h == c.clock.step:
         c.state[: g.n] = g.new[: g.n]
     else:
-        leap(c, h, c.state)
+        take_step(c, h, c.state)
     put_state(s.x, t + h, c.state, g.n)
-    settle(s)
+    project_state(s)
     c.state[: g.n] = s.x[1 : 1 + g.n]
 
 
 @routine
-def find_pull(c: Course, h: float) -> int:
+def find_pull(c: ArcState, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
     s, worst, least = c.saddle, -1, -c.saddle.motion.tol.pull
-    end(c, h)
+    project_step_end(c, h)
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
     for k in range(s.plan[CLOSED]):
@@ -612,7 +620,7 @@ def find_pull(c: Course, h: float) -> int:
 
 
 @routine
-def reach(c: Course, j: int) -> float:
+def locate_event(c: ArcState, j: int) -> float:
     """Return how long after the step's start the event is that guard j tells of, by steps of their
     own; its state is left.
     """
@@ -624,20 +632,22 @@ def reach(c: Course, j: int) -> float:
     nudge = (
         -nudge if c.kinds[j] == GuardKind.BORDER else nudge
     )  # before it, a seam is at zero all the time
-    slope = (value_at(c, j, part) - value_at(c, j, part - nudge)) / (nudge * whole)
+    slope = (evaluate_guard_at(c, j, part) - evaluate_guard_at(c, j, part - nudge)) / (
+        nudge * whole
+    )
     h = part * whole
     for _ in range(3):
-        end(c, h)
-        off = value(c, j)
+        project_step_end(c, h)
+        off = evaluate_guard(c, j)
         if slope == 0.0 or abs(off) < c.saddle.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
-    end(c, h)
+    project_step_end(c, h)
     return h
 
 
 @routine
-def last_push(c: Course, h: float) -> float:
+def find_last_push(c: ArcState, h: float) -> float:
     """Return how long after the step's start no contact pulls for the last time before h."""
     low, high = 0.0, h
     for _ in range(60):
@@ -650,43 +660,43 @@ def last_push(c: Course, h: float) -> float:
 
 
 @routine
-def find_sticking(c: Course) -> int:
+def find_sticking(c: ArcState) -> int:
     """Return the guard of a contact in x that slips, hardly, or -1: where forces have no bound, it is
     held.
     """
     s, row = c.saddle, c.turning.seen
     for j in range(c.guards[0]):
         if c.kinds[j] == GuardKind.SLIP:
-            meet_one(s.x, s.contacts, s.which[c.contacts[j]], row)
-            if drift(s.x, row, s.motion) < s.motion.tol.slip_detected:
+            evaluate_row(s.x, s.contacts, s.which[c.contacts[j]], row)
+            if slip_speed(s.x, row, s.motion) < s.motion.tol.slip_detected:
                 return j
     return -1
 
 
 @routine
-def arrive(c: Course, j: int) -> RunStatus:
+def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     """Go on to the event of guard j; return EVENT, or PULL if a force jumps to a pull: the state is then
     the last one in which all contacts push, and the next one is left in `rows`.
     """
-    when, how, s = reach(c, j), RunStatus.EVENT, c.saddle
+    when, how, s = locate_event(c, j), RunStatus.EVENT, c.saddle
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
         k = find_pull(c, when)
         if k >= 0:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
-            when = last_push(c, when)
+            when = find_last_push(c, when)
             find_pull(c, when)
             if s.lam[3 * k] > s.motion.tol.force_jump:
                 held = find_sticking(c)
                 how = RunStatus.PULL if held < 0 else RunStatus.EVENT
                 c.clock.subject = k if held < 0 else held
     c.clock.event_delay = when
-    keep(c, when)
+    record_samples(c, when)
     return how
 
 
 @routine
-def hold(c: Course) -> bool:
+def stick_if_creeping(c: ArcState) -> bool:
     """Return whether a contact is creeping: it sticks, here and now."""
     g, clock = c.stages, c.clock
     put_state(c.saddle.x, clock.time, g.y, g.n)
@@ -696,7 +706,7 @@ def hold(c: Course) -> bool:
 
 
 @routine
-def keep_nodes(c: Course, until: float) -> None:
+def record_nodes(c: ArcState, until: float) -> None:
     """Write the dense output of the first part of a step."""
     g, clock, at = c.stages, c.clock, c.clock.nodes
     if until <= 0.0:
@@ -708,10 +718,10 @@ def keep_nodes(c: Course, until: float) -> None:
 
 
 @routine
-def keep(c: Course, until: float) -> None:
+def record_samples(c: ArcState, until: float) -> None:
     """Write the samples inside the first part of a step, and its dense output."""
     g, clock = c.stages, c.clock
-    keep_nodes(c, until)
+    record_nodes(c, until)
     stop = clock.time + until - 1e-9 * c.dt
     k = int((clock.time - c.start) / c.dt + 1e-9) + 1
     while c.start + k * c.dt < stop:
@@ -723,21 +733,21 @@ def keep(c: Course, until: float) -> None:
 
 
 @routine
-def march(c: Course, limit: int) -> RunStatus:
+def integrate_arc(c: ArcState, limit: int) -> RunStatus:
     """Take up to so many steps, to the first event or to the end of the arc; return why not further."""
     g, clock, tol = c.stages, c.clock, c.saddle.motion.tol
     for _ in range(limit):
         clock.steps += 1
-        if clock.step < tol.creep_step and hold(c):
+        if clock.step < tol.creep_step and stick_if_creeping(c):
             return RunStatus.EVENT
-        status = advance(c)
+        status = take_accepted_step(c)
         if status is not RunStatus.RESOLVED:
             return status
-        if not enclose(c) or clock.time + clock.step > clock.horizon:
+        if not bound_wheel_motion(c) or clock.time + clock.step > clock.horizon:
             return RunStatus.OUTSIDE_SEARCH
-        survey(c)
+        sample_guards(c)
         j = first_event(c)
-        k = sunk(c, min(clock.part, 1.0))
+        k = find_penetration(c, min(clock.part, 1.0))
         if k >= 0:
             clock.step, clock.subject = 0.2 * clock.step, k
             if clock.step < tol.penetration_step:
@@ -747,11 +757,11 @@ def march(c: Course, limit: int) -> RunStatus:
         if clock.step > left and min(clock.part, 1.0) * clock.step > left:
             clock.step = left  # the end cuts no step that holds an event before it
             continue
-        graze(c, clock.part)
+        record_grazing(c, clock.part)
         if j >= 0:
-            return arrive(c, j)
-        keep(c, clock.step)
-        end(c, clock.step)
+            return finish_step_at_event(c, j)
+        record_samples(c, clock.step)
+        project_step_end(c, clock.step)
         g.y[: g.n] = c.state[: g.n]
         last = min(clock.input_jump, clock.end_time)
         clock.time = last if clock.step >= last - clock.time else clock.time + clock.step

@@ -18,27 +18,27 @@ from draisine.simulation.contact.complementarity.single_contact import press
 from draisine.simulation.contact.events import (
     MET,
     TOUCHING,
-    Encounter,
-    carry_on,
-    resolve,
+    EventState,
+    resolve_event,
+    select_next_mode,
 )
 from draisine.simulation.contact.guards import GuardKind, set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
-    excess,
-    excess_each,
+    border_excess,
+    border_excess_each,
+    evaluate_gaps,
+    evaluate_gaps_each,
+    evaluate_rows,
     find_mode,
     flow,
-    look,
-    look_each,
-    meet_some,
+    project_state,
     put_state,
     rate,
     rate_each,
-    settle,
 )
-from draisine.simulation.contact.march import Course, RunStatus, march
-from draisine.simulation.contact.strike import OTHER, PUSH, SETS, strike
+from draisine.simulation.contact.march import ArcState, RunStatus, integrate_arc
+from draisine.simulation.contact.strike import OTHER, PUSH, SETS, apply_impact
 from draisine.simulation.integrators.dop853 import WIDTH
 
 
@@ -105,7 +105,7 @@ MOST_STUCK = 8
 """How many events there may be at one instant."""
 
 
-class Passage(NamedTuple):
+class RunLoop(NamedTuple):
     """A run under way: arcs and events; what is kept between calls; contacts that are edges to discs,
     those whose features wheels have just left, those that leave at this instant; how an impact goes:
     its model, the resolution, restitution (normal, tangential) and the speed below which there is
@@ -114,8 +114,8 @@ class Passage(NamedTuple):
     their trials, with room for those of one more.
     """
 
-    course: Course
-    event: Encounter
+    course: ArcState
+    event: EventState
     stand: RunProgress
     sharp: Flags
     left: Flags
@@ -140,7 +140,7 @@ class Passage(NamedTuple):
 
 
 @routine
-def traverse(r: Passage, steps: int, events: int) -> RunStatus:
+def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
     """Go through arcs and events, so many steps and events at most; return why not further."""
     stand, clock = r.stand, r.course.clock
     clock.steps = 0
@@ -152,29 +152,29 @@ def traverse(r: Passage, steps: int, events: int) -> RunStatus:
                 return RunStatus.UNKNOWN_MODE
             if clock.time >= min(clock.input_jump, clock.end_time):
                 return RunStatus.PAUSED
-            how = march(r.course, steps - clock.steps)
+            how = integrate_arc(r.course, steps - clock.steps)
             if how is not RunStatus.EVENT:
                 return how
-            how = reach_event(r)
+            how = begin_event(r)
         elif stand.stage is EventStage.CONTACTS:
-            how = meet_event(r)
+            how = find_event_contacts(r)
         elif stand.stage is EventStage.RESOLUTION:
-            how = judge_event(r)
+            how = choose_resolution(r)
         elif stand.stage is EventStage.IMPACT:
-            how = strike_event(r)
+            how = resolve_impact(r)
         elif stand.stage is EventStage.ACTIVE_SET:
-            how = carry_event(r)
+            how = select_mode_after_impact(r)
         else:
-            how = settle_event(r)
+            how = finish_event(r)
         if how is not RunStatus.RESOLVED:
             return how
 
 
 @routine
-def open_arc(r: Passage) -> bool:
+def open_arc(r: RunLoop) -> bool:
     """Prepare an arc with the closed contacts; return whether their mode is known."""
     c, s = r.course, r.course.saddle
-    leave_out(r, -1)
+    set_border_hysteresis(r, -1)
     if find_mode(s) == 1:
         return False
     c.guards[0] = set_guards(s, c.falls, c.kinds, c.contacts, c.borders)
@@ -182,7 +182,7 @@ def open_arc(r: Passage) -> bool:
 
 
 @routine
-def leave_out(r: Passage, own: int) -> None:
+def set_border_hysteresis(r: RunLoop, own: int) -> None:
     """Let features that wheels have just left count only well inside their borders, but for the wheel of
     one contact.
     """
@@ -193,14 +193,14 @@ def leave_out(r: Passage, own: int) -> None:
 
 
 @routine
-def take_sample(r: Passage) -> None:
+def take_sample(r: RunLoop) -> None:
     """Keep the present state as a sample, unless it is there."""
     if r.course.clock.time > r.course.clock.latest_sample:
         begin_samples(r)
 
 
 @routine
-def begin_samples(r: Passage) -> None:
+def begin_samples(r: RunLoop) -> None:
     """Keep the present state as the first sample of an arc."""
     c, g = r.course, r.course.stages
     at = c.clock.samples
@@ -214,7 +214,7 @@ def begin_samples(r: Passage) -> None:
 
 
 @routine
-def reach_event(r: Passage) -> RunStatus:
+def begin_event(r: RunLoop) -> RunStatus:
     """Go on to the event that ends an arc; return RESOLVED, or why the run ends with it."""
     c, e, clock, stand = r.course, r.event, r.course.clock, r.stand
     guard, before = clock.subject, clock.time
@@ -251,18 +251,18 @@ def reach_event(r: Passage) -> RunStatus:
 
 
 @routine
-def meet_event(r: Passage) -> RunStatus:
+def find_event_contacts(r: RunLoop) -> RunStatus:
     """Find out what touches, and what comes of it without an impact; keep what has left."""
     e, s, stand, cause, own = r.event, r.course.saddle, r.stand, r.stand.cause, r.stand.ending
     take_sample(r)
     put_state(s.x, r.course.clock.time, r.course.stages.y, r.course.stages.n)
-    leave_out(r, own)
+    set_border_hysteresis(r, own)
     e.ended[: s.contacts.size] = False
     e.avoid[: s.contacts.size] = False
     if cause is EventCause.LIFT_OFF and stand.stalled > 0:
         e.avoid[: s.contacts.size] = r.leaving[: s.contacts.size]
-    tell_begin(r)
-    stand.resolution = resolve(e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP)
+    log_event_begin(r)
+    stand.resolution = resolve_event(e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP)
     if stand.resolution is RunStatus.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
     for k in range(s.contacts.size):
@@ -271,11 +271,11 @@ def meet_event(r: Passage) -> RunStatus:
         if cause is EventCause.LIFT_OFF:
             r.leaving[k] = r.leaving[k] or e.fired[k]
     stand.stage = EventStage.RESOLUTION
-    return RunStatus.SHARP_FEATURE if is_sharp(r) else RunStatus.RESOLVED
+    return RunStatus.SHARP_FEATURE if is_on_sharp_feature(r) else RunStatus.RESOLVED
 
 
 @routine
-def is_sharp(r: Passage) -> bool:
+def is_on_sharp_feature(r: RunLoop) -> bool:
     """Return whether a disc has come onto an edge in its plane, or to the end of one: it may not be able to
     touch it.
     """
@@ -295,7 +295,7 @@ def is_sharp(r: Passage) -> bool:
 
 
 @routine
-def judge_event(r: Passage) -> RunStatus:
+def choose_resolution(r: RunLoop) -> RunStatus:
     """Choose how to go on with an event."""
     stand = r.stand
     if stand.resolution is RunStatus.IMPACT:
@@ -308,13 +308,13 @@ def judge_event(r: Passage) -> RunStatus:
 
 
 @routine
-def strike_event(r: Passage) -> RunStatus:
+def resolve_impact(r: RunLoop) -> RunStatus:
     """Make the impact, if its model is a routine."""
-    e, g, told, stand = r.event, r.event.choice, r.told[told_at(r) :], r.stand
-    push = r.numbers[numbers_at(r) + STATES + 3 * r.course.stages.n :]
+    e, g, told, stand = r.event, r.event.choice, r.told[log_offset(r) :], r.stand
+    push = r.numbers[numbers_offset(r) + STATES + 3 * r.course.stages.n :]
     if r.model == OTHER:
         return RunStatus.IMPACT
-    chosen = strike(e, r.model, r.reduced, r.normal, r.along, r.rest, push)
+    chosen = apply_impact(e, r.model, r.reduced, r.normal, r.along, r.rest, push)
     if chosen < 0:
         return RunStatus.IMPACT
     told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, stand.trials, 0
@@ -327,25 +327,25 @@ def strike_event(r: Passage) -> RunStatus:
 
 
 @routine
-def carry_event(r: Passage) -> RunStatus:
+def select_mode_after_impact(r: RunLoop) -> RunStatus:
     """Find out which contacts carry after the impact."""
     n = r.course.stages.n
-    struck = r.numbers[numbers_at(r) + STATES + n :]
+    struck = r.numbers[numbers_offset(r) + STATES + n :]
     struck[:n] = r.course.saddle.x[1 : 1 + n]
-    how = carry_on(r.event, r.stand.cause is EventCause.SLIP)
+    how = select_next_mode(r.event, r.stand.cause is EventCause.SLIP)
     if how is RunStatus.RESOLVED:
         r.stand.stage = EventStage.END
     return how
 
 
 @routine
-def settle_event(r: Passage) -> RunStatus:
+def finish_event(r: RunLoop) -> RunStatus:
     """Take over what has come out, tell it if it is something, and begin the next arc."""
     c, g, clock, stand = r.course, r.course.stages, r.course.clock, r.stand
-    told = r.told[told_at(r) :]
+    told = r.told[log_offset(r) :]
     g.y[: g.n] = c.saddle.x[1 : 1 + g.n]
-    tell_end(r)
-    relax(r)
+    log_event_end(r)
+    relax_tyres(r)
     if stand.cause is EventCause.START and told[BLOW] == 0:
         clock.samples = 0
         begin_samples(r)
@@ -358,9 +358,9 @@ def settle_event(r: Passage) -> RunStatus:
 
 
 @routine
-def is_changed(r: Passage) -> bool:
+def is_changed(r: RunLoop) -> bool:
     """Return whether other contacts are closed after an event, or hold other rows."""
-    told, wide = r.told[told_at(r) :], r.event.most + 1
+    told, wide = r.told[log_offset(r) :], r.event.most + 1
     shut, after = told[HEAD:], told[HEAD + SHUT_AFTER * wide :]
     if told[BEFORE] != told[AFTER]:
         return True
@@ -371,7 +371,7 @@ def is_changed(r: Passage) -> bool:
 
 
 @routine
-def is_idle(r: Passage) -> bool:
+def is_idle(r: RunLoop) -> bool:
     """Return whether an event that changes nothing is not recorded: a contact cannot be released (the next
     steps show whether it is pulled), or is exactly on a border: it counts as left.
     """
@@ -383,7 +383,7 @@ def is_idle(r: Passage) -> bool:
 
 
 @routine
-def relax(r: Passage) -> None:
+def relax_tyres(r: RunLoop) -> None:
     """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs.
 
     A flight shorter than `flight` leaves the tyre no time to relax: otherwise the bounces of a rocking
@@ -392,7 +392,7 @@ def relax(r: Passage) -> None:
     if r.stand.cause is EventCause.START:
         return
     t = r.course.clock.time
-    m, told, wide = r.event.saddle.motion, r.told[told_at(r) :], r.event.most + 1
+    m, told, wide = r.event.saddle.motion, r.told[log_offset(r) :], r.event.most + 1
     for z in range(m.remembered):
         before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])
         after = is_among(r, told[HEAD + SHUT_AFTER * wide :], told[AFTER], r.owners[z])
@@ -403,7 +403,7 @@ def relax(r: Passage) -> None:
 
 
 @routine
-def is_among(r: Passage, contacts: Integers, count: int, wheel: int) -> bool:
+def is_among(r: RunLoop, contacts: Integers, count: int, wheel: int) -> bool:
     """Return whether one of some contacts belongs to a wheel."""
     for i in range(count):
         if r.event.saddle.contacts.wheels[contacts[i]] == wheel:
@@ -415,22 +415,22 @@ def is_among(r: Passage, contacts: Integers, count: int, wheel: int) -> bool:
 
 
 @routine
-def told_at(r: Passage) -> int:
+def log_offset(r: RunLoop) -> int:
     """Return where the whole numbers of the present event begin."""
     return r.stand.events * (HEAD + LISTS * (r.event.most + 1))
 
 
 @routine
-def numbers_at(r: Passage) -> int:
+def numbers_offset(r: RunLoop) -> int:
     """Return where the numbers of the present event begin."""
     return r.stand.events * (STATES + 3 * r.course.stages.n + PUSH * (r.event.most + 1))
 
 
 @routine
-def tell_begin(r: Passage) -> None:
+def log_event_begin(r: RunLoop) -> None:
     """Write when an event is, its state and its closed contacts."""
     s, g, clock, wide = r.course.saddle, r.course.stages, r.course.clock, r.event.most + 1
-    told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
+    told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
     told[WHAT], told[BLOW], told[TRIES] = r.stand.cause, 0, 0
     told[GUARD], told[GUARD_BORDER] = r.stand.guard, r.stand.border
     told[GUARD_CONTACT] = max(r.stand.actor, r.stand.ending)
@@ -442,12 +442,12 @@ def tell_begin(r: Passage) -> None:
 
 
 @routine
-def tell_end(r: Passage) -> None:
+def log_event_end(r: RunLoop) -> None:
     """Write what an event leaves: the closed contacts, which fired and which were struck, the state at
     the end, and the energy of what was there before it was settled.
     """
     e, s, g, wide = r.event, r.course.saddle, r.course.stages, r.event.most + 1
-    told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
+    told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
     told[AFTER], told[FIRED], told[HITS] = s.plan[CLOSED], 0, 0
     told[HEAD + SHUT_AFTER * wide :][: s.plan[CLOSED]] = s.which[: s.plan[CLOSED]]
     told[HEAD + ROWS_AFTER * wide :][: s.plan[CLOSED]] = s.status[: s.plan[CLOSED]]
@@ -468,7 +468,7 @@ def tell_end(r: Passage) -> None:
 
 
 @routine
-def energy(r: Passage) -> float:
+def energy(r: RunLoop) -> float:
     """Return the mechanical energy of the state in x; where the program reads accelerations, which make no
     difference to it, x holds something else.
     """
@@ -479,9 +479,19 @@ def energy(r: Passage) -> float:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (traverse, find_mode, look, look_each, meet_some, excess, excess_each) + (
-        flow, rate, rate_each, settle,
-    )  # fmt: skip
+    entries = (
+        run_arcs,
+        find_mode,
+        evaluate_gaps,
+        evaluate_gaps_each,
+        evaluate_rows,
+        border_excess,
+        border_excess_each,
+        flow,
+        rate,
+        rate_each,
+        project_state,
+    )
     parts = (choose, press, settle_friction)
     made = routine_code(*entries, *parts, width=WIDTH, passes="few")
     share_code(made[len(entries) :])

@@ -269,7 +269,7 @@ class ContactQuery:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
         seen, (bundle, which) = np.empty((len(contacts), self.row.size)), self._find(contacts)
-        self.code.meet_some(self.motion, self.x, bundle, which, len(which), seen)
+        self.code.evaluate_rows(self.motion, self.x, bundle, which, len(which), seen)
         return seen
 
     def _find(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
@@ -322,14 +322,14 @@ class ContactQuery:
     def settle(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
         """Return the state with closed gaps and zero contact velocities that is next to y."""
         self.fill(t, y)
-        self.code.settle(self.saddle(closed))
+        self.code.project_state(self.saddle(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres."""
         self.fill(t, y)
         seen = np.empty((len(self.machine.wheels), self.row.size))
-        self.code.look(self.motion, self.x, self.level, seen)
+        self.code.evaluate_gaps(self.motion, self.x, self.level, seen)
         return seen[:, self.row.centre]
 
     def near(self, t: float, y: Floats, margin: float) -> tuple[WheelOnFeature, ...]:
@@ -413,14 +413,16 @@ class ContactQuery:
     def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature, in what it looks like."""
         bundle, which = self._find([contact])
-        return float(self.code.excess(self.motion, bundle, int(which[0]), row))
+        return float(self.code.border_excess(self.motion, bundle, int(which[0]), row))
 
     def excess_each(self, rows: Floats, contacts: Packed) -> Floats:
         """Return by how much contacts are beyond their borders in what they look like at states; the
         axes are state and contact.
         """
         out = np.empty(rows.shape[:2])
-        self.code.excess_each(self.motion, contacts, np.ascontiguousarray(rows), len(rows), out)
+        self.code.border_excess_each(
+            self.motion, contacts, np.ascontiguousarray(rows), len(rows), out
+        )
         return out
 
     def jacobian(self, row: Floats) -> Floats:
@@ -505,7 +507,7 @@ class ContactQuery:
         seen = np.empty((len(ys), contacts.record.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
-        self.code.look_each(self.motion, self.x, times, states, len(ys), contacts, seen)
+        self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
     def accelerate_each(

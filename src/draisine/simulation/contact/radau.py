@@ -17,7 +17,14 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import make_record
 from draisine.simulation.contact.complementarity.linear import dot, least, norm, solve
-from draisine.simulation.contact.kernels import CLOSED, Saddle, flow, meet_one, put_state, slip
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    ContactMode,
+    evaluate_row,
+    flow,
+    put_state,
+    relative_velocity,
+)
 from draisine.simulation.integrators.dop853 import Stages
 
 SEVEN = 7
@@ -92,18 +99,18 @@ def turning_room(n: int, speeds: int, row: int, most: int) -> Turning:
 
 
 @routine
-def turning_rate(s: Saddle, g: Stages, w: Turning) -> float:
+def turning_rate(s: ContactMode, g: Stages, w: Turning) -> float:
     """Return the largest rate at which friction turns a slip of the state in x, 0 where nothing slips;
     what turns with them is left.
     """
     m, n, count, fastest = s.motion, s.motion.speeds, 0, 0.0
     for i in range(s.plan[CLOSED]):
         if s.status[i] == 1 and s.mu[i] > 0.0:
-            meet_one(s.x, s.contacts, s.which[i], w.seen)
+            evaluate_row(s.x, s.contacts, s.which[i], w.seen)
             w.who[count] = i
             w.rows[2 * n * count :][: 2 * n] = w.seen[m.C + n :][: 2 * n]
-            w.speeds[2 * count] = slip(s.x, w.seen, m, 1)
-            w.speeds[2 * count + 1] = slip(s.x, w.seen, m, 2)
+            w.speeds[2 * count] = relative_velocity(s.x, w.seen, m, 1)
+            w.speeds[2 * count + 1] = relative_velocity(s.x, w.seen, m, 2)
             count += 1
     w.sizes[0] = count
     for k in range(count):
@@ -118,7 +125,7 @@ def turning_rate(s: Saddle, g: Stages, w: Turning) -> float:
 
 
 @routine
-def turn_slip(s: Saddle, g: Stages, w: Turning, k: int) -> int:
+def turn_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
     """Write how the accelerations change with the angle of a slip's direction: by differences, the other
     slips left as they are. Return what is wrong.
     """
@@ -137,7 +144,7 @@ def turn_slip(s: Saddle, g: Stages, w: Turning, k: int) -> int:
 
 
 @routine
-def collocate(s: Saddle, g: Stages, w: Turning, t: float, h: float, last: float) -> int:
+def collocate(s: ContactMode, g: Stages, w: Turning, t: float, h: float, last: float) -> int:
     """Write the states of all stages of a step of length h; return 1 where they are not found. k holds the
     rate at its start.
     """
@@ -161,19 +168,19 @@ def collocate(s: Saddle, g: Stages, w: Turning, t: float, h: float, last: float)
 
 
 @routine
-def see_slips(s: Saddle, w: Turning, i: int) -> None:
+def see_slips(s: ContactMode, w: Turning, i: int) -> None:
     """Write the rows across the slips of a stage, whose state is in x, and how fast these are."""
     m, n = s.motion, s.motion.speeds
     for k in range(w.sizes[0]):
-        meet_one(s.x, s.contacts, s.which[w.who[k]], w.seen)
-        s1, s2 = slip(s.x, w.seen, m, 1), slip(s.x, w.seen, m, 2)
+        evaluate_row(s.x, s.contacts, s.which[w.who[k]], w.seen)
+        s1, s2 = relative_velocity(s.x, w.seen, m, 1), relative_velocity(s.x, w.seen, m, 2)
         one, along, across = i * w.sizes[0] + k, w.seen[m.C + n :], w.seen[m.C + 2 * n :]
         w.speeds[one] = max(norm(s1, s2), 1e-300)
         w.across[one * n :][:n] = (s1 * across[:n] - s2 * along[:n]) / w.speeds[one]
 
 
 @routine
-def mend(s: Saddle, g: Stages, w: Turning, h: float) -> float:
+def mend(s: ContactMode, g: Stages, w: Turning, h: float) -> float:
     """Change the states of all stages by a Newton step; return by how much, in parts of the tolerances."""
     n, y_v, count, size = s.motion.speeds, s.motion.y_v, w.sizes[0], SEVEN * w.sizes[0]
     K, b, angles, total = w.work[0:], w.work[size * size :], w.work[size * (size + 1) :], 0.0

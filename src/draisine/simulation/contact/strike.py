@@ -16,8 +16,14 @@ from draisine.simulation.contact.complementarity.active_set import (
     respond,
 )
 from draisine.simulation.contact.complementarity.coulomb import settle_friction
-from draisine.simulation.contact.events import NONE, TOUCHING, Encounter, give_machine, give_rows
-from draisine.simulation.contact.kernels import slip
+from draisine.simulation.contact.events import (
+    NONE,
+    TOUCHING,
+    EventState,
+    assemble_machine,
+    assemble_rows,
+)
+from draisine.simulation.contact.kernels import relative_velocity
 
 OTHER, SETS, FRICTION = range(3)
 """How an impact model strikes: in its own way, or in one that is a routine."""
@@ -43,50 +49,54 @@ FINE = 1e-13
 
 
 @routine
-def strike(
-    e: Encounter, model: int, reduced: int, normal: float, along: float, rest: float, push: Floats
+def apply_impact(
+    e: EventState, model: int, reduced: int, normal: float, along: float, rest: float, push: Floats
 ) -> int:
     """Change the speeds in x by an impact, and write for each contact that holds rows in it three impulses
     and how fast it parts; return which of the trials was chosen, or -1 where this model does not tell.
     Contacts that approach slower than `rest` do not rebound.
     """
     m, x, g = e.saddle.motion, e.saddle.x, e.choice
-    give_impact(e, normal, along, rest)
-    which = strike_sets(e, reduced, push) if model == SETS else strike_friction(e, push)
+    assemble_impact(e, normal, along, rest)
+    which = (
+        solve_impact_by_sets(e, reduced, push)
+        if model == SETS
+        else solve_impact_with_friction(e, push)
+    )
     if which >= 0:
         x[m.x_v :][: g.n] += g.x[: g.n]
     for j in range(e.sizes[TOUCHING] if which >= 0 else 0):
         if e.part[j] >= 0:
-            push[PUSH * e.part[j] + 3] = slip(x, e.near[j * m.row :], m, 0)
+            push[PUSH * e.part[j] + 3] = relative_velocity(x, e.near[j * m.row :], m, 0)
     return which
 
 
 @routine
-def give_impact(e: Encounter, normal: float, along: float, rest: float) -> None:
+def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> None:
     """Put the contacts that touch and hold rows in an impact into the choice, for a change of speeds
     that turns their velocities round, as far as restitution goes.
     """
     s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
-    give_machine(e)
+    assemble_machine(e)
     g.right[:n] = 0.0
     g.targets[: g.holds] = 0.0
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         e.part[j] = count if e.rows[k] > 0 else NONE
         if e.rows[k] > 0:
-            rebounds = 1.0 if -slip(s.x, row, m, 0) > rest else 0.0
+            rebounds = 1.0 if -relative_velocity(s.x, row, m, 0) > rest else 0.0
             for i in range(3):
                 back = rebounds * (normal if i == 0 else along)
-                g.c[3 * count + i] = -(1.0 + back) * slip(s.x, row, m, i)
-            give_rows(e, count, k, row, e.rows[k])
+                g.c[3 * count + i] = -(1.0 + back) * relative_velocity(s.x, row, m, i)
+            assemble_rows(e, count, k, row, e.rows[k])
             g.push[count * n :][:n] = 0.0
-            g.level[count], g.avoid[count] = -slip(s.x, row, m, 0), 0
+            g.level[count], g.avoid[count] = -relative_velocity(s.x, row, m, 0), 0
             count += 1
     g.sizes[CONTACTS] = count
 
 
 @routine
-def strike_sets(e: Encounter, reduced: int, push: Floats) -> int:
+def solve_impact_by_sets(e: EventState, reduced: int, push: Floats) -> int:
     """Write the change of speeds in which all impulses and separations are non-negative; return which of
     the trials it is, or -1. With friction this is no model.
     """
@@ -106,7 +116,7 @@ def strike_sets(e: Encounter, reduced: int, push: Floats) -> int:
 
 
 @routine
-def strike_friction(e: Encounter, push: Floats) -> int:
+def solve_impact_with_friction(e: EventState, push: Floats) -> int:
     """Write the change of speeds by impulses that obey Coulomb's law; return -1 where there are none."""
     g, law = e.choice, e.law
     for j in range(e.sizes[TOUCHING]):

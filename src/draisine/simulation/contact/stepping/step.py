@@ -54,14 +54,14 @@ from draisine.simulation.contact.complementarity.impulses import (
 )
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, max_norm, norm
 from draisine.simulation.contact.kernels import (
-    Bundle,
+    ContactTable,
     Dynamics,
-    excess,
+    border_excess,
+    evaluate_gap,
+    evaluate_row,
     is_above,
-    look_at,
-    meet_one,
     put_state,
-    slip,
+    relative_velocity,
 )
 from draisine.simulation.contact.march import in_reach
 
@@ -114,8 +114,8 @@ class TimeStepping(Record):
     """
 
     motion: Dynamics  # the free machine
-    contacts: Bundle  # contacts that may close nearby
-    wheels: Bundle  # the wheels on the level plane, queried for their centres
+    contacts: ContactTable  # contacts that may close nearby
+    wheels: ContactTable  # the wheels on the level plane, queried for their centres
     problem: ImpulseProblem  # contacts of the present step
 
     # Settings
@@ -303,7 +303,7 @@ def locate_wheels(s: TimeStepping, h: float) -> bool:
     row = s.seen[s.most]
     inside = True
     for w in range(s.wheels.size):
-        look_at(s.x, s.wheels, w, row)
+        evaluate_gap(s.x, s.wheels, w, row)
         centre = row[m.centre :]
         last = s.centre[w]
         box = s.box[6 * w :]
@@ -345,12 +345,12 @@ def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
     relaxation length is a stiff spring, which explicit states would excite.
     """
     m = s.motion
-    meet_one(s.x, s.contacts, k, row)
+    evaluate_row(s.x, s.contacts, k, row)
     if s.tyred[k]:
         z = s.x[m.x_q + m.y_z :]
         s.relaxed[: m.remembered] = z[: m.remembered]
         z[: m.remembered] += h * row[m.rates :][: m.remembered]
-        meet_one(s.x, s.contacts, k, row)
+        evaluate_row(s.x, s.contacts, k, row)
         z[: m.remembered] = s.relaxed[: m.remembered]
 
 
@@ -371,20 +371,20 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
     Its point must lie within the borders of its feature, and the wheel's centre outside the ground.
     """
     m, contacts = s.motion, s.contacts
-    look_at(s.x, contacts, k, row)
+    evaluate_gap(s.x, contacts, k, row)
     gap = row[m.gap]
     # Reject by the gap alone first: the rows of a contact are expensive.
     if contacts.wheels[k] < s.wheels.size:
         box = s.box[6 * contacts.wheels[k] :]
         if not gap <= box[3] - box[0]:
             return False
-    if excess(m, contacts, k, row) > BORDER_TOLERANCE or not is_above(m, contacts, k, row):
+    if border_excess(m, contacts, k, row) > BORDER_TOLERANCE or not is_above(m, contacts, k, row):
         return False
     set_load(s, k, s.carried[k])
     evaluate_contact(s, k, h, row)
     if not is_regular(m, row):
         return False
-    approach = -slip(s.x, row, m, 0)
+    approach = -relative_velocity(s.x, row, m, 0)
     # An impact with restitution is resolved when the gap has closed.
     if gap > 0.0 and approach > s.rest_speed and s.restitution > 0.0:
         return False
@@ -641,7 +641,7 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
         for axis in range(3):
             holds = axis < s.grip[c]
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
-        before = slip(s.x, row, s.motion, 0)
+        before = relative_velocity(s.x, row, s.motion, 0)
         if before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
         else:
@@ -721,7 +721,7 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
     part = s.contacts.wheels[k]
     impulse = Vec3(*s.problem.impulse[3 * c : 3 * c + 3])
     for axis in range(3):
-        before = slip(s.x, row, m, axis)
+        before = relative_velocity(s.x, row, m, axis)
         work = 0.5 * impulse[axis] * (before + contact_velocity(s, row, axis, s.after))
         s.work += work
         if axis == 0:
@@ -846,7 +846,7 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
             s.x[m.x_q + m.y_z + i] = 0.0
     for c in range(s.contact_count):
         if s.tyred[s.which[c]]:
-            meet_one(s.x, s.contacts, s.which[c], scratch)
+            evaluate_row(s.x, s.contacts, s.which[c], scratch)
             s.y[m.y_z :][: m.remembered] += h * scratch[m.rates :][: m.remembered]
     for w in range(s.wheels.size):
         s.airborne[w] = 0.0 if touches(s, w) else s.airborne[w] + h
