@@ -1,5 +1,11 @@
-"""A run in one call, as routines: arcs, and the events between them, one after the other, until
-something is met that routines do not know.
+"""The run loop, as routines: arcs and the events between them, until Python has to do something.
+
+`run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
+resolve the impact, select the closed contacts, begin the next arc. It returns (`RunStatus`) for a closed form
+that is not compiled yet, ground that was not searched, an impact model in Python, or an error.
+
+A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
+`events.resolve_event` finds the next feature, and `set_border_hysteresis` keeps the wheel from returning at once.
 """
 
 from enum import IntEnum
@@ -106,37 +112,31 @@ MOST_STUCK = 8
 
 
 class RunLoop(NamedTuple):
-    """A run under way: arcs and events; what is kept between calls; contacts that are edges to discs,
-    those whose features wheels have just left, those that leave at this instant; how an impact goes:
-    its model, the resolution, restitution (normal, tangential) and the speed below which there is
-    none; the wheel that owns each state of an element; the program that tells energies, its table, room for
-    what it tells and where they stand in that; what is told of events in whole numbers and in numbers, and
-    their trials, with room for those of one more.
-    """
+    """A run under way: arcs, events, how impacts are resolved, and the log of events."""
 
-    course: ArcState
-    event: EventState
-    stand: RunProgress
-    sharp: Flags
-    left: Flags
-    leaving: Flags
-    model: int
-    reduced: int
-    normal: float
-    along: float
-    rest: float
-    owners: Integers
-    lifted: Floats
-    flight: float
-    observe: Address
-    table: Floats
-    seen: Floats
-    kinetic: int
-    potential: int
-    told: Integers
-    numbers: Floats
-    trials: Floats
-    room: int
+    course: ArcState  # the arc
+    event: EventState  # the event
+    stand: RunProgress  # what the loop does next
+    sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
+    left: Flags  # per contact, whether its wheel has just left the feature
+    leaving: Flags  # per contact, whether it separates at this instant
+    model: int  # impact model: OTHER, SETS or FRICTION
+    reduced: int  # 1 for the reduced resolution of impacts
+    normal: float  # coefficient of restitution, normal
+    along: float  # the same, tangential
+    rest: float  # m/s, approach below which nothing rebounds
+    owners: Integers  # the wheel of each tyre state
+    lifted: Floats  # s, when the wheel of each tyre state lifted off
+    flight: float  # s, longest flight that keeps the deflection of a tyre
+    observe: Address  # address of the program of energies
+    table: Floats  # its constants
+    seen: Floats  # its output
+    kinetic: int  # where it has the kinetic energy
+    potential: int  # and the potential one
+    told: Integers  # log of events: integers (see HEAD)
+    numbers: Floats  # log of events: numbers (see STATES)
+    trials: Floats  # log of contact sets that were tried
+    room: int  # number of trials that fit
 
 
 @routine
