@@ -237,17 +237,27 @@ def find_touching(e: EventState) -> bool:
 
 @routine
 def touches(e: EventState, k: int, row: Floats) -> bool:
-    """Return whether an open contact touches. Hysteresis: if the wheel has just left its feature, it must be
-    well inside the border again.
-    """
-    m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
-    if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + dent:
+    """Return whether an open contact touches its feature; `row` holds its gap, and then all of its row."""
+    m = e.saddle.motion
+    gap = row[m.gap]
+    # A compliant tyre may be deflected when it comes onto another feature.
+    deflection = e.dents[e.saddle.contacts.wheels[k]]
+    # Reject by the gap alone first: evaluating the whole row is expensive. A gap that is not a number
+    # belongs to no contact.
+    if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + deflection:
         return False
     evaluate_row(e.saddle.x, e.saddle.contacts, k, row)
+    # Contacts that close together belong to one event. A fast approach crosses a larger gap within the
+    # resolution of time, so that the bound grows with it.
     approach = abs(row[m.stretch] * relative_velocity(e.saddle.x, row, m, 0))
-    close = m.tol.gap_event + m.tol.event_resolution * approach
-    if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
+    bound = m.tol.gap_event + m.tol.event_resolution * approach
+    if gap > bound or not -gap <= bound + deflection:
         return False
+    # Walkers disarm a swinging foot, so that it does not scuff.
+    if not row[m.armed] > 0.0:
+        return False
+    # Hysteresis: after leaving a feature, a wheel touches it again only if it is inside its border by
+    # `Tolerances.border`; otherwise the same hand-over repeats.
     return border_excess(m, e.saddle.contacts, k, row) <= e.inside[k]
 
 
@@ -272,13 +282,16 @@ def merge_coincident(e: EventState) -> None:
 
 @routine
 def is_same(e: EventState, i: int, j: int) -> bool:
-    """Return whether two contacts that touch belong to one wheel, at one point with the same normal."""
-    m, wheels = e.saddle.motion, e.saddle.contacts.wheels
-    one, two = e.seen[i * m.row :], e.seen[j * m.row :]
-    turned = max_difference(one[m.normal :], two[m.normal :], 3)
-    apart = max_difference(one[m.point :], two[m.point :], 3)
-    alike = wheels[e.met[i]] == wheels[e.met[j]]
-    return alike and turned < m.tol.same_normal and apart < m.tol.same_point
+    """Return whether two touching contacts belong to one wheel, at one point with the same normal."""
+    m = e.saddle.motion
+    wheels = e.saddle.contacts.wheels
+    one = e.seen[i * m.row :]
+    two = e.seen[j * m.row :]
+    if wheels[e.met[i]] != wheels[e.met[j]]:
+        return False
+    if max_difference(one[m.normal :], two[m.normal :], 3) >= m.tol.same_normal:
+        return False
+    return max_difference(one[m.point :], two[m.point :], 3) < m.tol.same_point
 
 
 # --- what comes of it

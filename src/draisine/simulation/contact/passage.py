@@ -5,7 +5,8 @@ resolve the impact, select the closed contacts, begin the next arc. It returns (
 that is not compiled yet, ground that was not searched, an impact model in Python, or an error.
 
 A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
-`events.resolve_event` finds the next feature, and `set_border_hysteresis` keeps the wheel from returning at once.
+`events.resolve_event` finds the next feature, and `set_border_hysteresis` keeps the wheel from returning at
+once.
 """
 
 from enum import IntEnum
@@ -183,10 +184,11 @@ def open_arc(r: RunLoop) -> bool:
 
 @routine
 def set_border_hysteresis(r: RunLoop, own: int) -> None:
-    """Let features that wheels have just left count only well inside their borders, but for the wheel of
-    one contact.
+    """Write how far beyond its borders each contact may touch: a feature that a wheel has just left only
+    well inside them, except at a hand-over of contact `own` for its wheel (-1: for none).
     """
-    wheels, border = r.course.saddle.contacts.wheels, r.course.saddle.motion.tol.border
+    wheels = r.course.saddle.contacts.wheels
+    border = r.course.saddle.motion.tol.border
     for k in range(r.course.saddle.contacts.size):
         gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
         r.course.inside[k] = -border if gone else border
