@@ -28,7 +28,6 @@ from draisine.simulation.contact.guards import (
     NEVER,
     NODES,
     PLACES,
-    GuardKind,
     fit,
     lowest,
     next_zero,
@@ -66,6 +65,7 @@ from draisine.simulation.integrators.dop853 import (
     shrink,
     weigh,
 )
+from draisine.simulation.trajectory import GuardKind
 
 
 class RunStatus(IntEnum):

@@ -29,7 +29,7 @@ from draisine.simulation.contact.events import (
     resolve_event,
     select_next_mode,
 )
-from draisine.simulation.contact.guards import GuardKind, set_guards
+from draisine.simulation.contact.guards import set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -47,6 +47,7 @@ from draisine.simulation.contact.kernels import (
 from draisine.simulation.contact.march import ArcState, RunStatus, integrate_arc
 from draisine.simulation.contact.strike import OTHER, PUSH, SETS, apply_impact
 from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.trajectory import GuardKind
 
 
 class EventStage(IntEnum):
