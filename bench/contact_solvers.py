@@ -35,9 +35,7 @@ from simulation.contact.complementarity.contact_problems import (
 
 KINDS = ("regular", "deficient", "axle", "slab")
 LAWFUL = 1e-9  # violation of the law by exact forces, of the largest free velocity
-ITERATED = (
-    1e-7  # the same by iterated impulses, of the largest |W lam| or |b|: effect of their compliance
-)
+ITERATED = 1e-7  # the same by iterated impulses, of the largest |W lam| or |b|: these are compliant
 
 
 def exact(W, b, mu):

@@ -15,7 +15,6 @@ from draisine.simulation.contact.guards import (
     NEVER,
     NODES,
     PLACES,
-    GuardKind,
     adjoins,
     fit,
     next_zero,
@@ -24,6 +23,7 @@ from draisine.simulation.contact.guards import (
 )
 from draisine.simulation.contact.march import Proximity, is_beside, trace_line
 from draisine.simulation.contact.tolerances import Tolerances
+from draisine.simulation.trajectory import GuardKind
 from draisine.terrain import Mesh, Terrain, edge, ramp
 
 X = BASIS[PLACES:]

@@ -1,7 +1,23 @@
-"""What happens at an event, as routines: which contacts touch, whether there is an impact, and which
-contacts carry from then on, rolling or sliding.
+"""What happens at an event, as routines: which contacts touch, whether there is an impact, and which contacts
+are closed afterwards, rolling or sliding.
+
+Problem: at the instant of an event several contacts may touch. Some approach (impact), some separate, some
+have come to the border of their feature. The next arc needs the set of closed contacts and their status.
+Method, `resolve_event`:
+
+1. `locate_wheels`, `mark_ending`: a contact at the border of its feature ends, with those that end with it.
+2. `find_touching`: closed contacts, those that fired, and all others without a gap (`touches`).
+3. `merge_coincident`: of contacts of one wheel at one point with one normal (a face and its edge, coplanar
+   faces) the one onto which the wheel moves is kept: the hand-over between features.
+4. `needs_impact`: if a contact approaches, the impact is resolved first (`strike`, or a model in Python).
+5. `select_closed`: at acceleration level, by sets of closed contacts (ideal) or by Coulomb's law
+   (`select_with_friction`). Lift-off is decided here: a contact without force whose gap accelerates opens.
+6. `apply_slip_onset`: contacts that begin to slide get a first slip, by an impulse.
+
+`Tolerances.gap_event` decides what touches, `no_approach` what is an impact, `no_load` what carries.
 """
 
+from enum import IntEnum
 from math import isfinite
 from typing import NamedTuple
 
@@ -58,43 +74,50 @@ only one of those at the same place counts.
 """
 
 
+class SlipPlan(IntEnum):
+    """What the first slip demands of a candidate."""
+
+    NOTHING = 0
+    BEGIN = 1  # it begins to slide: a first slip
+    WATCH = 2  # it is open: it must not be made to approach
+    KEEP_APART = 3  # it would be: no normal velocity
+
+
 class EventState(NamedTuple):
-    """An event: the mode that ends, whose contacts are all those near; wheels to ask for their
-    centres; the choice of contacts and the law of friction, with room for so many; boxes of the
-    centres, how far beyond borders contacts count, how deep wheels may be in what they touch; for each
-    contact near its rows in an impact and friction, and whether it is closed, has fired, has come to
-    its end, is to be avoided; which contacts touch and are left, with what they look like; for each
-    that is left its rows, its part in the choice, whether it is chosen, and how it begins
-    to slide; the state.
+    """An event: the mode that ends, the touching contacts and the choice among them.
+
+    Arrays of flags, `rows`, `mu` and `inside` have one entry per contact of the table; `met` and `seen` one
+    per touching contact; `who`, `near`, `held`, `part`, `chosen`, `slides`, `ways` and `beyond` one per
+    candidate, a touching contact that counts (of several at one point only one does).
     """
 
-    saddle: ContactMode
-    wheels: ContactTable
-    choice: Choice
-    law: FrictionProblem
-    most: int
-    sizes: Integers
-    box: Floats
-    inside: Floats
-    dents: Floats
-    rows: Integers
-    mu: Floats
-    shut: Flags
-    fired: Flags
-    ended: Flags
-    avoid: Flags
-    met: Integers
-    who: Integers
-    chosen: Integers
-    beyond: Floats
-    seen: Floats
-    near: Floats
-    held: Integers
-    part: Integers
-    slides: Integers
-    ways: Floats
-    y: Floats
-    rates: Floats
+    saddle: ContactMode  # the mode before the event, then after it
+    wheels: ContactTable  # the wheels over level ground, for their centres
+    choice: Choice  # the contact problem by sets of closed contacts
+    law: FrictionProblem  # the contact problem with Coulomb friction
+    most: int  # number of touching contacts that fit
+    sizes: Integers  # MET touching contacts, TOUCHING candidates
+    box: Floats  # (wheels, 2, 3) m, the wheels' centres
+    inside: Floats  # how far beyond its borders a contact may touch
+    dents: Floats  # m per wheel, deflection that a compliant tyre may have
+    rows: Integers  # rows that it holds in an impact
+    mu: Floats  # friction coefficient, infinite for ideal contacts
+    shut: Flags  # closed before the event
+    fired: Flags  # its guard fired, or it has no load
+    ended: Flags  # its feature ends here
+    avoid: Flags  # it separates if another set is admissible
+    met: Integers  # numbers of the touching contacts
+    who: Integers  # numbers of the candidates
+    chosen: Integers  # 1 if closed after the event
+    beyond: Floats  # excess over the borders a moment later
+    seen: Floats  # gaps of the touching contacts
+    near: Floats  # rows of the candidates
+    held: Integers  # rows that the candidate holds: 1 sliding, 3 rolling, those of its tyre
+    part: Integers  # its number in the choice, NONE or PUSHES
+    slides: Integers  # SlipPlan
+    ways: Floats  # (2) direction in which its slip begins
+    y: Floats  # the state, and its time after it
+    rates: Floats  # room
 
 
 @routine
@@ -214,17 +237,27 @@ def find_touching(e: EventState) -> bool:
 
 @routine
 def touches(e: EventState, k: int, row: Floats) -> bool:
-    """Return whether an open contact touches. Hysteresis: if the wheel has just left its feature, it must be
-    well inside the border again.
-    """
-    m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
-    if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + dent:
+    """Return whether an open contact touches its feature; `row` holds its gap, and then all of its row."""
+    m = e.saddle.motion
+    gap = row[m.gap]
+    # A compliant tyre may be deflected when it comes onto another feature.
+    deflection = e.dents[e.saddle.contacts.wheels[k]]
+    # Reject by the gap alone first: evaluating the whole row is expensive. A gap that is not a number
+    # belongs to no contact.
+    if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + deflection:
         return False
     evaluate_row(e.saddle.x, e.saddle.contacts, k, row)
+    # Contacts that close together belong to one event. A fast approach crosses a larger gap within the
+    # resolution of time, so that the bound grows with it.
     approach = abs(row[m.stretch] * relative_velocity(e.saddle.x, row, m, 0))
-    close = m.tol.gap_event + m.tol.event_resolution * approach
-    if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
+    bound = m.tol.gap_event + m.tol.event_resolution * approach
+    if gap > bound or not -gap <= bound + deflection:
         return False
+    # Walkers disarm a swinging foot, so that it does not scuff.
+    if not row[m.armed] > 0.0:
+        return False
+    # Hysteresis: after leaving a feature, a wheel touches it again only if it is inside its border by
+    # `Tolerances.border`; otherwise the same hand-over repeats.
     return border_excess(m, e.saddle.contacts, k, row) <= e.inside[k]
 
 
@@ -249,13 +282,16 @@ def merge_coincident(e: EventState) -> None:
 
 @routine
 def is_same(e: EventState, i: int, j: int) -> bool:
-    """Return whether two contacts that touch belong to one wheel, at one point with the same normal."""
-    m, wheels = e.saddle.motion, e.saddle.contacts.wheels
-    one, two = e.seen[i * m.row :], e.seen[j * m.row :]
-    turned = max_difference(one[m.normal :], two[m.normal :], 3)
-    apart = max_difference(one[m.point :], two[m.point :], 3)
-    alike = wheels[e.met[i]] == wheels[e.met[j]]
-    return alike and turned < m.tol.same_normal and apart < m.tol.same_point
+    """Return whether two touching contacts belong to one wheel, at one point with the same normal."""
+    m = e.saddle.motion
+    wheels = e.saddle.contacts.wheels
+    one = e.seen[i * m.row :]
+    two = e.seen[j * m.row :]
+    if wheels[e.met[i]] != wheels[e.met[j]]:
+        return False
+    if max_difference(one[m.normal :], two[m.normal :], 3) >= m.tol.same_normal:
+        return False
+    return max_difference(one[m.point :], two[m.point :], 3) < m.tol.same_point
 
 
 # --- what comes of it
@@ -268,7 +304,9 @@ def evaluate_candidates(e: EventState) -> None:
         k = e.who[j]
         e.saddle.contacts.features[k * FEATURE + LOAD] = e.saddle.motion.share
         evaluate_row(e.saddle.x, e.saddle.contacts, k, e.near[j * e.saddle.motion.row :])
-        e.held[j], e.slides[j], e.part[j] = e.rows[k], 0, NONE
+        e.held[j] = e.rows[k]
+        e.slides[j] = SlipPlan.NOTHING
+        e.part[j] = NONE
 
 
 @routine
@@ -285,7 +323,9 @@ def needs_impact(e: EventState) -> RunStatus:
         e.part[j] = 0 if over <= m.tol.no_approach else NONE
         rests = abs(over) <= m.tol.no_approach
         if not e.shut[k] and not isfinite(e.mu[k]) and rests and is_slipping(e, j):
-            e.slides[j], e.held[j], some = 1, 1, True
+            e.slides[j] = SlipPlan.BEGIN
+            e.held[j] = 1
+            some = True
     if not some:
         return RunStatus.RESOLVED
     which = choose_contact_set(e)
@@ -293,7 +333,7 @@ def needs_impact(e: EventState) -> RunStatus:
         return RunStatus.NO_CONTACT_SET
     push = g.trials[pushes_at(g, which) :]
     for j in range(e.sizes[TOUCHING]):
-        if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > m.tol.pressed:
+        if e.slides[j] == SlipPlan.BEGIN and e.part[j] >= 0 and push[3 * e.part[j]] > m.tol.pressed:
             return RunStatus.IMPACT
     return RunStatus.RESOLVED
 
@@ -481,7 +521,8 @@ def begin_slip(e: EventState, j: int, push: Floats) -> None:
     way[1] = add_dot(-row[m.c + 2], row[m.C + 2 * n :], x, n)
     if not norm(way[0], way[1]) > m.tol.no_acceleration:
         way[0], way[1] = -push[1] / size, -push[2] / size
-    e.slides[j], e.held[j] = 1, 1
+    e.slides[j] = SlipPlan.BEGIN
+    e.held[j] = 1
 
 
 @routine
@@ -494,24 +535,25 @@ def apply_slip_onset(e: EventState) -> None:
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
         if e.part[j] >= 0 and e.chosen[j] == 0:
-            e.slides[j] = (
-                2 if relative_velocity(x, e.near[j * m.row :], m, 0) >= -m.tol.no_approach else 0
-            )
+            approach = -relative_velocity(x, e.near[j * m.row :], m, 0)
+            e.slides[j] = SlipPlan.WATCH if approach <= m.tol.no_approach else SlipPlan.NOTHING
     if some == 0:
         return
     while more:
         more = False
         solve_speed_change(e)
         for j in range(e.sizes[TOUCHING]):
-            if e.slides[j] == 2:
+            if e.slides[j] == SlipPlan.WATCH:
                 row = e.near[j * m.row :]
-                if (
-                    add_dot(relative_velocity(x, row, m, 0), row[m.C :], g.x, n)
-                    < -m.tol.no_approach
-                ):
-                    e.slides[j], more = 3, True
-            if e.chosen[j] == 1 and e.slides[j] == 1 and not can_begin_slip(e, j):
-                e.slides[j], e.held[j], more = 0, 3, True  # the others leave it no slip
+                after = add_dot(relative_velocity(x, row, m, 0), row[m.C :], g.x, n)
+                if after < -m.tol.no_approach:
+                    e.slides[j] = SlipPlan.KEEP_APART
+                    more = True
+            if e.chosen[j] == 1 and e.slides[j] == SlipPlan.BEGIN and not can_begin_slip(e, j):
+                # The other contacts leave it no slip.
+                e.slides[j] = SlipPlan.NOTHING
+                e.held[j] = 3
+                more = True
     x[m.x_v :][:n] += g.x[:n]
 
 
@@ -539,10 +581,10 @@ def scale_slips(e: EventState) -> None:
     """
     fastest = 0.0
     for j in range(e.sizes[TOUCHING]):
-        if e.slides[j] == 1:
+        if e.slides[j] == SlipPlan.BEGIN:
             fastest = max(fastest, norm(e.ways[2 * j], e.ways[2 * j + 1]))
     for j in range(e.sizes[TOUCHING]):
-        if e.slides[j] == 1:
+        if e.slides[j] == SlipPlan.BEGIN:
             size = norm(e.ways[2 * j], e.ways[2 * j + 1])
             e.ways[2 * j :][:2] *= max(size / fastest, 0.2) / size
 
@@ -550,7 +592,7 @@ def scale_slips(e: EventState) -> None:
 @routine
 def solve_speed_change(e: EventState) -> None:
     """Write the change of the speeds after which contacts do what is demanded: those that carry and
-    those that would sink else (slides 3).
+    those that would approach otherwise.
     """
     m, x, g, n, size, at = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, e.choice.holds, 0
     for j in range(e.sizes[TOUCHING]):
@@ -559,7 +601,7 @@ def solve_speed_change(e: EventState) -> None:
         row = e.near[j * m.row :]
         for i in range(count_demanded_rows(e, j)):
             wanted = -relative_velocity(x, row, m, i)
-            if i > 0 and e.slides[j] == 1:
+            if i > 0 and e.slides[j] == SlipPlan.BEGIN:
                 wanted += m.tol.slip_onset * e.ways[2 * j + i - 1]
             set_row(g.system, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
             at += 1
@@ -574,5 +616,5 @@ def solve_speed_change(e: EventState) -> None:
 def count_demanded_rows(e: EventState, j: int) -> int:
     """Return how many rows of a contact demand a speed."""
     if e.chosen[j] == 1:
-        return 3 if e.slides[j] == 1 else e.held[j]
-    return 1 if e.slides[j] == 3 else 0
+        return 3 if e.slides[j] == SlipPlan.BEGIN else e.held[j]
+    return 1 if e.slides[j] == SlipPlan.KEEP_APART else 0

@@ -22,11 +22,10 @@ from draisine.errors import (
 )
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, RunState
-from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.simulation.trajectory import Event
+from draisine.simulation.trajectory import Event, GuardKind
 
 LOCKING_RATIO = 0.1
 """Ratio of the inverse inertias along the normal with and without friction, below which a sliding contact

@@ -1,5 +1,9 @@
-"""A mode on any features, as routines: what contacts look like, the saddle-point system, and a
-projection that keeps closed contacts closed.
+"""A mode on any features, as routines: contact rows, accelerations and forces, projection.
+
+1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its elements.
+2. `rate`: accelerations and contact forces, by the saddle-point system with friction drag and tyre lift;
+   `flow` does the same in closed form where the mode has one.
+3. `project_state`: the nearest state with closed gaps and without forbidden velocities.
 """
 
 from collections.abc import Sequence
@@ -52,95 +56,87 @@ ENDLESS = 1e300
 
 
 class ContactTable(NamedTuple):
-    """Contacts (wheel, feature numbers): addresses of their programs and of those of their geometry,
-    tables one after the other and where each begins, features row by row, and where in x a feature's
-    numbers begin; the borders of all features one after the other and where each feature's begin; which
-    features are faces, how deep a wheel may be in them, how far from its centre it touches at most, the
-    radius that bends the gap to an edge or a vertex, and that of the ball which thickens the wheel's
-    ring, if it is one; the number of the wheel, and low and high corner of the box around each feature;
-    a number for wheel, kind and motion of the feature (`likes`), whether it is a plane, which motion
-    carries it, whether a contact ends where others with the same feature begin, and whether the machine
-    itself carries the feature (a flat of another body, a joint's stop).
+    """Contacts of wheels with features as columns: entry k of an array belongs to contact k, which may be
+    open or closed.
     """
 
-    size: int
-    calls: Integers
-    looks: Integers
-    tables: Floats
-    starts: Integers
-    look_starts: Integers
-    features: Floats
-    x_f: int
-    borders: Floats
-    first: Integers
-    faces: Integers
-    reach: Floats
-    radius: Floats
-    bend: Floats
-    crown: Floats
-    wheels: Integers
-    low: Floats
-    high: Floats
-    likes: Integers
-    planes: Integers
-    moved: Integers
-    folds: Integers
-    carried: Integers
+    size: int  # number of contacts
+    calls: Integers  # addresses of the programs of contact rows
+    looks: Integers  # addresses of the programs of gaps: the first part of a row
+    tables: Floats  # constants of all programs
+    starts: Integers  # where those of `calls` begin
+    look_starts: Integers  # where those of `looks` begin
+    features: Floats  # (size, FEATURE) numbers of the features
+    x_f: int  # where programs read the numbers of a feature in x
+    borders: Floats  # (borders, 7) A, B, o of A.C + B.N <= o, of one feature after the other
+    first: Integers  # (size + 1) where the borders of each begin
+    faces: Integers  # 1 if only a wheel whose centre is above may touch: a face
+    reach: Floats  # m, deepest penetration that counts as one
+    radius: Floats  # m, largest distance of the contact point from the wheel's centre
+    bend: Floats  # m, radius that bends the gap to an edge or a vertex, 0 for faces
+    crown: Floats  # m, radius of the ball that thickens the wheel's ring; nan for other shapes
+    wheels: Integers  # number of the wheel
+    low: Floats  # (size, 3) m, corner of the box around the feature
+    high: Floats  # (size, 3) m, its other corner
+    likes: Integers  # number of wheel, kind of feature and its motion, for modes
+    planes: Integers  # 1 for a face
+    moved: Integers  # number of the motion that carries the feature, 0 for none
+    folds: Integers  # 1 if a torus may touch the edge twice
+    carried: (
+        Integers  # 1 if the machine itself carries the feature: a flat of a body, a joint's stop
+    )
 
 
 class Dynamics(NamedTuple):
-    """A free machine: its program and how much that tells, its speeds and the law's states, whether
-    its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
-    the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
-    of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
-    wheel's centre and axle, the fold, what elements there do), which is `row` long; whether elements act at
-    contacts, how many states of theirs the rows tell the rates of, a wheel's share of the weight, the
-    length (m) of the machine, and the tolerances.
+    """The machine without ground: its program, and where entries begin in x, y, the program's output and a
+    contact row.
+
+    A contact row holds, for one wheel on one feature, all that routines read of it.
     """
 
-    call: Address
-    table: Floats
-    told: int
-    speeds: int
-    states: int
-    turns: int
-    x_q: int
-    x_v: int
-    y_v: int
-    y_z: int
-    flow: int
-    M: int
-    F: int
-    zdot: int
-    held: int
-    held_c: int
-    held_b: int
-    held_gap: int
-    C: int
-    c: int
-    gap: int
-    stretch: int
-    b: int
-    point: int
-    normal: int
-    centre: int
-    axle: int
-    local_point: int
-    local_normal: int
-    fold: int
-    armed: int
-    push: int
-    lift: int
-    forces: int
-    lifted: int
-    rates: int
-    uneven: int
-    row: int
-    acted: int
-    remembered: int
-    share: float
-    length: float
-    tol: Tolerances
+    call: Address  # address of the program
+    table: Floats  # its constants
+    told: int  # size of its output
+    speeds: int  # number n of speeds v
+    states: int  # number of states z of elements and law
+    turns: int  # 1 if the quaternion is normalised
+    x_q: int  # in x: pose
+    x_v: int  # in x: speeds
+    y_v: int  # in y: speeds
+    y_z: int  # in y: states z
+    flow: int  # in the output: rates of the pose
+    M: int  # in the output: (n, n) mass matrix
+    F: int  # in the output: (n) bias force
+    zdot: int  # in the output: rates of z
+    held: int  # in the output: (holds, n) rows of prescribed joints and couplings
+    held_c: int  # in the output: their accelerations
+    held_b: int  # in the output: their velocities
+    held_gap: int  # in the output: their violations
+    C: int  # in a row: (3, n) Jacobian, normal, along, across
+    c: int  # in a row: (3) m/s^2, accelerations that close it
+    gap: int  # in a row: m, negative when penetrating
+    stretch: int  # in a row: rate of the gap per normal velocity
+    b: int  # in a row: (3) m/s, velocity of the ground
+    point: int  # in a row: (3) m, contact point, world axes
+    normal: int  # in a row: (3) out of the ground, world axes
+    centre: int  # in a row: (3) m, centre of the wheel
+    axle: int  # in a row: (3) its axle
+    local_point: int  # in a row: (3) m, contact point in the feature's frame
+    local_normal: int  # in a row: (3) normal in the feature's frame
+    fold: int  # in a row: (3) m, terms of eq. [edge-fold]
+    armed: int  # in a row: positive if the contact may close
+    push: int  # in a row: (n) generalised force of its elements without load
+    lift: int  # in a row: (n) the same per newton of load
+    forces: int  # in a row: (3) N, their contact force without load
+    lifted: int  # in a row: (3) the same per newton of load
+    rates: int  # in a row: rates of the elements' states
+    uneven: int  # in a row: 1 if forces are not linear in the load
+    row: int  # size of a row
+    acted: int  # 1 if elements act at contacts
+    remembered: int  # number of the elements' states
+    share: float  # N, weight per wheel
+    length: float  # m, size of the machine
+    tol: Tolerances  # tolerances of the machine
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
@@ -149,31 +145,29 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A mode on features: the free machine, how many rows hold whatever touches, the contacts there
-    are and, in the order of `plan`, how many of them are closed, where their closed form is (0: none),
-    where its table begins and how many pivots it has; which contacts are closed, their rows and
-    friction; the input x of all programs, in which closed forms read features and friction behind
-    all else; room to work; the closed forms of signatures, one after the other, and their tables.
+    """A mode: which contacts are closed, and how; the machine and the room to solve it.
+
+    The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
 
-    motion: Dynamics
-    contacts: ContactTable
-    plan: Integers
-    which: Integers
-    status: Integers
-    mu: Floats
-    holds: int
-    x: Floats
-    out: Floats
-    lam: Floats
-    seen: Floats
-    system: SaddlePoint
-    work: Floats
-    order: Integers
-    modes: Integers
-    tables: Floats
-    mode_out: Floats
-    x_given: int
+    motion: Dynamics  # the machine without ground
+    contacts: ContactTable  # contacts near the wheels
+    plan: Integers  # CLOSED contacts, address, table and pivots of the closed form
+    which: Integers  # numbers of the closed contacts in `contacts`
+    status: Integers  # rows that each holds: 1 sliding, 3 rolling, on a tyre its own (compliant: 0)
+    mu: Floats  # friction coefficient, 0 for ideal contacts
+    holds: int  # number of rows of prescribed joints and couplings
+    x: Floats  # input of all programs: t, y, inputs, feature; then what closed forms read
+    out: Floats  # output of the machine's program
+    lam: Floats  # (3) N per closed contact: normal, along, across
+    seen: Floats  # rows of the closed contacts
+    system: SaddlePoint  # the saddle-point system
+    work: Floats  # room
+    order: Integers  # room
+    modes: Integers  # signatures of known closed forms
+    tables: Floats  # their constants
+    mode_out: Floats  # output of a closed form
+    x_given: int  # where closed forms read features and friction in x
 
 
 CLOSED, MODE, TABLE, PIVOTS = range(4)
@@ -187,14 +181,14 @@ the rest of the plan. The first entry of all tells how many there are.
 
 @routine
 def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactTable, seen: Floats) -> None:
-    """Write what contacts look like in the state in x, one row each, of which the first part is told."""
+    """Write gap, point and frame of all contacts of the state in x: the first part of one row each."""
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, seen[k * motion.row :])
 
 
 @routine
 def evaluate_gap(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
-    """Write what one of the contacts looks like in the state in x: the first part of its row."""
+    """Write gap, point and frame of a contact of the state in x: the first part of its row."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.looks[k]), x, contacts.tables[contacts.look_starts[k] :], row, 1)
 
@@ -203,20 +197,20 @@ def evaluate_gap(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None
 def evaluate_rows(
     motion: Dynamics, x: Floats, contacts: ContactTable, which: Integers, count: int, seen: Floats
 ) -> None:
-    """Write what the programs of some of the contacts tell of the state in x, one row each."""
+    """Write the rows of some contacts of the state in x."""
     for i in range(count):
         evaluate_row(x, contacts, which[i], seen[i * motion.row :])
 
 
 @routine
 def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
-    """Write what the programs of the closed contacts tell of the state in x, one row each."""
+    """Write the rows of the closed contacts of the state in x."""
     evaluate_rows(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
 
 
 @routine
 def evaluate_row(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
-    """Write what the program of one of the contacts tells of the state in x."""
+    """Write the row of a contact of the state in x."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.calls[k]), x, contacts.tables[contacts.starts[k] :], row, 1)
 
@@ -272,14 +266,16 @@ def is_above(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
 
 @routine
 def relative_velocity(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
-    """Return how fast a contact slips along its axis 1 (along) or 2 (across)."""
+    """Return the velocity (m/s) of a contact point relative to the ground along an axis: 0 normal, 1 along,
+    2 across.
+    """
     n = motion.speeds
     return add_dot(-row[motion.b + axis], row[motion.C + axis * n :], x[motion.x_v :], n)
 
 
 @routine
 def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
-    """Return how fast a contact slips along one of its axes, the larger of both."""
+    """Return the slip speed (m/s) of a contact along one of its tangential axes, the larger of both."""
     return max(abs(relative_velocity(x, row, motion, 1)), abs(relative_velocity(x, row, motion, 2)))
 
 

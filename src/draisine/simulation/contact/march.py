@@ -1,5 +1,19 @@
-"""An arc in one call, as routines: steps as long as the tolerances allow (Dormand and Prince, order
-8), guards on their dense output, the first event reached by a step of its own, samples on the way.
+"""An arc in one call, as routines: steps with dense output, guards on it, the first event.
+
+Problem: integrate the motion of a mode until the first guard (`trajectory.GuardKind`) becomes negative,
+and miss none. Method, one step of `integrate_arc`:
+
+1. `take_accepted_step`: an explicit step of order 8 (Dormand and Prince), or an implicit one (`radau`) where
+   friction turns slips fast, as long as the tolerances of integration allow.
+2. `bound_wheel_motion`: contacts whose features stay out of reach on the step are left out.
+3. `sample_guards`, `first_event`: values of all guards at the nodes, the polynomials through them, and the
+   first crossing (`guards`). What a polynomial does not fit is examined on halves.
+4. `find_penetration`: a gap below `Tolerances.gap_penetration` without an event shortens the step.
+5. `record_grazing`: gaps that fall and rise again, closer than `Tolerances.gap_grazing`.
+6. `locate_event`: the state at the event is reached by a step of its own, projected onto the constraints.
+
+A new guard needs a `GuardKind`, its tolerance (`guards.guard_tolerances`), a place in `guards.set_guards`,
+its value in `guard_value` and `evaluate_guard`, and its cause in `passage.begin_event`.
 """
 
 from enum import IntEnum
@@ -14,7 +28,6 @@ from draisine.simulation.contact.guards import (
     NEVER,
     NODES,
     PLACES,
-    GuardKind,
     fit,
     lowest,
     next_zero,
@@ -52,6 +65,7 @@ from draisine.simulation.integrators.dop853 import (
     shrink,
     weigh,
 )
+from draisine.simulation.trajectory import GuardKind
 
 
 class RunStatus(IntEnum):
@@ -121,46 +135,41 @@ ROOM, FEW = 4096, 64
 
 
 class ArcState(NamedTuple):
-    """An arc under way: the mode and the contacts to watch, the step, slips that friction turns, how far
-    beyond their borders contacts count; the boxes of wheels' centres on the step and in all that was
-    swept; which of the contacts to watch may touch on the step, and how far each wheel moves and turns on
-    it; how many
-    guards there are and how many of them may turn negative on the step, which; the ways to fall that
-    count; all guards by kind, contact and border, and the slack of each kind; the sine of the lean
-    that is a fall, when samples are due, the dense output at the `places` of each step, and room to work.
-    """
+    """An arc under way: the mode, the step, the guards, and the samples of this call."""
 
-    saddle: ContactMode
-    stages: Stages
-    turning: Turning
-    inside: Floats
-    wheels: ContactTable
-    box: Floats
-    swept: Floats
-    near: Integers
-    moved: Floats
-    guards: Integers
-    live: Integers
-    falls: Integers
-    kinds: Integers
-    contacts: Integers
-    borders: Integers
-    slack: Floats
-    fall: float
-    start: float
-    dt: float
-    basis: Floats
-    clock: ArcClock
-    times: Floats
-    samples: Floats
-    places: Floats
-    node_times: Floats
-    nodes: Floats
-    grazes: Floats
-    values: Floats
-    local: Floats
-    state: Floats
-    rows: Floats
+    saddle: ContactMode  # the mode
+    stages: Stages  # the explicit step
+    turning: Turning  # the implicit step, for slips that friction turns fast
+    inside: (
+        Floats  # per contact, how far beyond its borders it may touch; negative after a hand-over
+    )
+    wheels: ContactTable  # the wheels over level ground, for their centres
+    box: Floats  # (wheels, 2, 3) m, boxes of the centres on the step
+    swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
+    near: Integers  # Proximity of each contact on the step
+    moved: Floats  # (wheels, 2) m and 1, how far centres and axles move from the middle of the step
+    guards: Integers  # number of guards, and of those that may fire on the step
+    live: Integers  # numbers of the latter
+    falls: Integers  # 1 for each way to fall that ends the run: lean, over
+    kinds: Integers  # GuardKind of each guard
+    contacts: Integers  # its contact: in the table for GAP, else among the closed ones
+    borders: Integers  # its border, for BORDER
+    slack: Floats  # tolerance of each GuardKind
+    fall: float  # sine of the lean that is a fall
+    start: float  # s, time of the first sample
+    dt: float  # s, spacing of samples
+    basis: Floats  # coefficients of the guards' polynomials
+    clock: ArcClock  # where the arc is
+    times: Floats  # s, of the samples
+    samples: Floats  # their states
+    places: Floats  # nodes of the dense output in a step
+    node_times: Floats  # s
+    nodes: Floats  # states there
+    grazes: Floats  # (time, contact) of grazing contacts
+    values: Floats  # (guards, NODES) values of the guards at the nodes
+    local: Floats  # room for polynomials
+    state: Floats  # state at the end of the step or at the event
+    rows: Floats  # room for contact rows
 
 
 @routine

@@ -1,5 +1,12 @@
-"""A run in one call, as routines: arcs, and the events between them, one after the other, until
-something is met that routines do not know.
+"""The run loop, as routines: arcs and the events between them, until Python has to do something.
+
+`run_arcs` is a state machine over `EventStage`: integrate an arc, find the contacts that touch at its end,
+resolve the impact, select the closed contacts, begin the next arc. It returns (`RunStatus`) for a closed form
+that is not compiled yet, ground that was not searched, an impact model in Python, or an error.
+
+A contact that leaves its feature fires a BORDER guard: `begin_event` makes it a hand-over,
+`events.resolve_event` finds the next feature, and `set_border_hysteresis` keeps the wheel from returning at
+once.
 """
 
 from enum import IntEnum
@@ -22,7 +29,7 @@ from draisine.simulation.contact.events import (
     resolve_event,
     select_next_mode,
 )
-from draisine.simulation.contact.guards import GuardKind, set_guards
+from draisine.simulation.contact.guards import set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -39,6 +46,7 @@ from draisine.simulation.contact.march import ArcState, RunStatus, integrate_arc
 from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
 from draisine.simulation.contact.strike import OTHER, PUSH, SETS, apply_impact
 from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.trajectory import GuardKind
 
 
 class EventStage(IntEnum):
@@ -105,37 +113,31 @@ MOST_STUCK = 8
 
 
 class RunLoop(NamedTuple):
-    """A run under way: arcs and events; what is kept between calls; contacts that are edges to discs,
-    those whose features wheels have just left, those that leave at this instant; how an impact goes:
-    its model, the resolution, restitution (normal, tangential) and the speed below which there is
-    none; the wheel that owns each state of an element; the program that tells energies, its table, room for
-    what it tells and where they stand in that; what is told of events in whole numbers and in numbers, and
-    their trials, with room for those of one more.
-    """
+    """A run under way: arcs, events, how impacts are resolved, and the log of events."""
 
-    course: ArcState
-    event: EventState
-    stand: RunProgress
-    sharp: Flags
-    left: Flags
-    leaving: Flags
-    model: int
-    reduced: int
-    normal: float
-    along: float
-    rest: float
-    owners: Integers
-    lifted: Floats
-    flight: float
-    observe: Address
-    table: Floats
-    seen: Floats
-    kinetic: int
-    potential: int
-    told: Integers
-    numbers: Floats
-    trials: Floats
-    room: int
+    course: ArcState  # the arc
+    event: EventState  # the event
+    stand: RunProgress  # what the loop does next
+    sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
+    left: Flags  # per contact, whether its wheel has just left the feature
+    leaving: Flags  # per contact, whether it separates at this instant
+    model: int  # impact model: OTHER, SETS or FRICTION
+    reduced: int  # 1 for the reduced resolution of impacts
+    normal: float  # coefficient of restitution, normal
+    along: float  # the same, tangential
+    rest: float  # m/s, approach below which nothing rebounds
+    owners: Integers  # the wheel of each tyre state
+    lifted: Floats  # s, when the wheel of each tyre state lifted off
+    flight: float  # s, longest flight that keeps the deflection of a tyre
+    observe: Address  # address of the program of energies
+    table: Floats  # its constants
+    seen: Floats  # its output
+    kinetic: int  # where it has the kinetic energy
+    potential: int  # and the potential one
+    told: Integers  # log of events: integers (see HEAD)
+    numbers: Floats  # log of events: numbers (see STATES)
+    trials: Floats  # log of contact sets that were tried
+    room: int  # number of trials that fit
 
 
 @routine
@@ -182,10 +184,11 @@ def open_arc(r: RunLoop) -> bool:
 
 @routine
 def set_border_hysteresis(r: RunLoop, own: int) -> None:
-    """Let features that wheels have just left count only well inside their borders, but for the wheel of
-    one contact.
+    """Write how far beyond its borders each contact may touch: a feature that a wheel has just left only
+    well inside them, except at a hand-over of contact `own` for its wheel (-1: for none).
     """
-    wheels, border = r.course.saddle.contacts.wheels, r.course.saddle.motion.tol.border
+    wheels = r.course.saddle.contacts.wheels
+    border = r.course.saddle.motion.tol.border
     for k in range(r.course.saddle.contacts.size):
         gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
         r.course.inside[k] = -border if gone else border
@@ -478,9 +481,20 @@ def energy(r: RunLoop) -> float:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (run_arcs, find_mode, evaluate_gaps, evaluate_gaps_each, evaluate_rows, border_excess, flow, rate, project_state) + (
-        find_inside, find_nearest, observe_modes,
-    )  # fmt: skip
+    entries = (
+        run_arcs,
+        find_mode,
+        evaluate_gaps,
+        evaluate_gaps_each,
+        evaluate_rows,
+        border_excess,
+        flow,
+        rate,
+        project_state,
+        find_inside,
+        find_nearest,
+        observe_modes,
+    )
     parts = (choose, press, settle_friction)
     made = routine_code(*entries, *parts, width=WIDTH, passes="few")
     share_code(made[len(entries) :])

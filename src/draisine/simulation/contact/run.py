@@ -36,7 +36,6 @@ from draisine.errors import (
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, RunState
 from draisine.simulation.contact.failures import Failure, find_failure, refuse_contact_set
-from draisine.simulation.contact.guards import GuardKind
 from draisine.simulation.contact.march import RunStatus
 from draisine.simulation.contact.passage import EventCause
 from draisine.simulation.contact.query import (
@@ -52,7 +51,7 @@ from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import DenseOutput, Event, Guard, Key, Trajectory
+from draisine.simulation.trajectory import DenseOutput, Event, Guard, GuardKind, Key, Trajectory
 from draisine.simulation.validity.fall import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State

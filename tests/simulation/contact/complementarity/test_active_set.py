@@ -155,18 +155,18 @@ def test_exchanges_begin_with_the_last_contact():
     push, away = trial[10:], trial[10 + 9 :]
     push[0], push[3], away[2] = -1.0, 2.0, -0.5
     g.closed[:] = 1, 1, 0
-    assert exchange_contacts(g, trial, TOLERANCE, 0) == 2
+    assert exchange_contacts(g, trial, TOLERANCE, TOLERANCE, 0) == 2
     assert g.closed.tolist() == [1, 1, 0]
-    assert exchange_contacts(g, trial, TOLERANCE, 1) == 2
+    assert exchange_contacts(g, trial, TOLERANCE, TOLERANCE, 1) == 2
     assert g.closed.tolist() == [1, 1, 1]
-    assert exchange_contacts(g, trial, TOLERANCE, 3) == 2
+    assert exchange_contacts(g, trial, TOLERANCE, TOLERANCE, 3) == 2
     assert g.closed.tolist() == [0, 1, 0]
     # Neither a pull nor an approach within the tolerances counts.
     push[0], away[2] = -1e-10, -1e-10
-    assert exchange_contacts(g, trial, TOLERANCE, 3) == 0
+    assert exchange_contacts(g, trial, TOLERANCE, TOLERANCE, 3) == 0
     # A pull above 5e-7 N is no rounding error, however large other forces are.
     push[0], push[3] = -6e-7, 1e6
-    assert exchange_contacts(g, trial, TOLERANCE, 0) == 1
+    assert exchange_contacts(g, trial, TOLERANCE, TOLERANCE, 0) == 1
 
 
 def test_room_for_trials_does_not_grow_with_the_sets():

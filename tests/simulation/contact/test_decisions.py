@@ -1,0 +1,268 @@
+"""Decisions at events, routine by routine, in machine units: what touches, what is one contact, which slip
+begins, what a guard that fires is about.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from draisine.simulation.contact import events, passage
+from draisine.simulation.contact.events import (
+    SlipPlan,
+    can_begin_slip,
+    count_demanded_rows,
+    is_same,
+    scale_slips,
+    touches,
+)
+from draisine.simulation.contact.march import ArcClock, RunStatus
+from draisine.simulation.contact.passage import (
+    MOST_STUCK,
+    EventCause,
+    EventStage,
+    RunProgress,
+    begin_event,
+    is_idle,
+    set_border_hysteresis,
+)
+from draisine.simulation.contact.tolerances import Tolerances
+from draisine.simulation.trajectory import GuardKind
+
+TOL = Tolerances()
+GAP, STRETCH, ARMED, B, C, POINT, NORMAL, ROW = 0, 1, 2, 3, 6, 9, 12, 15
+
+
+def motion(speeds=1):
+    """One speed, which is the normal velocity of all contacts."""
+    places = {"gap": GAP, "stretch": STRETCH, "armed": ARMED, "b": B, "C": C, "point": POINT}
+    return SimpleNamespace(
+        tol=TOL, speeds=speeds, x_v=0, normal=NORMAL, row=ROW, length=1.0, **places
+    )
+
+
+@pytest.fixture
+def event(monkeypatch):
+    """An event of two contacts of wheels 0 and 1, whose rows are given."""
+    monkeypatch.setattr(events, "evaluate_row", lambda *_: None)
+    monkeypatch.setattr(events, "border_excess", lambda m, b, k, row: b.excess[k])
+    table = SimpleNamespace(wheels=np.array([0, 1]), excess=np.zeros(2))
+    saddle = SimpleNamespace(motion=motion(), contacts=table, x=np.zeros(1))
+    return SimpleNamespace(
+        saddle=saddle, dents=np.zeros(2), inside=np.full(2, TOL.border), met=np.array([0, 1])
+    )
+
+
+def row(gap, armed=1.0):
+    found = np.zeros(ROW)
+    found[[GAP, STRETCH, ARMED, C]] = gap, 1.0, armed, 1.0
+    return found
+
+
+@pytest.mark.parametrize("share", [0.9, -0.9])
+def test_a_gap_within_the_bound_of_an_event_touches(event, share):
+    assert touches(event, 0, row(share * TOL.gap_event))
+    assert not touches(event, 0, row(share / 0.8 * TOL.gap_event))
+
+
+def test_a_fast_approach_widens_the_bound_of_an_event(event):
+    """By what a speed of 1e3 covers within the resolution of time."""
+    gap = 0.9 * TOL.event_resolution * 1e3
+    assert not touches(event, 0, row(gap))
+    event.saddle.x[0] = -1e3
+    assert touches(event, 0, row(gap))
+    assert not touches(event, 0, row(1.2 * gap))
+
+
+def test_a_gap_beyond_the_search_does_not_touch_however_fast(event):
+    event.saddle.x[0] = -1e9
+    assert not touches(event, 0, row(1.1 * TOL.gap_search))
+    assert not touches(event, 0, row(np.nan))
+
+
+def test_a_foot_that_is_not_armed_does_not_touch(event):
+    assert not touches(event, 0, row(0.0, armed=0.0))
+    assert not touches(event, 0, row(0.0, armed=-1.0))
+
+
+def test_a_deflected_tyre_touches_below_its_free_radius(event):
+    event.dents[0] = 0.1
+    assert touches(event, 0, row(-0.09))
+    assert not touches(event, 1, row(-0.09))
+    assert not touches(event, 0, row(-0.11))
+
+
+def test_a_feature_just_left_touches_only_well_inside_its_border(event):
+    event.inside[0] = -TOL.border
+    for excess, wanted in ((0.0, False), (-0.9, False), (-1.1, True)):
+        event.saddle.contacts.excess[0] = excess * TOL.border
+        assert touches(event, 0, row(0.0)) == wanted
+    event.saddle.contacts.excess[1] = 0.9 * TOL.border
+    assert touches(event, 1, row(0.0))
+
+
+def test_contacts_at_one_point_with_one_normal_are_the_same(event):
+    """Those of another wheel are not, nor those beside or turned by more than the tolerance."""
+    event.seen = np.zeros(2 * ROW)
+    event.saddle.contacts.wheels[:] = 0
+    assert is_same(event, 0, 1)
+    event.seen[ROW + POINT] = 2.0 * TOL.same_point
+    assert not is_same(event, 0, 1)
+    event.seen[ROW + POINT], event.seen[ROW + NORMAL] = 0.0, 2.0 * TOL.same_normal
+    assert not is_same(event, 0, 1)
+    event.seen[ROW + NORMAL], event.saddle.contacts.wheels[1] = 0.0, 1
+    assert not is_same(event, 0, 1)
+
+
+# --- the first slip
+
+
+def slipping(directions, plans):
+    count = len(plans)
+    return SimpleNamespace(
+        sizes=np.array([count, count]),
+        slides=np.array(plans),
+        ways=np.array(directions, float).ravel(),
+        chosen=np.ones(count, int),
+        held=np.full(count, 3),
+    )
+
+
+def test_the_fastest_first_slip_has_length_one_and_none_is_below_a_fifth():
+    begin = SlipPlan.BEGIN
+    e = slipping([(3.0, 4.0), (0.0, 0.05), (2.0, 0.0)], [begin, begin, SlipPlan.NOTHING])
+    scale_slips(e)
+    assert e.ways.reshape(3, 2) == pytest.approx(np.array([(0.6, 0.8), (0.0, 0.2), (2.0, 0.0)]))
+
+
+@pytest.mark.parametrize(
+    ("plan", "chosen", "rows"),
+    [
+        (SlipPlan.BEGIN, 1, 3),
+        (SlipPlan.NOTHING, 1, 2),
+        (SlipPlan.WATCH, 0, 0),
+        (SlipPlan.KEEP_APART, 0, 1),
+    ],
+)
+def test_rows_that_demand_a_speed(plan, chosen, rows):
+    """Of a contact that holds two rows."""
+    e = slipping([(0.0, 0.0)], [plan])
+    e.chosen[0], e.held[0] = chosen, 2
+    assert count_demanded_rows(e, 0) == rows
+
+
+@pytest.mark.parametrize(
+    ("change", "wanted"), [((1.0, 0.0), True), ((0.05, 0.0), False), ((150.0, -149.0), False)]
+)
+def test_a_first_slip_begins_by_a_small_change_of_speeds(change, wanted):
+    """In onsets of slip: too little is none, and one that large speeds cancel to is refused."""
+    n = 2
+    near = np.zeros(B + 3 + 3 * n)
+    near[C + n : C + 3 * n] = 1.0
+    e = SimpleNamespace(
+        saddle=SimpleNamespace(motion=motion(n), x=np.zeros(n)),
+        choice=SimpleNamespace(n=n, x=TOL.slip_onset * np.array(change)),
+        near=near,
+    )
+    assert can_begin_slip(e, 0) == wanted
+
+
+# --- what the guard that fires is about
+
+
+def loop(kind, delay=0.1):
+    """A run loop at the event of a guard on contact 1 of three, the only closed one."""
+    saddle = SimpleNamespace(
+        contacts=SimpleNamespace(size=3, wheels=np.array([0, 0, 1]), first=np.array([0, 2, 4, 6])),
+        which=np.array([1]),
+        motion=SimpleNamespace(tol=TOL),
+    )
+    stages = SimpleNamespace(y=np.zeros(1), n=1)
+    course = SimpleNamespace(
+        clock=ArcClock(subject=0, event_delay=delay, latest_sample=np.inf),
+        kinds=np.array([kind]),
+        contacts=np.array([2 if kind == GuardKind.GAP else 0]),
+        borders=np.array([3]),
+        saddle=saddle,
+        stages=stages,
+        state=np.zeros(1),
+        inside=np.zeros(3),
+    )
+    flags = {name: np.ones(3, bool) for name in ("left", "leaving")}
+    fired = SimpleNamespace(fired=np.ones(3, bool))
+    return SimpleNamespace(course=course, event=fired, stand=RunProgress(), **flags)
+
+
+CAUSES = {
+    GuardKind.GAP: (EventCause.COLLISION, 2),
+    GuardKind.NORMAL_FORCE: (EventCause.LIFT_OFF, 1),
+    GuardKind.DEFLECTION: (EventCause.LIFT_OFF, 1),
+    GuardKind.FRICTION_CONE: (EventCause.SLIP, 1),
+    GuardKind.SLIP: (EventCause.STICK, 1),
+}
+
+
+@pytest.mark.parametrize("kind", list(CAUSES))
+def test_a_guard_that_fires_names_cause_and_contact(kind):
+    r = loop(kind)
+    assert begin_event(r) is RunStatus.RESOLVED
+    assert (r.stand.cause, r.stand.actor) == CAUSES[kind]
+    assert r.stand.stage is EventStage.CONTACTS
+    assert np.flatnonzero(r.event.fired).tolist() == [r.stand.actor]
+    assert not r.leaving.any()
+
+
+@pytest.mark.parametrize(("kind", "border"), [(GuardKind.BORDER, 1), (GuardKind.FOLD, -1)])
+def test_a_border_ends_the_feature_of_its_contact(kind, border):
+    """Border 3 of all is the second of contact 1, whose borders begin at 2."""
+    r = loop(kind)
+    assert begin_event(r) is RunStatus.RESOLVED
+    assert r.stand.cause is EventCause.HAND_OVER
+    assert (r.stand.ending, r.stand.actor, r.stand.border) == (1, -1, border)
+    assert not r.event.fired.any()
+
+
+@pytest.mark.parametrize("kind", [GuardKind.LEAN, GuardKind.OVERTURN])
+def test_a_fall_ends_the_run(kind):
+    assert begin_event(loop(kind)) is RunStatus.FALL
+
+
+def test_too_many_events_at_one_instant_are_no_progress():
+    """Those that separate at the instant are remembered until time passes."""
+    r = loop(GuardKind.NORMAL_FORCE, delay=0.0)
+    for _ in range(MOST_STUCK):
+        assert begin_event(r) is RunStatus.RESOLVED
+    assert r.leaving.all()
+    assert begin_event(r) is RunStatus.NO_PROGRESS
+    r.course.clock.event_delay = 0.1
+    assert begin_event(r) is RunStatus.RESOLVED
+    assert r.stand.stalled == 0
+
+
+@pytest.mark.parametrize(("own", "signs"), [(-1, (-1, -1, 1)), (0, (1, 1, 1)), (2, (-1, -1, 1))])
+def test_features_just_left_count_well_inside_unless_their_wheel_is_handed_over(own, signs):
+    """Wheel 0 has left the features of contacts 0 and 1."""
+    r = loop(GuardKind.BORDER)
+    r.left[:] = True, True, False
+    set_border_hysteresis(r, own)
+    assert r.course.inside.tolist() == [sign * TOL.border for sign in signs]
+
+
+def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
+    r = loop(GuardKind.GAP)
+    r.left[:] = False
+    r.event.fired[:] = False, True, False
+    r.stand.assign(cause=EventCause.COLLISION, stalled=2)
+    assert not is_idle(r)
+    assert not r.left.any()
+    r.stand.stalled = 3
+    assert is_idle(r)
+    assert r.left.tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("cause", list(EventCause))
+def test_a_lift_off_that_changes_nothing_is_not_recorded(cause):
+    r = loop(GuardKind.NORMAL_FORCE)
+    r.stand.assign(cause=cause, stalled=0)
+    assert is_idle(r) == (cause is EventCause.LIFT_OFF)
+    assert passage.KINDS[cause]
