@@ -343,11 +343,11 @@ class TimeStepper:
             if whole > 0:
                 many = min(whole, last - self.taken, ADAPT_STEPS - self._block)
                 self._take(self._start, self.h, self._index, many)
-                if self._block == ADAPT_STEPS:
-                    self._adapt()
             else:
                 self._take(self.t, until - self.t, 0, 1)
                 self._begin_grid(self.t, self.h)
+            if self._block >= ADAPT_STEPS:
+                self._adapt()
             if self.is_settled:
                 return
 
