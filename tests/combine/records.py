@@ -264,7 +264,8 @@ def mirror_state(state: draisine.State, model: Model) -> draisine.State:
 
 
 ODD = (
-    *("yaw", "lean", "yaw_rate", "lean_rate", "orientation[x]", "orientation[z]"),
+    *("yaw", "lean", "yaw_rate", "lean_rate", "yaw_acceleration", "lean_acceleration"),
+    *("orientation[x]", "orientation[z]"),
     *("speeds[Vy]", "speeds[Wx]", "speeds[Wz]"),
     *("accelerations[Vy]", "accelerations[Wx]", "accelerations[Wz]"),
     *("position[y]", "momentum[y]", "angular_momentum[x]", "angular_momentum[z]"),
