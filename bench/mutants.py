@@ -88,7 +88,7 @@ TESTS = {
     "simulation/compare/by_formulation.py": ("agree/test_runs.py", "agree/test_formulations.py"),
     "simulation/contact": (*CONTACTS, "simulation/contact", SAMPLE),
     "simulation/contact/complementarity": ("simulation/contact/complementarity", *CONTACTS),
-    "simulation/contact/guards.py": ("simulation/contact/test_guards.py", *CONTACTS),
+    "simulation/contact/event_driven/guards.py": ("simulation/contact/test_guards.py", *CONTACTS),
     "simulation/dataset.py": ("results", SAMPLE),
     "simulation/impacts": ("simulation/impacts", *CONTACTS[4:6]),
     "simulation/integrators": (
@@ -149,22 +149,22 @@ FUNCTIONS = {"sin": "cos", "cos": "sin", "max": "min", "min": "max", "any": "all
 
 
 WITHOUT_EFFECT = {
-    ("simulation/contact/guards.py", "NEVER = 2.0"): "any number beyond 1 says so",
-    ("simulation/contact/guards.py", "if sign * part[j] < 0.0:"): "a sign is 1 or -1",
+    ("simulation/contact/event_driven/guards.py", "NEVER = 2.0"): "any number beyond 1 says so",
+    ("simulation/contact/event_driven/guards.py", "if sign * part[j] < 0.0:"): "a sign is 1 or -1",
     (
-        "simulation/contact/guards.py",
+        "simulation/contact/event_driven/guards.py",
         "low, width = at, 1.0 - at",
     ): "an interval that reaches beyond 1 is halved, or passed: zeros in [0, 1] stay the same",
     (
-        "simulation/contact/guards.py",
+        "simulation/contact/event_driven/guards.py",
         "width = min(2.0 * width, 1.0 - low)",
     ): "the same: the width of the next interval decides the effort alone",
     (
-        "simulation/contact/guards.py",
+        "simulation/contact/event_driven/guards.py",
         "width *= 0.5",
     ): "by how much an interval shrinks decides the effort alone: it ends below the finest",
     (
-        "simulation/contact/guards.py",
+        "simulation/contact/event_driven/guards.py",
         "tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]",
     ): "at the nodes cos((DEGREE + 1) x) is cos((DEGREE - 1) x)",
     (

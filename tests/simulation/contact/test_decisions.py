@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from draisine.simulation.contact import events, passage
-from draisine.simulation.contact.events import (
+from draisine.simulation.contact.event_driven import events, run_loop
+from draisine.simulation.contact.event_driven.arc_integration import ArcClock, RunStatus
+from draisine.simulation.contact.event_driven.events import (
     SlipPlan,
     can_begin_slip,
     count_demanded_rows,
@@ -16,8 +17,7 @@ from draisine.simulation.contact.events import (
     scale_slips,
     touches,
 )
-from draisine.simulation.contact.march import ArcClock, RunStatus
-from draisine.simulation.contact.passage import (
+from draisine.simulation.contact.event_driven.run_loop import (
     MOST_STUCK,
     EventCause,
     EventStage,
@@ -265,4 +265,4 @@ def test_a_lift_off_that_changes_nothing_is_not_recorded(cause):
     r = loop(GuardKind.NORMAL_FORCE)
     r.stand.assign(cause=cause, stalled=0)
     assert is_idle(r) == (cause is EventCause.LIFT_OFF)
-    assert passage.KINDS[cause]
+    assert run_loop.KINDS[cause]

@@ -10,8 +10,9 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DeadEndError, SimulationError, TerrainError, ZenoError
 from draisine.model.motion import sine
-from draisine.simulation.contact import driver, march
+from draisine.simulation.contact import driver
 from draisine.simulation.contact import run as hybrid
+from draisine.simulation.contact.event_driven import arc_integration
 from draisine.terrain import Terrain, edge, plane
 from simulation.contact.conftest import bicycle, placed
 from simulation.contact.test_disc import disc, dropped
@@ -77,7 +78,9 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     go = driver.ArcDriver.go
 
     def sunk(arc, *how):
-        return go(arc, *how) if arc.course.clock.time < 0.1 else march.RunStatus.PENETRATION
+        return (
+            go(arc, *how) if arc.course.clock.time < 0.1 else arc_integration.RunStatus.PENETRATION
+        )
 
     monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
     monkeypatch.setattr(driver.ArcDriver, "go", sunk)

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 import draisine
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.guards import (
+from draisine.simulation.contact.event_driven.arc_integration import (
+    Proximity,
+    is_beside,
+    trace_line,
+)
+from draisine.simulation.contact.event_driven.guards import (
     BASIS,
     NEVER,
     NODES,
@@ -21,7 +26,6 @@ from draisine.simulation.contact.guards import (
     restrict,
     set_guards,
 )
-from draisine.simulation.contact.march import Proximity, is_beside, trace_line
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 from draisine.terrain import Mesh, Terrain, edge, ramp

@@ -11,7 +11,7 @@ from simulation.contact.conftest import bicycle, on_the_ramp
 
 RUN = """
 from draisine.codegen.targets.native import routine_code
-from draisine.simulation.contact.passage import run_arcs
+from draisine.simulation.contact.event_driven.run_loop import run_arcs
 from simulation.contact.test_interpreted import jump
 
 print(type(routine_code(run_arcs)[0]).__name__)

@@ -9,7 +9,7 @@ import pytest
 import draisine
 from draisine.errors import DraisineError
 from draisine.simulation.contact.complementarity.linear import REPEATS
-from draisine.simulation.contact.strike import OTHER
+from draisine.simulation.contact.event_driven.impact import OTHER
 from draisine.simulation.impacts import moreau, newton, plastic
 from draisine.terrain import corner, height_field
 from simulation.contact.conftest import RUNS, bicycle, on_the_flat

@@ -1,9 +1,9 @@
-"""Runs on a terrain: arcs of one mode each, and the events between them.
+"""Runs on a terrain, with unilateral contacts: arcs of one mode each, and the events between them.
 
-`run`: the run loop. `failures`: what stops it. `driver`: calls of the compiled routines. `passage`: such
-a call, from arc to event to arc, as routines. `march`: an arc; `radau`: its steps where friction turns
-slow slips. `guards`: where something turns negative. `events`: what happens at an instant; `strike`: an
-impact. `kernels`: a mode on features. `query`: what contacts look like at a state. `table`: contacts as
-routines read them. `complementarity`: which contacts carry, and by which forces. `stepping`: time steps,
-where events do not end. `arc`: what an arc leaves.
+`run`: the run loop. `start`: checks of the initial state. `driver`: calls of the compiled routines of
+`event_driven`, arcs whose events are located. `failures`: what stops them. `stepping`: arcs in time steps,
+where events do not end. `complementarity`: solvers of the contact problem. `kernels`: the contact problem of
+a mode, assembled and solved. `query`: gaps, rows and forces at a state. `table`: contacts as routines read
+them. `samples`: forces and gaps at the states of a finished run. `arc`: its arcs. `tolerances`: all bounds,
+scaled by the machine.
 """

@@ -11,7 +11,6 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.contact.elements import contact_elements
-from draisine.simulation.contact import passage
 from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     ImpactProblem,
@@ -24,15 +23,27 @@ from draisine.simulation.contact.complementarity.active_set import (
     trials_of,
 )
 from draisine.simulation.contact.complementarity.coulomb import friction_law
-from draisine.simulation.contact.events import MET, TOUCHING, EventState
-from draisine.simulation.contact.guards import BASIS, NODES, guard_tolerances
+from draisine.simulation.contact.event_driven import run_loop
+from draisine.simulation.contact.event_driven.arc_integration import (
+    FEW,
+    ROOM,
+    ArcClock,
+    ArcState,
+    RunStatus,
+)
+from draisine.simulation.contact.event_driven.events import MET, TOUCHING, EventState
+from draisine.simulation.contact.event_driven.guards import BASIS, NODES, guard_tolerances
+from draisine.simulation.contact.event_driven.impact import OTHER, PUSH
+from draisine.simulation.contact.event_driven.radau import turning_room
+from draisine.simulation.contact.event_driven.run_loop import (
+    EventCause,
+    EventStage,
+    RunLoop,
+    RunProgress,
+)
 from draisine.simulation.contact.kernels import CLOSED, saddle
-from draisine.simulation.contact.march import FEW, ROOM, ArcClock, ArcState, RunStatus
-from draisine.simulation.contact.passage import EventCause, EventStage, RunLoop, RunProgress
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.stepping.arc import tyre_flight
-from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
@@ -251,7 +262,7 @@ class ArcDriver:
             seen=observe.outputs.size,
             kinetic=observe.outputs.kinetic.start,
             potential=observe.outputs.potential.start,
-            told=EVENTS * (passage.HEAD + passage.LISTS * (most + 1)),
+            told=EVENTS * (run_loop.HEAD + run_loop.LISTS * (most + 1)),
             numbers=EVENTS * self.told.size,
             trials=5 * tries,
             room=4 * tries,
@@ -398,22 +409,22 @@ class ArcDriver:
     def _event(self, i: int, told: list[int], numbers: Floats) -> EventRecord:
         """Return one of them."""
         at, wide = self.told, self._sizes[2] + 1
-        lists = [told[passage.HEAD + k * wide :][:wide] for k in range(passage.LISTS)]
-        before, after, fired = (told[k] for k in (passage.BEFORE, passage.AFTER, passage.FIRED))
+        lists = [told[run_loop.HEAD + k * wide :][:wide] for k in range(run_loop.LISTS)]
+        before, after, fired = (told[k] for k in (run_loop.BEFORE, run_loop.AFTER, run_loop.FIRED))
         energy, energy_after = numbers[at.energies].tolist()
         return EventRecord(
             float(numbers[0]),
-            passage.KINDS[told[passage.WHAT]],
+            run_loop.KINDS[told[run_loop.WHAT]],
             (energy, energy_after),
             numbers[at.before],
             numbers[at.after],
-            self._closed(lists[passage.SHUT][:before], lists[passage.ROWS][:before]),
-            self._closed(lists[passage.SHUT_AFTER][:after], lists[passage.ROWS_AFTER][:after]),
-            [self.near[k] for k in lists[passage.FIRE][:fired]],
-            self._guard(*told[passage.GUARD : passage.HEAD]),
-            self._blow(i, told, numbers, lists[passage.HIT]),
-            told[passage.SAMPLE],
-            told[passage.GRAZED],
+            self._closed(lists[run_loop.SHUT][:before], lists[run_loop.ROWS][:before]),
+            self._closed(lists[run_loop.SHUT_AFTER][:after], lists[run_loop.ROWS_AFTER][:after]),
+            [self.near[k] for k in lists[run_loop.FIRE][:fired]],
+            self._guard(*told[run_loop.GUARD : run_loop.HEAD]),
+            self._blow(i, told, numbers, lists[run_loop.HIT]),
+            told[run_loop.SAMPLE],
+            told[run_loop.GRAZED],
         )
 
     def _guard(self, kind: int, contact: int, border: int) -> Guard | None:
@@ -427,7 +438,7 @@ class ArcDriver:
         stand = self.passage.stand
         if stand.stage is not EventStage.ARC:
             return self._guard(stand.guard, max(stand.actor, stand.ending), stand.border)
-        if stand.stalled <= passage.MOST_STUCK:
+        if stand.stalled <= run_loop.MOST_STUCK:
             return None
         # Too many events at one instant: the last one was not begun.
         kind, k = self.guard()
@@ -438,16 +449,16 @@ class ArcDriver:
 
     def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
         """Return the impact of an event."""
-        if told[passage.BLOW] != 1:
-            return self._blows.get(i) if told[passage.BLOW] else None
-        n, count, at = self.look.n, told[passage.HITS], self.told
+        if told[run_loop.BLOW] != 1:
+            return self._blows.get(i) if told[run_loop.BLOW] else None
+        n, count, at = self.look.n, told[run_loop.HITS], self.told
         keys = [self.look.key(self.near[k]) for k in hit[:count]]
         v, result = (numbers[part][self.look.y.v] for part in (at.before, at.struck))
-        if told[passage.TRIES]:
-            first, wide = told[passage.TRIAL], trial_layout(n, count).size
-            rows = self.passage.trials[first : first + told[passage.TRIES] * wide]
+        if told[run_loop.TRIES]:
+            first, wide = told[run_loop.TRIAL], trial_layout(n, count).size
+            rows = self.passage.trials[first : first + told[run_loop.TRIES] * wide]
             trials = make_trials(rows.reshape(-1, wide), keys, v)
-            return Selection(trials[told[passage.CHOSEN]], trials)
+            return Selection(trials[told[run_loop.CHOSEN]], trials)
         push = numbers[at.push].reshape(-1, PUSH)[:count]
         pushes = {key: one[:3] for key, one in zip(keys, push, strict=True) if one[0] > 0}
         away = {key: float(x) for key, x in zip(keys, push[:, 3], strict=True) if key not in pushes}
@@ -480,7 +491,7 @@ class ArcDriver:
         after[self.look.y.v] = blow.chosen.result
         self.look.fill(self.course.clock.time, after)
         self._blows[stand.events] = blow
-        self.passage.told.reshape(EVENTS, -1)[stand.events, passage.BLOW] = 2
+        self.passage.told.reshape(EVENTS, -1)[stand.events, run_loop.BLOW] = 2
         stand.stage = EventStage.ACTIVE_SET
 
     def _hits(self) -> list[Candidate]:
@@ -503,7 +514,7 @@ class ArcDriver:
     def struck(self) -> Floats | None:
         """Return the state that the impact of the present event has left, if there was one."""
         number = self.passage.stand.events
-        if not self.passage.told.reshape(EVENTS, -1)[number, passage.BLOW]:
+        if not self.passage.told.reshape(EVENTS, -1)[number, run_loop.BLOW]:
             return None
         return self.passage.numbers.reshape(EVENTS, -1)[number, self.told.struck].copy()
 

@@ -22,7 +22,7 @@ from draisine.errors import (
 )
 from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, RunState
-from draisine.simulation.contact.march import RunStatus
+from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.trajectory import Event, GuardKind

@@ -19,7 +19,7 @@ from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
-from draisine.simulation.contact.passage import FLAT, terrain_code
+from draisine.simulation.contact.event_driven.run_loop import FLAT, terrain_code
 from draisine.simulation.contact.samples import Intervals, Samples
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import machine_units, scale_states

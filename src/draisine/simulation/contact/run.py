@@ -35,9 +35,13 @@ from draisine.errors import (
 )
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, RunState
-from draisine.simulation.contact.failures import Failure, find_failure, refuse_contact_set
-from draisine.simulation.contact.march import RunStatus
-from draisine.simulation.contact.passage import EventCause
+from draisine.simulation.contact.event_driven.arc_integration import RunStatus
+from draisine.simulation.contact.event_driven.run_loop import EventCause
+from draisine.simulation.contact.failures import (
+    Failure,
+    find_failure,
+    refuse_contact_set,
+)
 from draisine.simulation.contact.query import (
     Closed,
     ContactQuery,

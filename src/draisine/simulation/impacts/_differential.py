@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.strike import FINE
+from draisine.simulation.contact.event_driven.impact import FINE
 from draisine.simulation.impacts._sequence import TIE
 
 MAX_EVENTS = 200

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.strike import FINE
+from draisine.simulation.contact.event_driven.impact import FINE
 from draisine.simulation.impacts._sequence import SequentialImpact
 from draisine.simulation.impacts.moreau import contact_impulses
 

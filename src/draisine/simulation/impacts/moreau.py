@@ -17,7 +17,7 @@ from draisine.simulation.contact.complementarity.active_set import (
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.complementarity.saddle_point import contact_response
-from draisine.simulation.contact.strike import FINE, FRICTION, strikes_by
+from draisine.simulation.contact.event_driven.impact import FINE, FRICTION, strikes_by
 
 
 @strikes_by(FRICTION)

@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection, strike
-from draisine.simulation.contact.strike import SETS, strikes_by
+from draisine.simulation.contact.event_driven.impact import SETS, strikes_by
 
 
 @strikes_by(SETS)

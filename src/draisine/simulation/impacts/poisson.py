@@ -17,7 +17,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
 )
 from draisine.simulation.contact.complementarity.saddle_point import contact_response
-from draisine.simulation.contact.strike import FINE
+from draisine.simulation.contact.event_driven.impact import FINE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
     contact_impulses,

@@ -53,6 +53,7 @@ from draisine.simulation.contact.complementarity.impulses import (
     solve_impulses,
 )
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, max_norm, norm
+from draisine.simulation.contact.event_driven.arc_integration import in_reach
 from draisine.simulation.contact.kernels import (
     ContactTable,
     Dynamics,
@@ -63,7 +64,6 @@ from draisine.simulation.contact.kernels import (
     put_state,
     relative_velocity,
 )
-from draisine.simulation.contact.march import in_reach
 
 
 class StepResult(IntEnum):

@@ -22,14 +22,20 @@ from draisine.simulation.contact.complementarity.active_set import TRIALS, choos
 from draisine.simulation.contact.complementarity.coulomb import settle_friction
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.complementarity.single_contact import press
-from draisine.simulation.contact.events import (
+from draisine.simulation.contact.event_driven.arc_integration import (
+    ArcState,
+    RunStatus,
+    integrate_arc,
+)
+from draisine.simulation.contact.event_driven.events import (
     MET,
     TOUCHING,
     EventState,
     resolve_event,
     select_next_mode,
 )
-from draisine.simulation.contact.guards import set_guards
+from draisine.simulation.contact.event_driven.guards import set_guards
+from draisine.simulation.contact.event_driven.impact import OTHER, PUSH, SETS, apply_impact
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -42,9 +48,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
     rate,
 )
-from draisine.simulation.contact.march import ArcState, RunStatus, integrate_arc
 from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
-from draisine.simulation.contact.strike import OTHER, PUSH, SETS, apply_impact
 from draisine.simulation.integrators.dop853 import WIDTH
 from draisine.simulation.trajectory import GuardKind
 

@@ -40,6 +40,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     set_row,
     solve_saddle_point,
 )
+from draisine.simulation.contact.event_driven.arc_integration import RunStatus, in_reach
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
@@ -55,7 +56,6 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
     slip_speed,
 )
-from draisine.simulation.contact.march import RunStatus, in_reach
 
 VERGE = 1e-6
 """By which part less than there is friction holds where contacts are at its limit, so that they begin to

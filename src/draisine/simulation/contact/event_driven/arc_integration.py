@@ -24,7 +24,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Record, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
-from draisine.simulation.contact.guards import (
+from draisine.simulation.contact.event_driven.guards import (
     NEVER,
     NODES,
     PLACES,
@@ -32,6 +32,13 @@ from draisine.simulation.contact.guards import (
     lowest,
     next_zero,
     read,
+)
+from draisine.simulation.contact.event_driven.radau import (
+    SEVEN,
+    Turning,
+    collocate,
+    stretch_dense,
+    turning_rate,
 )
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -50,7 +57,6 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
     slip_speed,
 )
-from draisine.simulation.contact.radau import SEVEN, Turning, collocate, stretch_dense, turning_rate
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (

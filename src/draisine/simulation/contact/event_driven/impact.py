@@ -16,7 +16,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     respond,
 )
 from draisine.simulation.contact.complementarity.coulomb import settle_friction
-from draisine.simulation.contact.events import (
+from draisine.simulation.contact.event_driven.events import (
     NONE,
     TOUCHING,
     EventState,
