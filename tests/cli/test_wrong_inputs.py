@@ -148,7 +148,6 @@ COMMANDS = [
     (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
     (["eigenvalues", "whipple", "--speed", "0-10"], "Write it as 5, 3,5,7 or 0:10:101"),
     (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
-    (["eigenvalues", "ball_on_bar"], "no steady motion found"),
     (["steady", "rolling_disc"], "is no bicycle"),
     (["steady", "--set", "c=-0.05"], "no capsize speed"),
     (["steady", "wipple"], "Did you mean 'whipple'?"),

@@ -7,9 +7,10 @@ into equal parts, in which F is found by collocation: a polynomial that satisfie
 Chebyshev node but the first. The number of parts is doubled until F stays the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -141,16 +142,11 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
     assert total is not None
     both = [ends[0], ends[-1]]
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-    whole = {name: np.array([getattr(end, name) for end in both]) for name in arrays}
+    whole: dict[str, Any] = {
+        name: np.array([getattr(end, name) for end in both]) for name in arrays
+    }
     times = np.array([run.t[0], run.t[-1]])
-    return total, Linear(
-        **whole,
-        states=ends[0].states,
-        inputs=ends[0].inputs,
-        outputs=ends[0].outputs,
-        units=ends[0].units,
-        times=times,
-    )
+    return total, replace(ends[0], **whole, times=times)
 
 
 def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:

@@ -49,6 +49,11 @@ class RideArc:
         return np.array([at.pack(r=parts["r"], z=parts["rider"]) for parts in self.parts])
 
     @property
+    def is_instant(self) -> bool:
+        """Whether the forces of the arc are unknown because it is too short: never."""
+        return False
+
+    @property
     def states(self) -> int:
         """How many states the rider has."""
         return self.machine.states

@@ -136,6 +136,10 @@ class Arc(Protocol):
         """The states, time first."""
 
     @property
+    def is_instant(self) -> bool:
+        """Whether the arc is shorter than the resolution of time, but not empty: no forces are known."""
+
+    @property
     def states(self) -> int:
         """Number of states that belong to the control law."""
 

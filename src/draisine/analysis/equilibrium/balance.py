@@ -42,6 +42,8 @@ STEP_LIMIT = 0.3
 """Largest scaled Newton step of coordinates and speeds: a third of a radian stays where derivatives tell
 something. Inputs enter linearly and need no limit."""
 
+DIVERGED = 1e100  # scaled residual from which Newton's method does not return
+
 MAX_IDLE = 15
 """Newton steps in a row that do not reduce the residual, until the search is given up."""
 
@@ -276,7 +278,8 @@ class Balance:
         least, idle = np.inf, 0
         for _ in range(60):
             residual, J = self.equations(y, w, asked)
-            if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
+            # A diverging iteration ends before squares of its values overflow.
+            if not (np.abs(residual).max(initial=0.0) < DIVERGED and np.all(np.isfinite(J))):
                 break
             norm = float(np.linalg.norm(residual))
             idle = 0 if norm < 0.9 * least else idle + 1

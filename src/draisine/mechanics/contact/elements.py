@@ -62,7 +62,7 @@ class FeatureReadings(Readings):
     """Readings of a machine whose wheel is on a feature."""
 
     wheel: str
-    contact: ContactRows
+    touch: ContactRows  # of the wheel with the feature
     relative: (
         Array  # (3) velocity of the material point over the ground: normal, along, across, m/s
     )
@@ -99,7 +99,7 @@ class FeatureReadings(Readings):
     @property
     def angular_jacobian(self) -> Array:
         """J with `J v` the wheel's angular velocity in world axes."""
-        return self.world.R @ spin_matrix(self.tree, self.geo, self.contact.at)
+        return self.world.R @ spin_matrix(self.tree, self.geo, self.touch.at)
 
     def _own(self, name: str) -> ContactRows:
         if name != self.wheel:
@@ -107,7 +107,7 @@ class FeatureReadings(Readings):
                 f"contact {name!r} is read at wheel {self.wheel!r}; on a terrain an element that acts "
                 "at a contact reads that one alone."
             )
-        return self.contact
+        return self.touch
 
 
 def read_feature(
@@ -122,7 +122,7 @@ def read_feature(
     return FeatureReadings(
         **known,
         wheel=wheel.name,
-        contact=contact,
+        touch=contact,
         relative=relative,
         travel_velocity=travel_velocity,
     )
@@ -182,7 +182,7 @@ def _generalised_force(
 ) -> Array:
     """Return the generalised force of an element at its contact, then its force (normal, along, across)."""
     total = np.zeros(len(readings.speeds) + 3, dtype=object)
-    normal, along, across = readings.contact.axes
+    normal, along, across = readings.touch.axes
     for name, wrench in wrenches.items():
         if name != readings.wheel or not isinstance(wrench, Wrench):
             raise ModelError(
@@ -190,6 +190,6 @@ def _generalised_force(
             )
         force = array([wrench.normal, wrench.along, wrench.across])
         moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
-        generalised = readings.contact.C.T @ force + readings.angular_jacobian.T @ moment
+        generalised = readings.touch.C.T @ force + readings.angular_jacobian.T @ moment
         total = total + np.concatenate([generalised, force])
     return total

@@ -55,7 +55,7 @@ ENDLESS = 1e300
 """How far inside its feature a contact is that has no borders."""
 
 
-class ContactTable(NamedTuple):
+class ContactColumns(NamedTuple):
     """Contacts of wheels with features as columns: entry k of an array belongs to contact k, which may be
     open or closed.
     """
@@ -151,7 +151,7 @@ class ContactMode(NamedTuple):
     """
 
     motion: Dynamics  # the machine without ground
-    contacts: ContactTable  # contacts near the wheels
+    contacts: ContactColumns  # contacts near the wheels
     plan: Integers  # CLOSED contacts, address, table and pivots of the closed form
     which: Integers  # numbers of the closed contacts in `contacts`
     status: Integers  # rows that each holds: 1 sliding, 3 rolling, on a tyre its own (compliant: 0)
@@ -180,14 +180,14 @@ the rest of the plan. The first entry of all tells how many there are.
 
 
 @routine
-def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactTable, seen: Floats) -> None:
+def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: Floats) -> None:
     """Write gap, point and frame of all contacts of the state in x: the first part of one row each."""
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, seen[k * motion.row :])
 
 
 @routine
-def evaluate_gap(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
+def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write gap, point and frame of a contact of the state in x: the first part of its row."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.looks[k]), x, contacts.tables[contacts.look_starts[k] :], row, 1)
@@ -195,7 +195,7 @@ def evaluate_gap(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None
 
 @routine
 def evaluate_rows(
-    motion: Dynamics, x: Floats, contacts: ContactTable, which: Integers, count: int, seen: Floats
+    motion: Dynamics, x: Floats, contacts: ContactColumns, which: Integers, count: int, seen: Floats
 ) -> None:
     """Write the rows of some contacts of the state in x."""
     for i in range(count):
@@ -209,14 +209,14 @@ def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
 
 
 @routine
-def evaluate_row(x: Floats, contacts: ContactTable, k: int, row: Floats) -> None:
+def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write the row of a contact of the state in x."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
     call(Address(contacts.calls[k]), x, contacts.tables[contacts.starts[k] :], row, 1)
 
 
 @routine
-def border_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> float:
+def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
     """Return by how much a contact is beyond its borders, over the length of the machine (at most zero: it
     is valid): those of the terrain, and where an edge begins or ceases to have two points next to a
     torus, eq. [edge-fold].
@@ -228,7 +228,7 @@ def border_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> f
 
 
 @routine
-def excess_of_border(m: Dynamics, contacts: ContactTable, i: int, row: Floats) -> float:
+def excess_of_border(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
     """Return by how much a contact is beyond one of the borders: a distance over the length of the machine,
     or a component of the normal.
     """
@@ -241,7 +241,7 @@ def excess_of_border(m: Dynamics, contacts: ContactTable, i: int, row: Floats) -
 
 
 @routine
-def fold_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> float:
+def fold_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
     """Return by how much a contact of a torus with an edge is beyond where there are two, or one."""
     f0, f1, f2 = row[m.fold], row[m.fold + 1], row[m.fold + 2]
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
@@ -252,7 +252,7 @@ def fold_excess(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> flo
 
 
 @routine
-def is_above(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
+def is_above(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
     """Return whether a wheel's centre is on the outer side of a face; for edges it always is. A foot that is
     not armed counts as below: it passes through.
     """
@@ -376,7 +376,7 @@ def follow_loads(s: ContactMode, seen: Floats) -> float:
 
 
 @routine
-def follow_load(tol: Tolerances, contacts: ContactTable, k: int, found: float) -> float:
+def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, found: float) -> float:
     """Take a contact about a load nearer to one that was found, never below the least one, and changed by
     a factor and a step at most; return by which part it changes.
     """
@@ -531,7 +531,13 @@ def project_speeds(s: ContactMode, rows: int) -> None:
 
 @routine
 def evaluate_gaps_each(
-    m: Dynamics, x: Floats, times: Floats, states: Floats, count: int, b: ContactTable, seen: Floats
+    m: Dynamics,
+    x: Floats,
+    times: Floats,
+    states: Floats,
+    count: int,
+    b: ContactColumns,
+    seen: Floats,
 ) -> None:
     """Write what contacts look like at states; `seen` has the axes state, contact, entry."""
     n = m.y_z + m.states

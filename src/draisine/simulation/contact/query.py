@@ -20,7 +20,7 @@ from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.event_driven.run_loop import FLAT, terrain_code
-from draisine.simulation.contact.samples import Intervals, Samples
+from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import machine_units, scale_states
 from draisine.simulation.options import ContactOptions, Stops
@@ -492,7 +492,7 @@ class ContactQuery:
         self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
-    def observe_modes(self, intervals: Sequence[ModeInterval]) -> Samples:
+    def observe_modes(self, intervals: Sequence[ModeInterval]) -> ObservedSamples:
         """Return forces, gaps and points of the closed contacts at all states of some intervals."""
         machine, m = self.machine, self.motion.record
         closed = [contact for one in intervals for contact in one.closed]
@@ -519,12 +519,12 @@ class ContactQuery:
         self.code.observe_modes(Packed(room), Packed(packed), Packed(samples))
         return samples
 
-    def _empty_samples(self, count: int, contacts: int, outputs: int) -> Samples:
+    def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
         """Return room for what is observed at so many states."""
         wheels = len(self.machine.wheels)
         owners = wheels + self.machine.joints
-        found: Samples = make_record(
-            Samples,
+        found: ObservedSamples = make_record(
+            ObservedSamples,
             wheels=wheels,
             owners=owners,
             along=self.row.along.start,

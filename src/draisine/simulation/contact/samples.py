@@ -18,8 +18,8 @@ from draisine.mechanics.contact.elements import ENERGY, POWER
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.kernels import (
     CLOSED,
+    ContactColumns,
     ContactMode,
-    ContactTable,
     Dynamics,
     border_excess,
     evaluate_gap,
@@ -47,7 +47,7 @@ class Intervals(NamedTuple):
     states: Floats  # (states, n)
 
 
-class Samples(NamedTuple):
+class ObservedSamples(NamedTuple):
     """Observed quantities, one row per state; wheels first, then joints with stops (`owners` of both)."""
 
     wheels: int
@@ -67,7 +67,7 @@ class Samples(NamedTuple):
 
 
 @routine
-def observe_modes(s: ContactMode, intervals: Intervals, samples: Samples) -> None:
+def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
     """Evaluate forces, gaps and points of the closed contacts at all states of all intervals."""
     m = s.motion
     n = m.y_z + m.states
@@ -96,7 +96,7 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: Samples) -> Non
 
 
 @routine
-def add_contact(s: ContactMode, samples: Samples, i: int, k: int) -> None:
+def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> None:
     """Add the k-th closed contact to the quantities of its wheel at state i."""
     m, row, lam = s.motion, s.seen[k * s.motion.row :], s.lam[3 * k :]
     wheel = s.contacts.wheels[s.which[k]]
@@ -150,7 +150,7 @@ def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> Non
 
 
 @routine
-def is_inside(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
+def is_inside(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
     """Return whether a wheel touches or penetrates a feature from above, within its borders."""
     if row[m.gap] > 0.0 or border_excess(m, contacts, k, row) > 0.0:
         return False
@@ -159,7 +159,7 @@ def is_inside(m: Dynamics, contacts: ContactTable, k: int, row: Floats) -> bool:
 
 @routine
 def find_inside(
-    m: Dynamics, x: Floats, contacts: ContactTable, row: Floats, found: Integers
+    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, found: Integers
 ) -> int:
     """Write the indices of contacts that touch or penetrate at the state in x; return their number."""
     count = 0
@@ -188,8 +188,8 @@ def find_nearest(
     times: Floats,
     states: Floats,
     count: int,
-    wheels: ContactTable,
-    near: ContactTable,
+    wheels: ContactColumns,
+    near: ContactColumns,
     limit: float,
     sinks: bool,
     row: Floats,
@@ -217,7 +217,7 @@ def find_nearest(
 def find_nearest_of(
     m: Dynamics,
     x: Floats,
-    near: ContactTable,
+    near: ContactColumns,
     wheel: int,
     limit: float,
     sinks: bool,

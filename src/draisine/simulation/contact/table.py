@@ -15,7 +15,7 @@ from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
-from draisine.simulation.contact.kernels import ClosedForms, ContactTable
+from draisine.simulation.contact.kernels import ClosedForms, ContactColumns
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
@@ -285,7 +285,7 @@ class FeatureTable:
         some["borders"], some["features"] = near.borders.ravel(), features.ravel()
         some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
         x_f = self.machine.inputs.f.start
-        return Packed(ContactTable(count, tables=shared.tables, x_f=x_f, **some))
+        return Packed(ContactColumns(count, tables=shared.tables, x_f=x_f, **some))
 
     # --- what is taken up
 

@@ -29,13 +29,13 @@ class Dimension(NamedTuple):
     time: int = 0
 
 
-Ratio = Annotated[float, Dimension()]
-Length = Annotated[float, Dimension(length=1)]
-Time = Annotated[float, Dimension(time=1)]
-Speed = Annotated[float, Dimension(length=1, time=-1)]
-Acceleration = Annotated[float, Dimension(length=1, time=-2)]
-Force = Annotated[float, Dimension(mass=1, length=1, time=-2)]
-Impulse = Annotated[float, Dimension(mass=1, length=1, time=-1)]
+RatioBound = Annotated[float, Dimension()]
+LengthBound = Annotated[float, Dimension(length=1)]
+TimeBound = Annotated[float, Dimension(time=1)]
+SpeedBound = Annotated[float, Dimension(length=1, time=-1)]
+AccelerationBound = Annotated[float, Dimension(length=1, time=-2)]
+ForceBound = Annotated[float, Dimension(mass=1, length=1, time=-2)]
+ImpulseBound = Annotated[float, Dimension(mass=1, length=1, time=-1)]
 
 
 class MachineUnits(NamedTuple):
@@ -61,37 +61,37 @@ class Tolerances(Record):
     # location of events leave some 1e-13.
 
     # A guard on a gap may be negative by so much: rounding of the dense output. Below `gap_event`.
-    gap_guard: Length = 1e-12
+    gap_guard: LengthBound = 1e-12
     # Contacts that close together belong to one event: the bound is `gap_event` plus what the approach
     # does within `event_resolution`. Above `gap_guard`, below `gap_penetration`.
-    gap_event: Length = 1e-10
-    event_resolution: Time = 1e-10
+    gap_event: LengthBound = 1e-10
+    event_resolution: TimeBound = 1e-10
     # No accepted state penetrates deeper; otherwise an event was missed and the step is repeated.
     # Above `gap_event`, or contacts that touch would count as missed.
-    gap_penetration: Length = 5e-10
+    gap_penetration: LengthBound = 5e-10
     # A gap at the start of an arc up to this belongs to a contact that has just opened: if it closes, it
     # does so at once. Above `gap_penetration`.
-    gap_opened: Length = 1e-9
+    gap_opened: LengthBound = 1e-9
     # A gap that falls, rises again and stays below this is reported as grazing: a change of the start
     # by the integration tolerance (1e-10) would have been an impact, or none.
-    gap_grazing: Length = 1e-9
+    gap_grazing: LengthBound = 1e-9
     # A start may be so deep in the ground and is lifted; deeper starts are refused. Above the
     # 1e-9 that solving for an initial state leaves.
-    gap_start: Length = 1e-8
+    gap_start: LengthBound = 1e-8
     # Contacts with larger gaps (or deeper ones) are not evaluated at an event, and features are searched
     # so much further than a wheel reaches. Above `gap_event` for approaches up to 1e4 length / time.
-    gap_search: Length = 1e-6
+    gap_search: LengthBound = 1e-6
     # Two contacts of one wheel closer than this, with normals that agree as well, are one: a face and
     # its edge, coplanar faces. Above the rounding of contact points, below `gap_search`.
-    same_point: Length = 1e-8
-    same_normal: Ratio = 1e-8
+    same_point: LengthBound = 1e-8
+    same_normal: RatioBound = 1e-8
     # A feature lies in another one (an edge in a face's plane) if it is as close and as parallel;
     # terrains are exact to rounding.
-    same_feature: Length = 1e-9
-    parallel: Ratio = 1e-9
+    same_feature: LengthBound = 1e-9
+    parallel: RatioBound = 1e-9
     # Shortest step along an edge while its distance from a wheel is bounded; a shorter one counts as
     # near. Only a matter of cost.
-    edge_trace: Length = 1e-4
+    edge_trace: LengthBound = 1e-4
 
     # --- borders of features: distance from the border over the length of the machine, or a component
     # of the normal.
@@ -99,23 +99,23 @@ class Tolerances(Record):
     # A contact may lie so far beyond a border of the feature that it touches. Hysteresis: after a wheel
     # left a feature, it must be as far inside again; otherwise the same edge event repeats. Larger than
     # the motion within `lookahead` at the speeds of interest.
-    border: Ratio = 1e-7
+    border: RatioBound = 1e-7
     # A guard on a border may be negative by so much. Below `border`.
-    border_guard: Ratio = 1e-10
+    border_guard: RatioBound = 1e-10
     # A penetrating contact counts as missed only if it is so far inside its borders: near a border the
     # neighbouring feature decides. Above `border`.
-    border_inside: Ratio = 1e-6
+    border_inside: RatioBound = 1e-6
     # A guard on the lean or on a turned-over base may be negative by so much.
-    fall_guard: Ratio = 1e-12
+    fall_guard: RatioBound = 1e-12
 
     # --- normal velocities
 
     # Slower approach is none: no impact. It is the resolution of gap rates, 1e-12 length over 1e-3 time.
-    no_approach: Speed = 1e-9
+    no_approach: SpeedBound = 1e-9
     # A contact that separates more slowly while it is pressed stays closed, because its gap would
     # stay below `gap_event`; the impulse dissipates. With 3e-7 carts repeat lift-off and touch-down
     # without end, with 3e-5 they make no progress.
-    separation: Speed = 3e-6
+    separation: SpeedBound = 3e-6
 
     # --- slip velocities
 
@@ -123,13 +123,13 @@ class Tolerances(Record):
     # rest: along the acceleration of its point. It is a hundred times the default rtol, and follows rtol
     # (`follow_accuracy`), so that the jump of speeds, and the energy of its square, stay below the
     # error of integration. With 1e-10 friction turns slips too fast for steps of ordinary length.
-    slip_onset: Speed = 1e-8
+    slip_onset: SpeedBound = 1e-8
     # A faster tangential velocity at an event is slip; for slower ones the law of friction decides whether
     # the contact rolls or begins to slip. Above `slip_end`, or a contact that sticks would still slip.
-    slip_detected: Speed = 5e-6
+    slip_detected: SpeedBound = 5e-6
     # A sliding contact that becomes slower sticks; the impulse dissipates. A contact that begins to slip is
     # slower at first, and its guard waits until it has been faster.
-    slip_end: Speed = 1e-6
+    slip_end: SpeedBound = 1e-6
     # The guard on the end of slip, on the square of the slip, may be negative by so much; below
     # slip_end^2.
     slip_guard: Annotated[float, Dimension(length=2, time=-2)] = 1e-14
@@ -139,57 +139,53 @@ class Tolerances(Record):
     # An open contact whose gap accelerates towards the ground by no more separates; a slip that begins
     # to grow more slowly has no direction. It is the solver's residual, 1e-13 of some 1e3 of forces over
     # the smallest effective masses (1e-3).
-    no_acceleration: Acceleration = 1e-7
+    no_acceleration: AccelerationBound = 1e-7
     # Redundant rows that demand accelerations which differ by more contradict each other. Above what
     # the drift of projected states leaves.
-    contradiction: Acceleration = 1e-4
+    contradiction: AccelerationBound = 1e-4
     # A contact without force stays closed if its gap accelerates by no more.
-    no_separation: Acceleration = 1e-9
-
-    # Redundant rows whose targets differ by more contradict each other. Targets of wheels on one axle
-    # differ by the drift of their speeds, 1e-9 of their squares.
-    contradiction: Acceleration = 1e-4
+    no_separation: AccelerationBound = 1e-9
 
     # --- forces. The solver's residual is about 1e-13 of the largest force.
 
     # A guard on a normal force or on the friction cone may be negative by so much.
-    force_guard: Force = 1e-9
+    force_guard: ForceBound = 1e-9
     # A smaller normal force carries nothing. Equal to `force_guard`, so that a contact whose guard fired
     # is released.
-    no_load: Force = 1e-9
+    no_load: ForceBound = 1e-9
     # A state with a larger pull is not accepted. Above `force_guard`.
-    pull: Force = 2e-9
+    pull: ForceBound = 2e-9
     # A set of closed contacts with a larger pull is not admissible. Above `pull`, or an accepted
     # state could have no admissible set.
-    set_pull: Force = 5e-9
+    set_pull: ForceBound = 5e-9
     # The same for impulses.
-    set_pull_impulse: Impulse = 1e-9
+    set_pull_impulse: ImpulseBound = 1e-9
     # An ideal contact that still slips takes part in an impact if it is pressed by more. Above
     # `set_pull`.
-    pressed: Force = 1e-8
+    pressed: ForceBound = 1e-8
     # A normal force that falls from more than this to a pull within the resolution of time jumps: a
     # sliding contact locks (Painleve paradox).
-    force_jump: Force = 1e-2
+    force_jump: ForceBound = 1e-2
     # The load about which a tyre is linearised is at least `least_load`, and changes by a factor
     # plus `load_step` in one iteration.
-    least_load: Force = 1e-5
-    load_step: Force = 1e-2
+    least_load: ForceBound = 1e-5
+    load_step: ForceBound = 1e-2
 
     # --- times
 
     # No step is shorter than this part of the time reached, or of the unit: rounding of t.
-    shortest_step: Time = 1e-14
+    shortest_step: TimeBound = 1e-14
     # The instant of an event is refined until it changes by less.
-    event_time: Time = 1e-15
+    event_time: TimeBound = 1e-15
     # Friction on a contact that creeps in shorter steps grows without bound: the contact sticks.
-    creep_step: Time = 1e-10
+    creep_step: TimeBound = 1e-10
     # A penetration that remains in steps as short is an error.
-    penetration_step: Time = 1e-8
+    penetration_step: TimeBound = 1e-8
     # At an event the motion is extrapolated by so much, to find the feature onto which a wheel moves.
     # Gaps change by less than `same_point` at ordinary speeds.
-    lookahead: Time = 1e-7
+    lookahead: TimeBound = 1e-7
     # First step of an arc; the error estimate corrects it.
-    first_step: Time = 1e-3
+    first_step: TimeBound = 1e-3
 
 
 DIMENSIONS: dict[str, Dimension] = {

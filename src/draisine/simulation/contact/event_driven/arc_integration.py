@@ -42,8 +42,8 @@ from draisine.simulation.contact.event_driven.radau import (
 )
 from draisine.simulation.contact.kernels import (
     CLOSED,
+    ContactColumns,
     ContactMode,
-    ContactTable,
     border_excess,
     evaluate_gap,
     evaluate_gaps,
@@ -149,7 +149,7 @@ class ArcState(NamedTuple):
     inside: (
         Floats  # per contact, how far beyond its borders it may touch; negative after a hand-over
     )
-    wheels: ContactTable  # the wheels over level ground, for their centres
+    wheels: ContactColumns  # the wheels over level ground, for their centres
     box: Floats  # (wheels, 2, 3) m, boxes of the centres on the step
     swept: Floats  # (wheels, 2, 3) m, boxes in which features were searched
     near: Integers  # Proximity of each contact on the step
@@ -371,7 +371,7 @@ def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> 
 @routine
 def trace_line(
     tol: Tolerances,
-    b: ContactTable,
+    b: ContactColumns,
     k: int,
     centre: Floats,
     axle: Floats,
@@ -411,7 +411,7 @@ def trace_line(
 
 
 @routine
-def in_reach(tol: Tolerances, b: ContactTable, boxes: Floats, k: int) -> bool:
+def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
     """Return whether a wheel whose centre is in its box may touch the box around a feature."""
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):

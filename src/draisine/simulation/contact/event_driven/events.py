@@ -45,8 +45,8 @@ from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
     SAME,
+    ContactColumns,
     ContactMode,
-    ContactTable,
     border_excess,
     evaluate_gap,
     evaluate_row,
@@ -92,7 +92,7 @@ class EventState(NamedTuple):
     """
 
     saddle: ContactMode  # the mode before the event, then after it
-    wheels: ContactTable  # the wheels over level ground, for their centres
+    wheels: ContactColumns  # the wheels over level ground, for their centres
     choice: Choice  # the contact problem by sets of closed contacts
     law: FrictionProblem  # the contact problem with Coulomb friction
     most: int  # number of touching contacts that fit

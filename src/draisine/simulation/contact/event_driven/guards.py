@@ -13,7 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
-from draisine.simulation.contact.kernels import CLOSED, ContactMode, ContactTable
+from draisine.simulation.contact.kernels import CLOSED, ContactColumns, ContactMode
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 
@@ -208,7 +208,7 @@ def is_watched(s: ContactMode, k: int) -> bool:
 
 
 @routine
-def adjoins(tol: Tolerances, b: ContactTable, own: int, other: int) -> bool:
+def adjoins(tol: Tolerances, b: ContactColumns, own: int, other: int) -> bool:
     """Return whether a feature of the ground lies in another one or contains it: coplanar faces, edges and
     vertices in a face's plane, vertices on an edge's line.
     """
@@ -237,7 +237,7 @@ def adjoins(tol: Tolerances, b: ContactTable, own: int, other: int) -> bool:
 
 
 @routine
-def lies_in_plane(tol: Tolerances, b: ContactTable, plane: int, other: int) -> bool:
+def lies_in_plane(tol: Tolerances, b: ContactColumns, plane: int, other: int) -> bool:
     """Return whether an edge or a vertex lies in a plane."""
     N = b.features[plane * FEATURE :]
     Q = b.features[other * FEATURE :]

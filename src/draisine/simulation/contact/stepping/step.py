@@ -55,7 +55,7 @@ from draisine.simulation.contact.complementarity.impulses import (
 from draisine.simulation.contact.complementarity.linear import add_dot, dot, max_norm, norm
 from draisine.simulation.contact.event_driven.arc_integration import in_reach
 from draisine.simulation.contact.kernels import (
-    ContactTable,
+    ContactColumns,
     Dynamics,
     border_excess,
     evaluate_gap,
@@ -114,8 +114,8 @@ class TimeStepping(Record):
     """
 
     motion: Dynamics  # the free machine
-    contacts: ContactTable  # contacts that may close nearby
-    wheels: ContactTable  # the wheels on the level plane, queried for their centres
+    contacts: ContactColumns  # contacts that may close nearby
+    wheels: ContactColumns  # the wheels on the level plane, queried for their centres
     problem: ImpulseProblem  # contacts of the present step
 
     # Settings
