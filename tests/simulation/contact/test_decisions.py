@@ -47,9 +47,9 @@ def event(monkeypatch):
     monkeypatch.setattr(events, "evaluate_row", lambda *_: None)
     monkeypatch.setattr(events, "border_excess", lambda m, b, k, row: b.excess[k])
     table = SimpleNamespace(wheels=np.array([0, 1]), excess=np.zeros(2))
-    saddle = SimpleNamespace(motion=motion(), contacts=table, x=np.zeros(1))
+    mode = SimpleNamespace(motion=motion(), contacts=table, x=np.zeros(1))
     return SimpleNamespace(
-        saddle=saddle, dents=np.zeros(2), inside=np.full(2, TOL.border), met=np.array([0, 1])
+        mode=mode, dents=np.zeros(2), inside=np.full(2, TOL.border), met=np.array([0, 1])
     )
 
 
@@ -69,13 +69,13 @@ def test_a_fast_approach_widens_the_bound_of_an_event(event):
     """By what a speed of 1e3 covers within the resolution of time."""
     gap = 0.9 * TOL.event_resolution * 1e3
     assert not touches(event, 0, row(gap))
-    event.saddle.x[0] = -1e3
+    event.mode.x[0] = -1e3
     assert touches(event, 0, row(gap))
     assert not touches(event, 0, row(1.2 * gap))
 
 
 def test_a_gap_beyond_the_search_does_not_touch_however_fast(event):
-    event.saddle.x[0] = -1e9
+    event.mode.x[0] = -1e9
     assert not touches(event, 0, row(1.1 * TOL.gap_search))
     assert not touches(event, 0, row(np.nan))
 
@@ -95,22 +95,22 @@ def test_a_deflected_tyre_touches_below_its_free_radius(event):
 def test_a_feature_just_left_touches_only_well_inside_its_border(event):
     event.inside[0] = -TOL.border
     for excess, wanted in ((0.0, False), (-0.9, False), (-1.1, True)):
-        event.saddle.contacts.excess[0] = excess * TOL.border
+        event.mode.contacts.excess[0] = excess * TOL.border
         assert touches(event, 0, row(0.0)) == wanted
-    event.saddle.contacts.excess[1] = 0.9 * TOL.border
+    event.mode.contacts.excess[1] = 0.9 * TOL.border
     assert touches(event, 1, row(0.0))
 
 
 def test_contacts_at_one_point_with_one_normal_are_the_same(event):
     """Those of another wheel are not, nor those beside or turned by more than the tolerance."""
     event.seen = np.zeros(2 * ROW)
-    event.saddle.contacts.wheels[:] = 0
+    event.mode.contacts.wheels[:] = 0
     assert is_same(event, 0, 1)
     event.seen[ROW + POINT] = 2.0 * TOL.same_point
     assert not is_same(event, 0, 1)
     event.seen[ROW + POINT], event.seen[ROW + NORMAL] = 0.0, 2.0 * TOL.same_normal
     assert not is_same(event, 0, 1)
-    event.seen[ROW + NORMAL], event.saddle.contacts.wheels[1] = 0.0, 1
+    event.seen[ROW + NORMAL], event.mode.contacts.wheels[1] = 0.0, 1
     assert not is_same(event, 0, 1)
 
 
@@ -160,7 +160,7 @@ def test_a_first_slip_begins_by_a_small_change_of_speeds(change, wanted):
     near = np.zeros(B + 3 + 3 * n)
     near[C + n : C + 3 * n] = 1.0
     e = SimpleNamespace(
-        saddle=SimpleNamespace(motion=motion(n), x=np.zeros(n)),
+        mode=SimpleNamespace(motion=motion(n), x=np.zeros(n)),
         choice=SimpleNamespace(n=n, x=TOL.slip_onset * np.array(change)),
         near=near,
     )
@@ -172,25 +172,25 @@ def test_a_first_slip_begins_by_a_small_change_of_speeds(change, wanted):
 
 def loop(kind, delay=0.1):
     """A run loop at the event of a guard on contact 1 of three, the only closed one."""
-    saddle = SimpleNamespace(
+    mode = SimpleNamespace(
         contacts=SimpleNamespace(size=3, wheels=np.array([0, 0, 1]), first=np.array([0, 2, 4, 6])),
         which=np.array([1]),
         motion=SimpleNamespace(tol=TOL),
     )
     stages = SimpleNamespace(y=np.zeros(1), n=1)
-    course = SimpleNamespace(
+    arc = SimpleNamespace(
         clock=ArcClock(subject=0, event_delay=delay, latest_sample=np.inf),
         kinds=np.array([kind]),
         contacts=np.array([2 if kind == GuardKind.GAP else 0]),
         borders=np.array([3]),
-        saddle=saddle,
+        mode=mode,
         stages=stages,
         state=np.zeros(1),
         inside=np.zeros(3),
     )
     flags = {name: np.ones(3, bool) for name in ("left", "leaving")}
     fired = SimpleNamespace(fired=np.ones(3, bool))
-    return SimpleNamespace(course=course, event=fired, stand=RunProgress(), **flags)
+    return SimpleNamespace(arc=arc, event=fired, progress=RunProgress(), **flags)
 
 
 CAUSES = {
@@ -206,9 +206,9 @@ CAUSES = {
 def test_a_guard_that_fires_names_cause_and_contact(kind):
     r = loop(kind)
     assert begin_event(r) is RunStatus.RESOLVED
-    assert (r.stand.cause, r.stand.actor) == CAUSES[kind]
-    assert r.stand.stage is EventStage.CONTACTS
-    assert np.flatnonzero(r.event.fired).tolist() == [r.stand.actor]
+    assert (r.progress.cause, r.progress.actor) == CAUSES[kind]
+    assert r.progress.stage is EventStage.CONTACTS
+    assert np.flatnonzero(r.event.fired).tolist() == [r.progress.actor]
     assert not r.leaving.any()
 
 
@@ -217,8 +217,8 @@ def test_a_border_ends_the_feature_of_its_contact(kind, border):
     """Border 3 of all is the second of contact 1, whose borders begin at 2."""
     r = loop(kind)
     assert begin_event(r) is RunStatus.RESOLVED
-    assert r.stand.cause is EventCause.HAND_OVER
-    assert (r.stand.ending, r.stand.actor, r.stand.border) == (1, -1, border)
+    assert r.progress.cause is EventCause.HAND_OVER
+    assert (r.progress.ending, r.progress.actor, r.progress.border) == (1, -1, border)
     assert not r.event.fired.any()
 
 
@@ -234,9 +234,9 @@ def test_too_many_events_at_one_instant_are_no_progress():
         assert begin_event(r) is RunStatus.RESOLVED
     assert r.leaving.all()
     assert begin_event(r) is RunStatus.NO_PROGRESS
-    r.course.clock.event_delay = 0.1
+    r.arc.clock.event_delay = 0.1
     assert begin_event(r) is RunStatus.RESOLVED
-    assert r.stand.stalled == 0
+    assert r.progress.stalled == 0
 
 
 @pytest.mark.parametrize(("own", "signs"), [(-1, (-1, -1, 1)), (0, (1, 1, 1)), (2, (-1, -1, 1))])
@@ -245,17 +245,17 @@ def test_features_just_left_count_well_inside_unless_their_wheel_is_handed_over(
     r = loop(GuardKind.BORDER)
     r.left[:] = True, True, False
     set_border_hysteresis(r, own)
-    assert r.course.inside.tolist() == [sign * TOL.border for sign in signs]
+    assert r.arc.inside.tolist() == [sign * TOL.border for sign in signs]
 
 
 def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
     r = loop(GuardKind.GAP)
     r.left[:] = False
     r.event.fired[:] = False, True, False
-    r.stand.assign(cause=EventCause.COLLISION, stalled=2)
+    r.progress.assign(cause=EventCause.COLLISION, stalled=2)
     assert not is_idle(r)
     assert not r.left.any()
-    r.stand.stalled = 3
+    r.progress.stalled = 3
     assert is_idle(r)
     assert r.left.tolist() == [False, True, False]
 
@@ -263,6 +263,6 @@ def test_a_collision_that_changes_nothing_counts_as_left_after_three_tries():
 @pytest.mark.parametrize("cause", list(EventCause))
 def test_a_lift_off_that_changes_nothing_is_not_recorded(cause):
     r = loop(GuardKind.NORMAL_FORCE)
-    r.stand.assign(cause=cause, stalled=0)
+    r.progress.assign(cause=cause, stalled=0)
     assert is_idle(r) == (cause is EventCause.LIFT_OFF)
     assert run_loop.KINDS[cause]

@@ -26,11 +26,11 @@ STRICT = draisine.ContactOptions(solver="events")
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     go, stopped = driver.ArcDriver.go, []
 
-    def interrupted(arc, *how):
-        if arc.course.clock.time > 0.3:
-            stopped.append(arc.course.clock.time)
+    def interrupted(runner, *how):
+        if runner.arc.clock.time > 0.3:
+            stopped.append(runner.arc.clock.time)
             raise KeyboardInterrupt
-        return go(arc, *how)
+        return go(runner, *how)
 
     whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
@@ -77,9 +77,11 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
 def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     go = driver.ArcDriver.go
 
-    def sunk(arc, *how):
+    def sunk(runner, *how):
         return (
-            go(arc, *how) if arc.course.clock.time < 0.1 else arc_integration.RunStatus.PENETRATION
+            go(runner, *how)
+            if runner.arc.clock.time < 0.1
+            else arc_integration.RunStatus.PENETRATION
         )
 
     monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)

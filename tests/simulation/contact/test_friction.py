@@ -254,7 +254,7 @@ def test_a_slip_that_begins_is_followed_by_few_steps_as_by_many(monkeypatch):
 
     def count(driver, *how):
         told = go(driver, *how)
-        steps.append(driver.course.clock.steps)
+        steps.append(driver.arc.clock.steps)
         return told
 
     monkeypatch.setattr(ArcDriver, "go", count)

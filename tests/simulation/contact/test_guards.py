@@ -223,11 +223,11 @@ def test_what_is_left_out_beside_a_face_stays_there():
             first=[0, len(borders)],
             borders=borders.ravel(),
         )
-        course = SimpleNamespace(
-            saddle=SimpleNamespace(motion=motion, contacts=contacts), moved=[moved, turned]
+        arc = SimpleNamespace(
+            mode=SimpleNamespace(motion=motion, contacts=contacts), moved=[moved, turned]
         )
         tilt, middle = float(N @ axle), np.concatenate([centre, axle])
-        said = is_beside(course, 0, middle, tilt, math.sqrt(1.0 - tilt * tilt))
+        said = is_beside(arc, 0, middle, tilt, math.sqrt(1.0 - tilt * tilt))
         beside += said
         for way in rng.normal(size=(100, 2, 3)):
             here = centre + moved * rng.uniform() * _unit(way[0])

@@ -134,9 +134,9 @@ class ArcDriver:
         if near is not self.near:
             self.near = near
             self._surround(self._sizes)
-        self.course.swept[:] = wide
+        self.arc.swept[:] = wide
         longest = min(0.5 * stay, 0.5 * ROOM * self.numerics.dt)
-        self.course.clock.assign(horizon=t + stay, longest_step=longest)
+        self.arc.clock.assign(horizon=t + stay, longest_step=longest)
 
     def _surround(self, sizes: tuple[int, int, int]) -> None:
         """Watch what is near, in records of sizes or, where there is more, in new ones."""
@@ -149,7 +149,7 @@ class ArcDriver:
             self._bundle.replace(**bundle._asdict())
         e, whole = self.event, self.passage
         e.rows[: count + 1], e.mu[: count + 1] = self.look.grips(near, self.contact)
-        whole.sharp[:count] = (bundle.planes[:count] == 0) & (self.look.discs[near.wheels] == 1)
+        whole.is_sharp[:count] = (bundle.planes[:count] == 0) & (self.look.discs[near.wheels] == 1)
 
     def _make(self, sizes: tuple[int, int, int]) -> None:
         """Make the records: for so many contacts near, with so many borders each, of which so many touch
@@ -158,14 +158,14 @@ class ArcDriver:
         self._sizes, look, (count, _, most) = sizes, self.look, sizes
         self._bundle = Packed(self.near.packed.record)
         forms = look.table.meetings.forms
-        self.saddle = saddle(look.machine, look.motion, self._bundle, most, look.x, forms)
-        self._shared, inside = Packed(self.saddle), np.zeros(count)
+        self.mode = saddle(look.machine, look.motion, self._bundle, most, look.x, forms)
+        self._shared, inside = Packed(self.mode), np.zeros(count)
         course = Packed(self._make_course(inside))
         event = Packed(self._make_event(course.record.box, inside))
-        self.course, self.event = course.record, event.record
+        self.arc, self.event = course.record, event.record
         self.packed = Packed(self._make_passage(course, event))
         self.passage: RunLoop = self.packed.record
-        self.begin: Floats = self.course.stages.record.y
+        self.begin: Floats = self.arc.stages.record.y
 
     def _make_course(self, inside: Floats) -> ArcState:
         """Return the record of arcs."""
@@ -188,7 +188,7 @@ class ArcDriver:
         sizes |= {"values": guards * NODES, "local": 4 * NODES, "state": n}
         found: ArcState = make_record(
             ArcState,
-            saddle=self._shared,
+            mode=self._shared,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
             turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
@@ -208,7 +208,7 @@ class ArcDriver:
 
     def _make_event(self, box: Floats, inside: Floats) -> EventState:
         """Return the record of events."""
-        look, (count, _, most), holds = self.look, self._sizes, self.saddle.holds
+        look, (count, _, most), holds = self.look, self._sizes, self.mode.holds
         names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
         touching = dict.fromkeys(names, most + 1)
         touching |= dict.fromkeys(("seen", "near"), (most + 1) * look.row.size)
@@ -216,9 +216,9 @@ class ArcDriver:
         state = {"sizes": 2, "ways": 2 * most + 2, "y": look.y.size + 1, "rates": look.y.size}
         found: EventState = make_record(
             EventState,
-            saddle=self._shared,
+            mode=self._shared,
             wheels=look.level,
-            choice=Packed(empty_choice(look.n, holds, most, self.saddle.system)),
+            choice=Packed(empty_choice(look.n, holds, most, self.mode.system)),
             law=Packed(friction_law(most)),
             most=most,
             box=box,
@@ -245,10 +245,10 @@ class ArcDriver:
         self.told = Layout({"t": 1, "energies": 2} | states | {"push": PUSH * (most + 1)})
         found: RunLoop = make_record(
             RunLoop,
-            course=course,
+            arc=course,
             event=event,
-            stand=RunProgress(),
-            **dict.fromkeys(("sharp", "left", "leaving"), count),
+            progress=RunProgress(),
+            **dict.fromkeys(("is_sharp", "left", "leaving"), count),
             model=getattr(options.model, "strikes", OTHER),
             reduced=RESOLUTIONS.index(options.resolution),
             normal=float(given.get("normal", 0.0)),
@@ -275,7 +275,7 @@ class ArcDriver:
         """Put where a run stands in place: in an arc that may go on until inputs jump or the run ends, or
         at an event.
         """
-        course, whole, e, index = self.course, self.passage, self.event, self._index
+        course, whole, e, index = self.arc, self.passage, self.event, self._index
         self.begin[:] = at.y
         self.look.fill(at.t, at.y)
         last = float(np.nextafter(stop, at.t))
@@ -289,7 +289,7 @@ class ArcDriver:
             for contact in some:
                 if contact in index:
                     flags[index[contact]] = True
-        stand = whole.stand
+        stand = whole.progress
         stand.assign(stage=EventStage.ARC, stalled=at.stalled, events=0, trials=0)
         stand.assign(actor=-1, ending=-1, guard=-1, border=-1)
         if cause is not None:
@@ -310,7 +310,7 @@ class ArcDriver:
 
     def close(self, closed: Sequence[Closed]) -> None:
         """Put the closed contacts in place."""
-        s = self.saddle
+        s = self.mode
         s.plan[CLOSED] = len(closed)
         for i, (contact, rows, mu) in enumerate(closed):
             s.which[i], s.status[i] = self._index[contact], rows
@@ -330,16 +330,16 @@ class ArcDriver:
 
     def grow(self) -> None:
         """Make room for more contacts that touch at once."""
-        course = self.course
+        course = self.arc
         self._surround((0, 0, 2 * self._sizes[2]))
-        self.course.clock.assign(**course.clock.values())
-        self.course.swept[:] = course.swept
+        self.arc.clock.assign(**course.clock.values())
+        self.arc.swept[:] = course.swept
 
     # --- what is found in the records
 
     def closed(self) -> tuple[Closed, ...]:
         """Return the closed contacts."""
-        s = self.saddle
+        s = self.mode
         count = int(s.plan[CLOSED])
         return self._closed(s.which[:count].tolist(), s.status[:count].tolist())
 
@@ -349,7 +349,7 @@ class ArcDriver:
 
     def standing(self) -> RunState:
         """Return where the run stands."""
-        clock, whole = self.course.clock, self.passage
+        clock, whole = self.arc.clock, self.passage
         return RunState(
             clock.time,
             self.begin.copy(),
@@ -358,13 +358,13 @@ class ArcDriver:
             self.closed(),
             self._marked(whole.left),
             self._marked(whole.leaving),
-            whole.stand.stalled,
+            whole.progress.stalled,
             clock.latest_sample,
         )
 
     def cause(self) -> Cause:
         """Return what the present event is about."""
-        stand = self.passage.stand
+        stand = self.passage.progress
         actor, own = (None if k < 0 else self.near[k] for k in (stand.actor, stand.ending))
         return Cause(stand.cause, actor, own, stand.guard, stand.border)
 
@@ -373,20 +373,18 @@ class ArcDriver:
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that told of an event, and its contact's number."""
-        which = self.course.clock.subject
-        return int(self.course.kinds[which]), int(self.course.contacts[which])
+        which = self.arc.clock.subject
+        return int(self.arc.kinds[which]), int(self.arc.contacts[which])
 
     def samples(self) -> tuple[Floats, Floats]:
         """Return times and states."""
-        count = self.course.clock.samples
-        return self.course.times[:count].copy(), self.course.samples.reshape(ROOM, -1)[
-            :count
-        ].copy()
+        count = self.arc.clock.samples
+        return self.arc.times[:count].copy(), self.arc.samples.reshape(ROOM, -1)[:count].copy()
 
     def nodes(self) -> tuple[Floats, Floats]:
         """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
-        count = self.course.clock.nodes
-        times, states = self.course.node_times[:count], self.course.nodes.reshape(ROOM, -1)[:count]
+        count = self.arc.clock.nodes
+        times, states = self.arc.node_times[:count], self.arc.nodes.reshape(ROOM, -1)[:count]
         return (
             times.reshape(-1, STEP_NODES).copy(),
             states.reshape(-1, STEP_NODES, self.look.y.size).copy(),
@@ -394,12 +392,12 @@ class ArcDriver:
 
     def grazes(self) -> list[tuple[float, Key]]:
         """Return when which open contacts came near and did not touch."""
-        found = self.course.grazes[: 2 * self.course.clock.grazes]
+        found = self.arc.grazes[: 2 * self.arc.clock.grazes]
         return [(t, self.look.key(self.near[int(k)])) for t, k in found.reshape(-1, 2).tolist()]
 
     def events(self) -> list[EventRecord]:
         """Return the events that are told."""
-        whole, count = self.passage, self.passage.stand.events
+        whole, count = self.passage, self.passage.progress.events
         if not count:
             return []
         told = whole.told.reshape(EVENTS, -1)[:count].tolist()
@@ -435,15 +433,15 @@ class ArcDriver:
 
     def unresolved(self) -> Guard | None:
         """Return the guard of the event that the last call could not resolve, if there is one."""
-        stand = self.passage.stand
+        stand = self.passage.progress
         if stand.stage is not EventStage.ARC:
             return self._guard(stand.guard, max(stand.actor, stand.ending), stand.border)
         if stand.stalled <= run_loop.MOST_STUCK:
             return None
         # Too many events at one instant: the last one was not begun.
         kind, k = self.guard()
-        contact = k if kind == GuardKind.GAP else int(self.saddle.which[k])
-        border = int(self.course.borders[self.course.clock.subject])
+        contact = k if kind == GuardKind.GAP else int(self.mode.which[k])
+        border = int(self.arc.borders[self.arc.clock.subject])
         first = int(self.near.packed.record.first[contact])
         return self._guard(kind, contact, border - first if kind == GuardKind.BORDER else -1)
 
@@ -469,27 +467,27 @@ class ArcDriver:
 
     def check(self) -> None:
         """Raise where a disc has come onto what it cannot meet."""
-        e, look, sharp, near = self.event, self.look, self.passage.sharp, self.near
-        t, y = self.course.clock.time, self.begin
+        e, look, sharp, near = self.event, self.look, self.passage.is_sharp, self.near
+        t, y = self.arc.clock.time, self.begin
         met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
         for k, row in zip(met, rows, strict=False):
             if sharp[k]:
                 look.check_plane(t, near[k], row)
-        if self.passage.stand.ending >= 0:
+        if self.passage.progress.ending >= 0:
             for k in (e.ended & sharp)[: len(near)].nonzero()[0].tolist():
                 if all(near.wheels[other] != near.wheels[k] for other in met):
                     look.check_end(t, y, near[k])
 
     def strike(self) -> None:
         """Let the impact model change the speeds."""
-        options, stand, y = self.contact, self.passage.stand, self.begin
+        options, stand, y = self.contact, self.passage.progress, self.begin
         M, held = self._mass_and_held()
         rest, way = options.rest_speed, options.resolution
         given = ImpactProblem(M, held, self._hits(), self.look.speeds(y), rest, way)
         blow: Selection = options.model(given, **options.restitution)
         after = y.copy()
         after[self.look.y.v] = blow.chosen.result
-        self.look.fill(self.course.clock.time, after)
+        self.look.fill(self.arc.clock.time, after)
         self._blows[stand.events] = blow
         self.passage.told.reshape(EVENTS, -1)[stand.events, run_loop.BLOW] = 2
         stand.stage = EventStage.ACTIVE_SET
@@ -506,14 +504,14 @@ class ArcDriver:
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
         """Return the mass matrix at an event, and independent rows that hold whatever touches."""
-        m, n, out = self.look.motion.record, self.look.n, self.saddle.out
-        held = out[m.held : m.held + self.saddle.holds * n].reshape(-1, n).copy()
+        m, n, out = self.look.motion.record, self.look.n, self.mode.out
+        held = out[m.held : m.held + self.mode.holds * n].reshape(-1, n).copy()
         M = out[m.M : m.M + n * n].reshape(n, n).copy()
         return M, independent(held, np.zeros(len(held)))[0]
 
     def struck(self) -> Floats | None:
         """Return the state that the impact of the present event has left, if there was one."""
-        number = self.passage.stand.events
+        number = self.passage.progress.events
         if not self.passage.told.reshape(EVENTS, -1)[number, run_loop.BLOW]:
             return None
         return self.passage.numbers.reshape(EVENTS, -1)[number, self.told.struck].copy()

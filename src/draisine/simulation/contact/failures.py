@@ -141,7 +141,7 @@ def _find_step_failure(
 
 def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> DraisineError:
     """Return the error of a wheel that is in the ground although no gap guard fired."""
-    contact = driver.near[driver.course.clock.subject]
+    contact = driver.near[driver.arc.clock.subject]
     query.check_plane(run.t, contact, query.meet(run.t, run.y, [contact])[0])
     if any(contact == closed for closed, *_ in run.closed):
         return _find_step_failure(RunStatus.STEP_TOO_SMALL, query, run)
@@ -162,7 +162,7 @@ def _find_locking(query: ContactQuery, run: RunState, driver: ArcDriver) -> Fail
     The run is believable up to the last state in which all contacts push, unless the forces have no
     bound there already.
     """
-    arc = driver.course
+    arc = driver.arc
     time = run.t + arc.clock.event_delay
     state = arc.state.copy()
     last = None

@@ -274,13 +274,13 @@ class TerrainRun:
             return self._call_routines(steps, events, cause)
         if status is RunStatus.OUTSIDE_SEARCH:
             begin = self.query.centres(self.now.t, self.now.y)
-            driver.look_around(self.now.t, driver.course.box, begin)
+            driver.look_around(self.now.t, driver.arc.box, begin)
         failure = find_failure(status, self.query, self.now, driver, self.events)
         if failure is not None:
             self._raise(failure)
         if status is RunStatus.FALL:
             overturned = driver.guard()[0] == GuardKind.OVERTURN
-            self.outcome = fall_words(None if overturned else math.asin(driver.course.fall))
+            self.outcome = fall_words(None if overturned else math.asin(driver.arc.fall))
             self._close_arc(None)
         self._limit_events()
         return status
@@ -493,7 +493,7 @@ class TerrainRun:
             self._enter_time_stepping("contacts over-constrain the machine")
             return
         self._watch_rank()
-        taken = self.driver.course.clock.steps
+        taken = self.driver.arc.clock.steps
         if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
             return
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)

@@ -143,7 +143,7 @@ ROOM, FEW = 4096, 64
 class ArcState(NamedTuple):
     """An arc under way: the mode, the step, the guards, and the samples of this call."""
 
-    saddle: ContactMode  # the mode
+    mode: ContactMode  # the mode
     stages: Stages  # the explicit step
     turning: Turning  # the implicit step, for slips that friction turns fast
     inside: (
@@ -183,7 +183,7 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
     """Write the state after one step of length h, whatever its error; k holds the rate at its start.
     Return whether it exists.
     """
-    s, g, t, last = c.saddle, c.stages, c.clock.time, c.clock.last_time
+    s, g, t, last = c.mode, c.stages, c.clock.time, c.clock.last_time
     if c.clock.is_implicit:
         if collocate(s, g, c.turning, t, h, last) != 0:
             return False
@@ -204,7 +204,7 @@ def take_accepted_step(c: ArcState) -> RunStatus:
     would not be stable; return RESOLVED, or why there is none. Leave the new state and the polynomial of
     the dense output.
     """
-    s, g, clock = c.saddle, c.stages, c.clock
+    s, g, clock = c.mode, c.stages, c.clock
     t, end = clock.time, clock.input_jump
     put_state(s.x, t, g.y, g.n)
     if flow(s, g.k, s.lam) != 0:
@@ -237,7 +237,7 @@ def take_accepted_step(c: ArcState) -> RunStatus:
 @routine
 def evaluate_dense(c: ArcState, part: float) -> None:
     """Put the state at a part of the step into x."""
-    s, g = c.saddle, c.stages
+    s, g = c.mode, c.stages
     s.x[0] = min(c.clock.time + part * c.clock.step, c.clock.last_time)
     dense(g, part, s.x[1:])
 
@@ -247,7 +247,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
     """Return guard j of the state in x, from what its contact looks like and its force: what must not
     become negative, in a form that is nearly a polynomial, eq. [guards].
     """
-    s, m, kind, k = c.saddle, c.saddle.motion, c.kinds[j], c.contacts[j]
+    s, m, kind, k = c.mode, c.mode.motion, c.kinds[j], c.contacts[j]
     q = s.x[m.x_q :]
     if kind == GuardKind.LEAN:
         return c.fall - abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
@@ -273,7 +273,7 @@ def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
 @routine
 def evaluate_guard(c: ArcState, j: int) -> float:
     """Return guard j of the state in x."""
-    s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
+    s, kind, k = c.mode, c.kinds[j], c.contacts[j]
     if kind == GuardKind.GAP:
         evaluate_gap(s.x, s.contacts, k, c.rows)
     elif kind == GuardKind.SLIP:
@@ -297,8 +297,8 @@ def bound_wheel_motion(c: ArcState) -> bool:
     """Write the box of each wheel's centre on the step, how far it moves and turns from the middle of
     the step on, and which open contacts may touch; return whether all centres stay in the searched boxes.
     """
-    s, m, stays = c.saddle, c.saddle.motion, True
-    middle = c.rows[c.wheels.size * c.saddle.motion.row :]
+    s, m, stays = c.mode, c.mode.motion, True
+    middle = c.rows[c.wheels.size * c.mode.motion.row :]
     for i in range(NODES):
         evaluate_dense(c, c.basis[PLACES + (i + NODES // 2) % NODES])
         evaluate_gaps(m, s.x, c.wheels, middle if i == 0 else c.rows)
@@ -329,7 +329,7 @@ def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
     the wheel's rim moves by no more than its centre does and its axle turns it. Feet that are armed at
     times may wait below.
     """
-    m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
+    m, b, w = c.mode.motion, c.mode.contacts, c.mode.contacts.wheels[k]
     crown, f = b.crown[k], b.features[k * FEATURE :]
     if b.moved[k] != 0 or not isfinite(crown) or middle[w * m.row + m.armed] != 1.0:
         return Proximity.NEAR
@@ -351,7 +351,7 @@ def is_beside(c: ArcState, k: int, middle: Floats, tilt: float, flat: float) -> 
     beyond one of the face's borders on the whole step: it moves by no more than the centre does, and its
     arm turns by no more than four times as far as the axle, measured in the wheel's plane.
     """
-    m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
+    m, b, w = c.mode.motion, c.mode.contacts, c.mode.contacts.wheels[k]
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     N, ring = b.features[k * FEATURE :], b.radius[k] - b.crown[k]
     if not flat > 1e-9 and ring > 0.0:  # the wheel lies on the plane: its lowest point is undefined
@@ -431,7 +431,7 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
 @routine
 def sample_guards(c: ArcState) -> None:
     """Write which guards may turn negative on the step, and their values at its nodes."""
-    s, m, count = c.saddle, c.saddle.motion, 0
+    s, m, count = c.mode, c.mode.motion, 0
     for guard in range(c.guards[0]):
         if c.kinds[guard] != GuardKind.GAP or c.near[c.contacts[guard]] == Proximity.NEAR:
             c.live[count] = guard
@@ -466,7 +466,7 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
 @routine
 def is_on_feature(c: ArcState, k: int, part: float) -> bool:
     """Return whether an open contact is on its feature at a part of the step."""
-    s, row = c.saddle, c.rows
+    s, row = c.mode, c.rows
     evaluate_dense(c, part)
     evaluate_gap(s.x, s.contacts, k, row)
     if border_excess(s.motion, s.contacts, k, row) > c.inside[k]:
@@ -486,7 +486,7 @@ def find_crossing(
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
         if at == 0.0 and values[1] < values[0]:
-            fresh = c.clock.is_first and abs(values[0]) <= c.saddle.motion.tol.gap_opened
+            fresh = c.clock.is_first and abs(values[0]) <= c.mode.motion.tol.gap_opened
             if kind != GuardKind.GAP or (fresh and is_on_feature(c, c.contacts[j], 0.0)):
                 return 0.0
         found = next_zero(b, -1.0, 0.0, end, part)
@@ -582,11 +582,11 @@ def record_grazing(c: ArcState, until: float) -> None:
         if i == 0 or i == NODES - 1:
             continue
         # The gap of a contact that has just opened begins at zero; rounding there is no dip.
-        if values[0] - values[i] < c.saddle.motion.tol.gap_guard:
+        if values[0] - values[i] < c.mode.motion.tol.gap_guard:
             continue
         fit(c.basis, values, b)
         at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
-        close = abs(read(b, at, part)) < c.saddle.motion.tol.gap_grazing
+        close = abs(read(b, at, part)) < c.mode.motion.tol.gap_grazing
         if at < until and close and is_on_feature(c, k, at):
             free = 2 * clock.grazes
             c.grazes[free], c.grazes[free + 1] = clock.time + at * clock.step, float(k)
@@ -598,7 +598,7 @@ def find_penetration(c: ArcState, part: float) -> int:
     """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
     there was missed, or there is nothing that a wheel of this shape could meet.
     """
-    s, m, b = c.saddle, c.saddle.motion, c.saddle.contacts
+    s, m, b = c.mode, c.mode.motion, c.mode.contacts
     evaluate_dense(c, part)
     for k in range(b.size):
         if c.near[k] == Proximity.AWAY:
@@ -614,7 +614,7 @@ def find_penetration(c: ArcState, part: float) -> int:
 @routine
 def project_step_end(c: ArcState, h: float) -> None:
     """Put the state after a step of length h from the same start, contacts settled, into x."""
-    s, g, t = c.saddle, c.stages, c.clock.time
+    s, g, t = c.mode, c.stages, c.clock.time
     if h == c.clock.step:
         c.state[: g.n] = g.new[: g.n]
     else:
@@ -627,7 +627,7 @@ def project_step_end(c: ArcState, h: float) -> None:
 @routine
 def find_pull(c: ArcState, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
-    s, worst, least = c.saddle, -1, -c.saddle.motion.tol.pull
+    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     project_step_end(c, h)
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
@@ -657,7 +657,7 @@ def locate_event(c: ArcState, j: int) -> float:
     for _ in range(3):
         project_step_end(c, h)
         off = evaluate_guard(c, j)
-        if slope == 0.0 or abs(off) < c.saddle.motion.tol.event_time * abs(slope):
+        if slope == 0.0 or abs(off) < c.mode.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
     project_step_end(c, h)
@@ -682,7 +682,7 @@ def find_sticking(c: ArcState) -> int:
     """Return the guard of a contact in x that slips, hardly, or -1: where forces have no bound, it is
     held.
     """
-    s, row = c.saddle, c.turning.seen
+    s, row = c.mode, c.turning.seen
     for j in range(c.guards[0]):
         if c.kinds[j] == GuardKind.SLIP:
             evaluate_row(s.x, s.contacts, s.which[c.contacts[j]], row)
@@ -696,7 +696,7 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     """Go on to the event of guard j; return EVENT, or PULL if a force jumps to a pull: the state is then
     the last one in which all contacts push, and the next one is left in `rows`.
     """
-    when, how, s = locate_event(c, j), RunStatus.EVENT, c.saddle
+    when, how, s = locate_event(c, j), RunStatus.EVENT, c.mode
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
         k = find_pull(c, when)
@@ -717,7 +717,7 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
 def stick_if_creeping(c: ArcState) -> bool:
     """Return whether a contact is creeping: it sticks, here and now."""
     g, clock = c.stages, c.clock
-    put_state(c.saddle.x, clock.time, g.y, g.n)
+    put_state(c.mode.x, clock.time, g.y, g.n)
     c.state[: g.n] = g.y[: g.n]
     clock.subject, clock.event_delay = find_sticking(c), 0.0
     return clock.subject >= 0
@@ -753,7 +753,7 @@ def record_samples(c: ArcState, until: float) -> None:
 @routine
 def integrate_arc(c: ArcState, limit: int) -> RunStatus:
     """Take up to so many steps, to the first event or to the end of the arc; return why not further."""
-    g, clock, tol = c.stages, c.clock, c.saddle.motion.tol
+    g, clock, tol = c.stages, c.clock, c.mode.motion.tol
     for _ in range(limit):
         clock.steps += 1
         if clock.step < tol.creep_step and stick_if_creeping(c):

@@ -91,7 +91,7 @@ class EventState(NamedTuple):
     candidate, a touching contact that counts (of several at one point only one does).
     """
 
-    saddle: ContactMode  # the mode before the event, then after it
+    mode: ContactMode  # the mode before the event, then after it
     wheels: ContactColumns  # the wheels over level ground, for their centres
     choice: Choice  # the contact problem by sets of closed contacts
     law: FrictionProblem  # the contact problem with Coulomb friction
@@ -128,7 +128,7 @@ def resolve_event(e: EventState, own: int, unloads: bool, slipping: bool) -> Run
     vanishes (`unloads`), all contacts without load separate. If it is about the friction cone (`slipping`),
     the contacts that fired may begin to slip.
     """
-    s, m = e.saddle, e.saddle.motion
+    s, m = e.mode, e.mode.motion
     locate_wheels(e)
     if unloads:
         if rate(s, e.rates, s.lam, s.seen) != 0:
@@ -152,7 +152,7 @@ def resolve_event(e: EventState, own: int, unloads: bool, slipping: bool) -> Run
 @routine
 def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
     """Find the closed contacts of the state in x among those that touch, and project the state."""
-    s = e.saddle
+    s = e.mode
     call(s.motion.call, s.x, s.motion.table, s.out, 1)
     evaluate_candidates(e)
     how = select_closed(e, slipping)
@@ -165,17 +165,17 @@ def select_next_mode(e: EventState, slipping: bool) -> RunStatus:
 @routine
 def keep_state(e: EventState) -> None:
     """Keep the state in x, and its time after it."""
-    n = e.saddle.motion.y_z + e.saddle.motion.states
-    e.y[n] = e.saddle.x[0]
-    e.y[:n] = e.saddle.x[1 : 1 + n]
+    n = e.mode.motion.y_z + e.mode.motion.states
+    e.y[n] = e.mode.x[0]
+    e.y[:n] = e.mode.x[1 : 1 + n]
 
 
 @routine
 def move_state(e: EventState, ahead: float) -> None:
     """Put the state that was kept into x, a little later."""
-    m, x = e.saddle.motion, e.saddle.x
+    m, x = e.mode.motion, e.mode.x
     x[0] = e.y[m.y_z + m.states] + ahead
-    x[m.x_q :][: m.y_v] = e.y[: m.y_v] + ahead * e.saddle.out[m.flow :][: m.y_v]
+    x[m.x_q :][: m.y_v] = e.y[: m.y_v] + ahead * e.mode.out[m.flow :][: m.y_v]
 
 
 # --- what touches
@@ -184,7 +184,7 @@ def move_state(e: EventState, ahead: float) -> None:
 @routine
 def locate_wheels(e: EventState) -> None:
     """Mark the closed contacts, keep the state in x, and write where wheels' centres are."""
-    s, m = e.saddle, e.saddle.motion
+    s, m = e.mode, e.mode.motion
     e.shut[: s.contacts.size] = False
     for i in range(s.plan[CLOSED]):
         e.shut[s.which[i]] = True
@@ -200,7 +200,7 @@ def mark_ending(e: EventState, own: int) -> None:
     """Mark a contact whose feature ends, with all that end under the same wheel at once: a face and
     its edge, where the wheel runs along the seam.
     """
-    s, m, b = e.saddle, e.saddle.motion, e.saddle.contacts
+    s, m, b = e.mode, e.mode.motion, e.mode.contacts
     e.ended[own] = True
     for k in range(b.size):
         if k == own or b.wheels[k] != b.wheels[own] or not in_reach(m.tol, b, e.box, k):
@@ -219,7 +219,7 @@ def find_touching(e: EventState) -> bool:
     """Write the contacts that touch: the closed ones that have not ended, those that fired, and all
     others without a gap; return whether there is room for all.
     """
-    s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
+    s, m, b, count = e.mode, e.mode.motion, e.mode.contacts, 0
     for k in range(b.size):
         known = e.shut[k] or e.fired[k]
         if e.ended[k] or (not known and not in_reach(m.tol, b, e.box, k)):
@@ -238,18 +238,18 @@ def find_touching(e: EventState) -> bool:
 @routine
 def touches(e: EventState, k: int, row: Floats) -> bool:
     """Return whether an open contact touches its feature; `row` holds its gap, and then all of its row."""
-    m = e.saddle.motion
+    m = e.mode.motion
     gap = row[m.gap]
     # A compliant tyre may be deflected when it comes onto another feature.
-    deflection = e.dents[e.saddle.contacts.wheels[k]]
+    deflection = e.dents[e.mode.contacts.wheels[k]]
     # Reject by the gap alone first: evaluating the whole row is expensive. A gap that is not a number
     # belongs to no contact.
     if gap > m.tol.gap_search or not -gap <= m.tol.gap_search + deflection:
         return False
-    evaluate_row(e.saddle.x, e.saddle.contacts, k, row)
+    evaluate_row(e.mode.x, e.mode.contacts, k, row)
     # Contacts that close together belong to one event. A fast approach crosses a larger gap within the
     # resolution of time, so that the bound grows with it.
-    approach = abs(row[m.stretch] * relative_velocity(e.saddle.x, row, m, 0))
+    approach = abs(row[m.stretch] * relative_velocity(e.mode.x, row, m, 0))
     bound = m.tol.gap_event + m.tol.event_resolution * approach
     if gap > bound or not -gap <= bound + deflection:
         return False
@@ -258,7 +258,7 @@ def touches(e: EventState, k: int, row: Floats) -> bool:
         return False
     # Hysteresis: after leaving a feature, a wheel touches it again only if it is inside its border by
     # `Tolerances.border`; otherwise the same hand-over repeats.
-    return border_excess(m, e.saddle.contacts, k, row) <= e.inside[k]
+    return border_excess(m, e.mode.contacts, k, row) <= e.inside[k]
 
 
 @routine
@@ -266,7 +266,7 @@ def merge_coincident(e: EventState) -> None:
     """Keep the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
     face and its edge, edges at a vertex) only the one that the wheel is about to be on.
     """
-    s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
+    s, m, b, count = e.mode, e.mode.motion, e.mode.contacts, 0
     move_state(e, m.tol.lookahead)
     for i in range(e.sizes[MET]):
         evaluate_gap(s.x, b, e.met[i], e.near)
@@ -283,8 +283,8 @@ def merge_coincident(e: EventState) -> None:
 @routine
 def is_same(e: EventState, i: int, j: int) -> bool:
     """Return whether two touching contacts belong to one wheel, at one point with the same normal."""
-    m = e.saddle.motion
-    wheels = e.saddle.contacts.wheels
+    m = e.mode.motion
+    wheels = e.mode.contacts.wheels
     one = e.seen[i * m.row :]
     two = e.seen[j * m.row :]
     if wheels[e.met[i]] != wheels[e.met[j]]:
@@ -302,8 +302,8 @@ def evaluate_candidates(e: EventState) -> None:
     """Write what the contacts that are left look like, and what rows they hold in an impact."""
     for j in range(e.sizes[TOUCHING]):
         k = e.who[j]
-        e.saddle.contacts.features[k * FEATURE + LOAD] = e.saddle.motion.share
-        evaluate_row(e.saddle.x, e.saddle.contacts, k, e.near[j * e.saddle.motion.row :])
+        e.mode.contacts.features[k * FEATURE + LOAD] = e.mode.motion.share
+        evaluate_row(e.mode.x, e.mode.contacts, k, e.near[j * e.mode.motion.row :])
         e.held[j] = e.rows[k]
         e.slides[j] = SlipPlan.NOTHING
         e.part[j] = NONE
@@ -314,7 +314,7 @@ def needs_impact(e: EventState) -> RunStatus:
     """Return IMPACT if a contact approaches, or if an ideal wheel that will stay on the ground still slips;
     else RESOLVED, or NO_CONTACT_SET.
     """
-    s, m, some, g = e.saddle, e.saddle.motion, False, e.choice
+    s, m, some, g = e.mode, e.mode.motion, False, e.choice
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         over = relative_velocity(s.x, row, m, 0)
@@ -341,8 +341,8 @@ def needs_impact(e: EventState) -> RunStatus:
 @routine
 def is_slipping(e: EventState, j: int) -> bool:
     """Return whether a contact slips."""
-    m = e.saddle.motion
-    return slip_speed(e.saddle.x, e.near[j * m.row :], m) > m.tol.slip_detected
+    m = e.mode.motion
+    return slip_speed(e.mode.x, e.near[j * m.row :], m) > m.tol.slip_detected
 
 
 @routine
@@ -350,7 +350,7 @@ def choose_contact_set(e: EventState) -> int:
     """Return the trial at acceleration level that is admissible, -1 if none; tyres whose forces do not
     grow evenly with their loads are taken about loads that follow what comes out.
     """
-    m, g, which, rounds, change = e.saddle.motion, e.choice, -1, 0, 1.0
+    m, g, which, rounds, change = e.mode.motion, e.choice, -1, 0, 1.0
     while change > SAME and rounds < ROUNDS:
         assemble_choice(e)
         which, change = choose(g, m.tol.set_pull, m.tol.no_acceleration, 0, 0), 0.0
@@ -359,8 +359,8 @@ def choose_contact_set(e: EventState) -> int:
             row, at = e.near[j * m.row :], max(e.part[j], 0)
             if e.part[j] >= 0 and row[m.uneven] > 0.0 and push[3 * at] != 0.0:
                 k = e.who[j]
-                change = max(change, follow_load(m.tol, e.saddle.contacts, k, push[3 * at]))
-                evaluate_row(e.saddle.x, e.saddle.contacts, e.who[j], row)
+                change = max(change, follow_load(m.tol, e.mode.contacts, k, push[3 * at]))
+                evaluate_row(e.mode.x, e.mode.contacts, e.who[j], row)
         rounds += 1
     return which
 
@@ -370,10 +370,10 @@ def assemble_choice(e: EventState) -> None:
     """Put the contacts that take part into the choice at acceleration level, eq. [contact-set]; tyres
     on springs push anyway.
     """
-    m, g, n, count = e.saddle.motion, e.choice, e.choice.n, 0
+    m, g, n, count = e.mode.motion, e.choice, e.choice.n, 0
     assemble_machine(e)
-    g.right[:n] = -e.saddle.out[m.F :][:n]
-    g.targets[: g.holds] = e.saddle.out[m.held_c :][: g.holds]
+    g.right[:n] = -e.mode.out[m.F :][:n]
+    g.targets[: g.holds] = e.mode.out[m.held_c :][: g.holds]
     for j in range(e.sizes[TOUCHING]):
         row = e.near[j * m.row :]
         if e.part[j] == NONE:
@@ -391,7 +391,7 @@ def assemble_choice(e: EventState) -> None:
 @routine
 def assemble_machine(e: EventState) -> None:
     """Put the mass matrix into the choice, and the rows that hold whatever touches."""
-    m, g, n, out = e.saddle.motion, e.choice, e.choice.n, e.saddle.out
+    m, g, n, out = e.mode.motion, e.choice, e.choice.n, e.mode.out
     g.M[: n * n] = out[m.M :][: n * n]
     g.held[: g.holds * n] = out[m.held :][: g.holds * n]
 
@@ -399,16 +399,16 @@ def assemble_machine(e: EventState) -> None:
 @routine
 def assemble_rows(e: EventState, at: int, k: int, row: Floats, rows: int) -> None:
     """Put the rows of a contact into the choice, of which it holds so many."""
-    m, g, size = e.saddle.motion, e.choice, 3 * e.choice.n
+    m, g, size = e.mode.motion, e.choice, 3 * e.choice.n
     g.C[at * size :][:size] = row[m.C :][:size]
     g.G[at * size :][:size] = row[m.C :][:size]
-    g.rows[at], g.wheels[at] = rows, e.saddle.contacts.wheels[k]
+    g.rows[at], g.wheels[at] = rows, e.mode.contacts.wheels[k]
 
 
 @routine
 def assemble_contact(e: EventState, j: int, row: Floats) -> None:
     """Put a contact into the choice; one that slides drags against its slip."""
-    s, m, g, n, at, k = e.saddle, e.saddle.motion, e.choice, e.choice.n, e.part[j], e.who[j]
+    s, m, g, n, at, k = e.mode, e.mode.motion, e.choice, e.choice.n, e.part[j], e.who[j]
     C, G = row[m.C :], g.G[3 * at * n :]
     assemble_rows(e, at, k, row, e.held[j])
     g.c[3 * at :][:3] = row[m.c :][:3]
@@ -428,7 +428,7 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
     """Write which contacts stay closed, rolling or sliding; one that begins to slip is given a first
     small slip.
     """
-    s, m, g, rubs = e.saddle, e.saddle.motion, e.choice, False
+    s, m, g, rubs = e.mode, e.mode.motion, e.choice, False
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         stays = not e.avoid[k]
@@ -456,7 +456,7 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
 @routine
 def close_contacts(e: EventState) -> None:
     """Make the contacts that are chosen the closed ones."""
-    s, count = e.saddle, 0
+    s, count = e.mode, 0
     for j in range(e.sizes[TOUCHING]):
         if e.chosen[j] == 1:
             k = e.who[j]
@@ -469,7 +469,7 @@ def close_contacts(e: EventState) -> None:
 @routine
 def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
     """Write the same with friction, which some contact has."""
-    m, g, law, n = e.saddle.motion, e.choice, e.law, e.choice.n
+    m, g, law, n = e.mode.motion, e.choice, e.law, e.choice.n
     assemble_choice(e)
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
@@ -496,7 +496,7 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
 @routine
 def force_slip(e: EventState) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
-    s, kinds, some = e.saddle, e.law.kinds, False
+    s, kinds, some = e.mode, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == int(ContactMotion.SLIDING):
             some = True
@@ -513,7 +513,7 @@ def begin_slip(e: EventState, j: int, push: Floats) -> None:
     """Let a contact slide, and write how its slip begins to grow: against its friction where that cannot
     be told. What carries nothing needs no friction.
     """
-    m, n, x, way = e.saddle.motion, e.choice.n, e.choice.x, e.ways[2 * j :]
+    m, n, x, way = e.mode.motion, e.choice.n, e.choice.x, e.ways[2 * j :]
     row, size = e.near[j * m.row :], norm(push[1], push[2])
     if push[0] < m.tol.no_load or size == 0.0:
         return
@@ -530,7 +530,7 @@ def apply_slip_onset(e: EventState) -> None:
     """Change the speeds in x, by impulses, so that rolling contacts do not slip and those that begin
     to slide have a first slip; no other contact that touches comes to approach by it.
     """
-    m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, True
+    m, x, g, n, some, more = e.mode.motion, e.mode.x, e.choice, e.choice.n, 0, True
     scale_slips(e)
     for j in range(e.sizes[TOUCHING]):
         some += e.chosen[j]
@@ -562,7 +562,7 @@ def can_begin_slip(e: EventState, j: int) -> bool:
     """Return whether the change of the speeds lets the point of a contact slip, and is small: where rows all
     but repeat each other, a little slip would take large speeds that cancel.
     """
-    x, m, g, most = e.saddle.x, e.saddle.motion, e.choice, 0.0
+    x, m, g, most = e.mode.x, e.mode.motion, e.choice, 0.0
     row = e.near[j * m.row :]
     for i in range(1, 3):
         C, parts = row[m.C + i * g.n :], 0.0
@@ -594,7 +594,7 @@ def solve_speed_change(e: EventState) -> None:
     """Write the change of the speeds after which contacts do what is demanded: those that carry and
     those that would approach otherwise.
     """
-    m, x, g, n, size, at = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, e.choice.holds, 0
+    m, x, g, n, size, at = e.mode.motion, e.mode.x, e.choice, e.choice.n, e.choice.holds, 0
     for j in range(e.sizes[TOUCHING]):
         size += count_demanded_rows(e, j)
     for j in range(e.sizes[TOUCHING]):

@@ -56,7 +56,7 @@ def apply_impact(
     and how fast it parts; return which of the trials was chosen, or -1 where this model does not tell.
     Contacts that approach slower than `rest` do not rebound.
     """
-    m, x, g = e.saddle.motion, e.saddle.x, e.choice
+    m, x, g = e.mode.motion, e.mode.x, e.choice
     assemble_impact(e, normal, along, rest)
     which = (
         solve_impact_by_sets(e, reduced, push)
@@ -76,7 +76,7 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
     """Put the contacts that touch and hold rows in an impact into the choice, for a change of speeds
     that turns their velocities round, as far as restitution goes.
     """
-    s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
+    s, m, g, n, count = e.mode, e.mode.motion, e.choice, e.choice.n, 0
     assemble_machine(e)
     g.right[:n] = 0.0
     g.targets[: g.holds] = 0.0
@@ -105,7 +105,7 @@ def solve_impact_by_sets(e: EventState, reduced: int, push: Floats) -> int:
         mu = e.mu[e.who[j]]
         if e.part[j] >= 0 and isfinite(mu) and mu > 0.0:
             return -1
-    tol = e.saddle.motion.tol
+    tol = e.mode.motion.tol
     which = choose(g, tol.set_pull_impulse, tol.no_approach, 1, reduced)
     if which >= 0:
         first = pushes_at(g, which)

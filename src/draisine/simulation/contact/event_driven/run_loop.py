@@ -119,10 +119,10 @@ MOST_STUCK = 8
 class RunLoop(NamedTuple):
     """A run under way: arcs, events, how impacts are resolved, and the log of events."""
 
-    course: ArcState  # the arc
-    event: EventState  # the event
-    stand: RunProgress  # what the loop does next
-    sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
+    arc: ArcState
+    event: EventState
+    progress: RunProgress  # what the loop does next
+    is_sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
     left: Flags  # per contact, whether its wheel has just left the feature
     leaving: Flags  # per contact, whether it separates at this instant
     model: int  # impact model: OTHER, SETS or FRICTION
@@ -147,27 +147,27 @@ class RunLoop(NamedTuple):
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
     """Go through arcs and events, so many steps and events at most; return why not further."""
-    stand, clock = r.stand, r.course.clock
+    progress, clock = r.progress, r.arc.clock
     clock.steps = 0
     while True:
-        if stand.stage is EventStage.ARC:
-            if stand.events >= events or stand.trials > r.room:
+        if progress.stage is EventStage.ARC:
+            if progress.events >= events or progress.trials > r.room:
                 return RunStatus.LOG_FULL
             if not open_arc(r):
                 return RunStatus.UNKNOWN_MODE
             if clock.time >= min(clock.input_jump, clock.end_time):
                 return RunStatus.PAUSED
-            how = integrate_arc(r.course, steps - clock.steps)
+            how = integrate_arc(r.arc, steps - clock.steps)
             if how is not RunStatus.EVENT:
                 return how
             how = begin_event(r)
-        elif stand.stage is EventStage.CONTACTS:
+        elif progress.stage is EventStage.CONTACTS:
             how = find_event_contacts(r)
-        elif stand.stage is EventStage.RESOLUTION:
+        elif progress.stage is EventStage.RESOLUTION:
             how = choose_resolution(r)
-        elif stand.stage is EventStage.IMPACT:
+        elif progress.stage is EventStage.IMPACT:
             how = resolve_impact(r)
-        elif stand.stage is EventStage.ACTIVE_SET:
+        elif progress.stage is EventStage.ACTIVE_SET:
             how = select_mode_after_impact(r)
         else:
             how = finish_event(r)
@@ -178,7 +178,7 @@ def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
 @routine
 def open_arc(r: RunLoop) -> bool:
     """Prepare an arc with the closed contacts; return whether their mode is known."""
-    c, s = r.course, r.course.saddle
+    c, s = r.arc, r.arc.mode
     set_border_hysteresis(r, -1)
     if find_mode(s) == 1:
         return False
@@ -191,24 +191,24 @@ def set_border_hysteresis(r: RunLoop, own: int) -> None:
     """Write how far beyond its borders each contact may touch: a feature that a wheel has just left only
     well inside them, except at a hand-over of contact `own` for its wheel (-1: for none).
     """
-    wheels = r.course.saddle.contacts.wheels
-    border = r.course.saddle.motion.tol.border
-    for k in range(r.course.saddle.contacts.size):
+    wheels = r.arc.mode.contacts.wheels
+    border = r.arc.mode.motion.tol.border
+    for k in range(r.arc.mode.contacts.size):
         gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
-        r.course.inside[k] = -border if gone else border
+        r.arc.inside[k] = -border if gone else border
 
 
 @routine
 def take_sample(r: RunLoop) -> None:
     """Keep the present state as a sample, unless it is there."""
-    if r.course.clock.time > r.course.clock.latest_sample:
+    if r.arc.clock.time > r.arc.clock.latest_sample:
         begin_samples(r)
 
 
 @routine
 def begin_samples(r: RunLoop) -> None:
     """Keep the present state as the first sample of an arc."""
-    c, g = r.course, r.course.stages
+    c, g = r.arc, r.arc.stages
     at = c.clock.samples
     c.times[at] = c.clock.time
     c.samples[at * g.n :][: g.n] = g.y[: g.n]
@@ -222,61 +222,69 @@ def begin_samples(r: RunLoop) -> None:
 @routine
 def begin_event(r: RunLoop) -> RunStatus:
     """Go on to the event that ends an arc; return RESOLVED, or why the run ends with it."""
-    c, e, clock, stand = r.course, r.event, r.course.clock, r.stand
+    c, e, clock, progress = r.arc, r.event, r.arc.clock, r.progress
     guard, before = clock.subject, clock.time
     kind, k = c.kinds[guard], c.contacts[guard]
     clock.time = before + clock.event_delay
     c.stages.y[: c.stages.n] = c.state[: c.stages.n]
     take_sample(r)
-    stand.stalled = 0 if clock.time > before else stand.stalled + 1
-    e.fired[: c.saddle.contacts.size] = False
+    progress.stalled = 0 if clock.time > before else progress.stalled + 1
+    e.fired[: c.mode.contacts.size] = False
     if clock.time > before:
-        r.leaving[: c.saddle.contacts.size] = False
-    if stand.stalled > MOST_STUCK:
+        r.leaving[: c.mode.contacts.size] = False
+    if progress.stalled > MOST_STUCK:
         return RunStatus.NO_PROGRESS
     if kind == GuardKind.LEAN or kind == GuardKind.OVERTURN:
         return RunStatus.FALL
-    stand.stage, stand.actor, stand.ending = EventStage.CONTACTS, -1, -1
-    stand.guard, stand.border = kind, -1
+    progress.stage, progress.actor, progress.ending = EventStage.CONTACTS, -1, -1
+    progress.guard, progress.border = kind, -1
     if kind == GuardKind.BORDER or kind == GuardKind.FOLD:
-        stand.ending, stand.cause = c.saddle.which[k], EventCause.HAND_OVER
+        progress.ending, progress.cause = c.mode.which[k], EventCause.HAND_OVER
         if kind == GuardKind.BORDER:
-            stand.border = c.borders[guard] - c.saddle.contacts.first[stand.ending]
+            progress.border = c.borders[guard] - c.mode.contacts.first[progress.ending]
         return RunStatus.RESOLVED
-    stand.actor = k if kind == GuardKind.GAP else c.saddle.which[k]
-    e.fired[stand.actor] = True
+    progress.actor = k if kind == GuardKind.GAP else c.mode.which[k]
+    e.fired[progress.actor] = True
     if kind == GuardKind.GAP:
-        stand.cause = EventCause.COLLISION
+        progress.cause = EventCause.COLLISION
     elif kind == GuardKind.FRICTION_CONE:
-        stand.cause = EventCause.SLIP
+        progress.cause = EventCause.SLIP
     elif kind == GuardKind.SLIP:
-        stand.cause = EventCause.STICK
+        progress.cause = EventCause.STICK
     else:
-        stand.cause = EventCause.LIFT_OFF
+        progress.cause = EventCause.LIFT_OFF
     return RunStatus.RESOLVED
 
 
 @routine
 def find_event_contacts(r: RunLoop) -> RunStatus:
     """Find out what touches, and what comes of it without an impact; keep what has left."""
-    e, s, stand, cause, own = r.event, r.course.saddle, r.stand, r.stand.cause, r.stand.ending
+    e, s, progress, cause, own = (
+        r.event,
+        r.arc.mode,
+        r.progress,
+        r.progress.cause,
+        r.progress.ending,
+    )
     take_sample(r)
-    put_state(s.x, r.course.clock.time, r.course.stages.y, r.course.stages.n)
+    put_state(s.x, r.arc.clock.time, r.arc.stages.y, r.arc.stages.n)
     set_border_hysteresis(r, own)
     e.ended[: s.contacts.size] = False
     e.avoid[: s.contacts.size] = False
-    if cause is EventCause.LIFT_OFF and stand.stalled > 0:
+    if cause is EventCause.LIFT_OFF and progress.stalled > 0:
         e.avoid[: s.contacts.size] = r.leaving[: s.contacts.size]
     log_event_begin(r)
-    stand.resolution = resolve_event(e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP)
-    if stand.resolution is RunStatus.TOO_MANY_CONTACTS:
+    progress.resolution = resolve_event(
+        e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP
+    )
+    if progress.resolution is RunStatus.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
     for k in range(s.contacts.size):
         if own >= 0 and s.contacts.wheels[k] == s.contacts.wheels[own]:
             r.left[k] = e.ended[k]
         if cause is EventCause.LIFT_OFF:
             r.leaving[k] = r.leaving[k] or e.fired[k]
-    stand.stage = EventStage.RESOLUTION
+    progress.stage = EventStage.RESOLUTION
     return RunStatus.SHARP_FEATURE if is_on_sharp_feature(r) else RunStatus.RESOLVED
 
 
@@ -285,14 +293,14 @@ def is_on_sharp_feature(r: RunLoop) -> bool:
     """Return whether a disc has come onto an edge in its plane, or to the end of one: it may not be able to
     touch it.
     """
-    e, b, m = r.event, r.event.saddle.contacts, r.event.saddle.motion
+    e, b, m = r.event, r.event.mode.contacts, r.event.mode.motion
     for i in range(e.sizes[MET]):
         k, axle = e.met[i], e.seen[i * m.row + m.axle :]
         lean = dot(axle, b.features[k * FEATURE + 3 :], 3)
-        if r.sharp[k] and (abs(lean) < FLAT or b.moved[k] != 0):
+        if r.is_sharp[k] and (abs(lean) < FLAT or b.moved[k] != 0):
             return True
-    for k in range(b.size if r.stand.ending >= 0 else 0):
-        alone = r.sharp[k] and e.ended[k]
+    for k in range(b.size if r.progress.ending >= 0 else 0):
+        alone = r.is_sharp[k] and e.ended[k]
         for i in range(e.sizes[MET] if alone else 0):
             alone = alone and b.wheels[e.met[i]] != b.wheels[k]
         if alone:
@@ -303,63 +311,65 @@ def is_on_sharp_feature(r: RunLoop) -> bool:
 @routine
 def choose_resolution(r: RunLoop) -> RunStatus:
     """Choose how to go on with an event."""
-    stand = r.stand
-    if stand.resolution is RunStatus.IMPACT:
-        stand.stage = EventStage.IMPACT
-    elif stand.resolution is RunStatus.RESOLVED:
-        stand.stage = EventStage.END
+    progress = r.progress
+    if progress.resolution is RunStatus.IMPACT:
+        progress.stage = EventStage.IMPACT
+    elif progress.resolution is RunStatus.RESOLVED:
+        progress.stage = EventStage.END
     else:
-        return stand.resolution
+        return progress.resolution
     return RunStatus.RESOLVED
 
 
 @routine
 def resolve_impact(r: RunLoop) -> RunStatus:
     """Make the impact, if its model is a routine."""
-    e, g, told, stand = r.event, r.event.choice, r.told[log_offset(r) :], r.stand
-    push = r.numbers[numbers_offset(r) + STATES + 3 * r.course.stages.n :]
+    e, g, told, progress = r.event, r.event.choice, r.told[log_offset(r) :], r.progress
+    push = r.numbers[numbers_offset(r) + STATES + 3 * r.arc.stages.n :]
     if r.model == OTHER:
         return RunStatus.IMPACT
     chosen = apply_impact(e, r.model, r.reduced, r.normal, r.along, r.rest, push)
     if chosen < 0:
         return RunStatus.IMPACT
-    told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, stand.trials, 0
+    told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, progress.trials, 0
     if r.model == SETS:
         told[TRIES] = g.sizes[TRIALS]
-        r.trials[stand.trials :][: trial_at(g, told[TRIES])] = g.trials[: trial_at(g, told[TRIES])]
-        stand.trials += trial_at(g, told[TRIES])
-    stand.stage = EventStage.ACTIVE_SET
+        r.trials[progress.trials :][: trial_at(g, told[TRIES])] = g.trials[
+            : trial_at(g, told[TRIES])
+        ]
+        progress.trials += trial_at(g, told[TRIES])
+    progress.stage = EventStage.ACTIVE_SET
     return RunStatus.RESOLVED
 
 
 @routine
 def select_mode_after_impact(r: RunLoop) -> RunStatus:
     """Find out which contacts carry after the impact."""
-    n = r.course.stages.n
+    n = r.arc.stages.n
     struck = r.numbers[numbers_offset(r) + STATES + n :]
-    struck[:n] = r.course.saddle.x[1 : 1 + n]
-    how = select_next_mode(r.event, r.stand.cause is EventCause.SLIP)
+    struck[:n] = r.arc.mode.x[1 : 1 + n]
+    how = select_next_mode(r.event, r.progress.cause is EventCause.SLIP)
     if how is RunStatus.RESOLVED:
-        r.stand.stage = EventStage.END
+        r.progress.stage = EventStage.END
     return how
 
 
 @routine
 def finish_event(r: RunLoop) -> RunStatus:
     """Take over what has come out, tell it if it is something, and begin the next arc."""
-    c, g, clock, stand = r.course, r.course.stages, r.course.clock, r.stand
+    c, g, clock, progress = r.arc, r.arc.stages, r.arc.clock, r.progress
     told = r.told[log_offset(r) :]
-    g.y[: g.n] = c.saddle.x[1 : 1 + g.n]
+    g.y[: g.n] = c.mode.x[1 : 1 + g.n]
     log_event_end(r)
     relax_tyres(r)
-    if stand.cause is EventCause.START and told[BLOW] == 0:
+    if progress.cause is EventCause.START and told[BLOW] == 0:
         clock.samples = 0
         begin_samples(r)
     elif told[BLOW] > 0 or is_changed(r) or not is_idle(r):
-        stand.events += 1
+        progress.events += 1
         begin_samples(r)
-    clock.step, clock.is_first = min(clock.step, c.saddle.motion.tol.first_step), True
-    stand.stage = EventStage.ARC
+    clock.step, clock.is_first = min(clock.step, c.mode.motion.tol.first_step), True
+    progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
 
 
@@ -381,11 +391,11 @@ def is_idle(r: RunLoop) -> bool:
     """Return whether an event that changes nothing is not recorded: a contact cannot be released (the next
     steps show whether it is pulled), or is exactly on a border: it counts as left.
     """
-    if r.stand.cause is EventCause.COLLISION and r.stand.stalled > 2:
-        for k in range(r.course.saddle.contacts.size):
+    if r.progress.cause is EventCause.COLLISION and r.progress.stalled > 2:
+        for k in range(r.arc.mode.contacts.size):
             r.left[k] = r.left[k] or r.event.fired[k]
         return True
-    return r.stand.cause is EventCause.LIFT_OFF
+    return r.progress.cause is EventCause.LIFT_OFF
 
 
 @routine
@@ -395,24 +405,24 @@ def relax_tyres(r: RunLoop) -> None:
     A flight shorter than `flight` leaves the tyre no time to relax: otherwise the bounces of a rocking
     machine, which accumulate within milliseconds, would erase the deflection again and again.
     """
-    if r.stand.cause is EventCause.START:
+    if r.progress.cause is EventCause.START:
         return
-    t = r.course.clock.time
-    m, told, wide = r.event.saddle.motion, r.told[log_offset(r) :], r.event.most + 1
+    t = r.arc.clock.time
+    m, told, wide = r.event.mode.motion, r.told[log_offset(r) :], r.event.most + 1
     for z in range(m.remembered):
         before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])
         after = is_among(r, told[HEAD + SHUT_AFTER * wide :], told[AFTER], r.owners[z])
         if before and not after:
             r.lifted[z] = t
         if after and not before and t - r.lifted[z] > r.flight:
-            r.course.stages.y[m.y_z + z] = 0.0
+            r.arc.stages.y[m.y_z + z] = 0.0
 
 
 @routine
 def is_among(r: RunLoop, contacts: Integers, count: int, wheel: int) -> bool:
     """Return whether one of some contacts belongs to a wheel."""
     for i in range(count):
-        if r.event.saddle.contacts.wheels[contacts[i]] == wheel:
+        if r.event.mode.contacts.wheels[contacts[i]] == wheel:
             return True
     return False
 
@@ -423,23 +433,23 @@ def is_among(r: RunLoop, contacts: Integers, count: int, wheel: int) -> bool:
 @routine
 def log_offset(r: RunLoop) -> int:
     """Return where the whole numbers of the present event begin."""
-    return r.stand.events * (HEAD + LISTS * (r.event.most + 1))
+    return r.progress.events * (HEAD + LISTS * (r.event.most + 1))
 
 
 @routine
 def numbers_offset(r: RunLoop) -> int:
     """Return where the numbers of the present event begin."""
-    return r.stand.events * (STATES + 3 * r.course.stages.n + PUSH * (r.event.most + 1))
+    return r.progress.events * (STATES + 3 * r.arc.stages.n + PUSH * (r.event.most + 1))
 
 
 @routine
 def log_event_begin(r: RunLoop) -> None:
     """Write when an event is, its state and its closed contacts."""
-    s, g, clock, wide = r.course.saddle, r.course.stages, r.course.clock, r.event.most + 1
+    s, g, clock, wide = r.arc.mode, r.arc.stages, r.arc.clock, r.event.most + 1
     told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
-    told[WHAT], told[BLOW], told[TRIES] = r.stand.cause, 0, 0
-    told[GUARD], told[GUARD_BORDER] = r.stand.guard, r.stand.border
-    told[GUARD_CONTACT] = max(r.stand.actor, r.stand.ending)
+    told[WHAT], told[BLOW], told[TRIES] = r.progress.cause, 0, 0
+    told[GUARD], told[GUARD_BORDER] = r.progress.guard, r.progress.border
+    told[GUARD_CONTACT] = max(r.progress.actor, r.progress.ending)
     told[SAMPLE], told[GRAZED], told[BEFORE] = clock.samples, clock.grazes, s.plan[CLOSED]
     told[HEAD + SHUT * wide :][: told[BEFORE]] = s.which[: told[BEFORE]]
     told[HEAD + ROWS * wide :][: told[BEFORE]] = s.status[: told[BEFORE]]
@@ -452,16 +462,16 @@ def log_event_end(r: RunLoop) -> None:
     """Write what an event leaves: the closed contacts, which fired and which were struck, the state at
     the end, and the energy of what was there before it was settled.
     """
-    e, s, g, wide = r.event, r.course.saddle, r.course.stages, r.event.most + 1
+    e, s, g, wide = r.event, r.arc.mode, r.arc.stages, r.event.most + 1
     told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
     told[AFTER], told[FIRED], told[HITS] = s.plan[CLOSED], 0, 0
     told[HEAD + SHUT_AFTER * wide :][: s.plan[CLOSED]] = s.which[: s.plan[CLOSED]]
     told[HEAD + ROWS_AFTER * wide :][: s.plan[CLOSED]] = s.status[: s.plan[CLOSED]]
-    if r.stand.actor >= 0:
-        told[HEAD + FIRE * wide], told[FIRED] = r.stand.actor, 1
-    for i in range(told[BEFORE] if r.stand.cause is EventCause.LIFT_OFF else 0):
+    if r.progress.actor >= 0:
+        told[HEAD + FIRE * wide], told[FIRED] = r.progress.actor, 1
+    for i in range(told[BEFORE] if r.progress.cause is EventCause.LIFT_OFF else 0):
         k = told[HEAD + i]
-        if e.fired[k] and k != r.stand.actor:
+        if e.fired[k] and k != r.progress.actor:
             told[HEAD + FIRE * wide + told[FIRED]] = k
             told[FIRED] += 1
     for j in range(e.sizes[TOUCHING]):
@@ -478,7 +488,7 @@ def energy(r: RunLoop) -> float:
     """Return the mechanical energy of the state in x; where the program reads accelerations, which make no
     difference to it, x holds something else.
     """
-    call(r.observe, r.course.saddle.x, r.table, r.seen, 1)
+    call(r.observe, r.arc.mode.x, r.table, r.seen, 1)
     return r.seen[r.kinetic] + r.seen[r.potential]
 
 
