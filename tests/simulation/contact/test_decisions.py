@@ -18,7 +18,7 @@ from draisine.simulation.contact.event_driven.events import (
     touches,
 )
 from draisine.simulation.contact.event_driven.run_loop import (
-    MOST_STUCK,
+    MAX_EVENTS_AT_INSTANT,
     EventCause,
     EventStage,
     RunProgress,
@@ -230,7 +230,7 @@ def test_a_fall_ends_the_run(kind):
 def test_too_many_events_at_one_instant_are_no_progress():
     """Those that separate at the instant are remembered until time passes."""
     r = loop(GuardKind.NORMAL_FORCE, delay=0.0)
-    for _ in range(MOST_STUCK):
+    for _ in range(MAX_EVENTS_AT_INSTANT):
         assert begin_event(r) is RunStatus.RESOLVED
     assert r.leaving.all()
     assert begin_event(r) is RunStatus.NO_PROGRESS

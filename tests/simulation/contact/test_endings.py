@@ -24,17 +24,17 @@ STRICT = draisine.ContactOptions(solver="events")
 
 
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
-    go, stopped = driver.ArcDriver.go, []
+    run, stopped = driver.ArcDriver.run, []
 
     def interrupted(runner, *how):
         if runner.arc.clock.time > 0.3:
             stopped.append(runner.arc.clock.time)
             raise KeyboardInterrupt
-        return go(runner, *how)
+        return run(runner, *how)
 
     whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
-    monkeypatch.setattr(driver.ArcDriver, "go", interrupted)
+    monkeypatch.setattr(driver.ArcDriver, "run", interrupted)
     with pytest.raises(SimulationError, match="interrupted") as caught:
         draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     kept = caught.value.partial
@@ -75,17 +75,17 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
 
 
 def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
-    go = driver.ArcDriver.go
+    run = driver.ArcDriver.run
 
     def sunk(runner, *how):
         return (
-            go(runner, *how)
+            run(runner, *how)
             if runner.arc.clock.time < 0.1
             else arc_integration.RunStatus.PENETRATION
         )
 
     monkeypatch.setattr(hybrid, "STEPS_PER_CALL", 1)
-    monkeypatch.setattr(driver.ArcDriver, "go", sunk)
+    monkeypatch.setattr(driver.ArcDriver, "run", sunk)
     with pytest.raises(DeadEndError, match="cannot touch") as caught:
         draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane(), contact=STRICT)
     assert isinstance(caught.value, TerrainError)

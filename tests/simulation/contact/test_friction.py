@@ -250,14 +250,14 @@ def test_a_slip_that_begins_is_followed_by_few_steps_as_by_many(monkeypatch):
     nothing, and friction turns it at rates of some 1e6 per second. SciPy's Radau follows the same
     equations, by steps of its own.
     """
-    go, steps = ArcDriver.go, []
+    run_loop, steps = ArcDriver.run, []
 
-    def count(driver, *how):
-        told = go(driver, *how)
+    def count(driver, *limits):
+        status = run_loop(driver, *limits)
         steps.append(driver.arc.clock.steps)
-        return told
+        return status
 
-    monkeypatch.setattr(ArcDriver, "go", count)
+    monkeypatch.setattr(ArcDriver, "run", count)
     floor = move_ground(plane(), Shake((0.004, 0.02, 0.0), 25.0))
     state = draisine.state(bicycle(), forward_speed=4.0)
     along = np.array([0.1, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])

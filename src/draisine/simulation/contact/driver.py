@@ -1,14 +1,21 @@
-"""What leads a run through arcs and events: its records for routines, and what is read from them."""
+"""The driver of event-driven arcs: it fills the records of the compiled run loop and reads its results.
 
-from collections.abc import Sequence
+`ArcDriver` owns the records of `event_driven`: the arc, the event and the run loop. `load` writes the state
+of a run into them, `run` calls the compiled loop, and `samples`, `nodes`, `grazes` and `events` read its
+output. The loop returns to Python for a mode without a compiled closed form (`compile_mode`), for features
+that a disc may not be able to touch (`check_sharp_features`) and for impact models in Python
+(`resolve_impact`).
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Address
+from draisine.codegen.routine import Address, Flags, Integers
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact.complementarity.active_set import (
@@ -37,7 +44,9 @@ from draisine.simulation.contact.event_driven.impact import OTHER, PUSH
 from draisine.simulation.contact.event_driven.radau import turning_room
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
+    EventLog,
     EventStage,
+    ImpactOrigin,
     RunLoop,
     RunProgress,
 )
@@ -52,12 +61,22 @@ from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
 from draisine.simulation.trajectory import Guard, GuardKind, Key
 from draisine.simulation.validity.fall import fall_rule
-from draisine.system.layout import Layout
 
-MOST, EVENTS = 6, 32
-"""For how many contacts that touch at once there is room at first, if there are no more wheels, and for how
-many events in a call.
+MIN_TOUCHING = 6
+"""Number of touching contacts for which the first records have room, if there are no more wheels. Records for
+more contacts are made when they are needed (`ArcDriver.grow`).
 """
+
+EVENTS_PER_CALL = 32
+"""Number of events for which the log of one call has room."""
+
+
+class Capacity(NamedTuple):
+    """The sizes of the records."""
+
+    nearby: int  # contacts in the search boxes
+    borders: int  # borders of one of them
+    touching: int  # contacts that touch at one instant
 
 
 @dataclass(slots=True, eq=False)
@@ -77,449 +96,573 @@ class RunState:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cause:
-    """What an event is about: the contact that fired, or that whose feature has ended."""
+    """The cause of an event, and its contact."""
 
     kind: EventCause
-    actor: WheelOnFeature | None = None
-    own: WheelOnFeature | None = None
+    actor: WheelOnFeature | None = None  # the contact whose guard fired
+    ending: WheelOnFeature | None = None  # the contact whose feature has ended
     guard: int = -1  # kind of the guard that fired, -1 for none
     border: int = -1  # index of its border, -1 for none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EventRecord:
-    """An event as routines tell it: states and energies before and after, contacts that were and are
-    closed, those that fired; the impact; how many samples and grazes there were before it.
-    """
+    """An event of the log."""
 
-    t: float
-    kind: str
-    energies: tuple[float, float]
-    before: Floats
+    t: float  # s
+    kind: str  # name of its cause
+    energies: tuple[float, float]  # J, before and after
+    before: Floats  # state y
     after: Floats
-    closed: tuple[Closed, ...]
+    closed: tuple[Closed, ...]  # contacts closed before the event
     closed_after: tuple[Closed, ...]
-    fired: list[WheelOnFeature]
+    fired: list[WheelOnFeature]  # contacts whose guards fired
     guard: Guard | None
-    blow: Selection | None
-    samples: int
-    grazes: int
+    impact: Selection | None
+    samples: int  # number of samples before the event, in this call
+    grazes: int  # number of grazing contacts before the event, in this call
 
 
 class ArcDriver:
-    """Leads through arcs and events; what wheels are near is looked for anew where they leave it."""
+    """Runs event-driven arcs with the compiled run loop.
+
+    Parameters
+    ----------
+    query
+        The machine on its terrain.
+    contact
+        Friction, impact model and search margin.
+    numerics
+        Tolerances of the integration and spacing of the samples.
+    t
+        Time (s).
+    boxes
+        (wheels, 2, 3) m, lower and upper corners of boxes around the wheel centres at that time.
+
+    Attributes
+    ----------
+    near
+        The contacts that are possible within the search boxes; records number contacts in its order.
+    mode, arc, event, loop
+        The records: the contact mode, the arc, the event and the run loop.
+    y
+        The state at the present time, shared with the arc.
+    """
 
     def __init__(
-        self, look: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, box: Floats
+        self,
+        query: ContactQuery,
+        contact: ContactOptions,
+        numerics: Numerics,
+        t: float,
+        boxes: Floats,
     ) -> None:
-        self.look, self.contact, self.numerics = look, contact, numerics
-        follow_accuracy(look.tol, look.units, numerics.rtol)
-        self._blows: dict[int, Selection] = {}
-        self.near = look.sweep(t, box, contact.margin)
-        self._surround((0, 0, max(MOST, len(look.machine.wheels))))
-        self.look_around(t, box)
+        self.query = query
+        self.contact = contact
+        self.numerics = numerics
+        follow_accuracy(query.tol, query.units, numerics.rtol)
+        self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
+        self.near = query.sweep(t, boxes, contact.margin)
+        self._watch_nearby(Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels))))
+        self.search_around(t, boxes)
 
-    # --- what is near
+    # --- records
 
-    def look_around(self, t: float, box: Floats, begin: Floats | None = None) -> None:
-        """Watch all that wheels may touch while their centres are around boxes (low, high of each), which
-        may hold a step's ways that begin somewhere.
+    def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
+        """Find all contacts that are possible while the wheel centres stay near boxes.
+
+        Parameters
+        ----------
+        t
+            Time (s).
+        boxes
+            (wheels, 2, 3) m, boxes around the wheel centres.
+        begin
+            Wheel centres (m) at the start of the step that the boxes enclose; the search extends further
+            in the direction of motion.
         """
-        look, margin = self.look, self.contact.margin
-        near, speed = look.sweep(t, box, margin, begin), look.ground_speed(t, box)
-        wide, stay = near.boxes, np.inf
-        if speed > 0:  # half of the margin is for the wheels, the other half for the ground
-            wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())
-            stay = half / speed
+        query = self.query
+        near = query.sweep(t, boxes, self.contact.margin, begin)
+        swept = near.boxes
+        duration = np.inf  # s, how long the search stays valid on moving ground
+        speed = query.ground_speed(t, boxes)
+        if speed > 0:
+            # Half of the margin is for the wheels, the other half for the ground.
+            half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
+            swept = 0.5 * (boxes + near.boxes)
+            duration = half_margin / speed
         if near is not self.near:
             self.near = near
-            self._surround(self._sizes)
-        self.arc.swept[:] = wide
-        longest = min(0.5 * stay, 0.5 * ROOM * self.numerics.dt)
-        self.arc.clock.assign(horizon=t + stay, longest_step=longest)
+            self._watch_nearby(self._capacity)
+        self.arc.swept[:] = swept
+        longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
+        self.arc.clock.assign(horizon=t + duration, longest_step=longest)
 
-    def _surround(self, sizes: tuple[int, int, int]) -> None:
-        """Watch what is near, in records of sizes or, where there is more, in new ones."""
-        near, count, bundle = self.near, len(self.near), self.near.packed.record
-        borders = int(np.diff(bundle.first[: count + 1]).max(initial=0))
-        room, edges, most = sizes
-        if count >= room or borders > edges:
-            self._make((2 * count + 1, max(borders, edges), most))
+    def _watch_nearby(self, capacity: Capacity) -> None:
+        """Write the nearby contacts into the records, or into larger ones if they do not fit."""
+        near = self.near
+        count = len(near)
+        table = near.packed.record
+        borders = int(np.diff(table.first[: count + 1]).max(initial=0))
+        if count >= capacity.nearby or borders > capacity.borders:
+            # Twice the number: the next search rarely needs new records.
+            most_borders = max(borders, capacity.borders)
+            self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
-            self._bundle.replace(**bundle._asdict())
-        e, whole = self.event, self.passage
-        e.rows[: count + 1], e.mu[: count + 1] = self.look.grips(near, self.contact)
-        whole.is_sharp[:count] = (bundle.planes[:count] == 0) & (self.look.discs[near.wheels] == 1)
+            self._table.replace(**table._asdict())
+        rows, mu = self.query.grips(near, self.contact)
+        self.event.rows[: count + 1] = rows
+        self.event.mu[: count + 1] = mu
+        on_disc = self.query.discs[near.wheels] == 1
+        self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
 
-    def _make(self, sizes: tuple[int, int, int]) -> None:
-        """Make the records: for so many contacts near, with so many borders each, of which so many touch
-        at once.
-        """
-        self._sizes, look, (count, _, most) = sizes, self.look, sizes
-        self._bundle = Packed(self.near.packed.record)
-        forms = look.table.meetings.forms
-        self.mode = saddle(look.machine, look.motion, self._bundle, most, look.x, forms)
-        self._shared, inside = Packed(self.mode), np.zeros(count)
-        course = Packed(self._make_course(inside))
-        event = Packed(self._make_event(course.record.box, inside))
-        self.arc, self.event = course.record, event.record
-        self.packed = Packed(self._make_passage(course, event))
-        self.passage: RunLoop = self.packed.record
-        self.begin: Floats = self.arc.stages.record.y
+    def _make_records(self, capacity: Capacity) -> None:
+        """Make records of a capacity."""
+        query = self.query
+        self._capacity = capacity
+        self._table = Packed(self.near.packed.record)
+        forms = query.table.meetings.forms
+        self.mode = saddle(
+            query.machine, query.motion, self._table, capacity.touching, query.x, forms
+        )
+        self._packed_mode = Packed(self.mode)
+        inside = np.zeros(capacity.nearby)  # the arc and the event share it
+        arc = Packed(self._make_arc(inside))
+        event = Packed(self._make_event(arc.record.box, inside))
+        self.arc: ArcState = arc.record
+        self.event: EventState = event.record
+        self._packed_loop = Packed(self._make_loop(arc, event))
+        self.loop: RunLoop = self._packed_loop.record
+        self.y: Floats = self.arc.stages.y
 
-    def _make_course(self, inside: Floats) -> ArcState:
-        """Return the record of arcs."""
-        look, numerics, n = self.look, self.numerics, self.look.y.size
-        atol = numerics.atol * look.state_units
-        model, asked = look.machine.system.model, self.contact.fall
-        rule = fall_rule(model, asked)
-        wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
-        guards = 2 + count + most * (borders + 3)
-        sizes = dict.fromkeys(("live", "kinds", "contacts", "borders"), guards)
-        sizes |= {"box": 6 * wheels, "swept": 6 * wheels, "moved": 2 * wheels + 1, "near": count}
-        sizes |= {
-            "times": ROOM,
-            "samples": ROOM * n,
-            "node_times": ROOM,
-            "nodes": ROOM * n,
-            "grazes": 2 * FEW,
-            "guards": 2,
-        }
-        sizes |= {"values": guards * NODES, "local": 4 * NODES, "state": n}
-        found: ArcState = make_record(
+    def _make_arc(self, inside: Floats) -> ArcState:
+        """Return the record of an arc."""
+        query = self.query
+        numerics = self.numerics
+        capacity = self._capacity
+        n = query.y.size
+        atol = numerics.atol * query.state_units
+        rule = fall_rule(query.machine.system.model, self.contact.fall)
+        wheels = len(query.machine.wheels)
+        guards = 2 + capacity.nearby + capacity.touching * (capacity.borders + 3)
+        arc: ArcState = make_record(
             ArcState,
-            mode=self._shared,
+            mode=self._packed_mode,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, atol),
-            turning=turning_room(n, look.n, look.row.size, most),
+            turning=turning_room(n, query.n, query.row.size, capacity.touching),
             inside=inside,
-            wheels=look.level,
+            wheels=query.level,
+            box=6 * wheels,
+            swept=6 * wheels,
+            near=capacity.nearby,
+            moved=2 * wheels + 1,
+            guards=2,
+            live=guards,
             falls=np.array([rule.lean < np.pi / 2, rule.over], dtype=np.int64),
-            slack=guard_tolerances(look.tol),
+            kinds=guards,
+            contacts=guards,
+            borders=guards,
+            slack=guard_tolerances(query.tol),
             fall=float(np.sin(min(rule.lean, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
             basis=BASIS,
-            places=PLACES,
             clock=ArcClock(),
-            rows=(count + 2 * wheels) * look.row.size,
-            **sizes,
+            times=ROOM,
+            samples=ROOM * n,
+            places=PLACES,
+            node_times=ROOM,
+            nodes=ROOM * n,
+            grazes=2 * FEW,
+            values=guards * NODES,
+            local=4 * NODES,
+            state=n,
+            rows=(capacity.nearby + 2 * wheels) * query.row.size,
         )
-        return found
+        return arc
 
-    def _make_event(self, box: Floats, inside: Floats) -> EventState:
-        """Return the record of events."""
-        look, (count, _, most), holds = self.look, self._sizes, self.mode.holds
+    def _make_event(self, boxes: Floats, inside: Floats) -> EventState:
+        """Return the record of an event."""
+        query = self.query
+        nearby = self._capacity.nearby
+        touching = self._capacity.touching
+        per_nearby = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), nearby)
         names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
-        touching = dict.fromkeys(names, most + 1)
-        touching |= dict.fromkeys(("seen", "near"), (most + 1) * look.row.size)
-        near = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), count)
-        state = {"sizes": 2, "ways": 2 * most + 2, "y": look.y.size + 1, "rates": look.y.size}
-        found: EventState = make_record(
+        per_touching = dict.fromkeys(names, touching + 1)
+        choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
+        event: EventState = make_record(
             EventState,
-            mode=self._shared,
-            wheels=look.level,
-            choice=Packed(empty_choice(look.n, holds, most, self.mode.system)),
-            law=Packed(friction_law(most)),
-            most=most,
-            box=box,
+            mode=self._packed_mode,
+            wheels=query.level,
+            choice=Packed(choice),
+            law=Packed(friction_law(touching)),
+            most=touching,
+            sizes=2,
+            box=boxes,
             inside=inside,
-            dents=look.dents,
-            **touching,
-            **near,
-            **state,
+            dents=query.dents,
+            seen=(touching + 1) * query.row.size,
+            near=(touching + 1) * query.row.size,
+            ways=2 * touching + 2,
+            y=query.y.size + 1,
+            rates=query.y.size,
+            **per_nearby,
+            **per_touching,
         )
-        return found
+        return event
 
-    def _make_passage(self, course: Packed, event: Packed) -> RunLoop:
-        """Return the record of the run."""
-        look, options, (count, _, most) = self.look, self.contact, self._sizes
-        model = look.machine.system.model
-        observe, tries = look.machine.observe, len(event.record.choice.record.trials)
-        owners = np.full(model.memory + 1, -1)
-        for w, wheel in enumerate(look.machine.wheels):
-            for first, element in contact_elements(model, wheel):
-                owners[first : first + element.states] = w
-        known = signature(options.model).parameters
-        given = {name: one.default for name, one in known.items()} | dict(options.restitution)
-        states = dict.fromkeys(("before", "struck", "after"), look.y.size)
-        self.told = Layout({"t": 1, "energies": 2} | states | {"push": PUSH * (most + 1)})
-        found: RunLoop = make_record(
+    def _make_loop(self, arc: Packed, event: Packed) -> RunLoop:
+        """Return the record of the run loop."""
+        query = self.query
+        options = self.contact
+        observe = query.machine.observe
+        nearby = self._capacity.nearby
+        defaults = signature(options.model).parameters
+        restitution = {name: parameter.default for name, parameter in defaults.items()}
+        restitution |= options.restitution
+        loop: RunLoop = make_record(
             RunLoop,
-            arc=course,
+            arc=arc,
             event=event,
             progress=RunProgress(),
-            **dict.fromkeys(("is_sharp", "left", "leaving"), count),
+            log=self._make_log(len(event.record.choice.record.trials)),
+            is_sharp=nearby,
+            left=nearby,
+            leaving=nearby,
             model=getattr(options.model, "strikes", OTHER),
             reduced=RESOLUTIONS.index(options.resolution),
-            normal=float(given.get("normal", 0.0)),
-            along=float(given.get("tangential", 0.0)),
+            normal=float(restitution.get("normal", 0.0)),
+            along=float(restitution.get("tangential", 0.0)),
             rest=float(options.rest_speed),
-            owners=owners,
-            lifted=look.lifted,
-            flight=tyre_flight(look),
+            owners=self._tyre_wheels(),
+            lifted=query.lifted,
+            flight=tyre_flight(query),
             observe=Address(observe.address),
             table=observe.table,
-            seen=observe.outputs.size,
+            observed=observe.outputs.size,
             kinetic=observe.outputs.kinetic.start,
             potential=observe.outputs.potential.start,
-            told=EVENTS * (run_loop.HEAD + run_loop.LISTS * (most + 1)),
-            numbers=EVENTS * self.told.size,
-            trials=5 * tries,
-            room=4 * tries,
         )
-        return found
+        return loop
 
-    # --- calls
+    def _tyre_wheels(self) -> Integers:
+        """Return the wheel of each tyre state, -1 for other states of the model's memory."""
+        model = self.query.machine.system.model
+        wheels = np.full(model.memory + 1, -1)
+        for w, wheel in enumerate(self.query.machine.wheels):
+            for first, element in contact_elements(model, wheel):
+                wheels[first : first + element.states] = w
+        return wheels
 
-    def load(self, at: RunState, stop: float, until: float, cause: Cause | None = None) -> None:
-        """Put where a run stands in place: in an arc that may go on until inputs jump or the run ends, or
-        at an event.
+    def _make_log(self, trial_size: int) -> EventLog:
+        """Return the event log; the contact sets of one event take at most `trial_size` entries."""
+        states = ("y", "y_impact", "y_after")
+        lists = ("closed", "rows", "closed_after", "rows_after", "fired", "impact_contacts")
+        width = self._capacity.touching + 1
+        shapes: dict[str, Any] = dict.fromkeys(EventLog._fields, EVENTS_PER_CALL)
+        shapes |= dict.fromkeys(states, (EVENTS_PER_CALL, self.query.y.size))
+        shapes |= dict.fromkeys(lists, (EVENTS_PER_CALL, width))
+        shapes["impulses"] = (EVENTS_PER_CALL, PUSH * width)
+        shapes["trials"] = 5 * trial_size
+        shapes["trial_limit"] = 4 * trial_size
+        log: EventLog = make_record(EventLog, **shapes)
+        return log
+
+    # --- calls of the run loop
+
+    def load(self, run: RunState, stop: float, until: float, cause: Cause | None = None) -> None:
+        """Write the state of a run into the records.
+
+        Parameters
+        ----------
+        run
+            Time, state and closed contacts.
+        stop
+            Time (s) at which inputs jump.
+        until
+            Time (s) at which the run ends.
+        cause
+            The event to resolve first; without it the run continues with an arc.
         """
-        course, whole, e, index = self.arc, self.passage, self.event, self._index
-        self.begin[:] = at.y
-        self.look.fill(at.t, at.y)
-        last = float(np.nextafter(stop, at.t))
-        step = min(at.step, self.look.tol.first_step) if at.is_first else at.step
-        course.clock.assign(time=at.t, step=step, next_step=step, is_first=at.is_first)
-        course.clock.assign(last_time=last, input_jump=stop, end_time=until)
-        course.clock.assign(samples=0, nodes=0, grazes=0, latest_sample=at.latest_sample)
-        self.close(at.closed)
-        for flags, some in ((whole.left, at.left), (whole.leaving, at.leaving), (e.fired, ())):
-            flags[:] = False
-            for contact in some:
-                if contact in index:
-                    flags[index[contact]] = True
-        stand = whole.progress
-        stand.assign(stage=EventStage.ARC, stalled=at.stalled, events=0, trials=0)
-        stand.assign(actor=-1, ending=-1, guard=-1, border=-1)
-        if cause is not None:
-            actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
-            stand.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=own)
-            stand.assign(guard=cause.guard, border=cause.border)
-            if actor >= 0:
-                e.fired[actor] = True
+        clock = self.arc.clock
+        progress = self.loop.progress
+        index = self.near.index
+        self.y[:] = run.y
+        self.query.fill(run.t, run.y)
+        step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
+        clock.assign(time=run.t, step=step, next_step=step, is_first=run.is_first)
+        last_time = float(np.nextafter(stop, run.t))
+        clock.assign(last_time=last_time, input_jump=stop, end_time=until)
+        clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
+        self._set_closed(run.closed)
+        self._set_flags(self.loop.left, run.left)
+        self._set_flags(self.loop.leaving, run.leaving)
+        self._set_flags(self.event.fired, ())
+        progress.assign(stage=EventStage.ARC, stalled=run.stalled, events=0, trials=0)
+        progress.assign(actor=-1, ending=-1, guard=-1, border=-1)
+        if cause is None:
+            return
+        progress.assign(stage=EventStage.CONTACTS, cause=cause.kind)
+        progress.assign(guard=cause.guard, border=cause.border)
+        if cause.ending is not None:
+            progress.ending = index[cause.ending]
+        if cause.actor is not None:
+            progress.actor = index[cause.actor]
+            self.event.fired[progress.actor] = True
 
-    @property
-    def _index(self) -> dict[WheelOnFeature, int]:
-        """Where contacts stand among those that are near."""
-        return self.near.index
+    def _set_closed(self, closed: Sequence[Closed]) -> None:
+        """Write the closed contacts into the mode."""
+        mode = self.mode
+        mode.plan[CLOSED] = len(closed)
+        for i, (contact, rows, mu) in enumerate(closed):
+            mode.which[i] = self.near.index[contact]
+            mode.status[i] = rows
+            # An ideal contact (infinite friction) never slides: it has no friction drag.
+            mode.mu[i] = mu if mu < np.inf else 0.0
 
-    def holds(self, contacts: Sequence[Closed]) -> bool:
-        """Return whether closed contacts are among those that are near."""
+    def _set_flags(self, flags: Flags, contacts: Iterable[WheelOnFeature]) -> None:
+        """Set the flags of some contacts, as far as they are nearby, and clear all others."""
+        flags[:] = False
+        for contact in contacts:
+            if contact in self.near.index:
+                flags[self.near.index[contact]] = True
+
+    def contains(self, contacts: Sequence[Closed]) -> bool:
+        """Return whether closed contacts are among the nearby ones."""
         return all(contact in self.near.index for contact, *_ in contacts)
 
-    def close(self, closed: Sequence[Closed]) -> None:
-        """Put the closed contacts in place."""
-        s = self.mode
-        s.plan[CLOSED] = len(closed)
-        for i, (contact, rows, mu) in enumerate(closed):
-            s.which[i], s.status[i] = self._index[contact], rows
-            s.mu[i] = mu if mu < np.inf else 0.0
-
-    def go(self, steps: int, events: int) -> RunStatus:
-        """Go on for so many steps and events at most; return why not further."""
-        found: RunStatus = self.look.code.run_arcs(self.packed, steps, min(events, EVENTS))
-        return found
-
-    def meet_mode(self) -> None:
-        """Take up the mode of the closed contacts, which routines do not know yet."""
-        self.look.take_mode(self.closed())
-        forms = self.look.table.meetings.forms
-        arrays = {"modes": forms.signatures, "tables": forms.tables}
-        self._shared.replace(**arrays, mode_out=np.zeros(forms.size))
+    def run(self, steps: int, events: int) -> RunStatus:
+        """Run the compiled loop for at most so many steps and events; return why it stopped."""
+        most_events = min(events, EVENTS_PER_CALL)
+        status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
+        return status
 
     def grow(self) -> None:
-        """Make room for more contacts that touch at once."""
-        course = self.arc
-        self._surround((0, 0, 2 * self._sizes[2]))
-        self.arc.clock.assign(**course.clock.values())
-        self.arc.swept[:] = course.swept
+        """Double the number of touching contacts for which the records have room."""
+        arc = self.arc
+        self._watch_nearby(Capacity(0, 0, 2 * self._capacity.touching))
+        self.arc.clock.assign(**arc.clock.values())
+        self.arc.swept[:] = arc.swept
 
-    # --- what is found in the records
+    # --- what the run loop leaves to Python
+
+    def compile_mode(self) -> None:
+        """Add the closed form of the present contact mode to the compiled ones."""
+        self.query.take_mode(self.closed())
+        forms = self.query.table.meetings.forms
+        self._packed_mode.replace(
+            modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
+        )
+
+    def check_sharp_features(self) -> None:
+        """Raise if a disc has reached an edge or a vertex that it cannot touch."""
+        query = self.query
+        event = self.event
+        near = self.near
+        is_sharp = self.loop.is_sharp
+        t = self.arc.clock.time
+        touching = event.met[: event.sizes[MET]].tolist()
+        rows = event.seen.reshape(-1, query.row.size)
+        for k, row in zip(touching, rows, strict=False):
+            if is_sharp[k]:
+                query.check_plane(t, near[k], row)
+        if self.loop.progress.ending < 0:
+            return
+        for k in np.flatnonzero((event.ended & is_sharp)[: len(near)]).tolist():
+            if all(near.wheels[other] != near.wheels[k] for other in touching):
+                query.check_end(t, self.y, near[k])
+
+    def resolve_impact(self) -> None:
+        """Resolve the impact of the present event by an impact model in Python."""
+        query = self.query
+        options = self.contact
+        progress = self.loop.progress
+        M, held = self._mass_and_held()
+        problem = ImpactProblem(
+            M,
+            held,
+            self._impact_candidates(),
+            query.speeds(self.y),
+            options.rest_speed,
+            options.resolution,
+        )
+        impact: Selection = options.model(problem, **options.restitution)
+        after = self.y.copy()
+        after[query.y.v] = impact.chosen.result
+        query.fill(self.arc.clock.time, after)
+        self._python_impacts[progress.events] = impact
+        self.loop.log.impact[progress.events] = ImpactOrigin.PYTHON
+        progress.stage = EventStage.ACTIVE_SET
+
+    def _impact_candidates(self) -> list[Candidate]:
+        """Return the touching contacts with constraint rows in an impact."""
+        event = self.event
+        rows = event.near.reshape(-1, self.query.row.size)
+        return [
+            self.query.candidate(self.near[k], rows[j], float(event.mu[k]), int(event.rows[k]))
+            for j, k in enumerate(event.who[: event.sizes[TOUCHING]].tolist())
+            if event.rows[k] > 0
+        ]
+
+    def _mass_and_held(self) -> tuple[Floats, Floats]:
+        """Return the mass matrix at an event, and the independent constraint rows that are not contacts."""
+        motion = self.query.motion.record
+        n = self.query.n
+        out = self.mode.out
+        held = out[motion.held : motion.held + self.mode.holds * n].reshape(-1, n).copy()
+        M = out[motion.M : motion.M + n * n].reshape(n, n).copy()
+        return M, independent(held, np.zeros(len(held)))[0]
+
+    # --- results of the run loop
+
+    def run_state(self) -> RunState:
+        """Return the present state of the run."""
+        clock = self.arc.clock
+        return RunState(
+            t=clock.time,
+            y=self.y.copy(),
+            step=clock.step,
+            is_first=clock.is_first,
+            closed=self.closed(),
+            left=self._flagged(self.loop.left),
+            leaving=self._flagged(self.loop.leaving),
+            stalled=self.loop.progress.stalled,
+            latest_sample=clock.latest_sample,
+        )
 
     def closed(self) -> tuple[Closed, ...]:
         """Return the closed contacts."""
-        s = self.mode
-        count = int(s.plan[CLOSED])
-        return self._closed(s.which[:count].tolist(), s.status[:count].tolist())
+        count = int(self.mode.plan[CLOSED])
+        return self._closed(self.mode.which[:count], self.mode.status[:count])
 
-    def _closed(self, which: Sequence[int], rows: Sequence[int]) -> tuple[Closed, ...]:
-        mu, near = self.event.mu, self.near
-        return tuple((near[k], held, float(mu[k])) for k, held in zip(which, rows, strict=True))
+    def _closed(self, contacts: Integers, rows: Integers) -> tuple[Closed, ...]:
+        """Return closed contacts with their constraint rows and friction."""
+        pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
+        return tuple((self.near[k], held, float(self.event.mu[k])) for k, held in pairs)
 
-    def standing(self) -> RunState:
-        """Return where the run stands."""
-        clock, whole = self.arc.clock, self.passage
-        return RunState(
-            clock.time,
-            self.begin.copy(),
-            clock.step,
-            clock.is_first,
-            self.closed(),
-            self._marked(whole.left),
-            self._marked(whole.leaving),
-            whole.progress.stalled,
-            clock.latest_sample,
-        )
-
-    def cause(self) -> Cause:
-        """Return what the present event is about."""
-        stand = self.passage.progress
-        actor, own = (None if k < 0 else self.near[k] for k in (stand.actor, stand.ending))
-        return Cause(stand.cause, actor, own, stand.guard, stand.border)
-
-    def _marked(self, flags: Any) -> frozenset[WheelOnFeature]:
+    def _flagged(self, flags: Flags) -> frozenset[WheelOnFeature]:
+        """Return the contacts whose flags are set."""
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
 
+    def cause(self) -> Cause:
+        """Return the cause of the present event."""
+        progress = self.loop.progress
+        return Cause(
+            kind=progress.cause,
+            actor=self.near[progress.actor] if progress.actor >= 0 else None,
+            ending=self.near[progress.ending] if progress.ending >= 0 else None,
+            guard=progress.guard,
+            border=progress.border,
+        )
+
     def guard(self) -> tuple[int, int]:
-        """Return the kind of the guard that told of an event, and its contact's number."""
-        which = self.arc.clock.subject
-        return int(self.arc.kinds[which]), int(self.arc.contacts[which])
+        """Return the kind of the guard that fired, and the number of its contact."""
+        subject = self.arc.clock.subject
+        return int(self.arc.kinds[subject]), int(self.arc.contacts[subject])
 
-    def samples(self) -> tuple[Floats, Floats]:
-        """Return times and states."""
-        count = self.arc.clock.samples
-        return self.arc.times[:count].copy(), self.arc.samples.reshape(ROOM, -1)[:count].copy()
-
-    def nodes(self) -> tuple[Floats, Floats]:
-        """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
-        count = self.arc.clock.nodes
-        times, states = self.arc.node_times[:count], self.arc.nodes.reshape(ROOM, -1)[:count]
-        return (
-            times.reshape(-1, STEP_NODES).copy(),
-            states.reshape(-1, STEP_NODES, self.look.y.size).copy(),
-        )
-
-    def grazes(self) -> list[tuple[float, Key]]:
-        """Return when which open contacts came near and did not touch."""
-        found = self.arc.grazes[: 2 * self.arc.clock.grazes]
-        return [(t, self.look.key(self.near[int(k)])) for t, k in found.reshape(-1, 2).tolist()]
-
-    def events(self) -> list[EventRecord]:
-        """Return the events that are told."""
-        whole, count = self.passage, self.passage.progress.events
-        if not count:
-            return []
-        told = whole.told.reshape(EVENTS, -1)[:count].tolist()
-        numbers = whole.numbers.reshape(EVENTS, -1)[:count].copy()
-        return [self._event(i, *one) for i, one in enumerate(zip(told, numbers, strict=True))]
-
-    def _event(self, i: int, told: list[int], numbers: Floats) -> EventRecord:
-        """Return one of them."""
-        at, wide = self.told, self._sizes[2] + 1
-        lists = [told[run_loop.HEAD + k * wide :][:wide] for k in range(run_loop.LISTS)]
-        before, after, fired = (told[k] for k in (run_loop.BEFORE, run_loop.AFTER, run_loop.FIRED))
-        energy, energy_after = numbers[at.energies].tolist()
-        return EventRecord(
-            float(numbers[0]),
-            run_loop.KINDS[told[run_loop.WHAT]],
-            (energy, energy_after),
-            numbers[at.before],
-            numbers[at.after],
-            self._closed(lists[run_loop.SHUT][:before], lists[run_loop.ROWS][:before]),
-            self._closed(lists[run_loop.SHUT_AFTER][:after], lists[run_loop.ROWS_AFTER][:after]),
-            [self.near[k] for k in lists[run_loop.FIRE][:fired]],
-            self._guard(*told[run_loop.GUARD : run_loop.HEAD]),
-            self._blow(i, told, numbers, lists[run_loop.HIT]),
-            told[run_loop.SAMPLE],
-            told[run_loop.GRAZED],
-        )
+    def unresolved(self) -> Guard | None:
+        """Return the guard of the event that the last call could not resolve, if there is one."""
+        progress = self.loop.progress
+        if progress.stage is not EventStage.ARC:
+            contact = max(progress.actor, progress.ending)
+            return self._guard(progress.guard, contact, progress.border)
+        if progress.stalled <= run_loop.MAX_EVENTS_AT_INSTANT:
+            return None
+        # Too many events at one instant: the last one was not begun.
+        kind, k = self.guard()
+        contact = k if kind == GuardKind.GAP else int(self.mode.which[k])
+        border = -1
+        if kind == GuardKind.BORDER:
+            first = int(self.near.packed.record.first[contact])
+            border = int(self.arc.borders[self.arc.clock.subject]) - first
+        return self._guard(kind, contact, border)
 
     def _guard(self, kind: int, contact: int, border: int) -> Guard | None:
         """Return the guard of a kind (-1: none) at a contact."""
         if kind < 0:
             return None
-        return Guard(GuardKind(kind), self.look.key(self.near[contact]), border)
+        return Guard(GuardKind(kind), self.query.key(self.near[contact]), border)
 
-    def unresolved(self) -> Guard | None:
-        """Return the guard of the event that the last call could not resolve, if there is one."""
-        stand = self.passage.progress
-        if stand.stage is not EventStage.ARC:
-            return self._guard(stand.guard, max(stand.actor, stand.ending), stand.border)
-        if stand.stalled <= run_loop.MOST_STUCK:
+    def samples(self) -> tuple[Floats, Floats]:
+        """Return the samples: times (samples), states (samples, n)."""
+        count = self.arc.clock.samples
+        states = self.arc.samples.reshape(ROOM, -1)
+        return self.arc.times[:count].copy(), states[:count].copy()
+
+    def nodes(self) -> tuple[Floats, Floats]:
+        """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
+        count = self.arc.clock.nodes
+        times = self.arc.node_times[:count].reshape(-1, STEP_NODES)
+        states = self.arc.nodes.reshape(ROOM, -1)[:count]
+        return times.copy(), states.reshape(-1, STEP_NODES, self.query.y.size).copy()
+
+    def grazes(self) -> list[tuple[float, Key]]:
+        """Return the times (s) and names of the grazing contacts."""
+        pairs = self.arc.grazes[: 2 * self.arc.clock.grazes].reshape(-1, 2).tolist()
+        return [(t, self.query.key(self.near[int(k)])) for t, k in pairs]
+
+    def events(self) -> list[EventRecord]:
+        """Return the events of the log."""
+        return [self._event(k) for k in range(self.loop.progress.events)]
+
+    def _event(self, k: int) -> EventRecord:
+        """Return event k of the log."""
+        log = self.loop.log
+        count = int(log.closed_count[k])
+        count_after = int(log.closed_after_count[k])
+        contact = int(log.guard_contact[k])
+        return EventRecord(
+            t=float(log.time[k]),
+            kind=run_loop.KINDS[log.cause[k]],
+            energies=(float(log.energy[k]), float(log.energy_after[k])),
+            before=log.y[k].copy(),
+            after=log.y_after[k].copy(),
+            closed=self._closed(log.closed[k, :count], log.rows[k, :count]),
+            closed_after=self._closed(
+                log.closed_after[k, :count_after], log.rows_after[k, :count_after]
+            ),
+            fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
+            guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),
+            impact=self._impact(k),
+            samples=int(log.samples[k]),
+            grazes=int(log.grazes[k]),
+        )
+
+    def _impact(self, k: int) -> Selection | None:
+        """Return the impact of event k of the log."""
+        log = self.loop.log
+        query = self.query
+        if log.impact[k] == ImpactOrigin.NONE:
             return None
-        # Too many events at one instant: the last one was not begun.
-        kind, k = self.guard()
-        contact = k if kind == GuardKind.GAP else int(self.mode.which[k])
-        border = int(self.arc.borders[self.arc.clock.subject])
-        first = int(self.near.packed.record.first[contact])
-        return self._guard(kind, contact, border - first if kind == GuardKind.BORDER else -1)
-
-    def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
-        """Return the impact of an event."""
-        if told[run_loop.BLOW] != 1:
-            return self._blows.get(i) if told[run_loop.BLOW] else None
-        n, count, at = self.look.n, told[run_loop.HITS], self.told
-        keys = [self.look.key(self.near[k]) for k in hit[:count]]
-        v, result = (numbers[part][self.look.y.v] for part in (at.before, at.struck))
-        if told[run_loop.TRIES]:
-            first, wide = told[run_loop.TRIAL], trial_layout(n, count).size
-            rows = self.passage.trials[first : first + told[run_loop.TRIES] * wide]
-            trials = make_trials(rows.reshape(-1, wide), keys, v)
-            return Selection(trials[told[run_loop.CHOSEN]], trials)
-        push = numbers[at.push].reshape(-1, PUSH)[:count]
-        pushes = {key: one[:3] for key, one in zip(keys, push, strict=True) if one[0] > 0}
-        away = {key: float(x) for key, x in zip(keys, push[:, 3], strict=True) if key not in pushes}
-        trial = Trial(tuple(pushes), pushes, away, result, True)
+        if log.impact[k] == ImpactOrigin.PYTHON:
+            return self._python_impacts[k]
+        count = int(log.impact_count[k])
+        keys = [query.key(self.near[i]) for i in log.impact_contacts[k, :count].tolist()]
+        if log.trial_count[k]:
+            size = trial_layout(query.n, count).size
+            first = int(log.trial_offset[k])
+            rows = log.trials[first : first + int(log.trial_count[k]) * size].reshape(-1, size)
+            trials = make_trials(rows, keys, log.y[k, query.y.v])
+            return Selection(trials[log.chosen_trial[k]], trials)
+        # Coulomb's law: one result, without alternatives.
+        impulses = log.impulses[k].reshape(-1, PUSH)[:count].copy()
+        pairs = list(zip(keys, impulses, strict=True))
+        pushes = {key: values[:3] for key, values in pairs if values[0] > 0}
+        separations = {key: float(values[3]) for key, values in pairs if key not in pushes}
+        after = log.y_impact[k, query.y.v].copy()
+        trial = Trial(tuple(pushes), pushes, separations, after, True)
         return Selection(trial, (trial,))
 
-    # --- what routines do not do
-
-    def check(self) -> None:
-        """Raise where a disc has come onto what it cannot meet."""
-        e, look, sharp, near = self.event, self.look, self.passage.is_sharp, self.near
-        t, y = self.arc.clock.time, self.begin
-        met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
-        for k, row in zip(met, rows, strict=False):
-            if sharp[k]:
-                look.check_plane(t, near[k], row)
-        if self.passage.progress.ending >= 0:
-            for k in (e.ended & sharp)[: len(near)].nonzero()[0].tolist():
-                if all(near.wheels[other] != near.wheels[k] for other in met):
-                    look.check_end(t, y, near[k])
-
-    def strike(self) -> None:
-        """Let the impact model change the speeds."""
-        options, stand, y = self.contact, self.passage.progress, self.begin
-        M, held = self._mass_and_held()
-        rest, way = options.rest_speed, options.resolution
-        given = ImpactProblem(M, held, self._hits(), self.look.speeds(y), rest, way)
-        blow: Selection = options.model(given, **options.restitution)
-        after = y.copy()
-        after[self.look.y.v] = blow.chosen.result
-        self.look.fill(self.arc.clock.time, after)
-        self._blows[stand.events] = blow
-        self.passage.told.reshape(EVENTS, -1)[stand.events, run_loop.BLOW] = 2
-        stand.stage = EventStage.ACTIVE_SET
-
-    def _hits(self) -> list[Candidate]:
-        """Return the contacts that touch and hold rows in an impact."""
-        e, look = self.event, self.look
-        rows, out = e.near.reshape(-1, look.row.size), []
-        for j, k in enumerate(e.who[: e.sizes[TOUCHING]].tolist()):
-            if e.rows[k] > 0:
-                found = (self.near[k], rows[j], float(e.mu[k]), int(e.rows[k]))
-                out.append(look.candidate(*found))
-        return out
-
-    def _mass_and_held(self) -> tuple[Floats, Floats]:
-        """Return the mass matrix at an event, and independent rows that hold whatever touches."""
-        m, n, out = self.look.motion.record, self.look.n, self.mode.out
-        held = out[m.held : m.held + self.mode.holds * n].reshape(-1, n).copy()
-        M = out[m.M : m.M + n * n].reshape(n, n).copy()
-        return M, independent(held, np.zeros(len(held)))[0]
-
-    def struck(self) -> Floats | None:
-        """Return the state that the impact of the present event has left, if there was one."""
-        number = self.passage.progress.events
-        if not self.passage.told.reshape(EVENTS, -1)[number, run_loop.BLOW]:
-            return None
-        return self.passage.numbers.reshape(EVENTS, -1)[number, self.told.struck].copy()
+    def state_after_impact(self) -> Floats | None:
+        """Return the state after the impact of the present event, if there was one."""
+        log = self.loop.log
+        k = self.loop.progress.events
+        return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
     def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
-        """Return the contacts of the last choice at acceleration level, and the sets that were tried."""
-        e = self.event
-        touching = int(e.sizes[TOUCHING])
-        pairs = zip(e.who[:touching].tolist(), e.part[:touching].tolist(), strict=True)
-        keys = [self.look.key(self.near[k]) for k, part in pairs if part >= 0]
-        return keys, trials_of(e.choice.record, keys)
+        """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
+        event = self.event
+        count = int(event.sizes[TOUCHING])
+        pairs = zip(event.who[:count].tolist(), event.part[:count].tolist(), strict=True)
+        keys = [self.query.key(self.near[k]) for k, part in pairs if part >= 0]
+        return keys, trials_of(event.choice, keys)

@@ -105,7 +105,7 @@ def _find_missing_mode(
             f"no forces at the contacts {', '.join(map(':'.join, keys))} satisfy Coulomb's law: a "
             "sliding contact locks (Painlevé paradox). A smaller mu may solve it."
         )
-    after_impact = driver.struck()
+    after_impact = driver.state_after_impact()
     return refuse_contact_set(query, run, error, run.y if after_impact is None else after_impact)
 
 

@@ -19,7 +19,7 @@ from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.complementarity.active_set import Candidate, independent
 from draisine.simulation.contact.complementarity.linear import REPEATS
-from draisine.simulation.contact.event_driven.run_loop import FLAT, terrain_code
+from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import machine_units, scale_states
@@ -191,7 +191,7 @@ class ContactQuery:
         e = feature.numbers[3:6]
         if feature.motion is not None:
             e = np.asarray(feature.motion(t)[0], float) @ e
-        if abs(self.axle(row) @ e) < FLAT:
+        if abs(self.axle(row) @ e) < EDGE_IN_PLANE:
             wheel, name = self.key(contact)
             raise TerrainError(
                 f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "

@@ -274,7 +274,7 @@ class TerrainRun:
             return self._call_routines(steps, events, cause)
         if status is RunStatus.OUTSIDE_SEARCH:
             begin = self.query.centres(self.now.t, self.now.y)
-            driver.look_around(self.now.t, driver.arc.box, begin)
+            driver.search_around(self.now.t, driver.arc.box, begin)
         failure = find_failure(status, self.query, self.now, driver, self.events)
         if failure is not None:
             self._raise(failure)
@@ -292,21 +292,21 @@ class TerrainRun:
         y = self.now.y
         if self.driver is None:
             self.driver = ArcDriver(query, self.contact, self.numerics, t, query.boxes(t, y))
-        elif not self.driver.holds(self.now.closed):
+        elif not self.driver.contains(self.now.closed):
             # Another branch of the run moved the search elsewhere.
-            self.driver.look_around(t, query.boxes(t, y))
+            self.driver.search_around(t, query.boxes(t, y))
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
         """Run the routines, and do for them what needs Python; return why they stopped."""
         while True:
-            status = driver.go(steps, events)
+            status = driver.run(steps, events)
             if status is RunStatus.UNKNOWN_MODE:
-                driver.meet_mode()
+                driver.compile_mode()
             elif status is RunStatus.SHARP_FEATURE:
-                driver.check()
+                driver.check_sharp_features()
             elif status is RunStatus.IMPACT:
-                driver.strike()
+                driver.resolve_impact()
             else:
                 return status
 
@@ -316,7 +316,7 @@ class TerrainRun:
         node_times, nodes = driver.nodes()
         grazes = driver.grazes()
         records = driver.events()
-        self.now = driver.standing()
+        self.now = driver.run_state()
         begins = node_times[:, 0]
         # The records of a call lie one behind the other; each event ends the part of one arc.
         ends = [(record.samples, record.grazes) for record in records]
@@ -367,7 +367,7 @@ class TerrainRun:
         query = self.query
         kind = record.kind
         fired = record.fired
-        impact = record.blow
+        impact = record.impact
         is_soft = impact is None
         impulses = {} if impact is None else impact.chosen.pushes
         trials = () if impact is None else impact.trials

@@ -15,7 +15,16 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Address, Flags, Integers, Record, call, routine
+from draisine.codegen.routine import (
+    Address,
+    Flags,
+    IntegerMatrix,
+    Integers,
+    Matrix,
+    Record,
+    call,
+    routine,
+)
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
@@ -35,7 +44,7 @@ from draisine.simulation.contact.event_driven.events import (
     select_next_mode,
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
-from draisine.simulation.contact.event_driven.impact import OTHER, PUSH, SETS, apply_impact
+from draisine.simulation.contact.event_driven.impact import OTHER, SETS, apply_impact
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
@@ -89,31 +98,67 @@ class RunProgress(Record):
     ending: int = -1  # the contact whose feature has ended, -1 for none
     guard: int = -1  # kind of the guard that fired, -1 for none; its contact is `actor` or `ending`
     border: int = -1  # index of its border among those of the contact's feature, -1 for none
-    resolution: RunStatus = RunStatus.RESOLVED  # what `resolve` returned
+    resolution: RunStatus = RunStatus.RESOLVED  # what `resolve_event` returned
     stalled: int = 0  # number of events without progress of time
     events: int = 0  # number of events in the log
-    trials: int = 0  # number of entries that their trials take in the log
+    trials: int = 0  # number of used entries of `EventLog.trials`
 
 
-WHAT, BLOW, SAMPLE, GRAZED, TRIAL, TRIES, CHOSEN, BEFORE, AFTER, FIRED, HITS = range(11)
-GUARD, GUARD_CONTACT, GUARD_BORDER, HEAD = range(11, 15)  # of the guard that fired; kind -1: none
-SHUT, ROWS, SHUT_AFTER, ROWS_AFTER, FIRE, HIT, LISTS = range(7)
-"""What is told of an event in whole numbers: what it is about, whether there was an impact, made by routines
-(1) or not (2), how many samples and grazes there were before it, where its trials begin and how many they
-are, which was chosen; how long lists are, and these: the contacts that were closed before and their rows,
-those that are closed after it and their rows, those that fired, those that were struck.
+class ImpactOrigin(IntEnum):
+    """What resolved the impact of an event."""
+
+    NONE = 0  # there was no impact
+    ROUTINE = 1  # a compiled impact model; the log holds its result
+    PYTHON = 2  # an impact model in Python, which keeps its result itself
+
+
+class EventLog(NamedTuple):
+    """The events of a call. The first index of all arrays but `trials` is the event.
+
+    Contacts are numbers in the table of contacts. Lists of contacts begin at index 0 of their row; the field
+    `..._count` holds their length.
+    """
+
+    time: Floats  # s
+    cause: Integers  # EventCause
+    guard: Integers  # GuardKind of the guard that fired, -1 for none
+    guard_contact: Integers  # its contact, -1 for none
+    guard_border: Integers  # its border among those of the contact's feature, -1 for none
+    samples: Integers  # number of samples before the event, in this call
+    grazes: Integers  # number of grazing contacts before the event, in this call
+    energy: Floats  # J, before the event
+    energy_after: Floats  # J, after it, before the state is projected onto the constraints
+    y: Matrix  # state before the event
+    y_impact: Matrix  # state after the impact, if there was one
+    y_after: Matrix  # state after the event
+    closed_count: Integers
+    closed: IntegerMatrix  # contacts closed before the event
+    rows: IntegerMatrix  # constraint rows of each of them
+    closed_after_count: Integers
+    closed_after: IntegerMatrix  # contacts closed after the event
+    rows_after: IntegerMatrix  # constraint rows of each of them
+    fired_count: Integers
+    fired: IntegerMatrix  # contacts whose guards fired
+    impact: Integers  # ImpactOrigin
+    impact_count: Integers
+    impact_contacts: IntegerMatrix  # contacts with constraint rows in the impact
+    impulses: Matrix  # (PUSH) of each of them: three impulses (N s), normal velocity after it (m/s)
+    trial_offset: Integers  # where the contact sets tried for the impact begin in `trials`
+    trial_count: Integers  # number of these sets
+    chosen_trial: Integers  # the admissible one among them
+    trials: Floats  # contact sets of all events, one behind the other
+    trial_limit: (
+        int  # number of entries of `trials` beyond which the sets of another event may not fit
+    )
+
+
+EDGE_IN_PLANE = 0.02
+"""Sine of the angle below which an edge lies in the plane of a disc, which cannot touch it then."""
+
+MAX_EVENTS_AT_INSTANT = 8
+"""Largest number of successive events without progress of time. Simultaneous contacts need a few; more are a
+cycle of modes that would not end.
 """
-
-WHEN_TOLD, ENERGY, ENERGY_AFTER, STATES = range(4)
-"""What is told of it in numbers: time, energies before and after; states before it, after an impact, at the
-end; what an impact is to contacts.
-"""
-
-FLAT = 0.02
-"""An edge whose direction leaves a disc's plane by less is in it."""
-
-MOST_STUCK = 8
-"""How many events there may be at one instant."""
 
 
 class RunLoop(NamedTuple):
@@ -122,6 +167,7 @@ class RunLoop(NamedTuple):
     arc: ArcState
     event: EventState
     progress: RunProgress  # what the loop does next
+    log: EventLog
     is_sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
     left: Flags  # per contact, whether its wheel has just left the feature
     leaving: Flags  # per contact, whether it separates at this instant
@@ -135,116 +181,130 @@ class RunLoop(NamedTuple):
     flight: float  # s, longest flight that keeps the deflection of a tyre
     observe: Address  # address of the program of energies
     table: Floats  # its constants
-    seen: Floats  # its output
-    kinetic: int  # where it has the kinetic energy
-    potential: int  # and the potential one
-    told: Integers  # log of events: integers (see HEAD)
-    numbers: Floats  # log of events: numbers (see STATES)
-    trials: Floats  # log of contact sets that were tried
-    room: int  # number of trials that fit
+    observed: Floats  # its output
+    kinetic: int  # index of the kinetic energy in its output
+    potential: int  # index of the potential energy
 
 
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Go through arcs and events, so many steps and events at most; return why not further."""
-    progress, clock = r.progress, r.arc.clock
+    """Run through arcs and events, at most so many steps and events; return why the loop stopped."""
+    progress = r.progress
+    clock = r.arc.clock
     clock.steps = 0
     while True:
         if progress.stage is EventStage.ARC:
-            if progress.events >= events or progress.trials > r.room:
+            if progress.events >= events or progress.trials > r.log.trial_limit:
                 return RunStatus.LOG_FULL
             if not open_arc(r):
                 return RunStatus.UNKNOWN_MODE
             if clock.time >= min(clock.input_jump, clock.end_time):
                 return RunStatus.PAUSED
-            how = integrate_arc(r.arc, steps - clock.steps)
-            if how is not RunStatus.EVENT:
-                return how
-            how = begin_event(r)
+            status = integrate_arc(r.arc, steps - clock.steps)
+            if status is not RunStatus.EVENT:
+                return status
+            status = begin_event(r)
         elif progress.stage is EventStage.CONTACTS:
-            how = find_event_contacts(r)
+            status = find_event_contacts(r)
         elif progress.stage is EventStage.RESOLUTION:
-            how = choose_resolution(r)
+            status = choose_resolution(r)
         elif progress.stage is EventStage.IMPACT:
-            how = resolve_impact(r)
+            status = resolve_impact(r)
         elif progress.stage is EventStage.ACTIVE_SET:
-            how = select_mode_after_impact(r)
+            status = select_mode_after_impact(r)
         else:
-            how = finish_event(r)
-        if how is not RunStatus.RESOLVED:
-            return how
+            status = finish_event(r)
+        if status is not RunStatus.RESOLVED:
+            return status
 
 
 @routine
 def open_arc(r: RunLoop) -> bool:
-    """Prepare an arc with the closed contacts; return whether their mode is known."""
-    c, s = r.arc, r.arc.mode
+    """Prepare an arc with the closed contacts; return whether their mode is compiled."""
+    arc = r.arc
     set_border_hysteresis(r, -1)
-    if find_mode(s) == 1:
+    if find_mode(arc.mode) == 1:
         return False
-    c.guards[0] = set_guards(s, c.falls, c.kinds, c.contacts, c.borders)
+    arc.guards[0] = set_guards(arc.mode, arc.falls, arc.kinds, arc.contacts, arc.borders)
     return True
 
 
 @routine
-def set_border_hysteresis(r: RunLoop, own: int) -> None:
-    """Write how far beyond its borders each contact may touch: a feature that a wheel has just left only
-    well inside them, except at a hand-over of contact `own` for its wheel (-1: for none).
+def set_border_hysteresis(r: RunLoop, ending: int) -> None:
+    """Set how far beyond its borders (m) each contact may touch.
+
+    A wheel touches a feature that it has just left only well inside its borders: otherwise the same border
+    event repeats. At a hand-over of contact `ending` (-1: none) its wheel is exempt, because it must find
+    the next feature.
     """
     wheels = r.arc.mode.contacts.wheels
     border = r.arc.mode.motion.tol.border
     for k in range(r.arc.mode.contacts.size):
-        gone = r.left[k] and (own < 0 or wheels[k] != wheels[own])
-        r.arc.inside[k] = -border if gone else border
+        must_be_inside = r.left[k] and (ending < 0 or wheels[k] != wheels[ending])
+        r.arc.inside[k] = -border if must_be_inside else border
 
 
 @routine
-def take_sample(r: RunLoop) -> None:
-    """Keep the present state as a sample, unless it is there."""
+def add_sample(r: RunLoop) -> None:
+    """Store the present state as a sample, unless it is stored."""
     if r.arc.clock.time > r.arc.clock.latest_sample:
         begin_samples(r)
 
 
 @routine
 def begin_samples(r: RunLoop) -> None:
-    """Keep the present state as the first sample of an arc."""
-    c, g = r.arc, r.arc.stages
-    at = c.clock.samples
-    c.times[at] = c.clock.time
-    c.samples[at * g.n :][: g.n] = g.y[: g.n]
-    c.clock.samples += 1
-    c.clock.latest_sample = c.clock.time
+    """Store the present state as the first sample of an arc."""
+    arc = r.arc
+    clock = r.arc.clock
+    n = arc.stages.n
+    arc.times[clock.samples] = clock.time
+    arc.samples[clock.samples * n :][:n] = arc.stages.y[:n]
+    clock.samples += 1
+    clock.latest_sample = clock.time
 
 
-# --- what happens at an event
+# --- stages of an event
 
 
 @routine
 def begin_event(r: RunLoop) -> RunStatus:
-    """Go on to the event that ends an arc; return RESOLVED, or why the run ends with it."""
-    c, e, clock, progress = r.arc, r.event, r.arc.clock, r.progress
-    guard, before = clock.subject, clock.time
-    kind, k = c.kinds[guard], c.contacts[guard]
+    """Begin the event that ends an arc; return RESOLVED, or why the run ends with it."""
+    arc = r.arc
+    clock = r.arc.clock
+    mode = r.arc.mode
+    progress = r.progress
+    guard = clock.subject
+    kind = arc.kinds[guard]
+    k = arc.contacts[guard]
+
+    # Proceed to the instant of the event.
+    before = clock.time
     clock.time = before + clock.event_delay
-    c.stages.y[: c.stages.n] = c.state[: c.stages.n]
-    take_sample(r)
+    arc.stages.y[: arc.stages.n] = arc.state[: arc.stages.n]
+    add_sample(r)
     progress.stalled = 0 if clock.time > before else progress.stalled + 1
-    e.fired[: c.mode.contacts.size] = False
+    r.event.fired[: mode.contacts.size] = False
     if clock.time > before:
-        r.leaving[: c.mode.contacts.size] = False
-    if progress.stalled > MOST_STUCK:
+        r.leaving[: mode.contacts.size] = False
+    if progress.stalled > MAX_EVENTS_AT_INSTANT:
         return RunStatus.NO_PROGRESS
     if kind == GuardKind.LEAN or kind == GuardKind.OVERTURN:
         return RunStatus.FALL
-    progress.stage, progress.actor, progress.ending = EventStage.CONTACTS, -1, -1
-    progress.guard, progress.border = kind, -1
+
+    # Name its cause and its contact.
+    progress.stage = EventStage.CONTACTS
+    progress.actor = -1
+    progress.ending = -1
+    progress.guard = kind
+    progress.border = -1
     if kind == GuardKind.BORDER or kind == GuardKind.FOLD:
-        progress.ending, progress.cause = c.mode.which[k], EventCause.HAND_OVER
+        progress.ending = mode.which[k]
+        progress.cause = EventCause.HAND_OVER
         if kind == GuardKind.BORDER:
-            progress.border = c.borders[guard] - c.mode.contacts.first[progress.ending]
+            progress.border = arc.borders[guard] - mode.contacts.first[progress.ending]
         return RunStatus.RESOLVED
-    progress.actor = k if kind == GuardKind.GAP else c.mode.which[k]
-    e.fired[progress.actor] = True
+    progress.actor = k if kind == GuardKind.GAP else mode.which[k]
+    r.event.fired[progress.actor] = True
     if kind == GuardKind.GAP:
         progress.cause = EventCause.COLLISION
     elif kind == GuardKind.FRICTION_CONE:
@@ -258,59 +318,60 @@ def begin_event(r: RunLoop) -> RunStatus:
 
 @routine
 def find_event_contacts(r: RunLoop) -> RunStatus:
-    """Find out what touches, and what comes of it without an impact; keep what has left."""
-    e, s, progress, cause, own = (
-        r.event,
-        r.arc.mode,
-        r.progress,
-        r.progress.cause,
-        r.progress.ending,
-    )
-    take_sample(r)
-    put_state(s.x, r.arc.clock.time, r.arc.stages.y, r.arc.stages.n)
-    set_border_hysteresis(r, own)
-    e.ended[: s.contacts.size] = False
-    e.avoid[: s.contacts.size] = False
-    if cause is EventCause.LIFT_OFF and progress.stalled > 0:
-        e.avoid[: s.contacts.size] = r.leaving[: s.contacts.size]
+    """Find the touching contacts and, if there is no impact, the closed contacts after the event."""
+    event = r.event
+    mode = r.arc.mode
+    progress = r.progress
+    count = mode.contacts.size
+    ending = progress.ending
+    lifts_off = progress.cause is EventCause.LIFT_OFF
+    add_sample(r)
+    put_state(mode.x, r.arc.clock.time, r.arc.stages.y, r.arc.stages.n)
+    set_border_hysteresis(r, ending)
+    event.ended[:count] = False
+    event.avoid[:count] = False
+    # Contacts that separated at this instant must not close again: the events would not end.
+    if lifts_off and progress.stalled > 0:
+        event.avoid[:count] = r.leaving[:count]
     log_event_begin(r)
-    progress.resolution = resolve_event(
-        e, own, cause is EventCause.LIFT_OFF, cause is EventCause.SLIP
-    )
+    progress.resolution = resolve_event(event, ending, lifts_off, progress.cause is EventCause.SLIP)
     if progress.resolution is RunStatus.TOO_MANY_CONTACTS:
         return RunStatus.TOO_MANY_CONTACTS
-    for k in range(s.contacts.size):
-        if own >= 0 and s.contacts.wheels[k] == s.contacts.wheels[own]:
-            r.left[k] = e.ended[k]
-        if cause is EventCause.LIFT_OFF:
-            r.leaving[k] = r.leaving[k] or e.fired[k]
+    for k in range(count):
+        if ending >= 0 and mode.contacts.wheels[k] == mode.contacts.wheels[ending]:
+            r.left[k] = event.ended[k]
+        if lifts_off:
+            r.leaving[k] = r.leaving[k] or event.fired[k]
     progress.stage = EventStage.RESOLUTION
     return RunStatus.SHARP_FEATURE if is_on_sharp_feature(r) else RunStatus.RESOLVED
 
 
 @routine
 def is_on_sharp_feature(r: RunLoop) -> bool:
-    """Return whether a disc has come onto an edge in its plane, or to the end of one: it may not be able to
-    touch it.
+    """Return whether a disc has reached an edge in its plane, or the end of an edge without another contact:
+    its contact point may not exist there.
     """
-    e, b, m = r.event, r.event.mode.contacts, r.event.mode.motion
-    for i in range(e.sizes[MET]):
-        k, axle = e.met[i], e.seen[i * m.row + m.axle :]
-        lean = dot(axle, b.features[k * FEATURE + 3 :], 3)
-        if r.is_sharp[k] and (abs(lean) < FLAT or b.moved[k] != 0):
+    event = r.event
+    contacts = r.event.mode.contacts
+    motion = r.event.mode.motion
+    for i in range(event.sizes[MET]):
+        k = event.met[i]
+        axle = event.seen[i * motion.row + motion.axle :]
+        inclination = dot(axle, contacts.features[k * FEATURE + 3 :], 3)
+        if r.is_sharp[k] and (abs(inclination) < EDGE_IN_PLANE or contacts.moved[k] != 0):
             return True
-    for k in range(b.size if r.progress.ending >= 0 else 0):
-        alone = r.is_sharp[k] and e.ended[k]
-        for i in range(e.sizes[MET] if alone else 0):
-            alone = alone and b.wheels[e.met[i]] != b.wheels[k]
-        if alone:
+    for k in range(contacts.size if r.progress.ending >= 0 else 0):
+        is_alone = r.is_sharp[k] and event.ended[k]
+        for i in range(event.sizes[MET] if is_alone else 0):
+            is_alone = is_alone and contacts.wheels[event.met[i]] != contacts.wheels[k]
+        if is_alone:
             return True
     return False
 
 
 @routine
 def choose_resolution(r: RunLoop) -> RunStatus:
-    """Choose how to go on with an event."""
+    """Choose the next stage of an event by what `resolve_event` returned."""
     progress = r.progress
     if progress.resolution is RunStatus.IMPACT:
         progress.stage = EventStage.IMPACT
@@ -323,65 +384,71 @@ def choose_resolution(r: RunLoop) -> RunStatus:
 
 @routine
 def resolve_impact(r: RunLoop) -> RunStatus:
-    """Make the impact, if its model is a routine."""
-    e, g, told, progress = r.event, r.event.choice, r.told[log_offset(r) :], r.progress
-    push = r.numbers[numbers_offset(r) + STATES + 3 * r.arc.stages.n :]
+    """Resolve the impact; return IMPACT if Python has to do it."""
+    choice = r.event.choice
+    log = r.log
+    progress = r.progress
+    k = progress.events
     if r.model == OTHER:
         return RunStatus.IMPACT
-    chosen = apply_impact(e, r.model, r.reduced, r.normal, r.along, r.rest, push)
+    impulses = log.impulses[k]
+    chosen = apply_impact(r.event, r.model, r.reduced, r.normal, r.along, r.rest, impulses)
     if chosen < 0:
         return RunStatus.IMPACT
-    told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, progress.trials, 0
+    log.impact[k] = ImpactOrigin.ROUTINE
+    log.chosen_trial[k] = chosen
+    log.trial_offset[k] = progress.trials
     if r.model == SETS:
-        told[TRIES] = g.sizes[TRIALS]
-        r.trials[progress.trials :][: trial_at(g, told[TRIES])] = g.trials[
-            : trial_at(g, told[TRIES])
-        ]
-        progress.trials += trial_at(g, told[TRIES])
+        log.trial_count[k] = choice.sizes[TRIALS]
+        size = trial_at(choice, choice.sizes[TRIALS])
+        log.trials[progress.trials :][:size] = choice.trials[:size]
+        progress.trials += size
     progress.stage = EventStage.ACTIVE_SET
     return RunStatus.RESOLVED
 
 
 @routine
 def select_mode_after_impact(r: RunLoop) -> RunStatus:
-    """Find out which contacts carry after the impact."""
+    """Select the closed contacts after the impact."""
     n = r.arc.stages.n
-    struck = r.numbers[numbers_offset(r) + STATES + n :]
-    struck[:n] = r.arc.mode.x[1 : 1 + n]
-    how = select_next_mode(r.event, r.progress.cause is EventCause.SLIP)
-    if how is RunStatus.RESOLVED:
+    r.log.y_impact[r.progress.events, :n] = r.arc.mode.x[1 : 1 + n]
+    status = select_next_mode(r.event, r.progress.cause is EventCause.SLIP)
+    if status is RunStatus.RESOLVED:
         r.progress.stage = EventStage.END
-    return how
+    return status
 
 
 @routine
 def finish_event(r: RunLoop) -> RunStatus:
-    """Take over what has come out, tell it if it is something, and begin the next arc."""
-    c, g, clock, progress = r.arc, r.arc.stages, r.arc.clock, r.progress
-    told = r.told[log_offset(r) :]
-    g.y[: g.n] = c.mode.x[1 : 1 + g.n]
+    """Take over the state after the event, keep its log if it changed something, and begin the next arc."""
+    clock = r.arc.clock
+    progress = r.progress
+    n = r.arc.stages.n
+    has_impact = r.log.impact[progress.events] != ImpactOrigin.NONE
+    r.arc.stages.y[:n] = r.arc.mode.x[1 : 1 + n]
     log_event_end(r)
     relax_tyres(r)
-    if progress.cause is EventCause.START and told[BLOW] == 0:
+    if progress.cause is EventCause.START and not has_impact:
         clock.samples = 0
         begin_samples(r)
-    elif told[BLOW] > 0 or is_changed(r) or not is_idle(r):
+    elif has_impact or is_changed(r) or not is_idle(r):
         progress.events += 1
         begin_samples(r)
-    clock.step, clock.is_first = min(clock.step, c.mode.motion.tol.first_step), True
+    clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
+    clock.is_first = True
     progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
 
 
 @routine
 def is_changed(r: RunLoop) -> bool:
-    """Return whether other contacts are closed after an event, or hold other rows."""
-    told, wide = r.told[log_offset(r) :], r.event.most + 1
-    shut, after = told[HEAD:], told[HEAD + SHUT_AFTER * wide :]
-    if told[BEFORE] != told[AFTER]:
+    """Return whether other contacts are closed after an event, or have other constraint rows."""
+    log = r.log
+    k = r.progress.events
+    if log.closed_count[k] != log.closed_after_count[k]:
         return True
-    for i in range(told[BEFORE]):
-        if shut[i] != after[i] or shut[wide + i] != after[wide + i]:
+    for i in range(log.closed_count[k]):
+        if log.closed[k, i] != log.closed_after[k, i] or log.rows[k, i] != log.rows_after[k, i]:
             return True
     return False
 
@@ -400,96 +467,112 @@ def is_idle(r: RunLoop) -> bool:
 
 @routine
 def relax_tyres(r: RunLoop) -> None:
-    """Set the tyres of wheels that have touched down to no deflection; those of the start keep theirs.
+    """Reset the deflection of the tyres whose wheels have touched down; at the start they keep theirs.
 
     A flight shorter than `flight` leaves the tyre no time to relax: otherwise the bounces of a rocking
     machine, which accumulate within milliseconds, would erase the deflection again and again.
     """
     if r.progress.cause is EventCause.START:
         return
+    log = r.log
+    motion = r.event.mode.motion
     t = r.arc.clock.time
-    m, told, wide = r.event.mode.motion, r.told[log_offset(r) :], r.event.most + 1
-    for z in range(m.remembered):
-        before = is_among(r, told[HEAD:], told[BEFORE], r.owners[z])
-        after = is_among(r, told[HEAD + SHUT_AFTER * wide :], told[AFTER], r.owners[z])
-        if before and not after:
+    k = r.progress.events
+    for z in range(motion.remembered):
+        touched = has_wheel(r, log.closed[k], log.closed_count[k], r.owners[z])
+        touches = has_wheel(r, log.closed_after[k], log.closed_after_count[k], r.owners[z])
+        if touched and not touches:
             r.lifted[z] = t
-        if after and not before and t - r.lifted[z] > r.flight:
-            r.arc.stages.y[m.y_z + z] = 0.0
+        if touches and not touched and t - r.lifted[z] > r.flight:
+            r.arc.stages.y[motion.y_z + z] = 0.0
 
 
 @routine
-def is_among(r: RunLoop, contacts: Integers, count: int, wheel: int) -> bool:
-    """Return whether one of some contacts belongs to a wheel."""
+def has_wheel(r: RunLoop, contacts: Integers, count: int, wheel: int) -> bool:
+    """Return whether one of the first `count` contacts of a list belongs to a wheel."""
     for i in range(count):
         if r.event.mode.contacts.wheels[contacts[i]] == wheel:
             return True
     return False
 
 
-# --- what is told of it
-
-
-@routine
-def log_offset(r: RunLoop) -> int:
-    """Return where the whole numbers of the present event begin."""
-    return r.progress.events * (HEAD + LISTS * (r.event.most + 1))
-
-
-@routine
-def numbers_offset(r: RunLoop) -> int:
-    """Return where the numbers of the present event begin."""
-    return r.progress.events * (STATES + 3 * r.arc.stages.n + PUSH * (r.event.most + 1))
+# --- the event log
 
 
 @routine
 def log_event_begin(r: RunLoop) -> None:
-    """Write when an event is, its state and its closed contacts."""
-    s, g, clock, wide = r.arc.mode, r.arc.stages, r.arc.clock, r.event.most + 1
-    told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
-    told[WHAT], told[BLOW], told[TRIES] = r.progress.cause, 0, 0
-    told[GUARD], told[GUARD_BORDER] = r.progress.guard, r.progress.border
-    told[GUARD_CONTACT] = max(r.progress.actor, r.progress.ending)
-    told[SAMPLE], told[GRAZED], told[BEFORE] = clock.samples, clock.grazes, s.plan[CLOSED]
-    told[HEAD + SHUT * wide :][: told[BEFORE]] = s.which[: told[BEFORE]]
-    told[HEAD + ROWS * wide :][: told[BEFORE]] = s.status[: told[BEFORE]]
-    numbers[STATES:][: g.n] = g.y[: g.n]
-    numbers[WHEN_TOLD], numbers[ENERGY] = clock.time, energy(r)
+    """Log the time, the guard, the state and the closed contacts at the beginning of an event."""
+    log = r.log
+    clock = r.arc.clock
+    mode = r.arc.mode
+    progress = r.progress
+    n = r.arc.stages.n
+    k = progress.events
+    count = mode.plan[CLOSED]
+    log.time[k] = clock.time
+    log.cause[k] = progress.cause
+    log.guard[k] = progress.guard
+    log.guard_contact[k] = max(progress.actor, progress.ending)
+    log.guard_border[k] = progress.border
+    log.samples[k] = clock.samples
+    log.grazes[k] = clock.grazes
+    log.impact[k] = ImpactOrigin.NONE
+    log.trial_count[k] = 0
+    log.closed_count[k] = count
+    log.closed[k, :count] = mode.which[:count]
+    log.rows[k, :count] = mode.status[:count]
+    log.y[k, :n] = r.arc.stages.y[:n]
+    log.energy[k] = energy(r)
 
 
 @routine
 def log_event_end(r: RunLoop) -> None:
-    """Write what an event leaves: the closed contacts, which fired and which were struck, the state at
-    the end, and the energy of what was there before it was settled.
+    """Log the closed contacts and the state after an event, its fired contacts and those of its impact, and
+    the energy before the projection.
     """
-    e, s, g, wide = r.event, r.arc.mode, r.arc.stages, r.event.most + 1
-    told, numbers = r.told[log_offset(r) :], r.numbers[numbers_offset(r) :]
-    told[AFTER], told[FIRED], told[HITS] = s.plan[CLOSED], 0, 0
-    told[HEAD + SHUT_AFTER * wide :][: s.plan[CLOSED]] = s.which[: s.plan[CLOSED]]
-    told[HEAD + ROWS_AFTER * wide :][: s.plan[CLOSED]] = s.status[: s.plan[CLOSED]]
-    if r.progress.actor >= 0:
-        told[HEAD + FIRE * wide], told[FIRED] = r.progress.actor, 1
-    for i in range(told[BEFORE] if r.progress.cause is EventCause.LIFT_OFF else 0):
-        k = told[HEAD + i]
-        if e.fired[k] and k != r.progress.actor:
-            told[HEAD + FIRE * wide + told[FIRED]] = k
-            told[FIRED] += 1
-    for j in range(e.sizes[TOUCHING]):
-        if e.rows[e.who[j]] > 0:
-            told[HEAD + HIT * wide + told[HITS]] = e.who[j]
-            told[HITS] += 1
-    numbers[STATES + 2 * g.n :][: g.n] = s.x[1 : 1 + g.n]
-    s.x[1 : 1 + g.n] = e.y[: g.n]
-    numbers[ENERGY_AFTER] = energy(r)
+    log = r.log
+    event = r.event
+    mode = r.arc.mode
+    progress = r.progress
+    n = r.arc.stages.n
+    k = progress.events
+    count = mode.plan[CLOSED]
+    log.closed_after_count[k] = count
+    log.closed_after[k, :count] = mode.which[:count]
+    log.rows_after[k, :count] = mode.status[:count]
+
+    # The contact whose guard fired comes first; those that lift off with it follow.
+    fired = 0
+    if progress.actor >= 0:
+        log.fired[k, 0] = progress.actor
+        fired = 1
+    for i in range(log.closed_count[k] if progress.cause is EventCause.LIFT_OFF else 0):
+        contact = log.closed[k, i]
+        if event.fired[contact] and contact != progress.actor:
+            log.fired[k, fired] = contact
+            fired += 1
+    log.fired_count[k] = fired
+
+    in_impact = 0
+    for j in range(event.sizes[TOUCHING]):
+        if event.rows[event.who[j]] > 0:
+            log.impact_contacts[k, in_impact] = event.who[j]
+            in_impact += 1
+    log.impact_count[k] = in_impact
+
+    # The energy balance of the event excludes the projection onto the constraints.
+    log.y_after[k, :n] = mode.x[1 : 1 + n]
+    mode.x[1 : 1 + n] = event.y[:n]
+    log.energy_after[k] = energy(r)
 
 
 @routine
 def energy(r: RunLoop) -> float:
-    """Return the mechanical energy of the state in x; where the program reads accelerations, which make no
-    difference to it, x holds something else.
+    """Return the mechanical energy (J) of the state in x. The program also reads accelerations, which x does
+    not hold; the energy does not depend on them.
     """
-    call(r.observe, r.arc.mode.x, r.table, r.seen, 1)
-    return r.seen[r.kinetic] + r.seen[r.potential]
+    call(r.observe, r.arc.mode.x, r.table, r.observed, 1)
+    return r.observed[r.kinetic] + r.observed[r.potential]
 
 
 @cache
