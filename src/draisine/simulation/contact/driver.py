@@ -632,16 +632,18 @@ class ArcDriver:
         """Return the impact of event k of the log."""
         log = self.loop.log
         query = self.query
-        if log.impact[k] == ImpactOrigin.NONE:
+        origin = ImpactOrigin(int(log.impact[k]))
+        if origin is ImpactOrigin.NONE:
             return None
-        if log.impact[k] == ImpactOrigin.PYTHON:
+        if origin is ImpactOrigin.PYTHON:
             return self._python_impacts[k]
         count = int(log.impact_count[k])
         keys = [query.key(self.near[i]) for i in log.impact_contacts[k, :count].tolist()]
-        if log.trial_count[k]:
+        trial_count = int(log.trial_count[k])
+        if trial_count > 0:
             size = trial_layout(query.n, count).size
             first = int(log.trial_offset[k])
-            rows = log.trials[first : first + int(log.trial_count[k]) * size].reshape(-1, size)
+            rows = log.trials[first : first + trial_count * size].reshape(-1, size)
             trials = make_trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
