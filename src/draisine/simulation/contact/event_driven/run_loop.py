@@ -330,7 +330,8 @@ def find_event_contacts(r: RunLoop) -> RunStatus:
     set_border_hysteresis(r, ending)
     event.ended[:count] = False
     event.avoid[:count] = False
-    # Contacts that separated at this instant must not close again: the events would not end.
+    # Prefer sets in which the contacts that separated at this instant stay open: closing them again
+    # could repeat the same event.
     if lifts_off and progress.stalled > 0:
         event.avoid[:count] = r.leaving[:count]
     log_event_begin(r)
