@@ -154,7 +154,7 @@ def test_impossible_parameters_leave_the_ride_as_it_was():
     session = Session("self-stable")
     session.advance(300, {})
     before = session.frame()
-    for impossible in ({"w": -1.0}, {"IFyy": 1.0}, {"mB": 20.0}, {"c": math.nan}):
+    for impossible in ({"w": -1.0}, {"IFyy": -1.0}, {"mB": 20.0}, {"c": math.nan}):
         with pytest.raises(DraisineError):
             session.change(impossible)
     assert np.array_equal(session.frame(), before)

@@ -248,6 +248,10 @@ def together(*parts: Parts) -> Parts:
     )
 
 
+MAX_TRIANGLE_ERROR = 0.1
+"""Errors of measurement may lift the largest principal moment above the sum of the others by so much of it."""
+
+
 def without(whole: Body, parts: Sequence[Body]) -> Body:
     """Return what is left of a body when parts of it are bodies of their own. It has its left and right
     alike, as the body has, whichever pedal is ahead.
@@ -265,8 +269,18 @@ def without(whole: Body, parts: Sequence[Body]) -> Body:
     for part in heavy:
         moments = moments - part.inertia - about_origin(part.mass, part.com)
     moments[[0, 1, 1, 2], [1, 0, 2, 1]] = 0.0
+    inertia = moments - about_origin(mass, com)
+    names = ", ".join(part.name for part in heavy)
+    # Measured moments may break the triangle inequality by some percent. If the remainder breaks it by
+    # more, the parts do not fit into the whole.
+    if inertia.dtype != object:
+        a, b, c = np.linalg.eigvalsh(inertia)
+        if a + b < (1.0 - MAX_TRIANGLE_ERROR) * c:
+            raise ModelError(
+                f"whipple: what {names} leave of the frame is no body: its principal moments {a:.6g}, "
+                f"{b:.6g}, {c:.6g} kg m^2 break the triangle inequality. Use lighter parts."
+            )
     try:
-        return Body(whole.name, mass, com, moments - about_origin(mass, com))
+        return Body(whole.name, mass, com, inertia)
     except ModelError as error:
-        names = ", ".join(part.name for part in heavy)
         raise ModelError(f"whipple: what {names} leave of the frame is no body: {error}") from error
