@@ -642,9 +642,10 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
             holds = axis < s.grip[c]
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
-        if before < -s.rest_speed and s.restitution > 0.0:
+        # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
+        if s.grip[c] > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
-        else:
+        elif s.grip[c] > 0:
             p.b[3 * c] += max(row[s.motion.gap] / h, -s.rest_speed)
         p.mu[c] = s.mu[k] if s.grip[c] > 1 else 0.0
 
