@@ -309,9 +309,10 @@ def locate_wheels(s: TimeStepping, h: float) -> bool:
         box = s.box[6 * w :]
         swept = s.swept[6 * w :]
         # A wheel moves on the rest of the step about as far as since the last mid-step.
-        moved = 0.0
+        squared = 0.0
         for j in range(3):
-            moved = max(moved, abs(centre[j] - last[j]))
+            squared += (centre[j] - last[j]) * (centre[j] - last[j])
+        moved = sqrt(squared)
         s.travel = max(s.travel, moved)
         travel = 1.5 * moved + s.rest_speed * h
         for j in range(3):
