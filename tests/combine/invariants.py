@@ -587,15 +587,6 @@ def _dropped(c: Combination) -> tuple[draisine.State, dict[str, Any]]:
     }
 
 
-def _located(run: Any) -> Any:
-    """Return a run if all its events are located. Time steps, which replace ideal contacts without an
-    admissible set, are of first order: their length follows the samples.
-    """
-    if any(event.kind == "time-stepping" for event in run.events):
-        raise NotApplicableError("part of its run is of first order, in time steps")
-    return run
-
-
 def _incline(angle: float) -> Terrain:
     """Return an inclined plane that rises along a heading."""
     normal = rot_z(angle) @ np.array([-np.sin(INCLINE), 0.0, np.cos(INCLINE)])
@@ -643,7 +634,7 @@ def drop_sampled(c: Combination) -> Deviation:
     """The spacing of samples does not change a run with impacts."""
     state, given = _dropped(c)
     coarse, fine = (
-        _located(simulate(c, state=state, **(given | {"numerics": Numerics(dt=dt)})))
+        simulate(c, state=state, **(given | {"numerics": Numerics(dt=dt)}))
         for dt in (1.0 / 8, 1.0 / 32)
     )
     ends = [_at_the_end(run) for run in (coarse, fine)]
@@ -657,7 +648,7 @@ def slices_on_terrain(c: Combination) -> Deviation:
         "contact": draisine.ContactOptions(fall=np.inf),
         "numerics": Numerics(dt=c.until / 32),
     }
-    end = _located(simulate(c, **given)).final()
+    end = simulate(c, **given).final()
     ride = draisine.Stepper(c.system, c.state, law=c.control, inputs=c.inputs, **given)
     for count in (1, 5, 2, 20, 4):
         ride.step(count * c.until / 32)
@@ -668,7 +659,7 @@ def slices_on_terrain(c: Combination) -> Deviation:
 def drop_sliced(c: Combination) -> Deviation:
     """A stepper on a terrain that is called in slices ends where one run does."""
     state, given = _dropped(c)
-    end = _located(simulate(c, state=state, **given)).final()
+    end = simulate(c, state=state, **given).final()
     rng = random.Random(f"slices {c}")
     ride = draisine.Stepper(
         c.system,
