@@ -91,6 +91,7 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
     later[look.pose] += moment * look.dynamics(t, y)["flow"]
+    later[look.y.q] /= np.linalg.norm(later[look.y.q])
     moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
     speed = float(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * wheel_size(look) / speed if speed > 0.0 else math.inf
