@@ -91,6 +91,7 @@ class RunProgress(Record):
     border: int = -1  # index of its border among those of the contact's feature, -1 for none
     resolution: RunStatus = RunStatus.RESOLVED  # what `resolve` returned
     stalled: int = 0  # number of events without progress of time
+    latest: float = 0.0  # s, time of the latest sample before the event
     events: int = 0  # number of events in the log
     trials: int = 0  # number of entries that their trials take in the log
 
@@ -216,6 +217,19 @@ def begin_samples(r: RunLoop) -> None:
     c.clock.latest_sample = c.clock.time
 
 
+@routine
+def drop_sample(r: RunLoop) -> None:
+    """Drop the sample of an event that is not recorded, unless one is due at its time: rounding decides
+    how many such events there are.
+    """
+    c, clock = r.course, r.course.clock
+    number = (clock.time - c.start) / c.dt + 1e-9
+    is_due = number - int(number) < 2e-9
+    if clock.samples > 0 and clock.latest_sample > r.stand.latest and not is_due:
+        clock.samples -= 1
+        clock.latest_sample = r.stand.latest
+
+
 # --- what happens at an event
 
 
@@ -227,6 +241,7 @@ def begin_event(r: RunLoop) -> RunStatus:
     kind, k = c.kinds[guard], c.contacts[guard]
     clock.time = before + clock.event_delay
     c.stages.y[: c.stages.n] = c.state[: c.stages.n]
+    stand.latest = clock.latest_sample
     take_sample(r)
     stand.stalled = 0 if clock.time > before else stand.stalled + 1
     e.fired[: c.saddle.contacts.size] = False
@@ -358,6 +373,8 @@ def finish_event(r: RunLoop) -> RunStatus:
     elif told[BLOW] > 0 or is_changed(r) or not is_idle(r):
         stand.events += 1
         begin_samples(r)
+    else:
+        drop_sample(r)
     clock.step, clock.is_first = min(clock.step, c.saddle.motion.tol.first_step), True
     stand.stage = EventStage.ARC
     return RunStatus.RESOLVED
