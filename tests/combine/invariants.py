@@ -568,7 +568,7 @@ DROP, INCLINE = 0.03, 0.1
 """Height of the fall in m, and slope of the ground in rad."""
 
 
-def _dropped(c: Combination) -> tuple[draisine.State, dict[str, Any]]:
+def dropped(c: Combination) -> tuple[draisine.State, dict[str, Any]]:
     """Return a start above the ground, and what its run needs."""
     model = c.system.model
     if model.base != "SE(3)" or not model.wheels or model.ground is not None:
@@ -587,15 +587,6 @@ def _dropped(c: Combination) -> tuple[draisine.State, dict[str, Any]]:
     }
 
 
-def _located(run: Any) -> Any:
-    """Return a run if all its events are located. Time steps, which replace ideal contacts without an
-    admissible set, are of first order: their length follows the samples.
-    """
-    if any(event.kind == "time-stepping" for event in run.events):
-        raise NotApplicableError("part of its run is of first order, in time steps")
-    return run
-
-
 def _incline(angle: float) -> Terrain:
     """Return an inclined plane that rises along a heading."""
     normal = rot_z(angle) @ np.array([-np.sin(INCLINE), 0.0, np.cos(INCLINE)])
@@ -604,7 +595,7 @@ def _incline(angle: float) -> Terrain:
 
 def drop_turned(c: Combination) -> Deviation:
     """A fall onto ground that is turned with the machine is the same fall."""
-    state, given = _dropped(c)
+    state, given = dropped(c)
     if np.any(c.system.model.gravity[:2]):
         raise NotApplicableError("its gravity does not turn with its ground")
     if c.law.startswith("random") or any("." in name for name in c.inputs):
@@ -618,7 +609,7 @@ def drop_turned(c: Combination) -> Deviation:
 
 def drop_mirrored(c: Combination) -> Deviation:
     """The mirror image of a machine falls as the mirror image of its fall."""
-    state, given = _dropped(c)
+    state, given = dropped(c)
     model, law = c.system.model, c.control
     if c.law.startswith("random"):
         raise NotApplicableError("its law has no mirror image")
@@ -641,9 +632,9 @@ def drop_mirrored(c: Combination) -> Deviation:
 
 def drop_sampled(c: Combination) -> Deviation:
     """The spacing of samples does not change a run with impacts."""
-    state, given = _dropped(c)
+    state, given = dropped(c)
     coarse, fine = (
-        _located(simulate(c, state=state, **(given | {"numerics": Numerics(dt=dt)})))
+        simulate(c, state=state, **(given | {"numerics": Numerics(dt=dt)}))
         for dt in (1.0 / 8, 1.0 / 32)
     )
     ends = [_at_the_end(run) for run in (coarse, fine)]
@@ -657,7 +648,7 @@ def slices_on_terrain(c: Combination) -> Deviation:
         "contact": draisine.ContactOptions(fall=np.inf),
         "numerics": Numerics(dt=c.until / 32),
     }
-    end = _located(simulate(c, **given)).final()
+    end = simulate(c, **given).final()
     ride = draisine.Stepper(c.system, c.state, law=c.control, inputs=c.inputs, **given)
     for count in (1, 5, 2, 20, 4):
         ride.step(count * c.until / 32)
@@ -667,8 +658,8 @@ def slices_on_terrain(c: Combination) -> Deviation:
 
 def drop_sliced(c: Combination) -> Deviation:
     """A stepper on a terrain that is called in slices ends where one run does."""
-    state, given = _dropped(c)
-    end = _located(simulate(c, state=state, **given)).final()
+    state, given = dropped(c)
+    end = simulate(c, state=state, **given).final()
     rng = random.Random(f"slices {c}")
     ride = draisine.Stepper(
         c.system,
@@ -997,7 +988,7 @@ def judge(name: str, c: Combination) -> Verdict:
         limit = resolution(c, drops=name.startswith("drop"))
         if name in ADAPTIVE:
             limit = max(limit, resolution(replace(c, integrator="dop853", drift="project")))
-        if found.value <= limit:
+        if np.isfinite(found.value) and found.value <= limit:
             return Verdict("holds", f"{found}, resolution {limit:.3g}", found.value)
         return Verdict("violated", f"{found}, resolution {limit:.3g}", found.value)
     except NotApplicableError as reason:
@@ -1018,7 +1009,7 @@ def resolution(c: Combination, drops: bool = False) -> float:
     """Return what two computations of the same run may differ by: thirty times its discretisation error,
     and round-off of 1e-13 multiplied by the sensitivity to the start.
     """
-    state, given = _dropped(c) if drops else (c.state, {"numerics": c.numerics()})
+    state, given = dropped(c) if drops else (c.state, {"numerics": c.numerics()})
     run = record(simulate(c, state=state, **given))
     own = given["numerics"]
     if own.integrator == "dop853":

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import draisine
-from combine.invariants import judge, simulate
-from combine.machines import SAMPLE, Combination, Machine, compiled
+from combine.invariants import EVENTS, dropped, judge, simulate
+from combine.machines import SAMPLE, Combination, Machine, compiled, read_combination
 from combine.records import record
 from draisine.vehicles import parameter_set
 
@@ -93,6 +93,30 @@ def test_a_law_holds(law, name):
     if "there is no" in found.text:
         pytest.skip(found.text)
     assert found.kind == "holds", f"{law}: {options(law, name)}: {found.text}"
+
+
+STEPPED = (
+    "whipple rider=seat, seed=7",
+    "whipple tyres=load flexible=fork rider=torso, law=guided, seed=541",
+)
+"""Falls of which a part is in time steps."""
+
+
+@pytest.mark.parametrize("law", ["drop_turned", "drop_sampled", "drop_sliced"])
+@pytest.mark.parametrize("text", STEPPED)
+def test_a_law_holds_in_time_steps(law, text):
+    found = judge(law, read_combination(text))
+    assert found.kind == "holds", found.text
+    assert found.value <= EVENTS, found.text
+
+
+@pytest.mark.parametrize("text", STEPPED)
+def test_no_two_samples_of_an_arc_are_at_the_same_time(text):
+    c = read_combination(text)
+    state, given = dropped(c)
+    run = simulate(c, state=state, **given)
+    assert "time-stepping" in [event.kind for event in run.events]
+    assert min(np.diff(arc.t).min() for arc in run.arcs) > 1e-9 * given["numerics"].dt
 
 
 # --- limits: what becomes small, stiff or light enough is as good as absent

@@ -16,15 +16,7 @@ def test_the_page_has_every_option_and_output(page):
     assert set(page) == {(row, column) for row in ROWS for column in COLUMNS}
 
 
-SPRUNG = "Magic Formula on a vertical spring"
-INFINITE = pytest.mark.xfail(
-    strict=True, reason="time steps report infinite forces of sprung tyres"
-)
-
-
-@pytest.mark.parametrize(
-    "row", [pytest.param(row, marks=INFINITE if row == SPRUNG else ()) for row in ROWS]
-)
+@pytest.mark.parametrize("row", ROWS)
 def test_the_page_says_what_an_option_does(page, row):
     for column in COLUMNS:
         found = find_cell(row, column)

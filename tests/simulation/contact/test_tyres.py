@@ -129,6 +129,29 @@ def test_a_tyre_on_a_spring_bounces():
     assert top.arcs[-1].y[-1, 6] == pytest.approx(rest + height, abs=1e-9)
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_time_steps_report_the_load_of_a_tyre_on_a_spring(order):
+    """The spring carries what it is drawn under, and a rigid wheel beside it the rest of the weight."""
+    part = 0.4
+
+    def pair():
+        tyre = MagicFormula(SLIPPERY, 0.1, STIFF, 500.0, part * MASS * G)
+        wheels = [
+            Wheel(name, "block", (x, 0, 0.3), (0, 1, 0), Disc(0.3), **more)
+            for name, x, more in [("soft", 0.5, {"tyre": tyre}), ("rigid", -0.5, {"slides": True})]
+        ]
+        return Model([Body("block", MASS)], contacts=wheels[::order], base="translations")
+
+    system = draisine.compile(pair)
+    contact = ContactOptions(solver="time_stepping", step=1e-3)
+    run = draisine.simulate(system, draisine.state(system), 0.05, terrain=plane(), contact=contact)
+    loads = MASS * G * np.array([part, 1.0 - part])[::order]
+    seen = run.observations
+    for name, axis in (("forces", 0), ("forces_world", 2)):
+        forces = seen[name].reshape(2, 3, -1)
+        assert_allclose(forces[:, axis], np.outer(loads, np.ones(len(run.t))), rtol=1e-6)
+
+
 def test_rolling_resistance_on_a_hill():
     """(m + I / R^2) a = -m g sin - c m g cos / R."""
     system, slope = draisine.compile(trolley), 0.1

@@ -249,7 +249,7 @@ def together(*parts: Parts) -> Parts:
 
 
 MAX_TRIANGLE_ERROR = 0.1
-"""Errors of measurement may lift the largest principal moment above the sum of the others by so much of it."""
+"""Part of the largest principal moment by which measurement errors lift it above the sum of the others."""
 
 
 def without(whole: Body, parts: Sequence[Body]) -> Body:

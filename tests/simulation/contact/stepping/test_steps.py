@@ -1,6 +1,7 @@
 """Time steps on a terrain: order, rest, energy, impacts, prescribed motions, tyres, stops."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -225,6 +226,25 @@ def test_the_motion_does_not_depend_on_the_spacing_of_samples():
         impulses.append((run.arcs[0].forces[1:] * spans[:, None, None]).sum(axis=0))
     assert_allclose(ends[0], ends[1], atol=1e-12)
     assert_allclose(impulses[0], impulses[1], atol=1e-12)
+
+
+def test_the_motion_does_not_depend_on_the_heading():
+    """The speed of the wheels, and not its components, decides on the length of steps."""
+    system = machine()
+    speeds = np.array([2.0, 0.0, 0.0, 0.0, 1.0, 3.0, 0.0, 0.0])
+    runs = [
+        simulate(
+            system, replace(state(system, yaw=yaw), v=speeds), 0.2, terrain=plane(),
+            law=Servos(10.0, 0.1), contact=ContactOptions(solver="time_stepping", mu=0.8),
+        )
+        for yaw in (0.0, 0.7)
+    ]  # fmt: skip
+    first, second = (run.validity.time_stepped[0] for run in runs)
+    assert second.first_step == pytest.approx(first.first_step, rel=1e-10)
+    assert second.step == pytest.approx(first.step, rel=1e-10)
+    ends = [run.final() for run in runs]
+    assert_allclose(ends[1].v, ends[0].v, atol=1e-8)
+    assert np.hypot(*ends[1].p[:2]) == pytest.approx(np.hypot(*ends[0].p[:2]), rel=1e-8)
 
 
 @pytest.mark.parametrize("mass", [1e-6, 1e6])

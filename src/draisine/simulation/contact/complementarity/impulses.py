@@ -85,15 +85,19 @@ def measure_scales(p: ImpulseProblem) -> None:
     as in event-driven arcs. In proportion to the trace, which the spin of light wheels dominates, wheels
     would carry next to nothing beside casters.
     """
-    least = p.W[0, 0]
+    largest = 1e-300
     for k in range(p.count):
+        largest = max(largest, p.W[3 * k, 3 * k])
+    least = largest
+    for k in range(p.count):
+        # A contact without rows has no inverse mass.
         if p.W[3 * k, 3 * k] > 0.0:
             least = min(least, p.W[3 * k, 3 * k])
     for k in range(p.count):
         i = 3 * k
         trace = p.W[i, i] + p.W[i + 1, i + 1] + p.W[i + 2, i + 2]
-        p.scale[k] = max(trace / 3.0, 1e-300)
-        p.softness[i] = max(least, 1e-300)
+        p.scale[k] = trace / 3.0 if trace > 0.0 else least
+        p.softness[i] = least
         p.softness[i + 1] = p.scale[k]
         p.softness[i + 2] = p.scale[k]
 

@@ -100,6 +100,7 @@ class RunProgress(Record):
     border: int = -1  # index of its border among those of the contact's feature, -1 for none
     resolution: RunStatus = RunStatus.RESOLVED  # what `resolve_event` returned
     stalled: int = 0  # number of events without progress of time
+    latest: float = 0.0  # s, time of the latest sample before the event
     events: int = 0  # number of events in the log
     trials: int = 0  # number of used entries of `EventLog.trials`
 
@@ -263,6 +264,20 @@ def begin_samples(r: RunLoop) -> None:
     clock.latest_sample = clock.time
 
 
+@routine
+def drop_sample(r: RunLoop) -> None:
+    """Drop the sample of an event that is not recorded, unless one is due at its time: rounding decides
+    how many such events there are.
+    """
+    arc = r.arc
+    clock = r.arc.clock
+    number = (clock.time - arc.start) / arc.dt + 1e-9
+    is_due = number - int(number) < 2e-9
+    if clock.samples > 0 and clock.latest_sample > r.progress.latest and not is_due:
+        clock.samples -= 1
+        clock.latest_sample = r.progress.latest
+
+
 # --- stages of an event
 
 
@@ -281,6 +296,7 @@ def begin_event(r: RunLoop) -> RunStatus:
     before = clock.time
     clock.time = before + clock.event_delay
     arc.stages.y[: arc.stages.n] = arc.state[: arc.stages.n]
+    progress.latest = clock.latest_sample
     add_sample(r)
     progress.stalled = 0 if clock.time > before else progress.stalled + 1
     r.event.fired[: mode.contacts.size] = False
@@ -435,6 +451,8 @@ def finish_event(r: RunLoop) -> RunStatus:
     elif has_impact or is_changed(r) or not is_idle(r):
         progress.events += 1
         begin_samples(r)
+    else:
+        drop_sample(r)
     clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC

@@ -30,6 +30,7 @@ from draisine.simulation.validity.record import TimeStepped
 
 REST_SPEED = 0.03  # of sqrt(g * wheel size); slower contacts do not rebound
 STEP = 0.016  # of sqrt(wheel size / g): 0.9 ms for a wheel of 33 mm, 3 ms for one of 350 mm
+SPEED_INTERVAL = 1e-3  # of sqrt(wheel size / g); rounding leaves 1e-13 of the speed, not 1e-10
 TRAVEL = 0.01  # of the wheel size; a wheel moves no further in a step
 POSITION_ERROR = 1e-3  # of the wheel size per sqrt(wheel size / g); longer steps are not chosen
 ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over this time
@@ -87,10 +88,12 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     if contact.step is not None:
         return contact.step
     unit = time_unit(look)
-    moment = 1e-6 * min(unit, 1.0)
+    moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
     later[look.pose] += moment * look.dynamics(t, y)["flow"]
-    speed = float(np.abs(look.centres(t, later) - look.centres(t, y)).max(initial=0.0)) / moment
+    later[look.y.q] /= np.linalg.norm(later[look.y.q])
+    moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
+    speed = float(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * wheel_size(look) / speed if speed > 0.0 else math.inf
     found = min(STEP * unit, by_speed)
     return found if math.isfinite(found) else 1.0

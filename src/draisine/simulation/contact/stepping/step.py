@@ -309,9 +309,10 @@ def locate_wheels(s: TimeStepping, h: float) -> bool:
         box = s.box[6 * w :]
         swept = s.swept[6 * w :]
         # A wheel moves on the rest of the step about as far as since the last mid-step.
-        moved = 0.0
+        squared = 0.0
         for j in range(3):
-            moved = max(moved, abs(centre[j] - last[j]))
+            squared += (centre[j] - last[j]) * (centre[j] - last[j])
+        moved = sqrt(squared)
         s.travel = max(s.travel, moved)
         travel = 1.5 * moved + s.rest_speed * h
         for j in range(3):
@@ -642,9 +643,10 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
             holds = axis < s.grip[c]
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
-        if before < -s.rest_speed and s.restitution > 0.0:
+        # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
+        if s.grip[c] > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
-        else:
+        elif s.grip[c] > 0:
             p.b[3 * c] += max(row[s.motion.gap] / h, -s.rest_speed)
         p.mu[c] = s.mu[k] if s.grip[c] > 1 else 0.0
 

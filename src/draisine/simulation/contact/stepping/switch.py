@@ -76,7 +76,7 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
     seen = look.meet(t, y, rolling)
     rows = look.jacobian(seen).reshape(-1, look.n)
     normals = look.axes(seen)[:, 0]
-    parallel = np.abs(normals - normals[0]).max() < PARALLEL
+    parallel = np.linalg.norm(normals - normals[0], axis=1).max() < PARALLEL
     M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
@@ -111,6 +111,7 @@ def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
         return None
     change = moved - y
     change[look.y.p] /= size
-    if np.abs(change[look.pose]).max(initial=0.0) > MAX_PROJECTION:
+    parts = (np.linalg.norm(change[look.y.q]), np.linalg.norm(change[look.y.p]))
+    if max(*parts, np.abs(change[look.y.r]).max(initial=0.0)) > MAX_PROJECTION:
         return None
     return moved, closed
