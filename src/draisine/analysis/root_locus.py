@@ -143,7 +143,7 @@ def root_locus(
         As in `steady`.
     form
         Linearisation of accelerating motions: "frozen" (the default for them) or "dalembert".
-    **asked
+    asked
         Other prescribed quantities, as in `steady`.
 
     Returns

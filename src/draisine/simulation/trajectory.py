@@ -83,7 +83,9 @@ class Event:
     energy_after: float  # J
     impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
     trials: "tuple[Trial, ...]" = ()  # contact sets tried at impulse level; first: all stay closed
-    guard: Guard | None = None  # the guard that fired; None at inputs and changes of the solver
+    guard: Guard | None = (
+        None  # the guard that fired; None at inputs and at the return to event location
+    )
 
     @property
     def gain(self) -> float:

@@ -293,7 +293,7 @@ def steady(
         Statuses of contacts, by name.
     law
         Control law.
-    **asked
+    asked
         Prescribed quantities by name, in SI units and radians: any coordinate, output or speed, an input
         (`steer_torque`), a tyre deflection (`rear_tyre_slip`), `curvature` (1/m) or `radius` (m, positive
         to the left) of the path of the rear wheel, and `forward_acceleration` (m/s2). If they leave a

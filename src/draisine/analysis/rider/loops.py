@@ -47,7 +47,7 @@ class Margins:
 
     `gain_low` and `gain_high` are the factors on L between which the loop stays stable, 0 and inf if
     there is no bound. `phase` is the smallest angle between L and -1 at a gain crossover, rad;
-    `delay` the additional delay that destabilises the loop, s; `modulus` is the smallest |1 + L|.
+    `delay` the additional delay that destabilises the loop, s; `modulus` is the smallest `|1 + L|`.
     `crossovers` are all gain crossover frequencies, `phase_crossovers` those at which L is real and
     negative, rad/s.
     """

@@ -82,7 +82,7 @@ class Validity:
     `CONSTRAINT_DRIFT` times the size of the machine. `projected`: whether gaps were closed by
     projection on the way. `redundant_rows`: redundant rows of contacts, whose forces are
     minimum-norm forces (on a terrain, a share in which all push). `grazes`: when which wheels came
-    within a nanometre of the ground: impact and no impact are both possible there. `start_energy`: by
+    within 1e-9 machine lengths of the ground: impact and no impact are both possible there. `start_energy`: by
     how many J the kinetic energy of the start exceeds that of a start from rest, if joints are
     prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
     carries it. `unphysical`: properties that no real machine has. `not_finite_from`: a value is not a

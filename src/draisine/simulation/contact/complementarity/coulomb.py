@@ -18,7 +18,7 @@ Method.
    iteration of `impulses` takes their place.
 4. `try_all`: with few contacts all combinations of open, sticking and sliding are tried at last.
 
-Forces that are not unique are shared (`linear.share`): minimum norm, no pull, and a friction margin.
+Forces that are not unique are shared (`sharing.share`): minimum norm, no pull, and a friction margin.
 """
 
 from collections.abc import Sequence

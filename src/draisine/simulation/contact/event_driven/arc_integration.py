@@ -13,7 +13,7 @@ and miss none. Method, one step of `integrate_arc`:
 6. `locate_event`: the state at the event is reached by a step of its own, projected onto the constraints.
 
 A new guard needs a `GuardKind`, its tolerance (`guards.guard_tolerances`), a place in `guards.set_guards`,
-its value in `guard_value` and `evaluate_guard`, and its cause in `passage.begin_event`.
+its value in `guard_value` and `evaluate_guard`, and its cause in `run_loop.begin_event`.
 """
 
 from enum import IntEnum

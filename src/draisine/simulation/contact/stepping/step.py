@@ -90,7 +90,6 @@ class ContactStatus(IntEnum):
     ROLLING = 2
 
 
-BORDER_TOLERANCE = 1e-7  # m; a contact this far beyond the border of its feature still counts
 RATE_INCREMENT = 1e-6  # of 1 + |v|; far below the rates over which friction laws are smoothed
 INFEASIBLE_APPROACH = (
     1e-4  # of the largest free velocity; 99 % of feasible problems leave below 3e-6
@@ -379,7 +378,7 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
         box = s.box[6 * contacts.wheels[k] :]
         if not gap <= box[3] - box[0]:
             return False
-    if border_excess(m, contacts, k, row) > BORDER_TOLERANCE or not is_above(m, contacts, k, row):
+    if border_excess(m, contacts, k, row) > m.tol.border or not is_above(m, contacts, k, row):
         return False
     set_load(s, k, s.carried[k])
     evaluate_contact(s, k, h, row)
