@@ -164,8 +164,8 @@ class ContactOptions:
     plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
     nothing does. By default it is 80 degrees; a wheel alone goes on until it lies flat, and what is round
     for ever. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
-    further ahead (on fine meshes less is taken), and after more than `events` events within a second a run continues in time steps (or stops, if `solver`
-    is "events").
+    further ahead (on fine meshes less is taken). After more than `events` events within a second a run
+    continues in time steps, or stops if `solver` is "events".
 
     `solver` selects how contacts are solved: "events" locates and resolves each event, "time_stepping"
     takes steps of first order with impulses (Moreau and Jean), "auto" (default) locates events as long
