@@ -83,8 +83,8 @@ class Validity:
     projection on the way. `redundant_rows`: redundant rows of contacts, whose forces are
     minimum-norm forces (on a terrain, a share in which all push). `grazes`: when which wheels came
     within 1e-9 machine lengths of the ground: impact and no impact are both possible there.
-    `start_energy`: by how many J the kinetic energy of the start exceeds that of a start from rest, if joints are
-    prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
+    `start_energy`: by how many J the kinetic energy of the start exceeds that of a start from rest, if
+    joints are prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
     carries it. `unphysical`: properties that no real machine has. `not_finite_from`: a value is not a
     finite number. `start_load`: the largest contact force of the start, in weights of the machine, at
     `start_load_contact`. `time_stepped`: the intervals that were computed in time steps.
