@@ -4,6 +4,6 @@
 `event_driven`, arcs whose events are located. `failures`: what stops them. `stepping`: arcs in time steps,
 where events do not end. `complementarity`: solvers of the contact problem. `kernels`: the contact problem of
 a mode, assembled and solved. `query`: gaps, rows and forces at a state. `table`: contacts as routines read
-them. `samples`: forces and gaps at the states of a finished run. `arc`: its arcs. `tolerances`: all bounds,
-scaled by the machine.
+them. `samples`: forces and gaps at the states of a finished run. `arc`: its arcs. `tolerances`: bounds of
+event location, scaled by the machine; solvers keep their relative bounds themselves.
 """

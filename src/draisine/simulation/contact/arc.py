@@ -57,7 +57,7 @@ class _FreeArc:
 
 @dataclass(frozen=True)
 class TerrainArc(_FreeArc):
-    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in;
+    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and the inputs;
     when which open contacts grazed; the dense output of its steps.
     """
 

@@ -1,7 +1,7 @@
 """A mode on any features, as routines: contact rows, accelerations and forces, projection.
 
 1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its elements.
-2. `rate`: accelerations and contact forces, by the saddle-point system with friction drag and tyre lift;
+2. `rate`: accelerations and contact forces, by the saddle-point system, with friction drag and tyres;
    `flow` does the same in closed form where the mode has one.
 3. `project_state`: the nearest state with closed gaps and without forbidden velocities.
 """
@@ -39,8 +39,8 @@ from draisine.simulation.contact.tolerances import Tolerances, machine_units, sc
 from draisine.system.generic import Generic
 
 FIRM = 0.1
-"""How small a pivot of a closed form may be, against its size in the drawing; else the dense system
-takes over: a tenth costs one digit.
+"""Smallest pivot of a closed form, relative to its value in the reference configuration. Below, the dense
+system is solved: a tenth costs one digit.
 """
 
 ROUNDS, SAME = 60, 1e-12
@@ -125,12 +125,12 @@ class Dynamics(NamedTuple):
     local_normal: int  # in a row: (3) normal in the feature's frame
     fold: int  # in a row: (3) m, terms of eq. [edge-fold]
     armed: int  # in a row: positive if the contact may close
-    push: int  # in a row: (n) generalised force of its elements without load
-    lift: int  # in a row: (n) the same per newton of load
-    forces: int  # in a row: (3) N, their contact force without load
-    lifted: int  # in a row: (3) the same per newton of load
+    push: int  # in a row: (n) generalised force of tyre and rolling resistance at zero load
+    lift: int  # in a row: (n) its derivative with respect to the normal force (not lift-off)
+    forces: int  # in a row: (3) N, the force at zero load in contact axes
+    lifted: int  # in a row: (3) its derivative with respect to the normal force
     rates: int  # in a row: rates of the elements' states
-    uneven: int  # in a row: 1 if forces are not linear in the load
+    uneven: int  # in a row: 1 if the force is not linear in the load: the above are its tangent
     row: int  # size of a row
     acted: int  # 1 if elements act at contacts
     remembered: int  # number of the elements' states
@@ -155,7 +155,7 @@ class ContactMode(NamedTuple):
     plan: Integers  # CLOSED contacts, address, table and pivots of the closed form
     which: Integers  # numbers of the closed contacts in `contacts`
     status: Integers  # rows that each holds: 1 sliding, 3 rolling, on a tyre its own (compliant: 0)
-    mu: Floats  # friction coefficient, 0 for ideal contacts
+    mu: Floats  # friction coefficient; 0 for ideal contacts, which have no cone (EventState: infinite)
     holds: int  # number of rows of prescribed joints and couplings
     x: Floats  # input of all programs: t, y, inputs, feature; then what closed forms read
     out: Floats  # output of the machine's program
@@ -295,7 +295,9 @@ def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
 
 @routine
 def assemble(s: ContactMode, seen: Floats) -> None:
-    """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and tyre lift."""
+    """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and the
+    load-proportional part of tyre forces.
+    """
     m, n, out, p = s.motion, s.motion.speeds, s.out, s.system
     for i in range(n):
         p.M[i, :n] = out[m.M + i * n :][:n]
@@ -332,9 +334,10 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
     [saddle-point]; return 1 if the system is singular.
 
-    A sliding contact pushes with mu times its normal force against its slip. Redundant rows get forces of
-    minimum norm. Tyres whose forces do not grow evenly with their loads are taken about loads that follow
-    what comes out, Newton's method.
+    A sliding contact pushes with mu times its normal force against its slip. Redundant
+    multipliers have minimum norm, changed along the null space if a contact would pull or lack a friction
+    margin (`share_redundant`). Tyre forces that are not linear in the load are linearised about loads that
+    Newton's method finds.
     """
     m, n, p = s.motion, s.motion.speeds, s.system
     call(m.call, s.x, m.table, s.out, 1)
@@ -584,8 +587,8 @@ class ClosedForms:
         self.tables, self.size = np.zeros(1), 1
 
     def add(self, likes: Sequence[int], signature: Signature, moved: bool) -> None:
-        """Take up a mode: the numbers by which routines know its contacts, and what they are; the
-        oldest are forgotten where there are too many.
+        """Add a mode: the numbers by which routines know its contacts, and what they are. After `KNOWN`
+        modes the list begins anew, and all earlier ones count as unknown.
         """
         found, plan = None if moved else self._free.closed_form(signature), (0, 0, 0)
         if found is not None:

@@ -55,7 +55,7 @@ ANYWHERE = np.full(3, np.inf)
 """The corner of a box around what the machine carries along."""
 
 Closed = tuple[WheelOnFeature, int, float]
-"""A closed contact: the number of rows that it holds, and its friction."""
+"""A closed contact: wheel on feature, number of constraint rows, friction coefficient."""
 
 
 class ModeInterval(NamedTuple):
@@ -264,9 +264,9 @@ class ContactQuery:
         self.table.meetings.take_mode([(c.wheel, *kind, rows) for (c, rows, _), kind in pairs])
 
     def grips(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
-        """Return how many rows contacts hold in an impact, and their friction: with friction they may
-        roll, without they slide; so do stops. What a tyre does not hold it does not hold in an impact
-        either.
+        """Return, for each nearby pair of wheel and feature, its number of constraint rows when closed and
+        its friction coefficient mu (`ContactOptions.friction`). With mu > 0 it has three rows, else one.
+        Wheels with tyres have the rows that the tyre constrains, and stops one; both have mu = 0.
         """
         wheels = self.machine.wheels
         mu, rows = np.zeros(len(near) + 1), np.ones(len(near) + 1, dtype=np.int64)
@@ -344,7 +344,7 @@ class ContactQuery:
         return ydot[self.y.v], lam, seen
 
     def settle(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
-        """Return the state with closed gaps and zero contact velocities that is next to y."""
+        """Return y projected onto closed gaps and zero velocities relative to the ground."""
         self.fill(t, y)
         self.code.project_state(self.saddle(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()

@@ -32,7 +32,8 @@ from draisine.codegen.targets.native import make_record, room, shared_code
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
 from draisine.simulation.contact.complementarity.single_contact import press
 
-COMPLIANCE = 1e-8  # of tr(W_ii) / 3; moves velocities by 7e-8 of the largest free one (median)
+# Of the least W_nn (normal) and tr(W_ii) / 3 (tangential); velocities move by 7e-8 of the largest one.
+COMPLIANCE = 1e-8
 FIRST_COMPLIANCE = 1e-3  # first level of the continuation; all recorded problems are easy here
 COMPLIANCE_FACTOR = 1e-2  # from one level to the next
 LARGEST_COMPLIANCE = 1.0  # a first level above this is not tried

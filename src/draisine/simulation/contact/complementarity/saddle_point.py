@@ -75,7 +75,7 @@ class SaddlePoint(Record):
 
     n: int  # speeds
     rows: int = 0  # rows in use
-    symmetric: bool = True  # whether G is C: no friction drag, no tyre lift
+    symmetric: bool = True  # whether G is C: no friction drag, no tyre force by load
     rank: int = 0  # independent rows
     inconsistency: float = (
         0.0  # largest contradiction between redundant rows, in the unit of targets

@@ -1,7 +1,8 @@
 """Statically indeterminate forces: which of the many that have the same effect are reported.
 
-Problem. Multipliers may change along null vectors of the constraint rows without any effect on the motion:
-two contacts of one wheel along their chord, two wheels of one axle across it, four wheels on a plane. Those
+Problem. Multipliers may change along null vectors of the constraint rows without any effect on these rows
+(nor on the motion, unless contacts slide or tyre forces depend on loads: then it is computed again): two
+contacts of one wheel along their chord, two wheels of one axle across it, four wheels on a plane. Those
 of minimum norm may pull at a contact or lie outside a friction cone while others do neither.
 
 Method.

@@ -12,8 +12,11 @@ and miss none. Method, one step of `integrate_arc`:
 5. `record_grazing`: gaps that fall and rise again, closer than `Tolerances.gap_grazing`.
 6. `locate_event`: the state at the event is reached by a step of its own, projected onto the constraints.
 
-A new guard needs a `GuardKind`, its tolerance (`guards.guard_tolerances`), a place in `guards.set_guards`,
-its value in `guard_value` and `evaluate_guard`, and its cause in `run_loop.begin_event`.
+A new guard needs a `GuardKind` (behind GAP if it belongs to a closed contact: `sample_guards` relies on the
+order), its tolerance (`guards.guard_tolerances`), a place in `guards.set_guards`, room in
+`driver.ArcDriver._make_arc` (guards per closed contact), its value in `guard_value` and `evaluate_guard`, the
+full contact row in `evaluate_closed_gaps` if it reads more than the geometry, its cause in
+`run_loop.begin_event`, and its derivative in `analysis.gradient.saltation`.
 """
 
 from enum import IntEnum
@@ -86,7 +89,7 @@ class RunStatus(IntEnum):
     PENETRATION = 6  # a wheel is in the ground, though no guard fired
     PULL = 7  # a contact force jumps to a pull
     RESOLVED = 8  # the part of an event is done
-    IMPACT = 9  # there is an impact that Python has to resolve
+    IMPACT = 9  # of `resolve_event`: an impact comes first; of `run_arcs`: Python has to resolve it
     TOO_MANY_CONTACTS = 10  # more contacts touch than there is room for
     CONTRADICTION = 11  # the closed contacts contradict each other
     NO_CONTACT_SET = 12  # no set of closed contacts is admissible
@@ -95,7 +98,7 @@ class RunStatus(IntEnum):
     SHARP_FEATURE = 15  # a disc may have come onto a feature that it cannot touch
     NO_PROGRESS = 16  # too many events at one instant
     FALL = 17  # the machine has fallen
-    LOG_FULL = 18  # there is no room for more events
+    LOG_FULL = 18  # as many events as were asked for, or no room for more
 
 
 class ArcClock(Record):
@@ -595,8 +598,8 @@ def record_grazing(c: ArcState, until: float) -> None:
 
 @routine
 def find_penetration(c: ArcState, part: float) -> int:
-    """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
-    there was missed, or there is nothing that a wheel of this shape could meet.
+    """Return a contact, open or closed, that penetrates by more than `gap_penetration` inside its borders
+    at a part of the step, or -1: an event was missed, or the wheel's shape cannot touch there.
     """
     s, m, b = c.mode, c.mode.motion, c.mode.contacts
     evaluate_dense(c, part)

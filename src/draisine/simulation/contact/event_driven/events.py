@@ -9,7 +9,8 @@ Method, `resolve_event`:
 2. `find_touching`: closed contacts, those that fired, and all others without a gap (`touches`).
 3. `merge_coincident`: of contacts of one wheel at one point with one normal (a face and its edge, coplanar
    faces) the one onto which the wheel moves is kept: the hand-over between features.
-4. `needs_impact`: if a contact approaches, the impact is resolved first (`strike`, or a model in Python).
+4. `needs_impact`: if a contact approaches, the impact is resolved first (`impact.apply_impact`, or a model
+   in Python).
 5. `select_closed`: at acceleration level, by sets of closed contacts (ideal) or by Coulomb's law
    (`select_with_friction`). Lift-off is decided here: a contact without force whose gap accelerates opens.
 6. `apply_slip_onset`: contacts that begin to slide get a first slip, by an impulse.
@@ -58,19 +59,21 @@ from draisine.simulation.contact.kernels import (
 )
 
 VERGE = 1e-6
-"""By which part less than there is friction holds where contacts are at its limit, so that they begin to
-slip.
-"""
+"""Relative reduction of mu at a FRICTION_CONE event: a contact exactly on the cone is then found sliding."""
 
 WILD = 100.0
-"""What speeds add to a first slip, each by itself, is at most so many times as large."""
+"""Largest ratio of the single terms C_ij dv_j to the slip at its onset. Larger terms cancel, because rows
+are nearly redundant.
+"""
 
 NONE, PUSHES = -1, -2
-"""The part in a choice of a contact that has none, and of one that holds no rows and pushes anyway."""
+"""`EventState.part` of a candidate outside the contact problem, and of a compliant tyre without rows, which
+enters as a force.
+"""
 
 MET, TOUCHING = range(2)
-"""What the sizes of an encounter hold: how many contacts touch, and how many of them are left where
-only one of those at the same place counts.
+"""Entries of `EventState.sizes`. MET: number of touching contacts. TOUCHING: number of candidates, the
+touching contacts left after `merge_coincident`.
 """
 
 
@@ -98,7 +101,7 @@ class EventState(NamedTuple):
     most: int  # number of touching contacts that fit
     sizes: Integers  # MET touching contacts, TOUCHING candidates
     box: Floats  # (wheels, 2, 3) m, the wheels' centres
-    inside: Floats  # how far beyond its borders a contact may touch
+    inside: Floats  # border excess (`kernels.border_excess`) up to which a contact may touch
     dents: Floats  # m per wheel, deflection that a compliant tyre may have
     rows: Integers  # rows that it holds in an impact
     mu: Floats  # friction coefficient, infinite for ideal contacts
@@ -125,8 +128,8 @@ def resolve_event(e: EventState, own: int, unloads: bool, slipping: bool) -> Run
     """Find the contacts that touch and the closed contacts after the event with the state in x.
 
     The feature under contact `own` has ended, if that is not -1. If the event is about a force that
-    vanishes (`unloads`), all contacts without load separate. If it is about the friction cone (`slipping`),
-    the contacts that fired may begin to slip.
+    vanishes (`unloads`), all contacts below `no_load` open, unless no other set is admissible. If it is
+    about the friction cone (`slipping`), the contacts that fired may begin to slip.
     """
     s, m = e.mode, e.mode.motion
     locate_wheels(e)
@@ -468,7 +471,7 @@ def close_contacts(e: EventState) -> None:
 
 @routine
 def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
-    """Write the same with friction, which some contact has."""
+    """Select closed contacts and slip by Coulomb's law at acceleration level."""
     m, g, law, n = e.mode.motion, e.choice, e.law, e.choice.n
     assemble_choice(e)
     for j in range(e.sizes[TOUCHING]):

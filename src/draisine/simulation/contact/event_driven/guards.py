@@ -38,7 +38,7 @@ FINEST = 1e-14
 """How well zeros of polynomials are located."""
 
 NEVER = 2.0
-"""Where a guard vanishes that does not."""
+"""Position in the step that is returned if a guard has no zero; beyond its end, 1."""
 
 TAIL, PLACES = NODES * NODES, NODES * (NODES + 2)
 """Where the rows of the last two Chebyshev coefficients and the nodes stand in `BASIS`."""

@@ -26,7 +26,9 @@ from draisine.simulation.contact.event_driven.events import (
 from draisine.simulation.contact.kernels import relative_velocity
 
 OTHER, SETS, FRICTION = range(3)
-"""How an impact model strikes: in its own way, or in one that is a routine."""
+"""OTHER: a model in Python only. SETS: enumeration of contact sets with restitution. FRICTION: Coulomb's law
+at impulse level.
+"""
 
 ImpactModel = TypeVar("ImpactModel", bound=Callable[..., Any])
 
@@ -42,10 +44,10 @@ def strikes_by(how: int) -> Callable[[ImpactModel], ImpactModel]:
 
 
 PUSH = 4
-"""How many numbers tell what an impact is to a contact."""
+"""Values logged per contact of an impact: three impulses, and the normal velocity after it."""
 
 FINE = 1e-13
-"""By which part of the velocities impulses may still change them."""
+"""Relative change of the contact velocities at which the sweeps end."""
 
 
 @routine

@@ -1,10 +1,9 @@
-"""A step that is implicit where friction turns faster than anything else, as routines: Radau's collocation
-with seven stages, eqs. [turning-friction] and [turning-newton].
+"""Implicit steps for stiff friction, as routines: Radau IIA with seven stages, eqs. [turning-friction] and
+[turning-newton].
 
-Where a contact slips slowly, its friction turns it at a rate that grows like one over its slip, towards the
-direction in which it goes on. Explicit steps would follow that rate, long after it has nothing left to turn.
-The equations of the stages are solved by Newton's method, in which nothing but the directions of slips
-counts: for each stage and each slipping contact one unknown, the angle by which its direction changes.
+At small slip the direction of Coulomb friction relaxes at a rate of about 1 / |slip|, which would limit
+explicit steps although nothing changes any more. The simplified Newton iteration has the angle of the slip
+of each contact and stage as its only unknowns.
 """
 
 from math import sqrt

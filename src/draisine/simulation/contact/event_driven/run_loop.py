@@ -232,7 +232,7 @@ def open_arc(r: RunLoop) -> bool:
 
 @routine
 def set_border_hysteresis(r: RunLoop, ending: int) -> None:
-    """Set how far beyond its borders (m) each contact may touch.
+    """Set the border excess (dimensionless, `kernels.border_excess`) up to which each contact may touch.
 
     A wheel touches a feature that it has just left only well inside its borders: otherwise the same border
     event repeats. At a hand-over of contact `ending` (-1: none) its wheel is exempt, because it must find

@@ -716,7 +716,7 @@ def add_world(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
 
 @routine
 def record_contact(s: TimeStepping, c: int, h: float) -> None:
-    """Add the impulse of contact c to the sums since the last sample, and its work to the total."""
+    """Add the impulse of contact c to the sums since these were cleared, and its work to the total."""
     m, k = s.motion, s.which[c]
     row = s.seen[c]
     part = s.contacts.wheels[k]
@@ -748,7 +748,7 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
 
 @routine
 def record_impulses(s: TimeStepping, h: float) -> None:
-    """Add the impulses of the step to the sums since the last sample; keep them as the start values of
+    """Add the impulses of the step to the sums since these were cleared; keep them as the start values of
     the next step.
     """
     s.warm[: s.contacts.size, :3] = 0.0
