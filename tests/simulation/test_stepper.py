@@ -1,7 +1,7 @@
 """Stepping from outside: any slicing of time gives the bits of one run."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics, Stepper
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ParameterError, SimulationError, ValidityWarning
 from draisine.terrain import kerb, plane
 
 H = 2.0**-10
@@ -239,6 +239,53 @@ def test_inputs_that_change_on_a_terrain_are_those_of_breakpoints(bicycle):
         ride.step(1 / 16, {"rear_wheel": 20.0 if k < 4 else -30.0})
     assert_allclose(ride.state.v, whole.final().v, atol=1e-12)
     assert [event.kind for event in ride.events] == ["input"]
+
+
+def test_events_are_returned_once(bicycle):
+    """Also after more of them than a run keeps to judge its progress."""
+    contact = ContactOptions(mu=0.8, events=5)
+    ride = Stepper(
+        bicycle, draisine.state(bicycle, forward_speed=5.0), terrain=plane(), contact=contact
+    )
+    for k in range(40):
+        ride.step(1 / 4, {"steer": 1e-3 * (k % 2)})
+    changes = len(ride.events)
+    assert changes == 39
+    times = [event.t for event in ride.events]
+    assert times == sorted(set(times))
+    for _ in range(8):
+        ride.step(1 / 4)
+    assert len(ride.events) == changes
+
+
+def test_inputs_after_a_fall_do_nothing(bicycle):
+    for solver in ("auto", "time_stepping"):
+        contact = ContactOptions(mu=0.8, impact="moreau", solver=solver)
+        start = draisine.state(bicycle, forward_speed=0.5, lean=0.3)
+        ride = Stepper(bicycle, start, terrain=plane(), contact=contact)
+        while not ride.outcome:
+            ride.step(1 / 32)
+        end = ride.state
+        with pytest.warns(ValidityWarning, match="ended"):
+            ride.step(0.1, {"steer": 1.0})
+        assert same(ride.state, end)
+
+
+def test_a_run_does_not_depend_on_the_one_before():
+    """Tyres keep their deflections over short flights only. When wheels lifted off in an earlier run on
+    the same ground does not count.
+    """
+    machine = draisine.compile("motorcycle")
+    ground = kerb(2.5, -0.1)
+    rolling = draisine.state(machine, forward_speed=6.0)
+    lifted = draisine.State(rolling.q, rolling.p + [0.0, 0.0, 0.002], rolling.r, rolling.v)
+    falling = replace(lifted, element_state=np.full(machine.model.memory, 1e-3))
+    first = draisine.simulate(machine, falling, 0.1, terrain=ground)
+    assert any(event.kind == "collision" for event in first.events)
+    jump = draisine.simulate(machine, rolling, 0.5, terrain=ground)
+    assert any(event.kind == "lift-off" for event in jump.events)
+    again = draisine.simulate(machine, falling, 0.1, terrain=ground)
+    assert np.array_equal(first.arcs[-1].y, again.arcs[-1].y)
 
 
 def test_a_fall_ends_the_ride(bicycle):

@@ -428,6 +428,8 @@ class _Unilateral:
         return self.now.y[self.query.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
+        if self.outcome:
+            return  # the run has ended; a reset uses the inputs of the stepper
         y = self.now.y.copy()
         for k, value in commands.items():
             y[k] = value
@@ -436,6 +438,8 @@ class _Unilateral:
         self._restart(y, inputs)
 
     def obey(self, task: Task) -> None:
+        if self.outcome:
+            return
         inputs = self.query.inputs
         self.query, _ = place_on_terrain(task)
         self._restart(self.now.y, inputs)
@@ -476,9 +480,20 @@ class _Unilateral:
                     break
             if self.ahead.now.t > t:
                 break
-            self.run = self.ahead
-            self.ahead = None
+            self._adopt(self.ahead)
         self.now = self._find_state(t)
+
+    def _adopt(self, ahead: TerrainRun) -> None:
+        """Let the run that went ahead be the run. It may have discarded events of short arcs that were
+        returned already, and have replaced them by a change of the method, which is still to be returned.
+        """
+        pairs = zip(self.run.events, ahead.events, strict=False)
+        kept = next((k for k, (old, new) in enumerate(pairs) if old is not new), None)
+        if kept is None:
+            kept = len(ahead.events)
+        self.reported = min(self.reported, kept)
+        self.run = ahead
+        self.ahead = None
 
     def _find_state(self, t: float) -> RunState:
         """Return the run state at a time within the last step, or where the run ended."""
@@ -499,8 +514,12 @@ class _Unilateral:
     def _take_events(self) -> tuple[Event, ...]:
         """Return the events since the last call, and forget the past of the run."""
         events = tuple(self.run.events[self.reported :])
+        count = len(self.run.events)
         self.run.forget_past()
         self.reported = len(self.run.events)
+        if self.ahead is not None:
+            # It has a copy of the list, and becomes the run.
+            del self.ahead.events[: count - self.reported]
         return events
 
     def check(self) -> None:

@@ -63,8 +63,8 @@ GEOMETRY = ".geometry"
 def row_layout(model: Model) -> Layout:
     """Return the layout of what the program of every contact of a machine tells: with elements that
     act at contacts, what these push without load and per newton of it (generalised; normal, along,
-    across, and the power of camber), the rates of their states, and whether all that is true about one
-    load alone.
+    across, and power and stored energy of the tyre), the rates of their states, and whether all that is
+    true about one load alone.
     """
     n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
     own = {

@@ -127,8 +127,8 @@ class Dynamics(NamedTuple):
     armed: int  # in a row: positive if the contact may close
     push: int  # in a row: (n) generalised force of tyre and rolling resistance at zero load
     lift: int  # in a row: (n) its derivative with respect to the normal force (not lift-off)
-    forces: int  # in a row: (3) N, the force at zero load in contact axes
-    lifted: int  # in a row: (3) its derivative with respect to the normal force
+    forces: int  # in a row: (REPORTED) force (N), power and stored energy of elements at zero load
+    lifted: int  # in a row: (REPORTED) their derivatives with respect to the normal force
     rates: int  # in a row: rates of the elements' states
     uneven: int  # in a row: 1 if the force is not linear in the load: the above are its tangent
     row: int  # size of a row

@@ -204,7 +204,8 @@ class ContactQuery:
             return
         row = self.meet(t, y, [contact])[0]
         C, N = row[self.row.local_point], row[self.row.local_normal]
-        near, border = self.tol.gap_search, self.tol.border * self.motion.record.length
+        near = self.tol.gap_search
+        border = self.tol.border  # borders of vertices bound components of the normal, without unit
         for k in self.terrain.near(row[self.row.point], near, t):
             it = self.terrain[k]
             here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < near
@@ -637,6 +638,7 @@ def take_query(
     if found is None or not found.fits(machine, terrain, stops):
         return ContactQuery(machine, terrain, inputs, stops)
     found.inputs = inputs
+    found.lifted[:] = -np.inf
     if not found.whole:
         found._swept = None
     return found

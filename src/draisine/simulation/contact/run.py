@@ -150,7 +150,7 @@ class TerrainRun:
         """Discard stored samples and arcs, which a stepper does not return. The latest events stay: how
         fast they follow each other decides about the method.
         """
-        del self.samples[:-1], self.grazes[:], self.arcs[:-1]
+        del self.samples[:-1], self.grazes[:], self.arcs[: -switch.CROWDED_EVENTS]
         del self.events[: -self.contact.events - switch.CROWDED_EVENTS]
 
     def branch(self, until: float) -> "TerrainRun":
@@ -561,6 +561,7 @@ class TerrainRun:
             event = self._make_change("time-stepping", y, y, closed, ())
             self.events.append(replace(event, guard=guard))
         self.stepping_reason = reason
+        self.failed_outcome = ""
         self._begin_steps(h)
 
     def _discard_short_arcs(self, h: float, guard: Guard | None) -> Guard | None:
@@ -608,6 +609,11 @@ class TerrainRun:
     def _resume_events(self, stepper: TimeStepper) -> None:
         """Return to event location, if the state can be projected onto the constraints."""
         stepped = self.now
+        stored = (self.arcs, self.events)
+        # What the first call stores (an impact may happen at once) follows the time-stepping arc.
+        self.arcs = []
+        self.events = []
+        self.arc_closed = ()
         projection = switch.resume_events(stepper)
         is_resumed = projection is not None
         if projection is not None:
@@ -617,9 +623,15 @@ class TerrainRun:
                 self._call_routines(0, 1, Cause(EventCause.START))
             except EVENT_ERRORS:
                 is_resumed = False
+        new_arcs = self.arcs
+        new_events = self.events
+        self.arcs, self.events = stored
         if not is_resumed:
             self.now = stepped
             self.samples = []
+            self.grazes = []
+            self.nodes = []
+            self.failed_outcome = ""
             self.required_settled = min(2 * self.required_settled, switch.MOST_SETTLED)
             stepper.require(self.required_settled)
             return
@@ -629,6 +641,8 @@ class TerrainRun:
         self.samples = []
         closed = self.now.closed
         self._close_steps(self._make_change("event-location", stepped.y, self.now.y, (), closed))
+        self.arcs += new_arcs
+        self.events += new_events
         self.samples = first_samples
         self.arc_closed = closed
 
@@ -640,7 +654,7 @@ class TerrainRun:
         closed: Sequence[Closed],
         closed_after: Sequence[Closed],
     ) -> Event:
-        """Return the event at which a run changes its method or the inputs of its time steps."""
+        """Return the event at which a run changes its method."""
         query = self.query
         t = self.now.t
         return Event(
