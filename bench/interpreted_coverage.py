@@ -5,7 +5,7 @@
 Compiled routines are invisible to a coverage tool, so every routine runs as plain Python here
 (`DRAISINE_INTERPRET=1`). Each test file runs in a process of its own and stops after `--limit` seconds of
 wall time; its lines count up to then, and the table says which files were stopped. Interpreted runs are
-some hundred times slower than compiled ones. Needs the package `coverage` (extra `bench`).
+some hundred times slower than compiled ones. Needs the package `coverage`.
 """
 
 import argparse

@@ -79,7 +79,7 @@ def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, lanes):
 
 def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes):
     """At 0.1 m/s it falls within 3 s, at 5 m/s it does not; with closed contacts nothing pitches so, and
-    no body has two small moments of inertia and a large one.
+    no body has a negative moment of inertia.
     """
     head, _, tail = BICYCLES.partition("design")
     text = head.replace("until = 0.4", 'fall = "30deg", until = 3.0')
@@ -89,7 +89,7 @@ def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes)
     text += (
         '"initial.forward_speed" = [0.1, 5.0, 5.0, 5.0]\n"initial.pitch" = [0.0, 0.0, 0.5, 0.0]\n'
     )
-    text += '"vehicle.parameters.IBxx" = [9.2, 9.2, 9.2, 99.0]\n'
+    text += '"vehicle.parameters.IBxx" = [9.2, 9.2, 9.2, -99.0]\n'
     together = run(written(text)).data
     lanes[1]()
     assert_same(together, run(written(text)).data)

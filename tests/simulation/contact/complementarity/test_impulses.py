@@ -19,16 +19,22 @@ def violation(W, b, mu, impulse):
     """
     worst = 0.0
     scale = np.repeat([np.trace(W[k : k + 3, k : k + 3]) / 3 for k in range(0, len(b), 3)], 3)
-    u = W @ impulse + b + COMPLIANCE * scale * impulse
+    softness = scale.copy()
+    softness[::3] = min(x for x in np.diag(W)[::3] if x > 0.0)
+    u = W @ impulse + b + COMPLIANCE * softness * impulse
     for k, friction in enumerate(mu):
         (normal, *push), (gap, *slip) = impulse[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
         d, speed = scale[3 * k], float(np.hypot(*slip))
         limit, used = friction * normal, float(np.hypot(*push))
         worst = max(worst, -gap, -d * normal, min(abs(gap), d * normal), d * (used - limit))
-        if normal > 0.0 and speed > 0.0:
-            # It slips: friction is at its limit and opposes the slip.
-            opposed = np.array(push) + limit * np.array(slip) / speed
-            worst = max(worst, min(speed, d * float(np.abs(opposed).max())))
+        if normal > 0.0 and speed > 0.0 and used > 0.0:
+            # It slips: friction is at its limit, the slip has no component across it and none along it.
+            # (The direction of a creeping slip is known as well as its components are, not better.)
+            along, across = np.array(push) / used, np.array([-push[1], push[0]]) / used
+            wrong = max(abs(across @ slip), along @ slip)
+            worst = max(worst, min(speed, d * (limit - used)), min(wrong, d * used))
+        elif normal > 0.0 and used == 0.0:
+            worst = max(worst, min(speed, d * limit))
     return worst / np.abs(b).max()
 
 
