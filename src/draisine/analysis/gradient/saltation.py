@@ -233,10 +233,10 @@ class TerrainMotion:
                 beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
                 beyond[0] -= border[OFFSET]
                 return beyond
-            case GuardKind.FOLD:
-                return _fold(row)
             case _:
-                raise NotImplementedError(f"the derivative of the guard {guard.kind.name}")
+                # Falls end a run, and gaps belong to open contacts.
+                assert guard.kind is GuardKind.FOLD
+                return _fold(row)
 
     def _find(self, event: Event, key: Key) -> Closed:
         """Return the contact of a name near the state of an event, with its rows and friction in an

@@ -614,10 +614,9 @@ class TerrainRun:
         self.arcs = []
         self.events = []
         self.arc_closed = ()
-        projection = switch.resume_events(stepper)
-        is_resumed = projection is not None
-        if projection is not None:
-            y, _closed = projection
+        y = switch.project_state(stepper)
+        is_resumed = y is not None
+        if y is not None:
             try:
                 self.now = RunState(stepper.t, y)
                 self._call_routines(0, 1, Cause(EventCause.START))

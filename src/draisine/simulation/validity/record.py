@@ -24,9 +24,6 @@ of a millimetre in ten centimetres; projection keeps round-off.
 LEAST_ENERGY = 1e-9
 """A start with less J than this is one from rest."""
 
-FAULTS = ("pull", "friction", "fall", "not_finite", "energy", "constraint", "steer")
-"""The faults of a run, by the words that scenarios use for them."""
-
 EXPECTABLE = ("fall", "pull", "friction", "steer", "friction_demand")
 """What a scenario may expect of its run; the other faults are those of numerics."""
 
@@ -115,7 +112,7 @@ class Validity:
 
     @property
     def times(self) -> dict[str, float]:
-        """When each of the `FAULTS` begins, by its word; the first first."""
+        """Times (s) at which faults begin, by the words of scenarios; the earliest first."""
         found = {
             "pull": self.pull_from,
             "friction": self.friction_exceeded_from,

@@ -91,9 +91,9 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
     return Rank.INDEPENDENT if full else Rank.REDUNDANT
 
 
-def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
-    """Return the state of a stepper projected onto the constraints of the contacts that carry a load,
-    and these contacts; None if they over-constrain the machine or the projection moves it too far.
+def project_state(stepper: TimeStepper) -> Floats | None:
+    """Return the state of a stepper projected onto the constraints of the contacts that carry a load;
+    None if they over-constrain the machine or the projection moves it too far.
     """
     look, t, y = stepper.look, stepper.t, stepper.y
     closed = stepper.loaded()
@@ -114,4 +114,4 @@ def resume_events(stepper: TimeStepper) -> tuple[Floats, list[Closed]] | None:
     parts = (np.linalg.norm(change[look.y.q]), np.linalg.norm(change[look.y.p]))
     if max(*parts, np.abs(change[look.y.r]).max(initial=0.0)) > MAX_PROJECTION:
         return None
-    return moved, closed
+    return moved
