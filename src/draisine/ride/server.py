@@ -134,8 +134,7 @@ class RideServer:
             return
         self.taken = True
         try:
-            if wrong := await self.change(socket, {"preset": self.name}):
-                print(f"error: {wrong}", file=sys.stderr, flush=True)
+            await self.change(socket, {"preset": self.name}, log_errors=True)
             while True:
                 await self.answer(socket, await socket.receive())
         except (WebSocketDisconnect, RuntimeError):
@@ -205,8 +204,10 @@ class RideServer:
         self.owed -= int(self.owed)
         return count
 
-    async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> str:
-        """Do what the page asks for in words, and tell it what came of it; return what was wrong."""
+    async def change(
+        self, socket: WebSocket, wanted: Mapping[str, Any], *, log_errors: bool = False
+    ) -> None:
+        """Execute the requests of the page and answer it; with `log_errors` the terminal shows errors too."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
         known |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
@@ -217,9 +218,10 @@ class RideServer:
                     await self.refuse(socket)
                 await known[key](socket, value)
         except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
+            # The terminal comes first: whoever sees the error on the page finds it there as well.
+            if log_errors:
+                print(f"error: {error}", file=sys.stderr, flush=True)
             await socket.send_text(json.dumps({"refused": str(error)}))
-            return str(error)
-        return ""
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
         """Take up a preset; what is not yet compiled is prepared by another process meanwhile."""
