@@ -892,7 +892,7 @@ def linear(c: Combination) -> Deviation:
     if not varied:
         raise NotApplicableError("no initial value is a state of the linear system")
     small = {name: SMALL * c.start_values[name] for name in varied}
-    numerics = c.numerics(integrator="dop853", drift="project", dt=c.until / 8, rtol=1e-12)
+    numerics = c.numerics(integrator="dop853", drift="project", dt=c.until / 8, rtol=1e-12, atol=1e-15)
     runs = []
     for sign in (1.0, -1.0):
         state = draisine.state(c.system, **wanted, **{n: sign * x for n, x in small.items()})
