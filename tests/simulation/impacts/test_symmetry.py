@@ -339,3 +339,16 @@ def test_a_vehicle_dropped_on_both_wheels_does_not_turn_over(impact):
     assert_allclose(left, MIRROR_AXES @ right, rtol=0, atol=1e-9)
     assert left[0] > 10.0
     assert_allclose(first.after.v[[1, 3, 5]], 0.0, atol=1e-10)  # sideways, lean and yaw
+
+
+def test_expansion_does_not_depend_on_the_rounding_of_resting_contacts():
+    """Two wheels rest while a third one lands: round-off in their approach decides nothing."""
+    system = draisine.compile("tricycle")
+    airborne = {wheel.name: "open" for wheel in system.model.wheels}
+    start = draisine.state(system, mode=airborne, z=0.1, Vx=1.0)
+    contact = draisine.ContactOptions(impact="poisson", mu=0.6, restitution={"normal": 0.3})
+    run = draisine.simulate(system, start, 0.3, terrain=plane(), contact=contact)
+    rests = [e for e in run.events if e.impulses and len(e.impulses) == 3]
+    assert len(rests) > 2
+    for event in run.events:
+        assert_allclose(event.after.v[[1, 3, 5]], 0.0, atol=1e-10)

@@ -120,6 +120,11 @@ class Candidate:
         return out
 
 
+RESTING_APPROACH = 1e-9
+"""Approach, as a part of the largest contact velocity, below which a contact rests: the projection leaves
+closed contacts some 1e-15 of approach, and Poisson's expansion must not depend on its sign."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ImpactProblem:
     """The data of an impact.
@@ -137,7 +142,9 @@ class ImpactProblem:
 
     def rebounds(self, contact: Candidate) -> bool:
         """Return whether a contact approaches fast enough to rebound."""
-        return bool(-contact.relative(self.v)[0] > self.rest_speed)
+        largest = max(float(np.abs(each.relative(self.v)).max()) for each in self.contacts)
+        slowest = max(self.rest_speed, RESTING_APPROACH * largest)
+        return bool(-contact.relative(self.v)[0] > slowest)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
