@@ -14,6 +14,7 @@ from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, UnknownNameError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.model.motion import sine
 from draisine.registry import names
 
 BICYCLE = compile("whipple")
@@ -315,3 +316,15 @@ def test_what_a_linear_system_cannot_move_by_is_told():
         linearise(bicycle, motion, cyclic=True).simulate({}, [0.0, 1.0])
     with pytest.raises(ConfigurationError, match="one linear system, not 2"):
         linearise(bicycle, [motion, motion]).simulate({}, [0.0, 1.0])
+
+
+def test_a_rider_who_sways_has_no_steady_motion():
+    """The lean of the upper body, a sine of time, is zero at the start; its rate is not."""
+    upper_body = {"mU": 30.0, "zU": -1.05, "kU": 0.15, "zP": -0.75}
+    swaying = compile("whipple", **upper_body, torso=sine(0.1, 1.0))
+    start = state(swaying, forward_speed=5.0)
+    with pytest.raises(ConfigurationError, match="depend on time .* form='frozen'"):
+        linearise(swaying, start)
+    with pytest.raises(ConfigurationError, match="depend on time"):
+        steady(swaying, forward_speed=5.0, lean=0.0)
+    assert linearise(swaying, start, form="frozen").states[0] == "lean"

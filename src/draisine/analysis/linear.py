@@ -621,7 +621,7 @@ def _shown(
 
 
 def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: float) -> None:
-    """Raise where a speed changes, or a coordinate that is not cyclic."""
+    """Raise if a speed changes, or a coordinate that is not cyclic, or if the equations depend on time."""
     firm = [name for name in at.coordinates if name not in hidden]
     scale = 1.0 + np.abs(found.values["seen"]).max(initial=0.0)
     for rates in (
@@ -637,6 +637,7 @@ def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: 
                 "analysis.equilibrium.steady finds steady motions, with the deflections of tyres; "
                 "form='frozen' linearises at this instant."
             )
+    found.check_time_invariant(tolerance)
 
 
 def _seeds(found: Variation, at: Chart) -> dict[str, Floats]:

@@ -66,6 +66,26 @@ class Variation:
         """Return the derivatives of the rates of some speeds, (N, names, seeds)."""
         return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
+    def check_time_invariant(self, tolerance: float = 1e-7) -> None:
+        """Raise if the rates of speeds depend on time itself, relative to the largest observation.
+
+        Where a motion is steady at one instant, a prescribed joint or a law may just pass through zero.
+
+        Raises
+        ------
+        ConfigurationError
+            If they do.
+        """
+        drift = np.abs(self.d["paced"]["dt"]).max(axis=(0, 2), initial=0.0)
+        scale = 1.0 + np.abs(self.values["seen"]).max(initial=0.0)
+        if drift.max(initial=0.0) > tolerance * scale:
+            worst = int(drift.argmax())
+            raise ConfigurationError(
+                "the motion is not steady: the equations depend on time (a prescribed joint, a law or "
+                f"moving ground); the rate of {self.speeds[worst]} changes by {drift[worst]:.3g} per "
+                "second. linearise(..., form='frozen') linearises at one instant."
+            )
+
 
 def vary(
     machine: ClosedForm,

@@ -340,7 +340,13 @@ def steady(
         w[loose] = start.w[loose]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    return _MotionSearch(system, mode, law, loose, w, asked).find(start)
+    return _time_invariant(_MotionSearch(system, mode, law, loose, w, asked).find(start))
+
+
+def _time_invariant(found: Steady) -> Steady:
+    """Return a motion whose equations do not depend on time, or raise."""
+    vary(found.machine, found.y[None], found.w[None], seeds=("dt",)).check_time_invariant()
+    return found
 
 
 def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
@@ -399,7 +405,7 @@ def _newton(system: System, **given: Any) -> Steady:
     search = _MotionSearch(
         system, options["mode"], law, [], system.inputs(options["inputs"]), asked
     )
-    return search.newton(search.begin(start))
+    return _time_invariant(search.newton(search.begin(start)))
 
 
 _Point = tuple[ClosedForm, Floats, Floats]
