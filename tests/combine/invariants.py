@@ -26,6 +26,7 @@ from combine.records import (
     Record,
     Units,
     by_name,
+    common_samples,
     deviation,
     mirror_record,
     mirror_state,
@@ -106,6 +107,7 @@ def compare(reference: Record, found: Record, bound: float) -> Deviation:
     """
     if bound == EVENTS:
         reference = {n: x for n, x in reference.items() if not n.startswith("friction_needed")}
+        reference, found = common_samples(reference, found)
     return Deviation(*_named(deviation(reference, same_sign(reference, found)), bound))
 
 
@@ -892,7 +894,9 @@ def linear(c: Combination) -> Deviation:
     if not varied:
         raise NotApplicableError("no initial value is a state of the linear system")
     small = {name: SMALL * c.start_values[name] for name in varied}
-    numerics = c.numerics(integrator="dop853", drift="project", dt=c.until / 8, rtol=1e-12, atol=1e-15)
+    numerics = c.numerics(
+        integrator="dop853", drift="project", dt=c.until / 8, rtol=1e-12, atol=1e-15
+    )
     runs = []
     for sign in (1.0, -1.0):
         state = draisine.state(c.system, **wanted, **{n: sign * x for n, x in small.items()})
@@ -1019,14 +1023,20 @@ def resolution(c: Combination, drops: bool = False) -> float:
         fine = given | {"numerics": replace(own, dt=own.dt / 2)}
         whole = record(simulate(c, state=state, **fine))
         finer = {name: Column(column.unit, column.values[::2]) for name, column in whole.items()}
-    error, _ = deviation(run, same_sign(run, finer))
+    error, _ = _apart(run, finer)
     near = draisine.state(
         c.system, **{name: (1.0 + SHIFT) * x for name, x in c.start_values.items()}
     )
     near = draisine.State(near.q, near.p + (state.p - c.state.p), near.r, near.v)
     beside = record(simulate(c, state=near, **given))
-    shift, _ = deviation(run, same_sign(run, beside))
+    shift, _ = _apart(run, beside)
     return max(30.0 * error, 1e-13 * shift / SHIFT)
+
+
+def _apart(reference: Record, found: Record) -> tuple[float, str]:
+    """Return the largest difference of two runs at their common samples and the column that has it."""
+    reference, found = common_samples(reference, found)
+    return deviation(reference, same_sign(reference, found))
 
 
 SHIFT = 1e-8

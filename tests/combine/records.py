@@ -69,6 +69,23 @@ AMBIGUOUS = ("N m or N", "rad or m")
 """Units that differ from label to label where nothing tells which is meant."""
 
 
+def common_samples(reference: Record, found: Record) -> tuple[Record, Record]:
+    """Return two records at the times that both have, the start and the end among them.
+
+    A contact that creeps at the border of sticking may have one event more, which changes nothing else.
+    Times of events differ by round-off, those of samples do not: what is left are the samples.
+    """
+    times = [each["time"].values for each in (reference, found)]
+    if times[0].shape == times[1].shape:
+        return reference, found
+    _, *rows = np.intersect1d(*times, return_indices=True)
+    first, second = (
+        {name: Column(column.unit, column.values[kept]) for name, column in each.items()}
+        for each, kept in zip((reference, found), rows, strict=True)
+    )
+    return first, second
+
+
 def deviation(reference: Record, found: Record) -> tuple[float, str]:
     """Return the largest difference of two records and the column that has it.
 

@@ -119,6 +119,16 @@ def test_no_two_samples_of_an_arc_are_at_the_same_time(text):
     assert min(np.diff(arc.t).min() for arc in run.arcs) > 1e-9 * given["numerics"].dt
 
 
+def test_a_run_that_leaves_events_without_forces_has_a_dataset():
+    """Where the loads of tyres contradict each other, forces and the held steer torque do not exist."""
+    text = "whipple tyres=magic flexible=fork crown=torus slope=uphill steering=prescribed set=browser"
+    c = read_combination(f"{text}, integrator=ab4, seed=189")
+    state, given = dropped(c)
+    columns = record(simulate(c, state=state, **given))
+    assert np.isnan(columns["motion_torque[steer]"].values).any()
+    assert np.isfinite(columns["steer"].values).all()
+
+
 # --- limits: what becomes small, stiff or light enough is as good as absent
 
 STIFF = ("rear_tyre_cornering", "front_tyre_cornering", "rear_tyre_stiffness", "front_tyre_stiffness",

@@ -85,7 +85,6 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
             if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
                 # A run may have stopped at a state whose contacts contradict each other.
                 samples.ydot[i * n :][:n] = NAN
-                s.out[: m.told] = NAN
                 s.lam[: 3 * count] = NAN
             samples.out[i * m.told :][: m.told] = s.out[: m.told]
             for k in range(count):
