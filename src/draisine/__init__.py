@@ -10,6 +10,8 @@
 
 import importlib
 import logging
+import os
+import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -102,11 +104,23 @@ _HOMES = {
 }
 
 
+_import_lock = threading.RLock()
+# A fork waits for imports of other threads: Python leaves the locks of half-imported modules to a child
+# for ever.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_import_lock.acquire,
+        after_in_parent=_import_lock.release,
+        after_in_child=_import_lock.release,
+    )
+
+
 def __getattr__(name: str) -> Any:
-    """Return a public name, importing its home only now."""
+    """Return a public name; its module is imported at the first use."""
     for home, names in _HOMES.items():
         if name in names:
-            globals()[name] = getattr(importlib.import_module(f"draisine.{home}"), name)
+            with _import_lock:
+                globals()[name] = getattr(importlib.import_module(f"draisine.{home}"), name)
             return globals()[name]
     from draisine.errors import did_you_mean
 

@@ -121,7 +121,9 @@ def test_no_two_samples_of_an_arc_are_at_the_same_time(text):
 
 def test_a_run_that_leaves_events_without_forces_has_a_dataset():
     """Where the loads of tyres contradict each other, forces and the held steer torque do not exist."""
-    text = "whipple tyres=magic flexible=fork crown=torus slope=uphill steering=prescribed set=browser"
+    text = (
+        "whipple tyres=magic flexible=fork crown=torus slope=uphill steering=prescribed set=browser"
+    )
     c = read_combination(f"{text}, integrator=ab4, seed=189")
     state, given = dropped(c)
     columns = record(simulate(c, state=state, **given))

@@ -430,6 +430,38 @@ def test_a_fork_waits_until_code_is_loaded_and_the_child_loads_more():
     assert done.stdout == "0\n"
 
 
+FORK_WHILE_IMPORTING = """
+import os, signal, sys, threading
+import draisine
+
+class SlowFinder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "draisine.simulation.simulate":
+            importing.set()
+            forked.wait(1.0)
+
+importing, forked = threading.Event(), threading.Event()
+sys.meta_path.insert(0, SlowFinder())
+thread = threading.Thread(target=lambda: draisine.simulate)
+thread.start()
+importing.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(60)  # ends a child that waits for a lock
+    os._exit(0 if draisine.simulate else 1)
+forked.set()
+thread.join()
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_fork_waits_until_a_public_name_is_imported():
+    command = [sys.executable, "-W", "ignore", "-c", FORK_WHILE_IMPORTING]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
+    assert done.stdout == "0\n"
+
+
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")
 def test_machine_code_that_is_gone_keeps_no_memory():
     """LLVM's whole pipeline would keep 61 kB of each of these for ever."""
