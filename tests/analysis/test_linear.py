@@ -323,7 +323,7 @@ def test_a_rider_who_sways_has_no_steady_motion():
     upper_body = {"mU": 30.0, "zU": -1.05, "kU": 0.15, "zP": -0.75}
     swaying = compile("whipple", **upper_body, torso=sine(0.1, 1.0))
     start = state(swaying, forward_speed=5.0)
-    with pytest.raises(ConfigurationError, match="depend on time .* form='frozen'"):
+    with pytest.raises(ConfigurationError, match=r"depend on time .* form='frozen'"):
         linearise(swaying, start)
     with pytest.raises(ConfigurationError, match="depend on time"):
         steady(swaying, forward_speed=5.0, lean=0.0)
