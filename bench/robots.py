@@ -9,8 +9,8 @@ python bench/robots.py mujoco                     TurtleBot3 and linorobot on hi
 
 A run is good if it reaches its end or ends in a named outcome (it fell, it turned over) that half the time
 step confirms, or that the motion itself does not determine: a neighbour of the initial state by 1e-6 m and
-1e-6 rad does not fall. An error, a value that is not finite, or more than 20 s of CPU is bad. With a log (one line of
-JSON per run) a campaign resumes where it stopped. The exit code is 1 if a run is bad.
+1e-6 rad does not fall. An error, a value that is not finite, or more than 20 s of CPU is bad. With a log (one
+line of JSON per run) a campaign resumes where it stopped. The exit code is 1 if a run is bad.
 
 The machines are defined here: masses and sizes are those of the makers' public descriptions, wheels are
 tori, casters are balls without friction.
