@@ -1,5 +1,6 @@
 """The scripts of the gallery run, and draw what can be read: curves or areas, labels with units."""
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -66,6 +67,10 @@ def test_picture(script):
     module = load(script)
     title, _, about = module.__doc__.partition("\n")
     assert title and not title.endswith(".") and len(about.split()) > 8
+    if script in MACHINES:
+        run = module.motion()
+        module.motion = lambda: run
+        assert json.loads(run.attrs["validity"])["pull_from"] is None, "the ground pulls a wheel"
     figure = module.figure()
     assert isinstance(figure, Figure)
     canvas = FigureCanvasAgg(figure)

@@ -20,7 +20,7 @@ from draisine.simulation.compare.compliant import (
     collide_with_dent,
     hertz_stiffness,
 )
-from draisine.terrain import Terrain, edge, plane
+from draisine.terrain import Terrain, edge, height_field, plane
 from simulation.contact.test_disc import G, disc, dropped
 from simulation.contact.test_friction import thrown
 
@@ -112,6 +112,26 @@ def test_a_tyre_sinks_into_a_soft_rail_as_into_soft_ground():
     )
     assert_allclose(made.arcs[0].y[-1, 6], -G / 1e4, rtol=1e-5)
     assert made.arcs[0].forces[-1, 0, 0] == pytest.approx(G, rel=1e-5)
+
+
+def test_a_disc_exactly_over_a_concave_grid_line_is_carried_by_both_faces():
+    """Its lowest point is beyond the borders of both faces. At rest 2 k d cos^2 = G, for an angle of the
+    faces with the tangent s.
+    """
+    k, s = 1e4, 0.05
+    x, y = np.array([-1.0, 1.0]), np.array([-1.0, 0.0, 1.0])
+    valley = height_field(x, y, s * np.abs(np.array([y, y])))
+    depth = G * (1.0 + s * s) / (2.0 * k)
+    made = draisine.simulate(
+        disc(),
+        dropped(-depth),
+        0.02,
+        terrain=valley,
+        contact=draisine.ContactOptions(solver=Compliant(KelvinVoigt(k, 200.0)), mu=0.8),
+        numerics=draisine.Numerics(dt=0.01, rtol=1e-8, atol=1e-10),
+    )
+    assert_allclose(made.arcs[0].y[:, 6], -depth, rtol=1e-6)
+    assert_allclose(made.arcs[0].forces[:, 0, 0], G * np.sqrt(1.0 + s * s), rtol=1e-6)
 
 
 def test_thrown_disc_begins_to_roll_on_soft_ground_too():

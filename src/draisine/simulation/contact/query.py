@@ -466,8 +466,8 @@ class ContactQuery:
     def in_ground(
         self, t: float, y: Floats, near: Surroundings
     ) -> list[tuple[WheelOnFeature, Floats]]:
-        """Return the contacts that are on the ground or in it, on their features and from above, and
-        what they look like.
+        """Return the contacts that penetrate the ground, on their features and from above, and what they
+        look like.
         """
         self.fill(t, y)
         row, inside = np.empty(self.row.size), np.empty(len(near) + 1, np.int64)

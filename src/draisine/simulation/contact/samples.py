@@ -160,14 +160,36 @@ def is_inside(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> boo
 def find_inside(
     m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, found: Integers
 ) -> int:
-    """Write the indices of contacts that touch or penetrate at the state in x; return their number."""
+    """Write the indices of contacts that penetrate at the state in x; return their number."""
     count = 0
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, row)
-        if is_inside(m, contacts, k, row):
+        if row[m.gap] < 0.0 and is_inside(m, contacts, k, row):
             found[count] = k
             count += 1
+    # A wheel that penetrates two faces at their concave edge is beyond the borders of both.
+    within = count
+    for k in range(contacts.size):
+        is_missed = is_just_beyond(m, x, contacts, k, row)
+        for i in range(within if is_missed else 0):
+            is_missed = is_missed and contacts.wheels[found[i]] != contacts.wheels[k]
+        for j in range(contacts.size if is_missed else 0):
+            is_other = j != k and contacts.wheels[j] == contacts.wheels[k]
+            if is_other and is_just_beyond(m, x, contacts, j, row):
+                found[count] = k
+                count += 1
+                break
     return count
+
+
+@routine
+def is_just_beyond(m: Dynamics, x: Floats, contacts: ContactColumns, k: int, row: Floats) -> bool:
+    """Return whether a wheel that penetrates a feature is beyond its borders by no more than its depth."""
+    evaluate_gap(x, contacts, k, row)
+    excess = border_excess(m, contacts, k, row)
+    if not excess > 0.0 or excess * m.length > -row[m.gap]:
+        return False
+    return is_above(m, contacts, k, row)
 
 
 @routine

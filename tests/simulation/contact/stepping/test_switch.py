@@ -8,7 +8,7 @@ import pytest
 import draisine
 from draisine import ContactOptions, Numerics, Stepper, simulate, state
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.arc import SteppedArc
+from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.validity import Validity
 from draisine.terrain import height_field, kerb, plane
 from simulation.contact.stepping.test_steps import Servos, machine
@@ -38,6 +38,24 @@ def test_a_robot_drives_over_hills_and_agrees_with_small_time_steps(seed):
     fine = ContactOptions(mu=0.8, solver="time_stepping", step=1.25e-4)
     exact = simulate(system, state(system), 2.0, terrain=ground, law=law, contact=fine)
     assert np.abs(run.final().p - exact.final().p).max() < 5e-3
+
+
+def test_a_wheel_that_sticks_outside_its_friction_cone_slips_at_once():
+    """One wheel of an axle sticks while the other creeps: the impulse that stops the first one turns the
+    slip of the other, and with it the forces on both.
+    """
+    system, mu = machine(), 0.8
+    run = simulate(
+        system, state(system), 0.5, terrain=hills(0.01, 3), law=Servos(10.0, 0.05),
+        contact=ContactOptions(mu=mu),
+    )  # fmt: skip
+    arcs = [arc for arc in run.arcs if isinstance(arc, TerrainArc) and arc.t[-1] > arc.t[0]]
+    assert any(event.kind == "stick" for event in run.events)
+    for arc in arcs:
+        rolling = [contact.wheel for contact, rows, _ in arc.closed if rows == 3]
+        force = arc.observations["forces"].reshape(-1, 3, len(arc.t))[rolling]
+        friction = np.linalg.norm(force[:, 1:], axis=1)
+        assert (friction <= mu * force[:, 0] * (1.0 + 1e-6)).all()
 
 
 def test_arcs_and_events_alternate_and_times_go_on():

@@ -488,7 +488,10 @@ def find_crossing(
     """
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
-        if at == 0.0 and values[1] < values[0]:
+        # The impulse by which a contact sticks turns the slow slip of the others, and their friction with
+        # it. A contact that then begins outside its cone slips at once, though friction may turn back.
+        slips = kind == GuardKind.FRICTION_CONE and c.clock.is_first
+        if at == 0.0 and (slips or values[1] < values[0]):
             fresh = c.clock.is_first and abs(values[0]) <= c.mode.motion.tol.gap_opened
             if kind != GuardKind.GAP or (fresh and is_on_feature(c, c.contacts[j], 0.0)):
                 return 0.0

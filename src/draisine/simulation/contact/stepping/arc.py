@@ -95,7 +95,8 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
     speed = float(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * wheel_size(look) / speed if speed > 0.0 else math.inf
-    found = min(STEP * unit, by_speed)
+    # A massless foot moves without bound: steps that follow it would never end.
+    found = max(min(STEP * unit, by_speed), SHORTEST * STEP * min(unit, 1.0))
     return found if math.isfinite(found) else 1.0
 
 
@@ -369,10 +370,23 @@ class TimeStepper:
             return
         used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
         longest = STEP * unit
+        if far > 1.0 / TRAVEL and self.h <= SHORTEST * longest:
+            self._refuse_speed()
         if (used > 1.0 or far > 1.5) and self.h > SHORTEST * longest:
             self._begin_grid(self.t, 0.5 * self.h)
         elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * self.h <= longest * (1.0 + 1e-9):
             self._begin_grid(self.t, 2.0 * self.h)
+
+    def _refuse_speed(self) -> None:
+        """Raise because a wheel passes its own size in the shortest step: no step finds its contacts."""
+        ends = [self.look.centres(self.t, y).copy() for y in (self.record.before, self.y)]
+        moved = np.linalg.norm(ends[1] - ends[0], axis=1)
+        w = int(moved.argmax())
+        raise SimulationError(
+            f"the run stopped at {self.t:.9g} s: {self.look.machine.wheels[w].name!r} moves at "
+            f"{moved[w] / self._span:.3g} m/s, further than its size in the shortest time step. A force acts "
+            "on a body that is almost massless; give it mass, or limit the force."
+        )
 
     def _take(self, start: float, h: float, first: int, count: int) -> None:
         """Take steps on the grid start + i h from number `first` on."""
