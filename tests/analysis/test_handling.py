@@ -4,12 +4,15 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import steady
-from draisine.analysis.rider.handling import handling, turning_indices
+from draisine.analysis.rider.handling import handling, handling_quality, turning_indices
+from draisine.analysis.rider.loops import design_loops
 from draisine.analysis.rider.preview import follow_path
+from draisine.control.loop_rider import LoopRider
 from draisine.errors import ConfigurationError, ParameterError
 
 
@@ -64,3 +67,63 @@ def test_a_run_without_path_is_refused(bicycle):
     run = draisine.simulate(bicycle, draisine.state(bicycle, forward_speed=5.0), 0.1)
     with pytest.raises(ParameterError, match="no path coordinates"):
         handling(run)
+
+
+# Moore, Hubbard and Hess 2016, An Optimal Handling Bicycle, doi:10.6084/m9.figshare.3806310, with its data
+# (github.com/moorepants/BMD2016, hqmbenchmark.csv and hqm05.csv): the metric at some of 100 frequencies.
+FREQUENCIES = np.linspace(0.01, 40.0, 100)
+QUALITY = {
+    0: 1.6133,
+    1: 1.6465,
+    5: 1.8971,
+    13: 1.3463,
+    25: 1.7337,
+    33: 4.6373,
+    40: 1.2306,
+    99: 0.013106,
+}
+OPTIMAL_QUALITY = {0: 0.043202, 3: 0.24992, 6: 0.40833, 16: 0.23713, 25: 0.40962, 50: 0.015378}
+
+
+def quality_at(found, frequencies):
+    return np.abs(found.metric.response(frequencies)[:, 0, 0])
+
+
+def test_the_handling_quality_of_the_benchmark_is_the_published_one(bicycle):
+    """Its printed peak, 4.64, is the largest of points 0.4 rad/s apart; the true one is a little larger."""
+    found = handling_quality(bicycle, design_loops(bicycle, 5.0), 5.0)
+    assert_allclose(
+        quality_at(found, FREQUENCIES[list(QUALITY)]), list(QUALITY.values()), rtol=5e-5
+    )
+    near = quality_at(found, np.linspace(13.2, 13.8, 601))
+    assert found.peak == pytest.approx(near.max(), rel=1e-5)
+    assert found.peak > 4.6373
+    assert found.level == 1
+
+
+@pytest.mark.filterwarnings("ignore:whipple. with c = -0.239348 m:UserWarning")
+def test_the_handling_quality_of_an_optimal_bicycle_is_the_published_one():
+    """Negative trail; gains of Optimal05SteerGains.txt, peak 0.41."""
+    shape = {"c": -0.239348385100141, "lam": 0.678170610472069, "rF": 0.187689569212885}
+    optimal = draisine.compile("whipple", w=1.507286469014997, **shape)
+    found = handling_quality(optimal, LoopRider(-0.6068, 3.0111, 17.2088, 0.1442, 0.0989), 5.0)
+    assert_allclose(
+        quality_at(found, FREQUENCIES[list(OPTIMAL_QUALITY)]),
+        list(OPTIMAL_QUALITY.values()),
+        rtol=1e-3,
+    )
+    assert round(found.peak, 2) == 0.41
+
+
+def test_handling_worsens_as_speed_falls():
+    """Figure of the peaks over speed in Hess, Moore and Hubbard 2012: 2.5 m/s is of level 3."""
+    slow = draisine.compile("whipple", parameter_set="browserins_jason")
+    found = handling_quality(slow, LoopRider(22.0, -0.090, 23.3, 0.058, 0.195), 2.5)
+    assert found.level == 3
+
+
+def test_a_handling_quality_needs_stable_loops(bicycle):
+    with pytest.raises(ConfigurationError, match="unstable at 2 m/s"):
+        handling_quality(bicycle, LoopRider(46.5457, -0.0522, 12.6611, 0.1849), 2.0)
+    with pytest.raises(ParameterError, match="must not be 0"):
+        handling_quality(bicycle, LoopRider(0.0, 0.0, 0.0, 0.0), 5.0)

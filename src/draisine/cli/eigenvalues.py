@@ -37,7 +37,7 @@ def eigenvalues(
     critical speeds against it; of two a map.
 
     With --lean, --slope or --acceleration it is a root locus: one of them or --speed is a range,
-    LOW:HIGH:COUNT, the others are numbers; --plot draws it.
+    LOW:HIGH:COUNT, the others are numbers; --law closes the loop, --plot draws it.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s: LOW:HIGH:COUNT, or one by one, 3,5,7; a bicycle's are 0:10:101 if not given,
@@ -98,10 +98,6 @@ def _locus(
     from draisine.errors import ParameterError
     from draisine.experiment.tables.loci import UNITS, locus, remarks, table
 
-    if law:
-        raise ParameterError(
-            f"--law {law[0]} goes with straight running; analysis.root_locus takes laws in Python."
-        )
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
     if form is not None and asked["forward_acceleration"] is None:
@@ -127,8 +123,9 @@ def _locus(
         last = list(fixed)[-1]
         values = {last: np.array([fixed.pop(last)])}
     over, grid = next(iter(values.items()))
+    given = (vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form)
     with progress_bar(f"root locus of {vehicle}"):
-        data = locus(vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form)
+        data = locus(*given, law_tables(law or []))
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})

@@ -2,7 +2,7 @@
 
 A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
-`lqr` alone is what a law is asked for: the machine decides its numbers.
+`lqr` and `follow_path` are designs: the machine decides the numbers of their laws.
 A law whose states depend on where the machine starts has `start_at(x, y, yaw)` in place of `start`.
 `_signals`: functions of time, delay, muscles. `_paths`: paths to follow. `_together`: several laws as one.
 """
@@ -12,7 +12,9 @@ from draisine.control._paths import (
     OFFSET,
     ConstantCurvature,
     CurvedPath,
+    LaneChange,
     LateralPath,
+    Slalom,
     track,
 )
 from draisine.control._signals.delay import delay
@@ -36,11 +38,13 @@ __all__ = [
     "SIGNALS",
     "ConstantCurvature",
     "CurvedPath",
+    "LaneChange",
     "LateralPath",
     "Neuromuscular",
     "Ramp",
     "Signal",
     "Sine",
+    "Slalom",
     "Step",
     "Table",
     "TimeInputs",

@@ -12,16 +12,19 @@ motions and eigenvalues.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Array, Floats, Scalar, cos, sin, sqrt
-from draisine.errors import ParameterError
+from draisine.control._signals.smooth_step import smooth_step
+from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.readings import Readings
+from draisine.model.quantity import number
+from draisine.registry import find, is_file
 
 PARAMETER, OFFSET, HEADING_ERROR = "parameter", "offset", "heading_error"
 """Names of the path coordinates."""
@@ -162,14 +165,80 @@ def _simpson(values: Any, step: float) -> float:
     return float((values[:-2:2] + 4.0 * values[1:-1:2] + values[2::2]).sum() * step / 3.0)
 
 
+@dataclass(frozen=True)
+class LaneChange:
+    """The function from x to y, m, of a change of lane: a smooth step.
+
+    Parameters
+    ----------
+    offset
+        Distance between the lanes, m, positive to the left.
+    start, end
+        Distances x, m, between which the lane is changed.
+    """
+
+    offset: float
+    start: float
+    end: float
+
+    def __call__(self, x: Scalar) -> Scalar:
+        """Return y at x, m."""
+        return self.offset * smooth_step(x, self.start, self.end)
+
+
+@dataclass(frozen=True)
+class Slalom:
+    """The function from x to y, m, of a slalom: `amplitude (1 - cos(2 pi x / wavelength)) / 2`.
+
+    Parameters
+    ----------
+    amplitude
+        Distance between the outermost points of both sides, m, positive to the left.
+    wavelength
+        Distance after which the path repeats, m.
+    """
+
+    amplitude: float
+    wavelength: float
+
+    def __call__(self, x: Scalar) -> Scalar:
+        """Return y at x, m."""
+        return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
+
+
+SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
+"""Paths by the `shape` of their table, as scenario files have it."""
+
+
+def _shaped_path(table: Mapping[str, Any]) -> Path:
+    """Return the path of a table: its `shape`, the other keys are the numbers of that."""
+    if "shape" not in table:
+        raise ParameterError(f"path: shape is missing. Available: {', '.join(SHAPES)}.")
+    expect_known("path: no shape", table["shape"], SHAPES)
+    shape = SHAPES[table["shape"]]
+    known = [one.name for one in fields(shape)]
+    given = {name: value for name, value in table.items() if name != "shape"}
+    expect_known(f"path: {table['shape']} has no number", given, known)
+    if missing := [name for name in known if name not in given]:
+        raise ParameterError(f"path: {table['shape']} needs {', '.join(missing)}, in m.")
+    return LateralPath(shape(**{name: number(value, "m") for name, value in given.items()}))
+
+
 def as_path(path: Any) -> Path:
-    """Return a path: a number is a curvature in 1/m, a function is y of x in m.
+    """Return a path: a number is a curvature in 1/m, a function is y of x in m, FILE.py:name names such a
+    function, a table has one of the `SHAPES`.
 
     Examples
     --------
     >>> as_path(0.05)
     ConstantCurvature(value=0.05)
+    >>> as_path({"shape": "lane_change", "offset": 2.0, "start": 15.0, "end": 30.0})
+    LateralPath(aside=LaneChange(offset=2.0, start=15.0, end=30.0))
     """
+    if isinstance(path, str) and is_file(path):
+        path = find("path", path)
+    if isinstance(path, Mapping):
+        return _shaped_path(path)
     if isinstance(path, int | float) and not isinstance(path, bool):
         if not math.isfinite(path):
             raise ParameterError(f"path: the curvature {path} is not a finite number.")
@@ -179,8 +248,8 @@ def as_path(path: Any) -> Path:
     if callable(path):
         return LateralPath(path)
     raise ParameterError(
-        f"path: {path!r:.80} is not a path. Give a curvature in 1/m, a function from x to y in m, or a "
-        "CurvedPath."
+        f"path: {path!r:.80} is not a path. Give a curvature in 1/m, a function from x to y in m, a table "
+        f"with a shape ({', '.join(SHAPES)}), or a CurvedPath."
     )
 
 

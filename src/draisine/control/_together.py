@@ -25,6 +25,15 @@ class Together:
         """All times at which one of the laws may jump."""
         return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
 
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of all laws, `z[k]` if a law has none."""
+        names: list[str] = []
+        for law in self.laws:
+            count = law_states(law)
+            names += getattr(law, "state_names", [f"z[{len(names) + k}]" for k in range(count)])
+        return tuple(names)
+
     def start_at(self, x: float, y: float, yaw: float) -> Array:
         """Return the states at the start, those of one law after those of the other."""
         parts = [law_start(law, x, y, yaw) for law in self.laws]

@@ -62,6 +62,11 @@ class LearningTask:
         """
         plan = load(self.scenario, {"law": []}).plan
         expect_known("no input", self.actions, plan.system.model.inputs)
+        if plan.motion is not None:
+            raise ParameterError(
+                f"{self.scenario}: it starts in a steady motion (initial.steady). Learning tasks draw their "
+                "starts: give values in [initial]."
+            )
         return plan
 
     @cached_property

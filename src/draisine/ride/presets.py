@@ -158,6 +158,10 @@ def preset_of(what: str) -> Preset:
     plan = load(what).plan
     if plan.scenario.kind != "run":
         raise ParameterError(f"{what} is of the kind {plan.scenario.kind!r}; only runs are ridden.")
+    if plan.motion is not None:
+        raise ParameterError(
+            f"{what} starts in a steady motion (initial.steady). Rides start from values in [initial]."
+        )
     system, terrain, mu = plan.system, plan.terrain, plan.contact.mu
     return Preset(
         plan.scenario.title,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from draisine.scenario.schema import Scenario
     from draisine.system.system import System
 
-FILES = ("file", "name", "parameter_set", "impact", "integrator", "formulation")
+FILES = ("file", "name", "path", "parameter_set", "impact", "integrator", "formulation")
 """The keys that may name a file beside the scenario's."""
 
 

@@ -276,7 +276,9 @@ class GroundedScenario(Common):
     initial: dict[str, Any] = Field(
         {},
         description="Outputs, joints, speeds by name; `mode` while the machine is placed; "
-        "`at_rest` for the least kinetic energy; on a terrain `place`: wheel, centre, on.",
+        "`at_rest` for the least kinetic energy; on a terrain `place`: wheel, centre, on. Or `steady`, a "
+        "table: the steady motion of a run's start by quantities (lean, forward_speed, radius, "
+        "forward_acceleration ...), `free` inputs and `inputs`.",
     )
     terrain: GroundPart | None = Field(
         None, description="The ground on which wheels touch, leave and hit; without, contacts stay."

@@ -283,7 +283,16 @@ def field_value(hint: Any, value: Any) -> Any:
             wanted = "a name" if hint is str else "true or false"
             raise ValueError(f"{value!r} is not {wanted}")
         return value
+    if hint is Any:
+        return value
+    if hint is int:
+        count = number(value)
+        if not count.is_integer():
+            raise ValueError(f"{value!r} is not a whole number")
+        return int(count)
     inside = get_args(hint)
+    if type(None) in inside:  # an optional value
+        return field_value(inside[0], value)
     if get_origin(hint) is Mapping:
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not a table of numbers by name")

@@ -80,6 +80,23 @@ def is_two_wheeler(system: System) -> bool:
     return bool(ahead > aside)
 
 
+def driven_inputs(system: System, law: Law | None = None) -> list[str]:
+    """Return the inputs that keep a steady motion up: of a two-wheeler the torques at the handlebar and at
+    the rear wheel, of other machines those of all joints.
+
+    A rider on a path steers by himself; with other laws, a constant steer torque may act beside.
+
+    >>> from draisine import compile
+    >>> driven_inputs(compile("whipple"))
+    ['steer', 'rear_wheel']
+    """
+    joints = [joint.name for joint in system.model.joints if joint.motion is None]
+    if is_two_wheeler(system):
+        joints = [name for name in ("steer", "rear_wheel") if name in joints]
+    rider = law if hasattr(law, "path") else None
+    return [name for name in joints if name != getattr(rider, "steer", None)]
+
+
 def is_plain(system: System) -> bool:
     """Return whether lean, steer and speed are all the freedoms of a two-wheeler, so that canonical
     matrices tell how it runs straight.

@@ -4,6 +4,6 @@
 load. `search`: steady motions by what is prescribed.
 """
 
-from draisine.analysis.equilibrium.search import Steady, steady, steady_driven
+from draisine.analysis.equilibrium.search import StartedLaw, Steady, steady, steady_driven
 
-__all__ = ["Steady", "steady", "steady_driven"]
+__all__ = ["StartedLaw", "Steady", "steady", "steady_driven"]

@@ -261,6 +261,16 @@ class StartedLaw:
     states: int
     start: tuple[float, ...]
 
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Times at which the law may jump, s."""
+        return tuple(getattr(self.law, "breakpoints", ()))
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states of the law; none if it has no names for them."""
+        return tuple(getattr(self.law, "state_names", ()))
+
     def __call__(self, readings: Any, z: Any) -> Any:
         """Return what the law returns."""
         return self.law(readings, z)

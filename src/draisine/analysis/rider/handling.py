@@ -3,6 +3,10 @@
 Koch's index is the peak steer torque per peak lean rate and speed in a transient; acceleration and roll
 index are steer torque per lateral acceleration and per lean in a steady turn (Cossalter, Motorcycle Dynamics,
 2nd edition 2006, chapter 8). Negative indices mean a torque against the turn.
+
+The handling quality metric (HQM) of a rider of nested loops is the magnitude, over frequency, of the rate
+feedback per commanded lean and lean gain (Hess, Moore and Hubbard 2012, doi:10.1109/TSMCA.2011.2164244;
+numbers in Moore, Hubbard and Hess 2016, doi:10.6084/m9.figshare.3806310), eq. [handling-quality].
 """
 
 import math
@@ -12,12 +16,23 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import Steady
+from draisine.analysis.linear import Linear
+from draisine.analysis.rider.loops import least_over_frequency, rider_plant, siso
 from draisine.control import HEADING_ERROR, OFFSET
+from draisine.control.loop_rider import LoopRider
 from draisine.errors import ConfigurationError, ParameterError, expect
 from draisine.simulation.trajectory import Trajectory
+from draisine.system.system import System
 
 STRAIGHT = 1e-9
 """Lean, rad, below which a steady motion is no turn: indices are ratios to it."""
+
+FILTER_FREQUENCY = 20.0
+"""Double corner frequency, rad/s, of the filter of the handling quality metric: its numbers include it."""
+
+LEVELS = (5.0, 8.0)
+"""Peaks of the handling quality metric up to which handling is of level 1 (little compensation by the
+rider) and of level 2 (moderate compensation); beyond, it is of level 3."""
 
 
 @dataclass(frozen=True)
@@ -128,3 +143,88 @@ def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
     # Lean is positive to the right, torque and yaw to the left.
     acceleration = values["forward_speed"] * values["yaw_rate"]
     return {"acceleration_index": torque / acceleration, "roll_index": -torque / lean}
+
+
+@dataclass(frozen=True, eq=False)
+class HandlingQuality:
+    """The handling quality metric of a rider at a speed."""
+
+    metric: Linear  # its response at a frequency has the metric as magnitude
+    peak: float  # largest magnitude over all frequencies
+    frequency: float  # rad/s, where it is
+    level: int  # 1 to 3, by `LEVELS`
+
+
+def handling_quality(system: System, rider: LoopRider, speed: float) -> HandlingQuality:
+    """Return the handling quality metric of a bicycle under a rider of nested loops.
+
+    With the three inner loops closed and those of heading and path open, the metric is
+
+        HQM = |U / lean_command| F / lean_gain,    U = lean_rate + steer / rate_gain,
+
+    eq. [handling-quality]: U is the feedback that the rider compares with the commanded lean rate, F the
+    magnitude of the filter `20^2 / (s + 20)^2`. Levels belong to riders whose lean loop crosses over
+    at 2 rad/s, as those of `design_loops`.
+
+    Parameters
+    ----------
+    system
+        The bicycle.
+    rider
+        The rider.
+    speed
+        Forward speed, m/s.
+
+    Returns
+    -------
+    HandlingQuality
+        The metric as a linear system, its peak, and the level of handling.
+
+    Raises
+    ------
+    ConfigurationError
+        If the three inner loops are unstable: the metric is that of a steady oscillation.
+
+    Examples
+    --------
+    The benchmark bicycle at 5 m/s (its published peak, 4.64, is the largest of points 0.4 rad/s apart):
+
+    >>> from draisine import compile
+    >>> from draisine.analysis.rider.loops import design_loops
+    >>> bicycle = compile("whipple")
+    >>> found = handling_quality(bicycle, design_loops(bicycle, 5.0), 5.0)
+    >>> print(f"{found.peak:.2f} at {found.frequency:.1f} rad/s, level {found.level}")
+    4.69 at 13.5 rad/s, level 1
+    """
+    expect("handling_quality", rider, LoopRider, "design_loops(system, speed) makes one")
+    inner = ("steer", "lean_rate", "lean")
+    if not all(rider.gains[name] for name in inner):
+        raise ParameterError(
+            "handling_quality: the gains of steer, lean rate and lean must not be 0."
+        )
+    A, b, rows = rider_plant(system, rider, speed)
+    feedback = rows["lean_rate"] + rows["steer"] / rider.gains["lean_rate"]
+    for name in inner:
+        b = rider.gains[name] * b
+        A = A - np.outer(b, rows[name])
+    # Path coordinates and the speed are outside of the three loops.
+    moved = np.linalg.eigvals(A)
+    if moved.real.max() > 1e-7 * np.abs(moved).max():
+        raise ConfigurationError(
+            f"handling_quality: the loops of steer, lean rate and lean are unstable at {speed:g} m/s. "
+            "Use design_loops, or gains for this machine and speed."
+        )
+    n, w = len(A), FILTER_FREQUENCY
+    filtered = np.zeros((n + 2, n + 2))
+    filtered[:n, :n], filtered[n, :n], filtered[n + 1, n] = A, w * feedback, w
+    filtered[n, n] = filtered[n + 1, n + 1] = -w
+    drive = np.append(b / rider.gains["lean"], [0.0, 0.0])
+    metric = siso(filtered, drive, np.eye(n + 2)[-1])
+
+    def size(frequency: float) -> float:
+        return abs(complex(metric.response(frequency)[0, 0, 0]))
+
+    smallest, frequency = least_over_frequency(lambda x: -size(x), filtered)
+    return HandlingQuality(
+        metric, -smallest, frequency, 1 + sum(-smallest > bound for bound in LEVELS)
+    )

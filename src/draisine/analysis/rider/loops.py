@@ -264,21 +264,31 @@ def _real_crossovers(A: Floats, b: Floats, c: Floats, L: Callable[[float], compl
 
 def _smallest_return(L: Callable[[float], complex], known: Sequence[float], A: Floats) -> float:
     """Return the smallest |1 + L| over all frequencies."""
+    return least_over_frequency(lambda w: abs(1.0 + L(w)), A, known)[0]
+
+
+def least_over_frequency(
+    f: Callable[[float], float], A: Floats, known: Sequence[float] = ()
+) -> tuple[float, float]:
+    """Return the least value of a function of the frequency and where it is, rad/s.
+
+    Frequencies are searched from a hundredth of the slowest eigenvalue of A to a hundred times the
+    fastest one; `known` are other frequencies of interest.
+    """
     from scipy.optimize import minimize_scalar
 
     sizes = np.abs(np.linalg.eigvals(A))
     sizes = np.concatenate([sizes[sizes > 1e-6], known, [1.0]])
     grid = np.geomspace(0.01 * sizes.min(), 100.0 * sizes.max(), 600)
-    size = np.array([abs(1.0 + L(w)) for w in grid])
-    k = int(np.argmin(size))
+    values = np.array([f(w) for w in grid])
+    k = int(np.argmin(values))
     low, high = (math.log(grid[j]) for j in (max(k - 1, 0), min(k + 1, len(grid) - 1)))
     found = minimize_scalar(
-        lambda x: abs(1.0 + L(math.exp(x))),
-        bounds=(low, high),
-        method="bounded",
-        options={"xatol": 1e-10},
+        lambda x: f(math.exp(x)), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
     )
-    return float(min(found.fun, size[k]))
+    if found.fun < values[k]:
+        return float(found.fun), math.exp(found.x)
+    return float(values[k]), float(grid[k])
 
 
 def stable_speeds(
@@ -374,7 +384,7 @@ def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Li
     >>> print(f"{margins(loops['lean']).crossovers[-1]:.2f} rad/s")
     2.00 rad/s
     """
-    A, b, rows = _rider_plant(system, rider, speed)
+    A, b, rows = rider_plant(system, rider, speed)
     found = {}
     for name, gain in rider.gains.items():
         if gain == 0.0:
@@ -405,7 +415,7 @@ class _Probe:
         return {}, [*at.rates, *(x - own for x, own in zip(values, at.rest, strict=True))]
 
 
-def _rider_plant(
+def rider_plant(
     system: System, rider: LoopRider, speed: float
 ) -> tuple[Floats, Floats, dict[str, Floats]]:
     """Return A and b from the commanded to the applied torque and the rows of the compared values."""
@@ -481,7 +491,7 @@ def design_loops(
     if "muscle_damping" in rider:
         rider["damping"] = rider.pop("muscle_damping")
     law = LoopRider(0.0, 0.0, 0.0, 0.0, **rider)
-    A, b, rows = _rider_plant(system, law, speed)
+    A, b, rows = rider_plant(system, law, speed)
     gains: dict[str, float] = {}
     for name in LOOPS[:2]:
         gains[name] = _damped_gain(A, b, rows[name], ratios[name], name)

@@ -22,16 +22,20 @@ import numpy as np
 import scipy.linalg
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import Linear, linearise, reach_states
+from draisine.analysis.bicycle.eigenvalues import driven_inputs
+from draisine.analysis.equilibrium import steady_driven
+from draisine.analysis.linear import Linear, reach_states
 from draisine.analysis.lqr import riccati_cost
 from draisine.control import HEADING_ERROR, OFFSET, Neuromuscular
 from draisine.control.path_following import PathFollowing
 from draisine.errors import ConfigurationError, ParameterError
-from draisine.system.state import state
+from draisine.model.names import state_names
 from draisine.system.system import System
 
 WEIGHTS = {OFFSET: 1.0, HEADING_ERROR: 1.0}
 """Weights by default: an offset of 1 m costs as much as a heading error of 1 rad."""
+
+MACHINE_NEEDS = "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
 
 PATH_NAMES = {"y": OFFSET, "yaw": HEADING_ERROR}
 """States of the straight running machine that become path coordinates."""
@@ -113,8 +117,7 @@ def follow_path(
     time = 2.0 + delay if horizon is None else horizon
     if not time > 0.0:
         raise ParameterError(f"follow_path: horizon = {horizon} s must be positive.")
-    linear = linearise(system, state(system, forward_speed=speed), cyclic=True)
-    names, A, b = _path_plant(linear)
+    names, A, b = _path_plant(_straight_running(system, speed))
     given = dict(WEIGHTS if weights is None else weights)
     for name in given:
         if name not in names:
@@ -162,12 +165,20 @@ def follow_path(
     )
 
 
+def _straight_running(system: System, speed: float) -> Linear:
+    """Return the linear system of straight running, driven against a slope and what else resists."""
+    known = state_names(system.model)
+    if not {"lean", "yaw", "forward_speed"} <= set(known):
+        raise ConfigurationError(MACHINE_NEEDS)
+    drive = [name for name in driven_inputs(system) if name != "steer"]
+    straight = {"forward_speed": speed, "lean": 0.0, "yaw": 0.0}
+    return steady_driven(system, drive, **straight).linear(cyclic=True)
+
+
 def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
     """Return the lateral states by the names of path coordinates, A, and the column of the torque."""
     if "steer" not in linear.inputs or "steer" not in linear.states or "y" not in linear.states:
-        raise ConfigurationError(
-            "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
-        )
+        raise ConfigurationError(MACHINE_NEEDS)
     linked = np.abs(linear.A) > 1e-9 * np.abs(linear.A).max()
     lateral = reach_states(linked, np.isin(linear.states, ("lean", "steer")))
     at = np.flatnonzero(lateral)

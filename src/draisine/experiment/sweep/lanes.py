@@ -13,6 +13,7 @@ import numpy as np
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
+from draisine.control.follow_path import FollowPath
 from draisine.control.lqr import LeastCost
 from draisine.errors import DraisineError
 from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
@@ -93,6 +94,7 @@ class Lanes:
         return (
             plan.terrain is None
             and plan.start.mode is None
+            and plan.motion is None
             and not isinstance(plan.contact.mode, GripSchedule)
             and plan.contact.mu == math.inf
             and numerics.formulation == "projected"
@@ -119,7 +121,7 @@ class Lanes:
     def _is_designed(self) -> bool:
         """Return whether a law is made for each machine and its speed anew."""
         laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) is LeastCost for entry in laws)
+        return any(find("law", str(entry["name"])) in (LeastCost, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be compiled; one that runs in Python drives one machine."""

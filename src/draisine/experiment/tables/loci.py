@@ -1,19 +1,20 @@
 """Root loci of a machine as data: eigenvalues about steady motions while one value changes."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+from draisine.analysis.bicycle.eigenvalues import driven_inputs, is_two_wheeler
 from draisine.analysis.equilibrium.balance import ACCELERATION
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
+from draisine.scenario.validate.mistakes import Mistakes
+from draisine.scenario.validate.motion import check_steady_path, read_law
 from draisine.scenario.validate.vehicle import build_system
-from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -30,11 +31,12 @@ def locus(
     values: Floats,
     fixed: Mapping[str, float],
     form: str | None = None,
+    laws: Sequence[Mapping[str, Any]] = (),
 ) -> "Dataset":
     """Return the root locus of a vehicle over its speed, lean, slope or forward acceleration.
 
-    The inputs of a two-wheeler that keep the motion up are the torques at the handlebar and at the rear
-    wheel, those of other machines all joints.
+    The inputs that keep the motion up are `driven_inputs`. Control laws, as tables of a scenario, close the
+    loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
 
     >>> import numpy as np
     >>> found = locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
@@ -51,23 +53,22 @@ def locus(
         own["slope"] = kept.pop("slope")
     system = build_system(vehicle, own, parameter_set)
     begun = time.perf_counter()
-    if is_two_wheeler(system) and over != "lean":
+    mistakes = Mistakes()
+    law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
+    check_steady_path(law, mistakes)
+    mistakes.check("--law")
+    # The path of a rider decides the lean.
+    if is_two_wheeler(system) and over != "lean" and not hasattr(law, "path"):
         kept.setdefault("lean", 0.0)
     choice: Any = form
-    found = root_locus(system, over, values, free=_driven(system), form=choice, **kept)
+    free = driven_inputs(system, law)
+    found = root_locus(system, over, values, free=free, law=law, form=choice, **kept)
     others = ", ".join(f"{n} = {x:.6g} {UNITS[n]}" for n, x in kept.items())
-    title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ")
+    names = "".join(f", law {entry['name']}" for entry in laws)
+    title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ") + names
     data = found.to_xarray()
     attributes = machine_attributes(found.motions[0].machine.system, title)
     return data.assign_attrs(**attributes, seconds=time.perf_counter() - begun)
-
-
-def _driven(system: System) -> list[str]:
-    """Return the inputs that keep a motion up."""
-    joints = [joint.name for joint in system.model.joints if joint.motion is None]
-    if is_two_wheeler(system):
-        return [name for name in ("steer", "rear_wheel") if name in joints]
-    return joints
 
 
 def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:

@@ -1,17 +1,25 @@
-"""How a machine starts and what drives it: initial values, statuses of contacts, laws, inputs."""
+"""How a machine starts and what drives it: initial values or a steady motion, statuses of contacts, laws,
+inputs.
+"""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
+from draisine.analysis.bicycle.eigenvalues import driven_inputs
+from draisine.analysis.equilibrium import StartedLaw, Steady, steady, steady_driven
+from draisine.analysis.equilibrium.balance import quantity_names
 from draisine.analysis.lqr import balance
-from draisine.control import SIGNALS, TimeInputs, Together
+from draisine.control import SIGNALS, Step, TimeInputs, Together
+from draisine.control.follow_path import FollowPath
 from draisine.control.lqr import LeastCost
+from draisine.errors import ParameterError
+from draisine.mechanics.readings import law_start, law_states
 from draisine.model import Model
 from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find, names
-from draisine.scenario.plan import Start
+from draisine.scenario.plan import Start, SteadyRequest
 from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, read_table
 from draisine.scenario.values import field_value
@@ -22,6 +30,15 @@ from draisine.system.system import System
 def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
     """Return how a machine starts."""
     units, values = state_units(model), {}
+    if "steady" in given:
+        for name in given:
+            if name not in ("steady", "place"):
+                text = (
+                    "goes without initial.steady; write quantities of the motion into that table."
+                )
+                mistakes.add(f"initial.{name}", text, given[name])
+        place = _read_place(given.get("place"), mistakes)
+        return Start(place=place, steady=_read_steady(given["steady"], vehicle, model, mistakes))
     for name, value in given.items():
         path = f"initial.{name}"
         if name in ("mode", "place", "at_rest"):
@@ -37,6 +54,95 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
     if rest is not None and not isinstance(rest, bool):
         mistakes.add("initial.at_rest", "must be true or false.", rest)
     return Start(values, mode, rest, _read_place(given.get("place"), mistakes))
+
+
+def _read_steady(
+    given: Any, vehicle: str, model: Model, mistakes: Mistakes
+) -> SteadyRequest | None:
+    """Return the steady motion that a table asks for."""
+    path = "initial.steady"
+    if not isinstance(given, dict):
+        text = "must be a table: quantities of the motion by name, free (inputs), inputs."
+        mistakes.add(path, text, given)
+        return None
+    units = quantity_names(model) | {"radius": "m"}
+    asked: dict[str, float] = {}
+    for name, value in given.items():
+        text = f"nothing of {vehicle} is called so"
+        if name in ("free", "inputs"):
+            continue
+        if mistakes.check_known(f"{path}.{name}", name, units, text, value):
+            with mistakes.at(f"{path}.{name}"):
+                asked[name] = number(value, units[name])
+    free, inputs = given.get("free"), given.get("inputs", {})
+    if free is not None and not isinstance(free, list):
+        mistakes.add(f"{path}.free", "must be a list of inputs.", free)
+        free = None
+    if not isinstance(inputs, dict):
+        mistakes.add(f"{path}.inputs", "must be a table of numbers by input.", inputs)
+        inputs = {}
+    for key, names_of in (("free", free or ()), ("inputs", inputs)):
+        for name in names_of:
+            mistakes.check_known(f"{path}.{key}", name, model.inputs, f"no input {name!r}")
+    numbers = {}
+    for name, value in inputs.items():
+        with mistakes.at(f"{path}.inputs.{name}"):
+            numbers[name] = number(value)
+    return SteadyRequest(asked, None if free is None else tuple(free), numbers)
+
+
+def find_motion(
+    system: System, request: SteadyRequest, law: Any, mode: Mapping[str, str] | None
+) -> Steady:
+    """Return the steady motion that a run starts in, under the laws of the run.
+
+    Riders on a path of varying curvature have no steady motion there; they ride along a straight line.
+    """
+    options: dict[str, Any] = {"law": _on_lines(law), "mode": mode, "inputs": request.inputs}
+    if request.free is not None:
+        return steady(system, free=request.free, **options, **request.asked)
+    free = [name for name in driven_inputs(system, law) if name not in request.inputs]
+    return steady_driven(system, free, **options, **request.asked)
+
+
+def _on_lines(law: Any) -> Any:
+    """Return a law whose riders are on paths of constant curvature."""
+    if isinstance(law, Together):
+        return Together(tuple(map(_on_lines, law.laws)))
+    varied = hasattr(law, "path") and not law.path.uniform
+    return law.on(0.0) if varied else law
+
+
+def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
+    """Return the law of a run that starts in a steady motion: laws in their states, the inputs of the
+    motion, and signals beside them.
+    """
+    found: list[Any] = []
+    count = motion.machine.states
+    if law is not None:
+        z = motion.y[motion.machine.layout.z]
+        start = _law_states(motion, law, z[len(z) - count :])
+        found.append(StartedLaw(law, len(start), tuple(start)) if start else law)
+    steps = tuple(Step(name, x) for name, x in motion.inputs.items() if x)
+    own = () if signals is None else signals.signals
+    if steps or own:
+        found.append(TimeInputs((*own, *steps)))
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else Together(tuple(found))
+
+
+def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
+    """Return the states of a law in a steady motion that was found with riders on lines."""
+    states: list[float] = []
+    for each in law.laws if isinstance(law, Together) else (law,):
+        count = law_states(_on_lines(each))
+        own, z = z[:count], z[count:]
+        if count < law_states(each):  # the parameter of a path is no state on a line
+            x, y = motion.state.p[:2]
+            states.append(float(law_start(each, float(x), float(y), motion.values["yaw"])[0]))
+        states += [float(value) for value in own]
+    return states
 
 
 def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
@@ -72,17 +178,14 @@ def read_law(
     speed: float | None,
     mistakes: Mistakes,
 ) -> Any:
-    """Return the control laws and inputs of a scenario as one law; None where there are none. A law
-    that is designed for its machine keeps the forward speed of the start: rest, where none is told.
+    """Return the control laws and inputs of a scenario as one law; None where there are none. A law of
+    least cost keeps the forward speed of the start: rest, where none is told.
     """
     found = []
     for k, entry in enumerate(laws):
         law = _law(entry, system.model, f"law[{k}]", mistakes)
-        if isinstance(law, LeastCost):
-            with mistakes.at(f"law[{k}]"):
-                moves = "forward_speed" in system.outputs
-                about = dict(law.about) or ({"forward_speed": speed or 0.0} if moves else {})
-                law = balance(system, law.weights, law.costs, **about)
+        with mistakes.at(f"law[{k}]"):
+            law = _designed(law, system, speed)
         found.append(law)
     signals = [
         _signal(entry, system.model, f"inputs[{k}]", mistakes) for k, entry in enumerate(inputs)
@@ -94,6 +197,34 @@ def read_law(
     if not found:
         return None
     return found[0] if len(found) == 1 else Together(tuple(found))
+
+
+def check_steady_path(law: Any, mistakes: Mistakes) -> None:
+    """Report a rider whose path has no steady motion, and so no eigenvalues."""
+    for each in law.laws if isinstance(law, Together) else (law,):
+        if _on_lines(each) is not each:
+            text = "has a varying curvature: eigenvalues need a constant one, such as path = 0.0 (1/m)."
+            mistakes.add("law.path", text)
+
+
+def _designed(law: Any, system: System, speed: float | None) -> Any:
+    """Return the law of a design for a machine; other laws as they are."""
+    if isinstance(law, LeastCost):
+        moves = "forward_speed" in system.outputs
+        about = dict(law.about) or ({"forward_speed": speed or 0.0} if moves else {})
+        return balance(system, law.weights, law.costs, **about)
+    if isinstance(law, FollowPath):
+        from draisine.analysis.rider.preview import follow_path
+
+        numbers = {one.name: getattr(law, one.name) for one in dataclasses.fields(law)}
+        numbers["speed"] = speed if law.speed is None else law.speed
+        if numbers["speed"] is None:
+            raise ParameterError(
+                "speed is missing: gains belong to one speed. Give speed in m/s, or a forward_speed of "
+                "the start."
+            )
+        return follow_path(system, **numbers | {"weights": dict(law.weights) or None})
+    return law
 
 
 def _law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:

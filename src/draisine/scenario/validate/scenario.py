@@ -24,7 +24,14 @@ from draisine.scenario.schema import (
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
-from draisine.scenario.validate.motion import read_law, read_mode, read_start
+from draisine.scenario.validate.motion import (
+    check_steady_path,
+    continue_motion,
+    find_motion,
+    read_law,
+    read_mode,
+    read_start,
+)
 from draisine.scenario.validate.terrain import (
     check_contact,
     check_place,
@@ -81,6 +88,7 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
             given = tables.get("speeds")
             speed = given.at[0] if given is not None and given.at and len(given.at) == 1 else None
             law = read_law(tables.get("law") or [], [], system, speed, mistakes)
+            check_steady_path(law, mistakes)
             return {"start": start, "law": law}
         case "cycle" if getattr(tables.get("cycle"), "period", None) is not None:
             return {"start": start} | _read_cycle(tables, start, model, mistakes)
@@ -101,6 +109,8 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
             _check_gait(tables["gait"], model, mistakes)
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
+    if start.steady is not None:
+        mistakes.add("initial.steady", "goes with kind = 'run' or 'sweep'.")
     return {"start": start}
 
 
@@ -177,10 +187,20 @@ def _read_motion(
     kind: str, tables: Tables, start: Start, system: System, mistakes: Mistakes
 ) -> dict[str, Any]:
     """Return what a run is made with: law, terrain, and options."""
-    model, speed = system.model, start.values.get("forward_speed")
+    model = system.model
+    asked = start.values if start.steady is None else start.steady.asked
+    speed = asked.get("forward_speed")
     run, contact, ground = tables.get("run"), tables.get("contact"), tables.get("terrain")
-    law = read_law(tables.get("law") or [], tables.get("inputs") or [], system, speed, mistakes)
+    laws, inputs = tables.get("law") or [], tables.get("inputs") or []
+    law = read_law(laws, [] if start.steady else inputs, system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
+    motion = None
+    if start.steady is not None:
+        signals = read_law([], inputs, system, speed, mistakes)
+        if not mistakes:
+            with mistakes.at("initial.steady"):
+                motion = find_motion(system, start.steady, law, mode)
+                law = continue_motion(motion, law, signals)
     terrain = None
     if ground is not None:
         terrain = read_terrain(ground, model, mistakes)
@@ -199,6 +219,7 @@ def _read_motion(
         "law": law,
         "terrain": terrain,
         "start": on_plane(start, ground, model),
+        "motion": motion,
     }
     with mistakes.at("run"):
         found["numerics"] = _numerics(run, on_terrain=ground is not None)
