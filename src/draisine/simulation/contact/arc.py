@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
-from draisine.simulation.contact.tolerances import machine_units
+from draisine.simulation.contact.tolerances import units_of
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
 from draisine.system.generic import Generic
@@ -125,7 +125,7 @@ class TerrainArc(_FreeArc):
     @property
     def is_instant(self) -> bool:
         """Whether the arc is shorter than the resolution of time, but not empty."""
-        shortest = SHORTEST_ARC * machine_units(self.machine.system.model).time
+        shortest = SHORTEST_ARC * units_of(self.machine).time
         return bool(len(self.t) and 0.0 < self.t[-1] - self.t[0] < shortest)
 
     @property

@@ -8,6 +8,7 @@ that a disc may not be able to touch (`check_sharp_features`) and for impact mod
 """
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, NamedTuple
@@ -160,13 +161,19 @@ class ArcDriver:
         self.query = query
         self.contact = contact
         self.numerics = numerics
+        self.options = deepcopy((contact, numerics))  # mappings of the original may change
         follow_accuracy(query.tol, query.units, numerics.rtol)
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
-        self.near = query.sweep(t, boxes, contact.margin)
-        self._watch_nearby(Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels))))
-        self.search_around(t, boxes)
+        self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
+        self.begin(t, boxes)
 
     # --- records
+
+    def begin(self, t: float, boxes: Floats) -> None:
+        """Begin a run at a time (s) with the wheel centres in boxes (m)."""
+        self.near = self.query.sweep(t, boxes, self.contact.margin)
+        self._watch_nearby(self._capacity)
+        self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
         """Find all contacts that are possible while the wheel centres stay near boxes.
@@ -668,3 +675,19 @@ class ArcDriver:
         pairs = zip(event.who[:count].tolist(), event.part[:count].tolist(), strict=True)
         keys = [self.query.key(self.near[k]) for k, part in pairs if part >= 0]
         return keys, trials_of(event.choice, keys)
+
+
+def take_driver(
+    query: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, boxes: Floats
+) -> ArcDriver:
+    """Return the driver for a run: that of the last run of the query if the options are equal, or a new one,
+    whose records cost more than a short run.
+    """
+    driver: ArcDriver | None = query.driver
+    if driver is None or driver.options != (contact, numerics):
+        query.driver = driver = ArcDriver(query, contact, numerics, t, boxes)
+    else:
+        driver.contact = contact
+        driver.numerics = numerics
+        driver.begin(t, boxes)
+    return driver

@@ -35,7 +35,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import has_margin, share
-from draisine.simulation.contact.tolerances import Tolerances, machine_units, scale_tolerances
+from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
 from draisine.system.generic import Generic
 
 FIRM = 0.1
@@ -552,7 +552,7 @@ def evaluate_gaps_each(
 def dynamics(free: Generic) -> Dynamics:
     """Return a free machine for routines."""
     x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
-    units = machine_units(free.system.model)
+    units = units_of(free)
     return Dynamics(
         call=Address(free.motion.address),
         table=free.motion.table,

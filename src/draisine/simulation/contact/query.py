@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
-from draisine.simulation.contact.tolerances import machine_units, scale_states
+from draisine.simulation.contact.tolerances import scale_states, units_of
 from draisine.simulation.options import ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
@@ -84,8 +84,10 @@ class ContactQuery:
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.tol = self.motion.record.tol
-        self.units = machine_units(machine.system.model)
+        self.units = units_of(machine)
+        self.driver: Any = None  # the event-driven records of the last run, `driver.ArcDriver`
         self._saddles: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
+        self._rooms: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
         self.longest = self.table.meetings.longest
@@ -495,7 +497,7 @@ class ContactQuery:
 
     def observe_modes(self, intervals: Sequence[ModeInterval]) -> ObservedSamples:
         """Return forces, gaps and points of the closed contacts at all states of some intervals."""
-        machine, m = self.machine, self.motion.record
+        m = self.motion.record
         closed = [contact for one in intervals for contact in one.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
         index = {contact: k for k, contact in enumerate(contacts)}
@@ -514,11 +516,19 @@ class ContactQuery:
             states=states.ravel(),
         )
         most = max(len(one.closed) for one in intervals)
-        bundle, forms = self.table.bundle(contacts), self.table.meetings.forms
-        room = kernels.saddle(machine, self.motion, bundle, most, self.x, forms)
+        room = self._observing_room(most, self.table.bundle(contacts))
         samples = self._empty_samples(len(states), len(closed), m.told)
-        self.code.observe_modes(Packed(room), Packed(packed), Packed(samples))
+        self.code.observe_modes(room, Packed(packed), Packed(samples))
         return samples
+
+    def _observing_room(self, most: int, bundle: Packed) -> Packed:
+        """Return a mode of up to so many closed contacts of a bundle; it is made once."""
+        if most not in self._rooms:
+            forms = self.table.meetings.forms
+            room = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
+            self._rooms[most] = Packed(room)
+        self._rooms[most].replace(contacts=bundle)
+        return self._rooms[most]
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
         """Return room for what is observed at so many states."""

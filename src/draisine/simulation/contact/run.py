@@ -34,7 +34,13 @@ from draisine.errors import (
     expect_known,
 )
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc, observe_states
-from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, RunState
+from draisine.simulation.contact.driver import (
+    ArcDriver,
+    Cause,
+    EventRecord,
+    RunState,
+    take_driver,
+)
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.run_loop import EventCause
 from draisine.simulation.contact.failures import (
@@ -291,7 +297,7 @@ class TerrainRun:
         t = self.now.t
         y = self.now.y
         if self.driver is None:
-            self.driver = ArcDriver(query, self.contact, self.numerics, t, query.boxes(t, y))
+            self.driver = take_driver(query, self.contact, self.numerics, t, query.boxes(t, y))
         elif not self.driver.contains(self.now.closed):
             # Another branch of the run moved the search elsewhere.
             self.driver.search_around(t, query.boxes(t, y))

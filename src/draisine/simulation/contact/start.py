@@ -11,9 +11,12 @@ Method:
    ground.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
@@ -23,6 +26,9 @@ RIM_POINTS = 48
 """Points of a wheel's ring that are examined. Less of the wheel than an arc between two of them, a depth of
 0.2 % of the radius, is found by its gaps.
 """
+
+RIM = np.exp(2j * np.pi * np.arange(RIM_POINTS) / RIM_POINTS).view(float).reshape(-1, 2)
+"""Cosine and sine of the angles of these points."""
 
 RIM_SHARE = 0.999
 """The part of the ring's radius at which they lie: the rim of a disc touches the ground."""
@@ -108,11 +114,9 @@ def _points_inside(query: ContactQuery, w: int, row: Floats) -> Floats:
     if ring == 0.0:
         return points
     axle = row[query.row.axle]
-    across = np.cross(axle, np.eye(3)[np.abs(axle).argmin()])
-    across /= np.linalg.norm(across)
-    angles = 2.0 * np.pi * np.arange(RIM_POINTS)[:, None] / RIM_POINTS
-    ways = np.cos(angles) * across + np.sin(angles) * np.cross(axle, across)
-    return np.concatenate([points, centre + RIM_SHARE * ring * ways])
+    across = cross(axle, np.eye(3)[np.abs(axle).argmin()])
+    axes = np.array([across, cross(axle, across)]) / math.sqrt(across @ across)
+    return np.concatenate([points, centre + RIM_SHARE * ring * (RIM @ axes)])
 
 
 def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ A routine reads the scaled values from `Dynamics.tol`.
 
 from itertools import combinations
 from math import pi, sqrt
-from typing import Annotated, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Record
 from draisine.model import Model
 from draisine.model.names import label_units
+from draisine.system.generic import Generic
 
 
 class Dimension(NamedTuple):
@@ -210,6 +211,15 @@ def machine_units(model: Model) -> MachineUnits:
     length = max(sizes, default=0.0) or 1.0
     gravity = float(np.linalg.norm(np.asarray(model.gravity, float)))
     return MachineUnits(mass, length, pi * sqrt(length / gravity) if gravity else 1.0)
+
+
+def units_of(machine: Generic) -> MachineUnits:
+    """Return the units of a machine, which are computed once."""
+    shared: dict[Any, Any] = machine.shared
+    if MachineUnits not in shared:
+        shared[MachineUnits] = machine_units(machine.system.model)
+    units: MachineUnits = shared[MachineUnits]
+    return units
 
 
 def scale_tolerances(units: MachineUnits) -> Tolerances:

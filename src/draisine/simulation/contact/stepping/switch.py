@@ -75,14 +75,14 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
         return Rank.INDEPENDENT
     seen = look.meet(t, y, rolling)
     rows = look.jacobian(seen).reshape(-1, look.n)
-    normals = look.axes(seen)[:, 0]
-    parallel = np.linalg.norm(normals - normals[0], axis=1).max() < PARALLEL
+    normals = seen[:, look.row.normal]
+    parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL**2
     M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
     except np.linalg.LinAlgError:
         return Rank.INDEPENDENT
-    length = np.linalg.norm(scaled, axis=1)
+    length = np.sqrt((scaled * scaled).sum(axis=1))
     units = scaled[length > 0.0] / length[length > 0.0, None]
     values = np.linalg.svd(units, compute_uv=False)
     if not parallel and ((values > REDUNDANT) & (values < NEARLY_REDUNDANT)).any():
