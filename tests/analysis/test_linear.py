@@ -327,4 +327,6 @@ def test_a_rider_who_sways_has_no_steady_motion():
         linearise(swaying, start)
     with pytest.raises(ConfigurationError, match="depend on time"):
         steady(swaying, forward_speed=5.0, lean=0.0)
+    with pytest.raises(ConfigurationError, match="depend on time"):
+        canonical_matrices(swaying)
     assert linearise(swaying, start, form="frozen").states[0] == "lean"

@@ -201,6 +201,7 @@ def straight_motion(
     found = vary(machine, moving, parameters=parameters)
     if np.abs(found.values["force"]).max() > 1e-6 * (1.0 + np.abs(found.mass).max()):
         raise ConfigurationError("the bicycle does not run straight and upright by itself.")
+    found.check_time_invariant()
     return moving, found
 
 
