@@ -1,5 +1,6 @@
 """Stored results: every attribute comes back, the content has a hash, and the recipe makes it again."""
 
+import hashlib
 import json
 import math
 from dataclasses import replace
@@ -12,11 +13,15 @@ import draisine
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import Linear
+from draisine.analysis.rider.loops import nested_loops, open_loop
 from draisine.analysis.rider.preview import follow_path
+from draisine.analysis.root_locus import root_locus
 from draisine.control import Step, TimeInputs, Together
+from draisine.control.loop_rider import LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
+from draisine.experiment.tables.circles import asked_turn
 from draisine.results.attributes import (
     STAMP,
     code_commit,
@@ -110,11 +115,72 @@ class TestRoundTrip:
         draisine.save(many, path)
         assert np.array_equal(Linear.from_xarray(draisine.load(path)).A, many.A)
 
+    def test_of_a_root_locus(self, bicycle, path):
+        law = SteerIntoLean(0.0, 8.0)
+        found = root_locus(bicycle, "lean", [0.0, 0.1], free=["steer"], law=law, forward_speed=5.0)
+        found.save(path)
+        data = draisine.load(path)
+        assert_same_attributes(data, found.to_xarray())
+        assert is_unchanged(data) is True
+        assert json.loads(data.attrs["law"])["rate_gain"] == 8.0
+
+    def test_of_a_sweep_in_chunks(self, tmp_path):
+        """The store has the hash that the same sweep has in one file, and its law and recipe."""
+        changes = {"run.until": 0.1, "run.expects": []}
+        kept = draisine.sweep("mauny2018/drift", tmp_path / "a.zarr", changes=changes)
+        data = draisine.load(tmp_path / "a.zarr")
+        assert is_unchanged(data) is True
+        assert kept.data.attrs["content_sha256"] == data.attrs["content_sha256"]
+        draisine.save(draisine.sweep("mauny2018/drift", changes=changes), tmp_path / "b.nc")
+        again = draisine.load(tmp_path / "b.nc")
+        assert again.attrs["content_sha256"] == data.attrs["content_sha256"]
+        assert {"created", "draisine", "recipe", "scenario"} <= set(data.attrs)
+
     def test_what_is_no_linear_system_is_refused(self, turned):
         with pytest.raises(DataError, match="no linear system"):
             Linear.from_xarray(turned.to_xarray())
         with pytest.raises(DataError, match="no eigenmodes"):
             Eigenmodes.from_xarray(turned.to_xarray())
+
+
+class TestCsv:
+    """Attributes are in the file beside, whose name ends with -metadata.json."""
+
+    def test_all_attributes_are_kept(self, turned, tmp_path):
+        path = tmp_path / "run.csv"
+        draisine.save(turned, path)
+        expected = turned.to_xarray()
+        content = json.loads((tmp_path / "run.csv-metadata.json").read_text())
+        attributes = content["attributes"]
+        assert {k: v for k, v in attributes.items() if k not in STAMP} == expected.attrs
+        assert attributes["content_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, one in expected.variables.items():
+            assert content["variables"].get(name, {}) == one.attrs, name
+        data = draisine.load(path)
+        assert data.attrs["law"] == expected.attrs["law"]
+        assert data.attrs["recipe"] == expected.attrs["recipe"]
+        assert data["contact_force[rear, normal]"].attrs == expected["contact_force"].attrs
+
+    def test_changed_columns_lose_them(self, turned, tmp_path):
+        path = tmp_path / "run.csv"
+        draisine.save(turned, path)
+        path.write_text(path.read_text() + "# edited\n")
+        with pytest.warns(UserWarning, match="has changed since it was written"):
+            data = draisine.load(path)
+        assert "recipe" not in data.attrs
+
+    def test_damage_is_reported(self, turned, tmp_path):
+        draisine.save(turned, tmp_path / "run.csv")
+        (tmp_path / "run.csv-metadata.json").write_text("{")
+        with pytest.raises(DataError, match="Remove it to read"):
+            draisine.load(tmp_path / "run.csv")
+
+    def test_eigenvalues_have_them_too(self, bicycle, tmp_path):
+        modes = draisine.eigenvalues(bicycle, [4.0, 5.0])
+        draisine.save(modes, tmp_path / "modes.csv")
+        content = json.loads((tmp_path / "modes.csv-metadata.json").read_text())
+        assert content["attributes"]["recipe"] == modes.made["recipe"]
+        assert content["variables"]["eigenvalue_real"]["units"] == "1/s"
 
 
 class TestStamp:
@@ -188,6 +254,56 @@ class TestRecipe:
             bicycle, start, 0.3, terrain=kerb(2.0, 0.02), contact=contact
         ).to_xarray()
         assert_allclose(self.run_again(data).speeds.values, data.speeds.values, rtol=0)
+
+    def test_of_linear_systems(self, bicycle, turned):
+        """Also of parts of them; along a run; about a motion that brakes; of loops."""
+        start = draisine.state(bicycle, forward_speed=5.0)
+        law = SteerIntoLean(0.0, 12.0, delay=0.1)
+        braking = steady(
+            bicycle, free=["rear_wheel"], lean=0.0, forward_speed=5.0, forward_acceleration=-1.0
+        )
+        ridden = steady(bicycle, law=law, forward_speed=5.0)
+        rider = LoopRider(46.5457, -0.0522, 12.6611, 0.1849)
+        for found, name in (
+            (
+                draisine.linearise(bicycle, start, law=law, axes="benchmark").part(["steer"]),
+                "linear",
+            ),
+            (draisine.linearise(bicycle, [start, start], cyclic=True)[1], "linear"),
+            (draisine.linearise(turned), "linear"),
+            (braking.linear(form="frozen"), "linear"),
+            (braking.linear(form="dalembert"), "linear"),
+            (open_loop(ridden), "loop"),
+            (nested_loops(bicycle, rider, 5.0)["lean"], "linear"),
+        ):
+            space = {}
+            exec(found.made["recipe"], space)
+            again = space[name]
+            assert again.states == found.states
+            scale = np.abs(found.A).max()
+            assert_allclose(again.A, found.A, atol=1e-10 * scale)
+            assert_allclose(again.B, found.B, atol=1e-10 * (1.0 + np.abs(found.B).max()))
+            assert again.made["parameters"] == found.made["parameters"]
+            assert again.made.get("law") == found.made.get("law")
+
+    def test_of_eigenvalues_and_loci(self, bicycle):
+        modes = draisine.eigenvalues(bicycle, [4.0, 5.0], law=SteerIntoLean(0.0, 8.0))
+        locus = root_locus(bicycle, "steer_torque", [0.0, 0.1], lean=0.1)
+        space = {}
+        exec(modes.made["recipe"], space)
+        exec(locus.made["recipe"], space)
+        assert np.array_equal(space["modes"].values, modes.values)
+        assert dict(space["modes"].made) == dict(modes.made)
+        assert np.array_equal(space["locus"].eigenvalues, locus.eigenvalues)
+
+    def test_of_tables_and_scenarios(self):
+        table = asked_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
+        result = draisine.run("meijaard2007/eigenvalues")
+        space = {}
+        exec(table.attrs["recipe"], space)
+        exec(result.data.attrs["recipe"], space)
+        assert np.array_equal(space["data"].steer_torque, table.steer_torque)
+        assert np.array_equal(space["result"].data.eigenvalue_real, result.data.eigenvalue_real)
 
     def test_what_it_cannot_write_it_names(self, bicycle):
         def push(readings, z):

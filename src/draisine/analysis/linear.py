@@ -40,7 +40,7 @@ from draisine.errors import (
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
 from draisine.model.names import Axes, benchmark_sign, check_axes, observation_units
-from draisine.simulation.dataset import law_attributes, maker_attributes
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import memory_start
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 from draisine.system.artifacts import check_system
@@ -72,7 +72,8 @@ class Linear:
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
     and y count along and across the `heading` of the motion; `rates` are those of its states: only
     cyclic ones (its place, angles of wheels) move along in it. Along a run `times` (s) belong to the
-    first axis. `made` are the attributes of a stored system: machine, law, version, axes.
+    first axis. `made` are the attributes of a stored system: machine, law, version, axes, and `recipe`, the
+    script that makes it again.
     """
 
     A: Floats
@@ -99,7 +100,13 @@ class Linear:
             )
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
         parts = {name: getattr(self, name)[k] for name in arrays}
-        return replace(self, **parts, times=None if self.times is None else self.times[k])
+        times = None if self.times is None else self.times[k]
+        return replace(self, **parts, times=times, made=self._made_by(f"linear = linear[{k}]"))
+
+    def _made_by(self, line: str) -> dict[str, str]:
+        """Return the attributes of what one more line of the recipe makes."""
+        made = dict(self.made)
+        return made | {"recipe": f"{made['recipe']}{line}\n"} if "recipe" in made else made
 
     def __repr__(self) -> str:
         sizes = f"Linear system of {len(self.states)} states, {len(self.inputs)} inputs"
@@ -141,6 +148,7 @@ class Linear:
             outputs=tuple(self.outputs[k] for k in o),
             w0=self.w0[..., i],
             y0=self.y0[..., o],
+            made=self._made_by(f"linear = linear.part({_listed(inputs)}, {_listed(outputs)})"),
         )
 
     def response(self, omega: Any) -> Floats:
@@ -177,7 +185,10 @@ class Linear:
         return xarray.Dataset(
             {name: ("time", y, {"units": self.units.get(name, "")}) for name, y in told.items()},
             coords={"time": ("time", t, {"units": "s"})},
-            attrs={"title": "linear"},
+            attrs={
+                "title": "linear",
+                **self._made_by(f"motion = linear.simulate({dict(start)!r}, {t.tolist()!r})"),
+            },
         )
 
     def _check_still(self) -> None:
@@ -344,6 +355,11 @@ def reach_states(links: Floats, start: Floats) -> Floats:
     return reached
 
 
+def _listed(names: Sequence[str] | None) -> str:
+    """Return names as an expression."""
+    return repr(None if names is None else list(names))
+
+
 def _places(known: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
     """Return where names stand among the known ones."""
     expect_known(f"linear system: no {kind}", names or (), known, UnknownNameError)
@@ -428,8 +444,10 @@ def linearise(
             )
         own = system.arcs[0].machine.system
         own_law = None if system.task is None else system.task.law
-        along = with_maker(_linearise_run(system, outputs, cyclic), own, own_law)
-        return in_axes(along, own, axes)
+        options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}
+        recipe = call_recipe("linear", linearise, system, **options)
+        along = _linearise_run(system, outputs, cyclic)
+        return in_axes(replace(along, made=provenance(own, own_law, recipe)), own, axes)
     check_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
@@ -450,8 +468,12 @@ def linearise(
     found = linear_systems(
         machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance, form=form
     )
-    found = in_axes(with_maker(found, system, law), system, axes)
-    return found[0] if isinstance(motion, State) else found
+    recipe = call_recipe(
+        "linear", linearise, system, motion, inputs=inputs, outputs=outputs, mode=mode, law=law,
+        cyclic=cyclic, tolerance=tolerance, form=form, axes=axes,
+    )  # fmt: skip
+    found = found[0] if isinstance(motion, State) else found
+    return in_axes(replace(found, made=provenance(system, law, recipe)), system, axes)
 
 
 def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
@@ -490,12 +512,6 @@ def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool)
         name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
     }
     return replace(parts[0], **whole, times=run.t)
-
-
-def with_maker(found: Linear, system: System, law: Law | None) -> Linear:
-    """Return a linear system with the attributes that describe its machine, its law and the version."""
-    made = maker_attributes(system) | law_attributes(law) | {"draisine": draisine.__version__}
-    return replace(found, made=made)
 
 
 def in_axes(found: Linear, system: System, axes: Axes) -> Linear:

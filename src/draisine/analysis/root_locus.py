@@ -6,7 +6,7 @@ ends where the family does.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.equilibrium.balance import ACCELERATION, quantity_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.system.artifacts import check_system
 from draisine.system.system import System, compile
 from draisine.system.tracing import Law
@@ -49,6 +50,8 @@ class RootLocus:
         What was linearised: "steady", "frozen" or "dalembert".
     end
         Why the locus ends before the last value that was asked for; empty if it does not.
+    made
+        Attributes of a stored locus: machine, law, version and recipe.
     """
 
     over: str
@@ -59,6 +62,7 @@ class RootLocus:
     states: tuple[str, ...]
     form: str
     end: str = ""
+    made: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         span = f"{self.values[0]:g} to {self.values[-1]:g} {self.unit}".rstrip()
@@ -99,7 +103,7 @@ class RootLocus:
             },
             attrs={
                 "title": f"root locus of {system.vehicle.__name__} over {self.over.replace('_', ' ')}",
-                "vehicle": system.vehicle.__name__,
+                **self.made,
                 "locus_over": self.over,
                 "form": self.form,
                 "end": self.end,
@@ -171,6 +175,8 @@ def root_locus(
     wanted = np.atleast_1d(np.asarray(values, float))
     if not wanted.size:
         raise ParameterError("root_locus: no values.")
+    options: dict[str, Any] = {"inputs": inputs, "law": law, "form": form, **asked}
+    recipe = call_recipe("locus", root_locus, system, over, wanted, free=list(free), **options)
     quantities = quantity_names(system.model) | {"radius": "m"}
     unit = quantities.get(over)
     varied = unit is None
@@ -197,8 +203,17 @@ def root_locus(
     for row, one in zip(eigenvalues, linear, strict=True):
         row[: len(one.states)] = one.eigenvalues()
     eigenvalues = np.take_along_axis(eigenvalues, track(eigenvalues), axis=1)
+    made = provenance(motions[0].machine.system, law, recipe)
     return RootLocus(
-        over, unit or "", wanted[: len(motions)], tuple(motions), eigenvalues, states, chosen, end
+        over,
+        unit or "",
+        wanted[: len(motions)],
+        tuple(motions),
+        eigenvalues,
+        states,
+        chosen,
+        end,
+        made,
     )
 
 

@@ -17,7 +17,7 @@ from draisine.experiment.kinds.run import carry_out, run_dataset
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.runs import unfold
-from draisine.scenario.library import Loaded, load
+from draisine.scenario.library import Loaded, accept, load
 from draisine.scenario.schema import (
     CycleScenario,
     GaitScenario,
@@ -27,6 +27,7 @@ from draisine.scenario.schema import (
     StateScenario,
     SweepScenario,
 )
+from draisine.simulation.dataset import call_recipe, law_attributes
 from draisine.simulation.options import Progress
 from draisine.simulation.trajectory import BilateralArc, Event, Trajectory
 from draisine.simulation.validity import Validity
@@ -214,7 +215,8 @@ def sweep(
     like = _sweep_table(runner, 0, SweepRows.empty(questions, 1))
     with open_store(like, count, Path(out), chunk, resume) as store:
         carry(store.missing(), partial(_write_chunk, runner, store))
-    return Result(loaded, store.read(), "completed", time.perf_counter() - begun, system)
+        data = store.finish()
+    return Result(loaded, data, "completed", time.perf_counter() - begun, system)
 
 
 def _write_chunk(runner: "Runner", store: "SweepStore", k: int, rows: "SweepRows") -> None:
@@ -287,6 +289,10 @@ def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
     """Return a dataset that tells what it was made from, so that it can be made again."""
     name = loaded.scenario.vehicle.name
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
+    if not isinstance(loaded.scenario, RunScenario):  # a run has its own law and recipe
+        content = call_recipe("loaded", accept, loaded.name, loaded.name, loaded.content)
+        recipe = f"{content}result = draisine.run(loaded)\n"
+        data.attrs |= law_attributes(loaded.plan.law) | {"recipe": recipe}
     if loaded.scenario.vehicle.motions:
         data.attrs["motions"] = json.dumps(loaded.scenario.vehicle.motions)
     if ".py:" in name:

@@ -1,18 +1,27 @@
-"""Datasets in files: netCDF, Zarr, CSV; whole or not at all."""
+"""Datasets in files: netCDF, Zarr, CSV; whole or not at all.
 
+A .csv has columns only, so that every program reads it. Attributes are in a file beside it that ends with
+`-metadata.json`, the name that the W3C recommends (Model for Tabular Data, 2015, section 5.3).
+"""
+
+import hashlib
+import json
 import os
 import re
 import shutil
 import tempfile
+import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import stamped, table
+from draisine.results.attributes import CONTENT, stamped, table
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -90,8 +99,9 @@ def dataset_of(what: Any) -> "Dataset":
 def save(what: Any, path: str | Path) -> None:
     """Write a run, a result, eigenmodes or a dataset into a file that ends with .nc, .zarr or .csv; nothing
     half-written remains if that fails. The file has the attributes `draisine` (version), `created` (UTC),
-    `commit` of the code if known, and `content_sha256`; a run also `law` with all its numbers and
-    `recipe`, the script that makes it again. A .csv has columns only.
+    `commit` of the code if known, and `content_sha256`; results also `law` with all its numbers and
+    `recipe`, the script that makes them again. A .csv has columns only; its attributes are in the file beside
+    it that ends with .csv-metadata.json, `content_sha256` being that of the bytes of the .csv.
 
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
@@ -113,6 +123,56 @@ def save(what: Any, path: str | Path) -> None:
                 )
             case ".csv":
                 _write_csv(data, new)
+    if path.suffix == ".csv":
+        _write_metadata(data, path)
+
+
+WHOLE_RESULT = ("vehicle", "vehicle_path", "vehicle_here")
+"""Attributes by which replays and figures recognise a result with all its variables. Columns are none, so they
+are read without."""
+
+
+def metadata_path(path: Path) -> Path:
+    """Return the file beside a .csv that has its attributes."""
+    return path.with_name(f"{path.name}-metadata.json")
+
+
+def _write_metadata(data: "Dataset", path: Path) -> None:
+    """Write the attributes of a dataset and of its variables beside a .csv."""
+    attributes = dict(data.attrs) | {CONTENT: hashlib.sha256(path.read_bytes()).hexdigest()}
+    variables = {str(name): dict(one.attrs) for name, one in data.variables.items() if one.attrs}
+    content = {"attributes": attributes, "variables": variables}
+    with whole_file(metadata_path(path)) as new:
+        new.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number or array of NumPy as JSON has it."""
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def _read_csv(path: Path) -> "Dataset":
+    """Return the columns of a .csv with the attributes beside it, if it is as it was written."""
+    data = read_recording(path)
+    beside = metadata_path(path)
+    if not beside.is_file():
+        return data
+    try:
+        content = json.loads(beside.read_text(encoding="utf-8"))
+        attributes, variables = dict(content["attributes"]), dict(content["variables"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{beside}: cannot be read ({error}). Remove it to read {path} alone."
+        ) from error
+    if attributes.pop(CONTENT, None) != hashlib.sha256(path.read_bytes()).hexdigest():
+        warnings.warn(
+            f"{path} has changed since it was written; the attributes in {beside.name} are left out.",
+            stacklevel=2,
+        )
+        return data
+    for name, one in data.variables.items():
+        one.attrs |= variables.get(str(name).partition("[")[0], {})
+    return data.assign_attrs({k: v for k, v in attributes.items() if k not in WHOLE_RESULT})
 
 
 def _write_netcdf(data: "Dataset", path: Path) -> None:
@@ -194,7 +254,7 @@ def _load(path: Path) -> "Dataset":
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")
     if path.suffix == ".csv":
-        return read_recording(path)
+        return _read_csv(path)
     _check_zarr_there(path, "A .nc can be read without it")
     if path.suffix == ".zarr":
         check_zarr(path)
@@ -226,8 +286,6 @@ def _write_csv(data: "Dataset", path: Path) -> None:
     """Write one column per scalar, named like `contact_force[rear, normal]`; of maps and sweeps one
     line per point, of straight running one per speed, of families of cycles one per member.
     """
-    import numpy as np
-
     columns = []
     if "time" in data.dims:
         columns.append(("time", data["time"].values))
@@ -267,8 +325,6 @@ def _columns(data: "Dataset", name: str, sides: "list[Hashable]") -> "list[tuple
     """Return a variable as columns, one line per place along the sides; what else it runs along
     stands in the names of the columns.
     """
-    import numpy as np
-
     variable = data[name].transpose(*sides, ...)
     others = variable.dims[len(sides) :]
     labels = [[str(x) for x in _labels(data, d)] for d in others]

@@ -8,13 +8,13 @@ import inspect
 import json
 import math
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import product
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     import xarray
 
     from draisine.simulation.trajectory import Trajectory
+
+P = ParamSpec("P")
 
 Labels = tuple[tuple[str, tuple[str, ...]], ...]
 """The labels along dimensions."""
@@ -358,9 +360,55 @@ def law_attributes(law: Any) -> dict[str, str]:
     return told if digest is None else told | {"law_digest": digest}
 
 
+def provenance(system: System, law: Any, recipe: str) -> dict[str, str]:
+    """Return the attributes of a result that tell how to make it again: machine, law with all its numbers,
+    version, and the recipe.
+    """
+    told = maker_attributes(system) | law_attributes(law)
+    return told | {"draisine": draisine.__version__, "recipe": recipe}
+
+
+def call_recipe(name: str, function: Any, *arguments: Any, **options: Any) -> str:
+    """Return the Python script that makes a result again by one call; options that are None are left out.
+
+    Examples
+    --------
+    >>> print(call_recipe("found", math.hypot, 3.0, 4.0), end="")  # doctest: +ELLIPSIS
+    # Made with draisine ...
+    import draisine
+    import math
+    found = math.hypot(3.0, 4.0)
+    """
+    script = _Script()
+    lines: list[str] = []
+    call = script.write(function, "function")
+    inside = [script.argument(value, f"argument_{k}", lines) for k, value in enumerate(arguments)]
+    for key, value in options.items():
+        if value is not None:
+            inside.append(f"{key}={script.argument(value, key, lines)}")
+    return script.text([*lines, f"{name} = {call}({', '.join(inside)})"])
+
+
+def recorded(function: "Callable[P, xarray.Dataset]") -> "Callable[P, xarray.Dataset]":
+    """Let the dataset that a function returns have the recipe: the call of that function."""
+
+    @wraps(function)
+    def call(*arguments: "P.args", **options: "P.kwargs") -> "xarray.Dataset":
+        found = function(*arguments, **options)
+        plain = {k: v for k, v in options.items() if k != "progress"}
+        return found.assign_attrs(recipe=call_recipe("data", call, *arguments, **plain))
+
+    return call
+
+
 def write_recipe(task: Task) -> str:
     """Return the Python script that makes a run again, with the same bits."""
     script = _Script()
+    return script.text(_run_lines(task, script))
+
+
+def _run_lines(task: Task, script: "_Script") -> list[str]:
+    """Return the lines of the script that makes a run again."""
     options = {
         "law": task.law,
         "inputs": dict(task.inputs) if task.inputs else None,
@@ -368,7 +416,7 @@ def write_recipe(task: Task) -> str:
         "numerics": None if task.numerics == NUMERICS else task.numerics,
         "terrain": task.terrain,
     }
-    lines = [_compiled(task.system, script)]
+    lines = [f"system = {_compiled(task.system, script)}"]
     numbers = {name: getattr(task.state, name) for name in ("q", "p", "r", "v", "element_state")}
     state = ", ".join(f"{name}={script.write(x, name)}" for name, x in numbers.items())
     lines.append(f"start = draisine.State({state})")
@@ -377,11 +425,11 @@ def write_recipe(task: Task) -> str:
         lines.append(f"{name} = {script.write(value, name)}")
     named = "".join(f", {name}={name}" for name in given)
     lines.append(f"run = draisine.simulate(system, start, {task.until!r}{named})")
-    return script.text(lines)
+    return lines
 
 
 def _compiled(system: System, script: "_Script") -> str:
-    """Return the line that makes the machine."""
+    """Return the expression that makes the machine."""
     vehicle = system.vehicle
     home = getattr(vehicle, "__module__", "") or ""
     shipped = home.startswith("draisine.vehicles.")
@@ -392,7 +440,7 @@ def _compiled(system: System, script: "_Script") -> str:
     for name, value in system.structure.items():
         if name not in arguments and callable(value):
             arguments[name] = value
-    return f"system = draisine.compile({which}, **{script.write(arguments, 'arguments')})"
+    return f"draisine.compile({which}, **{script.write(arguments, 'arguments')})"
 
 
 class _Script:
@@ -411,6 +459,17 @@ class _Script:
         ]
         head = f"# Made with draisine {draisine.__version__}."
         return "\n".join([head, *imports, *notes, *lines]) + "\n"
+
+    def argument(self, value: Any, name: str, lines: list[str]) -> str:
+        """Return an argument of a call as an expression; a machine and a run get lines of their own."""
+        if isinstance(value, System):
+            lines.append(f"system = {_compiled(value, self)}")
+            return "system"
+        task = getattr(value, "task", None)
+        if isinstance(task, Task):
+            lines += _run_lines(task, self)
+            return "run"
+        return self.write(value, name)
 
     def write(self, value: Any, name: str) -> str:
         """Return a value as an expression."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
@@ -14,7 +13,7 @@ from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, 
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model.names import Axes, benchmark_sign, check_axes
-from draisine.simulation.dataset import law_attributes, maker_attributes
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -60,8 +59,9 @@ def eigenvalues(
     else:
         found = eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
         found = _turned(found, system) if axes == "draisine" else found
-    made = maker_attributes(system) | law_attributes(law)
-    return replace(found, made=made | {"draisine": draisine.__version__, "axes": axes})
+    options: dict[str, Any] = {"about": about, "law": law, "axes": axes, **sweep}
+    recipe = call_recipe("modes", eigenvalues, system, speed, **options)
+    return replace(found, made=provenance(system, law, recipe) | {"axes": axes})
 
 
 def _turned(found: Eigenmodes, system: System) -> Eigenmodes:

@@ -33,12 +33,12 @@ from draisine.analysis.linear import (
     in_axes,
     linear_systems,
     machine_at,
-    with_maker,
 )
 from draisine.analysis.variation import anchors_of, vary
 from draisine.errors import ConfigurationError, ParameterError, expect, expect_known
 from draisine.mechanics.tree import spinning_joints
 from draisine.model.names import SYNONYMS, Axes, hidden_states, state_names
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.options import CONTACT, NUMERICS, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory
@@ -185,13 +185,26 @@ class Steady:
         """
         if form not in FORMS:
             raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
+        shown = None if outputs is None else list(outputs)
+        options = f"outputs={shown!r}, cyclic={cyclic!r}, form={form!r}, axes={axes!r}"
+        recipe = f"{self.recipe}linear = motion.linear({options})\n"
         if form == "dalembert":
-            return self.inertial().linear(outputs=outputs, cyclic=cyclic, axes=axes)
+            found = self.inertial().linear(outputs=outputs, cyclic=cyclic, axes=axes)
+            return replace(found, made={**found.made, "recipe": recipe})
         found = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
-        )
+        )[0]
         system = self.machine.system
-        return in_axes(with_maker(found, system, self.law), system, axes)[0]
+        return in_axes(replace(found, made=provenance(system, self.law, recipe)), system, axes)
+
+    @property
+    def recipe(self) -> str:
+        """The Python script that makes the motion again."""
+        fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
+        return call_recipe(
+            "motion", steady, self.machine.system, start=self.state, free=list(self.free),
+            inputs=fixed, mode=dict(self.machine.mode), law=self.law, **self.asked,
+        )  # fmt: skip
 
     def inertial(self) -> "Steady":
         """Return the motion at constant speed of the machine under the inertial load of the acceleration,

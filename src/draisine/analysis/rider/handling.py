@@ -10,7 +10,7 @@ numbers in Moore, Hubbard and Hess 2016, doi:10.6084/m9.figshare.3806310), eq. [
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from draisine.analysis.rider.loops import least_over_frequency, rider_plant, sis
 from draisine.control import HEADING_ERROR, OFFSET
 from draisine.control.loop_rider import LoopRider
 from draisine.errors import ConfigurationError, ParameterError, expect
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.system import System
 
@@ -219,7 +220,9 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
     filtered[:n, :n], filtered[n, :n], filtered[n + 1, n] = A, w * feedback, w
     filtered[n, n] = filtered[n + 1, n + 1] = -w
     drive = np.append(b / rider.gains["lean"], [0.0, 0.0])
-    metric = siso(filtered, drive, np.eye(n + 2)[-1])
+    recipe = call_recipe("quality", handling_quality, system, rider, speed)
+    made = provenance(system, rider, f"{recipe}linear = quality.metric\n")
+    metric = replace(siso(filtered, drive, np.eye(n + 2)[-1]), made=made)
 
     def size(frequency: float) -> float:
         return abs(complex(metric.response(frequency)[0, 0, 0]))

@@ -25,6 +25,7 @@ from draisine.control.loop_rider import LOOPS, LoopRider
 from draisine.control.path_following import PathFollowing
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
+from draisine.simulation.dataset import call_recipe, provenance
 from draisine.system.state import state
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -125,6 +126,8 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
             f"open_loop: the law acts on other inputs than {input!r}, too. Cut open laws of one input."
         )
     push = np.append(push, np.zeros(size - n))
+    line = f"loop = draisine.analysis.rider.loops.open_loop(motion, {input!r})"
+    recipe = f"{motion.recipe}import draisine.analysis.rider.loops\n{line}\n"
     return Linear(
         closed.A - np.outer(push, row),
         push[:, None],
@@ -139,6 +142,7 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
         closed.units,
         closed.heading,
         closed.rates,
+        made=provenance(system, law, recipe),
     )
 
 
@@ -389,7 +393,9 @@ def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Li
     for name, gain in rider.gains.items():
         if gain == 0.0:
             break
-        found[name] = siso(A, gain * b, rows[name])
+        recipe = call_recipe("loops", nested_loops, system, rider, speed)
+        made = provenance(system, rider, f"{recipe}linear = loops[{name!r}]\n")
+        found[name] = replace(siso(A, gain * b, rows[name]), made=made)
         A, b = _close(A, gain * b, rows[name])
     return found
 

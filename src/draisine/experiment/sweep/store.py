@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import origin
+from draisine.results.attributes import CONTENT, content_hash, origin
 from draisine.results.runs import MARK, ORDER, read_runs
 from draisine.results.store import check_target, named_files
 
@@ -53,7 +53,7 @@ class SweepStore:
             )
             aside = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
-            # Without a hash: chunks are still to come.
+            # Without a hash: `finish` adds it when all chunks are there.
             told = like.attrs | origin()
             group.attrs.update(told | {"coordinates": " ".join(aside), ORDER: order})
 
@@ -89,6 +89,12 @@ class SweepStore:
                 f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. Those before "
                 "are kept; resume when there is room."
             ) from error
+
+    def finish(self) -> "Dataset":
+        """Return all runs of a store that is complete, after giving it the hash of its content."""
+        data = self.read()
+        self._group.attrs[CONTENT] = content_hash(data)
+        return data.assign_attrs({CONTENT: self._group.attrs[CONTENT]})
 
     def read(self) -> "Dataset":
         """Return all runs, those on no grid read when they are looked at; or tell how many chunks there

@@ -20,6 +20,7 @@ from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
+from draisine.simulation.dataset import recorded
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ SEEN = {
 }
 
 
+@recorded
 def hands_free(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -77,6 +79,7 @@ def hands_free(
 _KINDS = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at rest"}
 
 
+@recorded
 def turns_at(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -111,6 +114,7 @@ def _turns(system: System, speed: float, begun: float) -> "Dataset":
     return _dataset(system, found.points, found.eigenvalues, title, begun)
 
 
+@recorded
 def asked_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,

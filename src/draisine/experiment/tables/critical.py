@@ -11,6 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
+from draisine.simulation.dataset import recorded
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ SPEEDS = {
 }
 
 
+@recorded
 def critical_study(
     vehicle: str,
     parameters: Mapping[str, Any],

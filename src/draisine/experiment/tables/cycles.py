@@ -19,6 +19,7 @@ from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, rid
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
+from draisine.simulation.dataset import recorded
 from draisine.vehicles import expect_parameters
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ SCANNED = (
 JointStatus = Literal["free", "held"]
 
 
+@recorded
 def every_cycle(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
@@ -62,6 +64,7 @@ def every_cycle(
     return _signed(data, walk, f"limit cycles of {vehicle}", begun)
 
 
+@recorded
 def scan_cycles(
     vehicle: str,
     values: Sequence[float] | Floats,

@@ -11,10 +11,10 @@ from draisine.analysis.bicycle.eigenvalues import driven_inputs, is_two_wheeler
 from draisine.analysis.equilibrium.balance import ACCELERATION
 from draisine.analysis.root_locus import root_locus
 from draisine.errors import ParameterError
-from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import check_steady_path, read_law
 from draisine.scenario.validate.vehicle import build_system
+from draisine.simulation.dataset import recorded
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -23,6 +23,7 @@ UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m
 """What the locus of a command can be over."""
 
 
+@recorded
 def locus(
     vehicle: str,
     parameters: Mapping[str, Any],
@@ -67,8 +68,7 @@ def locus(
     names = "".join(f", law {entry['name']}" for entry in laws)
     title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ") + names
     data = found.to_xarray()
-    attributes = machine_attributes(found.motions[0].machine.system, title)
-    return data.assign_attrs(**attributes, seconds=time.perf_counter() - begun)
+    return data.assign_attrs(title=title, seconds=time.perf_counter() - begun)
 
 
 def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:

@@ -99,10 +99,11 @@ def find_motion(
     Riders on a path of varying curvature have no steady motion there; they ride along a straight line.
     """
     options: dict[str, Any] = {"law": _on_lines(law), "mode": mode, "inputs": request.inputs}
+    options |= request.asked
     if request.free is not None:
-        return steady(system, free=request.free, **options, **request.asked)
+        return steady(system, free=request.free, **options)
     free = [name for name in driven_inputs(system, law) if name not in request.inputs]
-    return steady_driven(system, free, **options, **request.asked)
+    return steady_driven(system, free, **options)
 
 
 def _on_lines(law: Any) -> Any:
