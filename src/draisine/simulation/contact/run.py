@@ -603,7 +603,7 @@ class TerrainRun:
             self._resume_events(stepper)
             if self.steps is None:
                 return
-        self.steps.advance(steps, self.until)
+        stepper.advance(steps, self.until)
         self.now = RunState(stepper.t, stepper.y.copy())
         if self.contact.solver == "auto" and stepper.has_ideal_contacts:
             self.now.closed = tuple(stepper.loaded())

@@ -415,7 +415,9 @@ def trace_line(
 
 @routine
 def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
-    """Return whether a wheel whose centre is in its box may touch the box around a feature."""
+    """Return whether a wheel whose centre is in its box may touch the box around a feature, and the line
+    of an edge: the box around an oblique edge is much larger than the edge.
+    """
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
         return True
@@ -428,7 +430,20 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
     for j in range(3):
         off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         apart += off * off
-    return apart <= far * far
+    if apart > far * far or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
+        return apart <= far * far
+    Q = b.features[k * FEATURE :]
+    e = b.features[k * FEATURE + 3 :]
+    along = 0.0
+    apart = 0.0
+    size = 0.0
+    for j in range(3):
+        way = 0.5 * (box[j] + box[3 + j]) - Q[j]
+        along += way * e[j]
+        apart += way * way
+        size += (box[3 + j] - box[j]) * (box[3 + j] - box[j])
+    far += 0.5 * sqrt(size)
+    return apart - along * along <= far * far
 
 
 @routine

@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
+from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
@@ -100,7 +100,7 @@ def project_state(stepper: TimeStepper) -> Floats | None:
     if rank_of(look, t, y, closed) is Rank.OVER_CONSTRAINED:
         return None
     touching = {contact for contact, *_ in closed}
-    size = wheel_size(look)
+    size = look.wheel_size
     below = [
         (contact, 1, 0.0)
         for contact, row in look.in_ground(t, y, stepper.near)
