@@ -136,6 +136,13 @@ def tyre_flight(look: ContactQuery) -> float:
     return TYRE_FLIGHT * min(look.time_unit, 1.0)
 
 
+def longest_step(look: ContactQuery, contact: ContactOptions) -> float:
+    """Return the length of the longest time step (s): the requested one, or what suits the size of the
+    wheels and gravity.
+    """
+    return STEP * look.time_unit if contact.step is None else contact.step
+
+
 def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
     """Return the length of the first time step (s): the requested one, or what suits the size of the
     wheels, gravity and the speed.
@@ -150,7 +157,7 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
     speed = float(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * look.wheel_size / speed if speed > 0.0 else math.inf
-    found = min(STEP * unit, by_speed)
+    found = min(longest_step(look, contact), by_speed)
     return found if math.isfinite(found) else 1.0
 
 
@@ -432,7 +439,7 @@ class TimeStepper:
         if self.contact.step is not None or not math.isfinite(unit):
             return
         used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
-        longest = STEP * unit
+        longest = longest_step(self.look, self.contact)
         if (used > 1.0 or far > 1.5) and self.h > SHORTEST * longest:
             self._begin_grid(self.t, 0.5 * self.h)
         elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * self.h <= longest * (1.0 + 1e-9):

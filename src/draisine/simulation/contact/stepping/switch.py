@@ -40,6 +40,8 @@ def is_crowded(events: Sequence[Event], h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h would.
     Collisions do not count: bounces that accumulate come to rest.
     """
+    if len(events) < CROWDED_EVENTS:
+        return False
     latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
     if len(latest) < CROWDED_EVENTS:
         return False
