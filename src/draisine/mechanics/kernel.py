@@ -6,6 +6,7 @@ together gives `v = H u + particular`, for velocities and, with c and udot, for 
 transpose gives the multipliers.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -169,17 +170,20 @@ def independent_vectors(
     most = vectors.shape[1] if most is None else most
     sizes = np.linalg.norm(vectors, axis=1)
     there, kept = sizes > 1e-12 * sizes.max(initial=0.0), list[int]()
+    whole = np.zeros((max(most, len(basis)), vectors.shape[1]))
+    whole[: len(basis)] = np.array(basis).reshape(-1, vectors.shape[1])
     for threshold in (0.2, least):
         for k in range(len(vectors)) if order is None else order:
             if k in kept or not there[k] or len(basis) >= most:
                 continue
             left = vectors[k] / sizes[k]
-            known = np.array(basis).reshape(len(basis), len(left))
+            known = whole[: len(basis)]
             for _ in range(2):  # once more, for what rounding has left
                 left = left - (known @ left) @ known
-            size = np.linalg.norm(left)
+            size = math.sqrt(left @ left)
             if size > threshold:
-                basis.append(left / size)
+                whole[len(basis)] = left / size
+                basis.append(whole[len(basis)].copy())
                 kept.append(k)
     return sorted(kept)
 

@@ -51,6 +51,8 @@ class RunKind:
         usual: ContactOptions | Numerics,
         used: frozenset[str],
     ) -> None:
+        if given is usual:
+            return
         for name in (field.name for field in fields(given)):
             value = getattr(given, name)
             if name not in used and value != getattr(usual, name):

@@ -430,12 +430,12 @@ class _Unilateral:
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
         if self.outcome:
             return  # the run has ended; a reset uses the inputs of the stepper
-        y = self.now.y.copy()
-        for k, value in commands.items():
-            y[k] = value
-        if np.array_equal(inputs, self.query.inputs) and np.array_equal(y, self.now.y):
-            return
-        self._restart(y, inputs)
+        y = self.now.y
+        if commands:
+            y = y.copy()
+            y[list(commands)] = list(commands.values())
+        if inputs.tolist() != self.query.inputs.tolist() or (y != self.now.y).any():
+            self._restart(y, inputs)
 
     def obey(self, task: Task) -> None:
         if self.outcome:
@@ -487,10 +487,11 @@ class _Unilateral:
         """Let the run that went ahead be the run. It may have discarded events of short arcs that were
         returned already, and have replaced them by a change of the method, which is still to be returned.
         """
-        pairs = zip(self.run.events, ahead.events, strict=False)
-        kept = next((k for k, (old, new) in enumerate(pairs) if old is not new), None)
-        if kept is None:
-            kept = len(ahead.events)
+        old, new = self.run.events, ahead.events
+        # Events are discarded from the last one on: usually the last old one is kept, and all before.
+        kept = min(len(old), len(new))
+        while kept > 0 and old[kept - 1] is not new[kept - 1]:
+            kept -= 1
         self.reported = min(self.reported, kept)
         self.run = ahead
         self.ahead = None
@@ -504,7 +505,7 @@ class _Unilateral:
             return RunState(t, run.steps.stepper.state_at(t))
         y = None if self.ahead is None else self.ahead.sample_at(t)
         if y is not None:
-            return replace(run.now, t=t, y=y, is_first=True, stalled=0)
+            return run.now.at(t, y)
         # The next step fails, perhaps after t: integrate to t itself.
         branch = run.branch(t)
         while branch.now.t < t and not branch.outcome:

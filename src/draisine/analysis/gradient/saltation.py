@@ -26,7 +26,6 @@ from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.stepping.arc import wheel_size
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import LEAN, OFFSET, PLACE
@@ -204,7 +203,7 @@ class TerrainMotion:
     def _natural_rate(self, kind: GuardKind) -> float:
         """Return the rate at which a guard changes by gravity in a motion of the size of a wheel."""
         gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
-        size = wheel_size(self.query)
+        size = self.query.wheel_size
         match kind:
             case GuardKind.NORMAL_FORCE | GuardKind.FRICTION_CONE:
                 return float(self.query.motion.record.share) * np.sqrt(gravity / size)  # N/s

@@ -273,10 +273,12 @@ class Record(MutableFields):
         accesses = _accesses(owner)
         for name, value in values.items():
             access = accesses.get(name)
-            if access is None or access.encode is not None:
+            if access is None or access.read is None:
                 setattr(self, name, value)
-            else:
+            elif access.encode is None:
                 access.pack_into(self._bytes, access.at, value)
+            else:
+                access.pack_into(self._bytes, access.at, *access.encode(value, []))
 
     def values(self) -> dict[str, Any]:
         """Return the present values of all fields by name."""
@@ -323,18 +325,23 @@ class _Field:
 
     def __init__(self, name: str, default: Any) -> None:
         self.name, self.default = name, default
+        self._accesses: dict[type, _Access] = {}  # by the class of the record
+
+    def _access(self, owner: type) -> "_Access":
+        if owner not in self._accesses:
+            self._accesses[owner] = _accesses(owner)[self.name]
+        return self._accesses[owner]
 
     def __get__(self, record: Any, owner: type) -> Any:
         if record is None:
             return self
-        access = _accesses(owner)[self.name]
+        access = self._access(owner)
         if access.read is None:
             return record._objects[self.name]
         return access.read(record._bytes)
 
     def __set__(self, record: Any, value: Any) -> None:
-        owner: type = type(record)
-        access = _accesses(owner)[self.name]
+        access = self._access(type(record))
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return

@@ -22,7 +22,7 @@ import llvmlite.binding as llvm
 
 from draisine.codegen.cache import Store, hold_over_fork
 
-PASSES = {"inline": ("always_inliner",), "few": ("sroa", "simplify_cfg")}
+PASSES = {"inline": ("always_inliner",), "few": ("always_inliner", "sroa", "simplify_cfg")}
 """What LLVM does with a text before it is translated, `all` (LLVM's own) aside. Text of programs has no
 loops and no value twice: its functions are put in their places, and nothing else is left to do. A few
 passes take a tenth of the time of all, for loops whose work is in the programs that they call.

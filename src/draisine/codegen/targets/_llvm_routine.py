@@ -52,6 +52,8 @@ _INT_TESTS = {
 }  # fmt: skip
 
 
+INLINED = 40  # lines of text; a call of a shorter function costs as much as its work
+
 KnownFields = tuple[tuple[type, str, int], ...]
 """Fields of records whose integers the code may assume: the record, the field, the integer."""
 
@@ -203,6 +205,8 @@ class _LlvmWriter:
         head = (
             f"define {linkage}{_extended(returns)} @{self.symbols[routine]}({', '.join(arguments)})"
         )
+        if linkage and len(self.lines) <= INLINED:
+            head += " alwaysinline"
         return "\n".join([f"{head} {{", "entry:", *self.slots, *self.lines, "}", ""])
 
     # --- text

@@ -7,6 +7,7 @@ that a disc may not be able to touch (`check_sharp_features`) and for impact mod
 (`resolve_impact`).
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -93,6 +94,12 @@ class RunState:
     leaving: frozenset[WheelOnFeature] = frozenset()  # contacts that lift off at this instant
     stalled: int = 0  # number of events without progress of time
     latest_sample: float = -np.inf  # s
+
+    def at(self, t: float, y: Floats) -> "RunState":
+        """Return the beginning of an arc at another time and state, in the same mode."""
+        return RunState(
+            t, y, self.step, True, self.closed, self.left, self.leaving, 0, self.latest_sample
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +215,7 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
+        self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record
         borders = int(np.diff(table.first[: count + 1]).max(initial=0))
@@ -397,25 +405,33 @@ class ArcDriver:
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
         step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
-        clock.assign(time=run.t, step=step, next_step=step, is_first=run.is_first)
-        last_time = float(np.nextafter(stop, run.t))
-        clock.assign(last_time=last_time, input_jump=stop, end_time=until)
-        clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
+        clock.assign(
+            time=run.t,
+            step=step,
+            next_step=step,
+            is_first=run.is_first,
+            last_time=math.nextafter(stop, run.t),
+            input_jump=stop,
+            end_time=until,
+            samples=0,
+            nodes=0,
+            grazes=0,
+            latest_sample=run.latest_sample,
+        )
         self._set_closed(run.closed)
         self._set_flags(self.loop.left, run.left)
         self._set_flags(self.loop.leaving, run.leaving)
         self._set_flags(self.event.fired, ())
-        progress.assign(stage=EventStage.ARC, stalled=run.stalled, events=0, trials=0)
-        progress.assign(actor=-1, ending=-1, guard=-1, border=-1)
+        progress.assign(stalled=run.stalled, events=0, trials=0)
         if cause is None:
+            progress.assign(stage=EventStage.ARC, actor=-1, ending=-1, guard=-1, border=-1)
             return
-        progress.assign(stage=EventStage.CONTACTS, cause=cause.kind)
+        actor = -1 if cause.actor is None else index[cause.actor]
+        ending = -1 if cause.ending is None else index[cause.ending]
+        progress.assign(stage=EventStage.CONTACTS, cause=cause.kind, actor=actor, ending=ending)
         progress.assign(guard=cause.guard, border=cause.border)
-        if cause.ending is not None:
-            progress.ending = index[cause.ending]
-        if cause.actor is not None:
-            progress.actor = index[cause.actor]
-            self.event.fired[progress.actor] = True
+        if actor >= 0:
+            self.event.fired[actor] = True
 
     def _set_closed(self, closed: Sequence[Closed]) -> None:
         """Write the closed contacts into the mode."""
@@ -543,12 +559,19 @@ class ArcDriver:
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
     def _closed(self, contacts: Integers, rows: Integers) -> tuple[Closed, ...]:
-        """Return closed contacts with their constraint rows and friction."""
-        pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
-        return tuple((self.near[k], held, float(self.event.mu[k])) for k, held in pairs)
+        """Return closed contacts with their constraint rows and friction; the same sets occur often."""
+        key = (contacts.tobytes(), rows.tobytes())
+        if key not in self._closed_sets:
+            pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
+            self._closed_sets[key] = tuple(
+                (self.near[k], held, float(self.event.mu[k])) for k, held in pairs
+            )
+        return self._closed_sets[key]
 
     def _flagged(self, flags: Flags) -> frozenset[WheelOnFeature]:
         """Return the contacts whose flags are set."""
+        if not np.count_nonzero(flags):
+            return frozenset()
         return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
 
     def cause(self) -> Cause:
@@ -596,9 +619,9 @@ class ArcDriver:
         states = self.arc.samples.reshape(ROOM, -1)
         return self.arc.times[:count].copy(), states[:count].copy()
 
-    def nodes(self) -> tuple[Floats, Floats]:
-        """Return the dense output of steps: times (steps, nodes), states (steps, nodes, n)."""
-        count = self.arc.clock.nodes
+    def nodes(self, keeps_dense: bool) -> tuple[Floats, Floats]:
+        """Return the dense output of steps, if it is kept: times (steps, nodes), states (steps, nodes, n)."""
+        count = self.arc.clock.nodes if keeps_dense else 0
         times = self.arc.node_times[:count].reshape(-1, STEP_NODES)
         states = self.arc.nodes.reshape(ROOM, -1)[:count]
         return times.copy(), states.reshape(-1, STEP_NODES, self.query.y.size).copy()

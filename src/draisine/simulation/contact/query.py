@@ -1,5 +1,6 @@
 """A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
 
+import math
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -222,6 +223,17 @@ class ContactQuery:
         """Which wheels are knife edges, which no vertex meets; joints, after them, are none."""
         found = ["vertex" not in wheel.surface.kinds for wheel in self.machine.wheels]
         return np.array(found + [False] * self.machine.joints)
+
+    @cached_property
+    def wheel_size(self) -> float:
+        """The size of the largest wheel (m), the length scale of time steps."""
+        return max((x for x in self.longest if np.isfinite(x)), default=1.0) or 1.0
+
+    @cached_property
+    def time_unit(self) -> float:
+        """The time sqrt(wheel size / g) (s), the time scale of time steps; infinite without gravity."""
+        gravity = float(np.linalg.norm(self.machine.system.model.gravity))
+        return math.sqrt(self.wheel_size / gravity) if gravity > 0.0 else math.inf
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""

@@ -57,7 +57,12 @@ from draisine.simulation.contact.query import (
 )
 from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.stepping import switch
-from draisine.simulation.contact.stepping.arc import SteppedSamples, TimeStepper, choose_step
+from draisine.simulation.contact.stepping.arc import (
+    SteppedSamples,
+    TimeStepper,
+    choose_step,
+    longest_step,
+)
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
@@ -162,13 +167,14 @@ class TerrainRun:
     def branch(self, until: float) -> "TerrainRun":
         """Return a copy of an event-driven run that continues independently until a time (s)."""
         assert self.steps is None
-        other = copy(self)
+        other = object.__new__(TerrainRun)
+        vars(other).update(vars(self))
         other.arcs = list(self.arcs)
         other.events = list(self.events)
         other.samples = list(self.samples)
         other.grazes = list(self.grazes)
         other.nodes = list(self.nodes)
-        other.now = replace(self.now, y=self.now.y.copy())
+        other.now = copy(self.now)
         other.until = until
         return other
 
@@ -319,10 +325,10 @@ class TerrainRun:
     def _store_results(self, driver: ArcDriver) -> None:
         """Store the samples, events and dense output of a call, and the state that it reached."""
         times, states = driver.samples()
-        node_times, nodes = driver.nodes()
         grazes = driver.grazes()
         records = driver.events()
         self.now = driver.run_state()
+        node_times, nodes = driver.nodes(self.keeps_dense)
         begins = node_times[:, 0]
         # The records of a call lie one behind the other; each event ends the part of one arc.
         ends = [(record.samples, record.grazes) for record in records]
@@ -332,12 +338,14 @@ class TerrainRun:
                 self.samples.append((times[first:last], states[first:last]))
             self.grazes += grazes[first_graze:last_graze]
             # A step belongs to the arc in which it begins; arcs of one instant have none.
-            early = begins < (records[k].t if k < len(records) else np.inf)
-            if self.keeps_dense and early.any():
-                self.nodes.append((node_times[early], nodes[early]))
-            node_times = node_times[~early]
-            nodes = nodes[~early]
-            begins = begins[~early]
+            if len(begins):
+                end = records[k].t if k < len(records) else np.inf
+                count = int(np.searchsorted(begins, end))
+                if count:
+                    self.nodes.append((node_times[:count], nodes[:count]))
+                node_times = node_times[count:]
+                nodes = nodes[count:]
+                begins = begins[count:]
             if k < len(records):
                 self._store_event(records[k])
 
@@ -499,14 +507,24 @@ class TerrainRun:
             self._enter_time_stepping("contacts over-constrain the machine")
             return
         self._watch_rank()
-        taken = self.driver.arc.clock.steps
-        if taken < switch.FEW_STEPS and len(self.events) < switch.CROWDED_EVENTS:
-            return
-        h = choose_step(self.query, self.contact, self.now.t, self.now.y)
+        reason = self._find_congestion(before, longest_step(self.query, self.contact))
+        if reason:
+            h = choose_step(self.query, self.contact, self.now.t, self.now.y)
+            reason = self._find_congestion(before, h)
+        if reason:
+            self._enter_time_stepping(reason)
+
+    def _find_congestion(self, before: float, h: float) -> str:
+        """Return why time steps of a length (s) would advance faster, or nothing; `before` is the time
+        at the beginning of the last call (s).
+        """
+        assert self.driver is not None
         if switch.is_crowded(self.events, h):
-            self._enter_time_stepping("events accumulate")
-        elif taken >= switch.FEW_STEPS and self.now.t - before < switch.MIN_STEP_RATIO * taken * h:
-            self._enter_time_stepping("integration steps are too short")
+            return "events accumulate"
+        taken = self.driver.arc.clock.steps
+        if taken >= switch.FEW_STEPS and self.now.t - before < switch.MIN_STEP_RATIO * taken * h:
+            return "integration steps are too short"
+        return ""
 
     def _watch_rank(self) -> None:
         """Stop watching after each event if the rolling contacts are independent: a machine whose wheels
@@ -603,7 +621,7 @@ class TerrainRun:
             self._resume_events(stepper)
             if self.steps is None:
                 return
-        self.steps.advance(steps, self.until)
+        stepper.advance(steps, self.until)
         self.now = RunState(stepper.t, stepper.y.copy())
         if self.contact.solver == "auto" and stepper.has_ideal_contacts:
             self.now.closed = tuple(stepper.loaded())

@@ -11,16 +11,15 @@ Method:
    ground.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.terrain import Terrain
+from draisine.terrain.pieces import cross
 
 RIM_POINTS = 48
 """Points of a wheel's ring that are examined. Less of the wheel than an arc between two of them, a depth of
@@ -87,36 +86,36 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     pass through it.
     """
     rows = query.look_each(np.array([t]), y[None], query.level)[0]
-    wheels = query.machine.wheels
-    armed = [w for w in range(len(wheels)) if rows[w, query.row.armed.start] > 0.0]
-    points = [_points_inside(query, w, rows[w]) for w in armed]
-    if not points:
+    armed = np.flatnonzero(rows[:, query.row.armed.start] > 0.0)
+    if not len(armed):
         return
-    counts = winding_numbers(query.terrain, np.concatenate(points), t, query.motion.record.length)
-    first = 0
-    for w, own in zip(armed, points, strict=True):
-        if (counts[first : first + len(own)] > 0).any():
-            raise ConfigurationError(f"{wheels[w].name!r} starts inside the ground; {WAY_OUT}")
-        first += len(own)
+    points = _points_inside(query, armed, rows[armed])
+    length = query.motion.record.length
+    counts = winding_numbers(query.terrain, points.reshape(-1, 3), t, length)
+    buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
+    if buried.any():
+        name = query.machine.wheels[int(armed[buried.argmax()])].name
+        raise ConfigurationError(f"{name!r} starts inside the ground; {WAY_OUT}")
 
 
-def _points_inside(query: ContactQuery, w: int, row: Floats) -> Floats:
-    """Return points of a wheel (n, 3) that are outside the ground if the wheel is: its centre and points of
-    its ring.
+def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Floats:
+    """Return points of wheels (wheels, n, 3) that are outside the ground if the wheels are: their centres and
+    points of their rings.
     """
-    centre = row[query.row.centre]
-    ring = float(getattr(query.machine.wheels[w].surface, "ring", 0.0))
+    surfaces = [query.machine.wheels[w].surface for w in wheels.tolist()]
+    ring = np.array([float(getattr(surface, "ring", 0.0)) for surface in surfaces])
     # The centre of a wheel is far from the ground. That of a blade is its contact point.
-    depth = query.tol.gap_start
-    if query.longest[w] > 0.0:
-        depth = -depth
-    points = centre + np.array([[0.0, 0.0, depth]])
-    if ring == 0.0:
-        return points
-    axle = row[query.row.axle]
-    across = cross(axle, np.eye(3)[np.abs(axle).argmin()])
-    axes = np.array([across, cross(axle, across)]) / math.sqrt(across @ across)
-    return np.concatenate([points, centre + RIM_SHARE * ring * (RIM @ axes)])
+    depth = query.tol.gap_start * np.where(np.array(query.longest)[wheels] > 0.0, -1.0, 1.0)
+    centres = rows[:, query.row.centre]
+    points = centres + depth[:, None] * [0.0, 0.0, 1.0]
+    axles = rows[:, query.row.axle]
+    across = cross(axles, np.eye(3)[np.abs(axles).argmin(axis=1)])
+    across /= np.sqrt((across * across).sum(axis=1))[:, None]
+    # A wheel without a ring, a ball or a blade, has its point alone.
+    origins = np.where(ring[:, None] > 0.0, centres, points)
+    radii = (RIM_SHARE * ring)[:, None, None]
+    rims = origins[:, None] + radii * (RIM @ np.stack([across, cross(axles, across)], axis=1))
+    return np.concatenate([points[:, None], rims], axis=1)
 
 
 def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -> NDArray[np.int64]:

@@ -55,6 +55,7 @@ from draisine.simulation.contact.kernels import (
     flow,
     fold_excess,
     is_above,
+    move,
     project_state,
     put_state,
     relative_velocity,
@@ -196,7 +197,7 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
-        if flow(s, g.k[stage * g.n :], s.lam) != 0:
+        if move(s, g.k[stage * g.n :]) != 0:
             return False
     return True
 
@@ -231,7 +232,7 @@ def take_accepted_step(c: ArcState) -> RunStatus:
         for stage in range(DENSE, STAGES):
             weigh(g, stage, h, s.x[1:])
             s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
-            flow(s, g.k[stage * g.n :], s.lam)
+            move(s, g.k[stage * g.n :])
         interpolate(g, h)
     clock.step, clock.next_step = h, h * grow(error)
     return RunStatus.RESOLVED
@@ -415,7 +416,9 @@ def trace_line(
 
 @routine
 def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
-    """Return whether a wheel whose centre is in its box may touch the box around a feature."""
+    """Return whether a wheel whose centre is in its box may touch the box around a feature, and the line
+    of an edge: the box around an oblique edge is much larger than the edge.
+    """
     apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
         return True
@@ -428,7 +431,20 @@ def in_reach(tol: Tolerances, b: ContactColumns, boxes: Floats, k: int) -> bool:
     for j in range(3):
         off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         apart += off * off
-    return apart <= far * far
+    if apart > far * far or b.planes[k] == 1 or b.moved[k] != 0 or b.carried[k] == 1:
+        return apart <= far * far
+    Q = b.features[k * FEATURE :]
+    e = b.features[k * FEATURE + 3 :]
+    along = 0.0
+    apart = 0.0
+    size = 0.0
+    for j in range(3):
+        way = 0.5 * (box[j] + box[3 + j]) - Q[j]
+        along += way * e[j]
+        apart += way * way
+        size += (box[3 + j] - box[j]) * (box[3 + j] - box[j])
+    far += 0.5 * sqrt(size)
+    return apart - along * along <= far * far
 
 
 @routine

@@ -1,20 +1,24 @@
 """An interval in time steps: from a state to a sampled motion with its contact forces."""
 
 import math
+from collections.abc import Mapping
 from functools import cache
+from math import isfinite, sqrt
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers
-from draisine.codegen.targets.native import NativeRoutine, make_record, routine_code
+from draisine.codegen.routine import Integers, Matrix, Record, routine
+from draisine.codegen.targets.native import make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
+from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
@@ -43,42 +47,100 @@ SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
-KEPT_ARRAYS = (
-    "own",
-    "world",
-    "equality_sum",
-    "tyre_work",
-    "tyre_energy",
-    "airborne",
-    "centre",
-    "trend",
-)
-KEPT_NUMBERS = (
-    "residual", "penetration", "work", "projection_work", "supplied", "error", "travel", "unsolved",
-    "has_trend",
-)  # fmt: skip
+
+
+class StepSamples(Record):
+    """Samples of a motion in time steps at the times first + i dt, and where its last step began. States
+    between two steps are interpolated.
+
+    k sums, n entries of a state, w wheels and joints.
+    """
+
+    first: float = 0.0  # s
+    dt: float = math.inf  # s; infinite: no samples, and sums of the last step alone
+    number: int = 1  # i of the next sample
+    count: int = 0  # samples
+    begin: float = 0.0  # s, beginning of the last step
+    sums: Floats  # (k) impulses and work until now
+    before: Floats  # (k) the same at the beginning of the last step
+    times: Floats  # s
+    states: Matrix  # (samples, n)
+    totals: Matrix  # (samples, k) sums
+    energies: Matrix  # (samples, w) J, stored in tyres
+    size: int  # k
+
+
+@routine
+def interpolate_state(s: TimeStepping, part: float, into: Floats) -> None:
+    """Write the state at a part of the last step."""
+    n = s.motion.y_z + s.motion.states
+    into[:n] = (1.0 - part) * s.before[:n] + part * s.y[:n]
+    length = sqrt(dot(into, into, 4))
+    into[:4] /= length
+
+
+@routine
+def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
+    """Keep the samples that are due within the last step, which ends at a time."""
+    n = s.motion.y_z + s.motion.states
+    due = r.first + r.number * r.dt
+    while due <= end * (1.0 + 1e-14) + 1e-300:
+        due = min(due, end)
+        part = (due - r.begin) / (end - r.begin)
+        if due < end:
+            interpolate_state(s, 1.0 - (end - due) / (end - r.begin), r.states[r.count])
+        else:
+            r.states[r.count, :n] = s.y[:n]
+        r.times[r.count] = due
+        r.totals[r.count, : r.size] = r.before[: r.size]
+        r.totals[r.count, : r.size] += part * (r.sums[: r.size] - r.before[: r.size])
+        r.energies[r.count, : s.wheels.size] = s.tyre_energy[: s.wheels.size]
+        r.count += 1
+        r.number += 1
+        due = r.first + r.number * r.dt
+
+
+@routine
+def take_sampled_steps(
+    s: TimeStepping, r: StepSamples, start: float, h: float, first: int, count: int
+) -> StepResult:
+    """Take steps as `take_steps` does, and keep samples."""
+    taken = 0
+    result = StepResult.ADVANCED
+    while result is StepResult.ADVANCED and taken < count:
+        if isfinite(r.dt):
+            r.before[: r.size] = r.sums[: r.size]
+        else:
+            r.sums[: r.size] = 0.0
+        result = take_steps(s, start, h, first + taken, 1)
+        if s.steps > 0:
+            r.begin = start + (first + taken) * h
+            taken += 1
+            keep_samples(s, r, start + (first + taken) * h)
+    s.steps = taken
+    return result
 
 
 @cache
-def step_code() -> NativeRoutine:
-    """Return the routine that takes steps, compiled."""
-    return routine_code(take_steps, passes="few")[0]
-
-
-def wheel_size(look: ContactQuery) -> float:
-    """Return the largest wheel's size (m), the length scale of a machine."""
-    return max((x for x in look.longest if np.isfinite(x)), default=1.0) or 1.0
-
-
-def time_unit(look: ContactQuery) -> float:
-    """Return sqrt(wheel size / g) (s), the time scale of a machine; infinite without gravity."""
-    gravity = float(np.linalg.norm(look.machine.system.model.gravity))
-    return math.sqrt(wheel_size(look) / gravity) if gravity > 0.0 else math.inf
+def step_code() -> Any:
+    """Return the routines that Python calls, compiled."""
+    entries = (take_sampled_steps, interpolate_state)
+    made = routine_code(*entries, passes="few")
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+    )
 
 
 def tyre_flight(look: ContactQuery) -> float:
     """Return the time (s) within which a tyre in the air does not lose its deflection."""
-    return TYRE_FLIGHT * min(time_unit(look), 1.0)
+    return TYRE_FLIGHT * min(look.time_unit, 1.0)
+
+
+def longest_step(look: ContactQuery, contact: ContactOptions) -> float:
+    """Return the length of the longest time step (s): the requested one, or what suits the size of the
+    wheels and gravity.
+    """
+    return STEP * look.time_unit if contact.step is None else contact.step
 
 
 def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
@@ -87,16 +149,16 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     """
     if contact.step is not None:
         return contact.step
-    unit = time_unit(look)
+    unit = look.time_unit
     moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
     later[look.pose] += moment * look.dynamics(t, y)["flow"]
     later[look.y.q] /= np.linalg.norm(later[look.y.q])
     moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
     speed = float(moved.max(initial=0.0)) / moment
-    by_speed = TRAVEL * wheel_size(look) / speed if speed > 0.0 else math.inf
+    by_speed = TRAVEL * look.wheel_size / speed if speed > 0.0 else math.inf
     # A massless foot moves without bound: steps that follow it would never end.
-    found = max(min(STEP * unit, by_speed), SHORTEST * STEP * min(unit, 1.0))
+    found = max(min(longest_step(look, contact), by_speed), SHORTEST * STEP * min(unit, 1.0))
     return found if math.isfinite(found) else 1.0
 
 
@@ -146,46 +208,53 @@ class TimeStepper:
         self._block = 0  # steps since their length was chosen
         self._error = 0.0  # m, mean position error over ERROR_MEMORY
         self._first_step = self._largest_step = h
-        self._warm: dict[WheelOnFeature, tuple[Floats, float]] = {}
         self._most = FIRST_ROOM
         self.near = look.sweep(t, look.boxes(t, y), self._margin)
         self._make(y)
+        self._surround()
         self._energy = look.energy(t, y)
 
     @property
     def _margin(self) -> float:
         """How far around the wheels' paths features are searched (m)."""
-        return min(self.contact.margin, SEARCH_MARGIN * wheel_size(self.look))
+        return min(self.contact.margin, SEARCH_MARGIN * self.look.wheel_size)
 
     # --- records
 
     def _make(self, y: Floats) -> None:
-        """Make the record of the machine and its surroundings at a state."""
+        """Make the record of the machine at a state; `_surround` adds the contacts nearby."""
         look = self.look
         model = look.machine.system.model
         n, rows = look.n, look.machine.motion.outputs.count("held_c")
-        wheels, near = len(look.machine.wheels), len(self.near)
+        wheels = len(look.machine.wheels)
         parts = wheels + look.machine.joints
         fall = fall_rule(model, self.contact.fall)
-        held, mu, tyred = self._laws()
-        self.has_ideal_contacts = bool(np.isinf(mu[held > 1]).any())
         owners = np.full(model.memory + 1, -1)
         for w, wheel in enumerate(look.machine.wheels):
             for first, element in contact_elements(model, wheel):
                 owners[first : first + element.states] = w
-        size = wheel_size(look)
+        size = look.wheel_size
         rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
         # The sums are parts of one array, so that samples copy one array.
-        self.sums = np.zeros(7 * parts + rows + 1)
-        own, world, equality_sum, tyre_work = self.split_sums(self.sums[None], parts, rows)
+        sums = np.zeros(7 * parts + rows + 1)
+        own, world, equality_sum, tyre_work = self.split_sums(sums[None], parts, rows)
+        self.samples: StepSamples = make_record(
+            StepSamples,
+            sums=sums,
+            before=len(sums),
+            times=1,
+            states=(1, len(y)),
+            totals=(1, len(sums)),
+            energies=(1, parts),
+            size=len(sums),
+        )
         self.record: TimeStepping = make_record(
             TimeStepping,
             motion=look.motion,
             contacts=self.near.packed,
             wheels=look.level,
-            problem=impulse_problem(self._most),
-            most=self._most,
+            **self._contact_room(n, rows),
             rows=rows,
             applied=look.machine.motion.outputs.applied.start,
             lengths=np.where(slides, 1.0, size),
@@ -203,21 +272,13 @@ class TimeStepper:
             equality=(rows + 1, n),
             schur=(rows + 1, rows + 1),
             multiplier=rows + 1,
-            response=(3 * self._most, n),
-            reaction=(3 * self._most, rows + 1),
-            seen=(self._most + 2, look.row.size),
-            **dict.fromkeys(("which", "grip", "loaded", "status"), self._most + 1),
-            held=held,
-            tyred=tyred,
-            mu=mu,
-            warm=(near + 1, 3),
-            carried=near + 1,
-            reach=near + 1,
+            **dict.fromkeys(("held", "tyred", "mu", "carried", "reach"), 1),
+            warm=(1, 3),
             around=6 * wheels,
             slack=REACH_SLACK * size,
             centre=look.centres(self.t, y).copy(),
             box=6 * wheels,
-            swept=self.near.boxes.copy(),
+            swept=6 * wheels,
             airborne=wheels + 1,
             flight=tyre_flight(look),
             owners=owners,
@@ -229,7 +290,35 @@ class TimeStepper:
             tyre_energy=parts,
         )
         self.y: Floats = self.record.y  # the state that is reached
-        self._restore_warm()
+
+    def _contact_room(self, n: int, rows: int) -> dict[str, Any]:
+        """Return the fields of the record that have room for the contacts of a step; n speeds."""
+        most = self._most
+        sizes = dict.fromkeys(("which", "grip", "loaded", "status", "warmed"), most + 1)
+        room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
+        room |= {"response": np.zeros((3 * most, n)), "reaction": np.zeros((3 * most, rows + 1))}
+        room["seen"] = np.zeros((most + 2, self.look.row.size))
+        return room | {"most": most, "problem": impulse_problem(most)}
+
+    def _surround(self, known: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None) -> None:
+        """Write the contacts nearby into the record, with the impulses and loads of the last step of those
+        that are `known`. They have other numbers now: counting settled steps begins again.
+        """
+        record = self.record
+        size = len(self.near) + 1
+        held, mu, tyred = self._laws()
+        self.has_ideal_contacts = bool(np.isinf(mu[held > 1]).any())
+        record.assign(contacts=self.near.packed, held=held, mu=mu, tyred=tyred)
+        record.assign(swept=self.near.boxes.copy(), reach=np.zeros(size, np.int64), reach_count=-1)
+        record.assign(warm=np.zeros((size, 3)), carried=np.full(size, record.motion.share))
+        record.assign(loaded_count=0, settled=0, warmed_count=0)
+        for contact, (impulse, load) in (known or {}).items():
+            k = self.near.index.get(contact)
+            if k is not None:
+                record.warm[k] = impulse
+                record.carried[k] = load
+                record.warmed[record.warmed_count] = k
+                record.warmed_count += 1
 
     @staticmethod
     def split_sums(sums: Floats, parts: int, rows: int) -> list[Floats]:
@@ -255,39 +344,23 @@ class TimeStepper:
                 mu[own] = np.where(held[own] > 1, np.inf, 0.0)
         return held, mu, tyred
 
-    def _keep_warm(self) -> None:
-        """Keep the impulses and loads of the last step by contact."""
-        self._warm = {}
-        for k in np.flatnonzero(self.record.warm[: len(self.near), 0]).tolist():
-            impulse = self.record.warm[k].copy()
-            self._warm[self.near[k]] = (impulse, float(self.record.carried[k]))
-
-    def _restore_warm(self) -> None:
-        """Put the impulses and loads that were kept into the present record."""
-        share = self.look.motion.record.share
-        self.record.carried[:] = share
-        for contact, (impulse, load) in self._warm.items():
-            k = self.near.index.get(contact)
-            if k is not None:
-                self.record.warm[k] = impulse
-                self.record.carried[k] = load
-
-    def _remake(self) -> None:
-        """Make new records for other surroundings or for more contacts, from the present state."""
-        old = self.record
-        self._keep_warm()
-        self._make(old.y)
-        # Contacts nearby have other numbers now: counting settled steps begins again.
-        for name in KEPT_ARRAYS:
-            getattr(self.record, name)[:] = getattr(old, name)
-        for name in (*KEPT_NUMBERS, "required"):
-            setattr(self.record, name, getattr(old, name))
-
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
-        begin = self.record.centre.copy()
-        self.near = self.look.sweep(self.t, self.record.box, self._margin, begin)
-        self._remake()
+        record = self.record
+        known = {
+            self.near[k]: (record.warm[k].copy(), float(record.carried[k]))
+            for k in record.warmed[: record.warmed_count].tolist()
+            if record.warm[k, 0] != 0.0
+        }
+        begin = record.centre.copy()
+        self.near = self.look.sweep(self.t, record.box, self._margin, begin)
+        self._surround(known)
+
+    def _grow(self) -> None:
+        """Double the number of contacts for which a step has room."""
+        self._most *= 2
+        self.record.assign(**self._contact_room(self.look.n, self.record.rows))
+        self.record.assign(loaded_count=0, settled=0)
 
     # --- steps
 
@@ -299,12 +372,10 @@ class TimeStepper:
 
     def state_at(self, t: float) -> Floats:
         """Return the state at a time within the last step, by interpolation."""
-        r = self.record
-        if t >= self.t:
-            return self.y.copy()
-        part = 1.0 - (self.t - t) / self._span
-        state: Floats = (1.0 - part) * r.before + part * r.y
-        state[:4] /= np.linalg.norm(state[:4])
+        state = self.y.copy()
+        if t < self.t:
+            part = 1.0 - (self.t - t) / self._span
+            step_code().interpolate_state(self.record, part, state)
         return state
 
     def restart(self, t: float, y: Floats) -> None:
@@ -359,7 +430,7 @@ class TimeStepper:
         """Choose the length of the next steps by the position error of the latest ones, averaged over
         some time, and by the distance that wheels moved in a step.
         """
-        r, unit, size = self.record, time_unit(self.look), wheel_size(self.look)
+        r, unit, size = self.record, self.look.time_unit, self.look.wheel_size
         memory = ERROR_MEMORY * unit
         self._error = self._error * math.exp(-ADAPT_STEPS * self.h / memory) + r.error
         far = r.travel / (TRAVEL * size)
@@ -369,7 +440,7 @@ class TimeStepper:
         if self.contact.step is not None or not math.isfinite(unit):
             return
         used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
-        longest = STEP * unit
+        longest = longest_step(self.look, self.contact)
         if far > 1.0 / TRAVEL and self.h <= SHORTEST * longest:
             self._refuse_speed()
         if (used > 1.0 or far > 1.5) and self.h > SHORTEST * longest:
@@ -391,7 +462,9 @@ class TimeStepper:
     def _take(self, start: float, h: float, first: int, count: int) -> None:
         """Take steps on the grid start + i h from number `first` on."""
         r = self.record
-        result = step_code()(r, start, h, first, count)
+        if math.isfinite(self.samples.dt):
+            self._make_room(int(count * (h / self.samples.dt + 1.0)) + 1)
+        result = step_code().take_sampled_steps(r, self.samples, start, h, first, count)
         steps = r.steps
         self.taken += steps
         self._index += steps
@@ -403,8 +476,7 @@ class TimeStepper:
             case StepResult.LEFT_SURROUNDINGS:
                 self._search()
             case StepResult.TOO_MANY_CONTACTS:
-                self._most *= 2
-                self._remake()
+                self._grow()
             case StepResult.INFEASIBLE:
                 self._check_feasible()
             case StepResult.FALLEN:
@@ -420,6 +492,16 @@ class TimeStepper:
                 raise SimulationError(
                     f"the run stopped at {self.t:.9g} s: the mass matrix is singular."
                 )
+
+    def _make_room(self, count: int) -> None:
+        """Make room for so many more samples."""
+        samples = self.samples
+        if samples.count + count <= len(samples.times):
+            return
+        for name in ("times", "states", "totals", "energies"):
+            kept = getattr(samples, name)
+            shape = (2 * (samples.count + count), *kept.shape[1:])
+            setattr(samples, name, np.resize(kept, shape))
 
     def _check_feasible(self) -> None:
         """Raise if no velocity satisfies all prescribed motions without pushing a contact into the
@@ -487,10 +569,10 @@ class TimeStepper:
 
 
 class SteppedSamples:
-    """Samples of a motion in time steps, at the times that a run is sampled.
+    """The samples of a motion in time steps, at the times that a run is sampled.
 
-    States between two steps are interpolated. Accelerations and forces of a sample are means over the
-    interval since the sample before: their sum over time is the impulse, whatever the spacing.
+    Accelerations and forces of a sample are means over the interval since the sample before: their sum
+    over time is the impulse, whatever the spacing.
 
     Parameters
     ----------
@@ -502,84 +584,56 @@ class SteppedSamples:
 
     def __init__(self, stepper: TimeStepper, first: float, dt: float) -> None:
         self.stepper = stepper
-        self._origin = first
-        self._dt = dt
+        stepper.samples.assign(first=first, dt=dt)
         self._begin()
 
     def _begin(self) -> None:
         """Forget all samples; the present state is the first one."""
-        stepper = self.stepper
-        stepper.sums[:] = 0.0
-        self.times = [stepper.t]
-        self._samples = [(stepper.y.copy(), stepper.sums.copy(), stepper.record.tyre_energy.copy())]
+        stepper, samples = self.stepper, self.stepper.samples
+        samples.sums[:] = 0.0
+        samples.before[:] = 0.0
+        samples.times[0] = samples.begin = stepper.t
+        samples.states[0] = stepper.y
+        samples.totals[0] = 0.0
+        samples.energies[0] = stepper.record.tyre_energy
+        samples.count = 1
+        if math.isfinite(samples.dt):
+            samples.number = math.floor((stepper.t - samples.first) / samples.dt + 1e-9) + 1
 
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state at a time within the last step."""
         self.stepper.restart(t, y)
         self._begin()
 
-    def _next(self) -> float:
-        """Return the time of the next sample."""
-        number = math.floor((self.times[-1] - self._origin) / self._dt + 1e-9) + 1
-        return self._origin + number * self._dt
-
-    def advance(self, count: int, until: float) -> None:
-        """Take so many steps at most, until a time, and keep the samples on the way."""
-        stepper = self.stepper
-        if not math.isfinite(self._dt):
-            if count > 1:
-                stepper.advance(count - 1, until)
-            if not stepper.is_settled and not stepper.outcome:
-                # The stepper knows the state before the step: no sample is copied.
-                stepper.sums[:] = 0.0
-                self.times = [stepper.t]
-                self._samples = []
-                stepper.advance(1, until)
-            return
-        last = stepper.taken + count
-        while stepper.taken < last and stepper.t < until and not stepper.outcome:
-            ahead = stepper.steps_until(self._next())
-            if ahead > 1:
-                stepper.advance(min(ahead - 1, last - stepper.taken), until)
-            else:
-                self._step_over(until)
-            if stepper.is_settled:
-                return
-
-    def _step_over(self, until: float) -> None:
-        """Take one step and keep all samples that are due within it."""
-        stepper = self.stepper
-        begin, before = stepper.t, stepper.sums.copy()
-        stepper.advance(1, until)
-        span = stepper.t - begin
-        while span > 0.0 and self._next() <= stepper.t * (1.0 + 1e-14) + 1e-300:
-            due = min(self._next(), stepper.t)
-            part = (due - begin) / span
-            sums = before + part * (stepper.sums - before)
-            self.times.append(due)
-            energy = stepper.record.tyre_energy.copy()
-            self._samples.append((stepper.state_at(due), sums, energy))
-
     def arc(self, until: float = math.inf) -> SteppedArc:
         """Return the samples as an arc that ends at the present time, or at a time within the last step.
         The first sample has the means of the first interval.
         """
-        stepper = self.stepper
-        times, samples = list(self.times), list(self._samples)
-        if not samples:
-            energy = stepper.record.tyre_energy.copy()
-            samples = [(stepper.record.before.copy(), np.zeros_like(stepper.sums), energy)]
+        stepper, samples = self.stepper, self.stepper.samples
+        count = samples.count
+        times, states, sums, energies = (
+            getattr(samples, name)[:count] for name in ("times", "states", "totals", "energies")
+        )
+        if not math.isfinite(samples.dt) and samples.begin > times[0]:
+            last_step = (samples.begin, stepper.record.before, samples.before)
+            times, states, sums = (np.array([start]) for start in last_step)
         end = min(until, stepper.t)
+        times = times.copy()
         if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
             times[-1] = end  # a mean over the rounding error of a time is not a force
         if end > times[-1] or len(times) == 1:
-            times.append(max(end, times[0]))
+            times = np.append(times, max(end, times[0]))
             part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
-            sums = samples[-1][1] + part * (stepper.sums - samples[-1][1])
-            samples.append((stepper.state_at(end), sums, stepper.record.tyre_energy.copy()))
-        t = np.array(times)
-        states, sums, energies = map(np.array, zip(*samples, strict=True))
-        spans = np.diff(t)
+            total = sums[-1] + part * (samples.sums - sums[-1])
+            states, sums, energies = (
+                np.concatenate([values, [last]])
+                for values, last in (
+                    (states, stepper.state_at(end)),
+                    (sums, total),
+                    (energies, stepper.record.tyre_energy),
+                )
+            )
+        spans = np.diff(times)
         spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
         look, rows = stepper.look, stepper.record.rows
         wheels = len(look.machine.wheels)
@@ -591,7 +645,7 @@ class SteppedSamples:
         parts = wheels + look.machine.joints
         own, world, equality, power = stepper.split_sums(forces, parts, rows)
         return SteppedArc(
-            look.machine, t, states, look.inputs, look.terrain, rates,
+            look.machine, times, states.copy(), look.inputs, look.terrain, rates,
             own[:, :wheels], world[:, :wheels], equality[:, :rows],
             world[:, wheels:, 0] if look.stops else None,
             np.stack([power, energies], axis=-1)[:, :wheels],

@@ -162,6 +162,8 @@ class TimeStepping(Record):
     tyred: Flags  # (c) whether a tyre makes the forces of the other rows
     mu: Floats  # (c) friction coefficients
     warm: Matrix  # (c, 3) impulses of the step before
+    warmed_count: int = 0
+    warmed: Integers  # (k) contacts of the step before, whose entries of `warm` may not be zero
     carried: Floats  # (c) load of the step before, N
     reach_count: int = -1  # -1: the list is not made
     reach: Integers  # (c) contacts that the wheels can meet while they stay in `around`
@@ -751,10 +753,13 @@ def record_impulses(s: TimeStepping, h: float) -> None:
     """Add the impulses of the step to the sums since these were cleared; keep them as the start values of
     the next step.
     """
-    s.warm[: s.contacts.size, :3] = 0.0
+    for i in range(s.warmed_count):
+        s.warm[s.warmed[i], :3] = 0.0
+    s.warmed_count = s.contact_count
     s.equality_sum[: s.rows] += s.multiplier[: s.rows]
     s.tyre_energy[: s.wheels.size] = 0.0
     for c in range(s.contact_count):
+        s.warmed[c] = s.which[c]
         s.warm[s.which[c], :3] = s.problem.impulse[3 * c :][:3]
         record_contact(s, c, h)
 

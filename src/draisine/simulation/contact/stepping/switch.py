@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.stepping.arc import TimeStepper, wheel_size
+from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
@@ -40,6 +40,8 @@ def is_crowded(events: Sequence[Event], h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h would.
     Collisions do not count: bounces that accumulate come to rest.
     """
+    if len(events) < CROWDED_EVENTS:
+        return False
     latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
     if len(latest) < CROWDED_EVENTS:
         return False
@@ -100,7 +102,7 @@ def project_state(stepper: TimeStepper) -> Floats | None:
     if rank_of(look, t, y, closed) is Rank.OVER_CONSTRAINED:
         return None
     touching = {contact for contact, *_ in closed}
-    size = wheel_size(look)
+    size = look.wheel_size
     below = [
         (contact, 1, 0.0)
         for contact, row in look.in_ground(t, y, stepper.near)
