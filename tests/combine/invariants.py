@@ -1032,17 +1032,17 @@ def resolution(c: Combination, drops: bool = False) -> float:
         fine = given | {"numerics": replace(own, dt=own.dt / 2)}
         whole = record(simulate(c, state=state, **fine))
         finer = {name: Column(column.unit, column.values[::2]) for name, column in whole.items()}
-    error, _ = _apart(run, finer)
+    error, _ = _distance(run, finer)
     near = draisine.state(
         c.system, **{name: (1.0 + SHIFT) * x for name, x in c.start_values.items()}
     )
     near = draisine.State(near.q, near.p + (state.p - c.state.p), near.r, near.v)
     beside = record(simulate(c, state=near, **given))
-    shift, _ = _apart(run, beside)
+    shift, _ = _distance(run, beside)
     return max(30.0 * error, 1e-13 * shift / SHIFT)
 
 
-def _apart(reference: Record, found: Record) -> tuple[float, str]:
+def _distance(reference: Record, found: Record) -> tuple[float, str]:
     """Return the largest difference of two runs at their common samples and the column that has it."""
     reference, found = common_samples(reference, found)
     return deviation(reference, same_sign(reference, found))
