@@ -777,14 +777,13 @@ def energy(c: Combination) -> Deviation:
     if c.integrator == "dop853":
         numerics = replace(numerics, dt=c.until / 256)
     run = simulate(c, numerics=numerics)
-    (arc,) = run.arcs
     seen, model = run.observations, c.system.model
     power = input_power(run) + damper_power(run) + element_power(c, run)
     for k, joint in enumerate(j for j in model.joints if j.motion is not None):
         rate = seen["v"][model.speeds.index(f"{joint.name}_rate")]
         power = power + seen["motion_torques"][k] * rate
     total = seen["kinetic"][0] + seen["potential"][0]
-    work = cumulative_simpson(power, x=arc.t, initial=0.0)
+    work = cumulative_simpson(power, x=run.t, initial=0.0)
     scale = float(np.abs(seen["kinetic"]).max() + np.abs(np.diff(seen["potential"])).sum())
     away = float(np.abs(total - total[0] - work).max()) / scale
     return Deviation(away, BALANCE, "energy")

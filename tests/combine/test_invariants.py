@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import draisine
-from combine.invariants import EVENTS, dropped, judge, simulate
+from combine.invariants import dropped, judge, simulate
 from combine.machines import SAMPLE, Combination, Machine, compiled, read_combination
 from combine.records import record
 from draisine.vehicles import parameter_set
@@ -101,13 +101,17 @@ STEPPED = (
 )
 """Falls of which a part is in time steps."""
 
+ROUNDING_IN_STEPS = 1e-9
+"""Of the largest value: round-off, some thousand times as large after the impacts. An error of second order
+in the time step that depends on the world's axes would be 1e-6."""
+
 
 @pytest.mark.parametrize("law", ["drop_turned", "drop_sampled", "drop_sliced"])
 @pytest.mark.parametrize("text", STEPPED)
 def test_a_law_holds_in_time_steps(law, text):
     found = judge(law, read_combination(text))
     assert found.kind == "holds", found.text
-    assert found.value <= EVENTS, found.text
+    assert found.value <= ROUNDING_IN_STEPS, found.text
 
 
 @pytest.mark.parametrize("text", STEPPED)

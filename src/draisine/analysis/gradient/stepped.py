@@ -188,7 +188,7 @@ class SteppedTangents:
         """
         half, out, pose = jets.copy(), jets.copy(), self.query.pose
         half[:, pose] += 0.5 * h * self._motion(t, jets)["flow"]
-        out[:, pose] += h * self._motion(t, half)["flow"]
+        out[:, pose] += h * self._motion(t, self._normalise(half))["flow"]
         return self._normalise(out)
 
     def _normalise(self, jets: Floats) -> Floats:

@@ -276,7 +276,8 @@ def drift_pose(s: TimeStepping, t: float, source: Floats, h: float, into: Floats
     m = s.motion
     put_state(s.x, t, source, m.y_z + m.states)
     call(m.call, s.x, m.table, s.shifted, 1)
-    s.x[m.x_q :][: m.y_v] += 0.5 * h * s.shifted[m.flow :][: m.y_v]
+    # A quaternion of another length would turn and stretch in a way that depends on the world's axes.
+    move_pose(s, source, s.shifted[m.flow :], 0.5 * h, s.x[m.x_q :])
     call(m.call, s.x, m.table, s.shifted, 1)
     move_pose(s, source, s.shifted[m.flow :], h, into)
 
