@@ -309,6 +309,14 @@ def test_root_loci(capsys, over, option):
     assert "figure: again.svg" in said(capsys, "plot", "locus.nc", "--out", "again.svg")
 
 
+def test_root_loci_of_closed_loops(capsys):
+    """A rider with delay, uphill: his command alone decides the title and the drive."""
+    line = ("eigenvalues", "--speed", "5", "--slope", "0,0.1", "--law", "follow_path,delay=0.2")
+    out = said(capsys, *line, "--plot", "rider.svg", "--no-title")
+    assert "law follow_path" in out
+    assert "eigenvalues over slope" not in Path("rider.svg").read_text(encoding="utf-8")
+
+
 def test_animations(capsys):
     out = said(capsys, "run", PASSIVE, "--until", "0.4", "--out", "a.nc", "--animate", "a.gif")
     assert "film: a.gif" in out

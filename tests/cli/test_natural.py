@@ -294,6 +294,8 @@ WRONG = [
     ("eigenvalues --lean 10deg", "needs a speed: --speed 5"),
     ("eigenvalues --speed 3:5:3 --lean 0:0.1:3", "--speed and --lean are ranges"),
     ("eigenvalues --speed 5 --lean 0.1 --form frozen", "--form frozen goes with --acceleration"),
+    ("eigenvalues --speed 5 --no-title", "--no-title is that of a figure: --plot FILE.png"),
+    ("eigenvalues --speed 5 --lean 0.1 --law follow_path,dela=0.2", "Did you mean 'delay'?"),
     ("eigenvalues --speed 5 --acceleration 1 --form thawed", "Available: frozen, dalembert"),
     ("steady --lean 10deg --steer 5deg", "no steady motion found with lean = 0.174533"),
     ("equations bicycle --out b.pdf", "--out b.tex, which `pdflatex` makes a PDF of"),

@@ -57,10 +57,9 @@ def keep(
     out: Path | None,
     plot: Path | None,
     quiet: bool,
-    width: str | None = None,
-    series: list[str] | None = None,
+    **options: Any,
 ) -> None:
-    """Write data and figure, of some series, if they are told, and say where."""
+    """Write data and figure, with options of `plot`, if they are told, and say where."""
     if out is not None:
         from draisine.results.store import save
 
@@ -70,7 +69,7 @@ def keep(
         from draisine.view.plot import plot as draw
 
         with tell_file("figure", plot, quiet):
-            draw(data, path=plot, width=width, series=series)
+            draw(data, path=plot, **options)
 
 
 @contextmanager

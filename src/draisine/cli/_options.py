@@ -70,6 +70,7 @@ class OutputOptions:
     out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None
     width: Width = None
+    no_title: Annotated[bool, Parameter(help="Leave the headline of the figure out.")] = False
     json: Json = False
 
     def check(self) -> None:
@@ -81,13 +82,16 @@ class OutputOptions:
             raise ParameterError(
                 f"--width {self.width} is that of a figure: --plot FILE.png draws one."
             )
+        if self.no_title and self.plot is None:
+            raise ParameterError("--no-title is that of a figure: --plot FILE.png draws one.")
         check_targets(self.out, self.plot)
 
     def keep(self, data: Any, series: list[str] | None = None) -> None:
         """Write data and figure, of some series, if they are told, and say where."""
         from draisine.cli._keep import keep
 
-        keep(data, self.out, self.plot, quiet=self.json, width=self.width, series=series)
+        options = {"width": self.width, "series": series, "title": not self.no_title}
+        keep(data, self.out, self.plot, self.json, **options)
 
 
 @Parameter(name="*")

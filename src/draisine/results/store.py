@@ -128,8 +128,8 @@ def save(what: Any, path: str | Path) -> None:
 
 
 WHOLE_RESULT = ("vehicle", "vehicle_path", "vehicle_here")
-"""Attributes by which replays and figures recognise a result with all its variables. A table of columns
-does not have all of them, so reading it leaves these attributes out."""
+"""Attributes by which replays and figures recognise a result with all its variables. Columns are not such
+a result, so they are read without these."""
 
 
 def metadata_path(path: Path) -> Path:

@@ -58,7 +58,8 @@ def follow_path(
     """Return the rider who steers a bicycle along a path at a speed at least cost.
 
     Delay and muscles are part of the plant that the gains are computed for. So the rider predicts
-    over the delay.
+    over the delay. On a slope, the plant climbs straight up; where the path leaves this direction, the weight
+    across it is a disturbance to him.
 
     Parameters
     ----------
