@@ -332,6 +332,12 @@ class ContactQuery:
         """
         return independent(parts["held"].reshape(-1, self.n), parts["held_c"])
 
+    def flow(self, t: float, y: Floats) -> Floats:
+        """Return the rates of the configuration."""
+        self.fill(t, y)
+        motion = self.machine.motion
+        return motion.flat(self.x[: motion.inputs.size])[motion.outputs.flow]
+
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
         self.fill(t, y)
@@ -380,7 +386,7 @@ class ContactQuery:
     def ways(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """Return the boxes in which wheels' centres are for a moment, and where they begin."""
         begin, later = self.centres(t, y), y.copy()
-        later[self.pose] += MOMENT * self.dynamics(t, y)["flow"]
+        later[self.pose] += MOMENT * self.flow(t, y)
         end = self.centres(t, later)
         return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 

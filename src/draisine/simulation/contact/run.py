@@ -15,7 +15,6 @@ and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -174,7 +173,7 @@ class TerrainRun:
         other.samples = list(self.samples)
         other.grazes = list(self.grazes)
         other.nodes = list(self.nodes)
-        other.now = copy(self.now)
+        other.now = self.now.copy()
         other.until = until
         return other
 
@@ -214,7 +213,8 @@ class TerrainRun:
         self.driver = self.driver if query is self.query else None
         self.query = query
         query.inputs = inputs
-        self.now = replace(self.now, y=y)
+        self.now = self.now.copy()
+        self.now.y = y
         if self.steps is not None:
             if query is self.steps.stepper.look:
                 self.steps.restart(self.now.t, y)

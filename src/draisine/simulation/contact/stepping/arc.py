@@ -152,10 +152,11 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     unit = look.time_unit
     moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
-    later[look.pose] += moment * look.dynamics(t, y)["flow"]
-    later[look.y.q] /= np.linalg.norm(later[look.y.q])
-    moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
-    speed = float(moved.max(initial=0.0)) / moment
+    later[look.pose] += moment * look.flow(t, y)
+    q = later[look.y.q]
+    q /= math.sqrt(q @ q)
+    moved = np.square(look.centres(t, later) - look.centres(t, y)).sum(axis=1)
+    speed = math.sqrt(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * look.wheel_size / speed if speed > 0.0 else math.inf
     found = min(longest_step(look, contact), by_speed)
     return found if math.isfinite(found) else 1.0
@@ -576,15 +577,15 @@ class SteppedSamples:
     def _begin(self) -> None:
         """Forget all samples; the present state is the first one."""
         stepper, samples = self.stepper, self.stepper.samples
+        samples.begin = stepper.t
+        if not math.isfinite(samples.dt):
+            return
         samples.sums[:] = 0.0
-        samples.before[:] = 0.0
-        samples.times[0] = samples.begin = stepper.t
+        samples.times[0] = stepper.t
         samples.states[0] = stepper.y
-        samples.totals[0] = 0.0
         samples.energies[0] = stepper.record.tyre_energy
-        samples.count = 1
-        if math.isfinite(samples.dt):
-            samples.number = math.floor((stepper.t - samples.first) / samples.dt + 1e-9) + 1
+        number = math.floor((stepper.t - samples.first) / samples.dt + 1e-9) + 1
+        samples.assign(count=1, number=number)
 
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state at a time within the last step."""
@@ -600,9 +601,11 @@ class SteppedSamples:
         times, states, sums, energies = (
             getattr(samples, name)[:count] for name in ("times", "states", "totals", "energies")
         )
-        if not math.isfinite(samples.dt) and samples.begin > times[0]:
-            last_step = (samples.begin, stepper.record.before, samples.before)
-            times, states, sums = (np.array([start]) for start in last_step)
+        if not math.isfinite(samples.dt):
+            record = stepper.record
+            state = record.before if samples.begin < stepper.t else stepper.y
+            last_step = (samples.begin, state, samples.before, record.tyre_energy)
+            times, states, sums, energies = (np.array([start]) for start in last_step)
         end = min(until, stepper.t)
         times = times.copy()
         if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
