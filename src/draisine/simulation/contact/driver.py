@@ -19,7 +19,6 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Flags, Integers
 from draisine.codegen.targets.native import Packed, make_record
-from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     ImpactProblem,
@@ -358,7 +357,7 @@ class ArcDriver:
             normal=float(restitution.get("normal", 0.0)),
             along=float(restitution.get("tangential", 0.0)),
             rest=float(options.rest_speed),
-            owners=self._tyre_wheels(),
+            owners=query.tyre_wheels,
             lifted=query.lifted,
             flight=tyre_flight(query),
             observe=Address(observe.address),
@@ -368,15 +367,6 @@ class ArcDriver:
             potential=observe.outputs.potential.start,
         )
         return loop
-
-    def _tyre_wheels(self) -> Integers:
-        """Return the wheel of each tyre state, -1 for other states of the model's memory."""
-        model = self.query.machine.system.model
-        wheels = np.full(model.memory + 1, -1)
-        for w, wheel in enumerate(self.query.machine.wheels):
-            for first, element in contact_elements(model, wheel):
-                wheels[first : first + element.states] = w
-        return wheels
 
     def _make_log(self, trial_size: int) -> EventLog:
         """Return the event log; the contact sets of one event take at most `trial_size` entries."""

@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.elements import contact_elements, tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -223,6 +223,16 @@ class ContactQuery:
         """Which wheels are knife edges, which no vertex meets; joints, after them, are none."""
         found = ["vertex" not in wheel.surface.kinds for wheel in self.machine.wheels]
         return np.array(found + [False] * self.machine.joints)
+
+    @cached_property
+    def tyre_wheels(self) -> Integers:
+        """The wheel of each tyre state, -1 for other states of the model's memory."""
+        model = self.machine.system.model
+        found = np.full(model.memory + 1, -1)
+        for w, wheel in enumerate(self.machine.wheels):
+            for first, element in contact_elements(model, wheel):
+                found[first : first + element.states] = w
+        return found
 
     @cached_property
     def wheel_size(self) -> float:
