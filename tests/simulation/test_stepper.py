@@ -215,7 +215,7 @@ def test_a_long_ride_on_a_terrain_keeps_no_past(bicycle):
                 ride.step(1 / 64)
             run = ride._driver.run
             samples = sum(len(times) for times, _ in run.samples)
-            stepped = 0 if run.steps is None else len(run.steps.times)
+            stepped = 0 if run.steps is None else len(run.steps.arc().t)
             sizes.append(samples + stepped + len(run.arcs) + len(run.events))
         assert max(sizes) <= 2100  # an integration step has at most 2048 samples
 

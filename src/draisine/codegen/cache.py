@@ -22,6 +22,8 @@ from draisine.errors import DataError
 
 _MAGIC = b"draisine1"
 
+_tidied: set[Path] = set()  # stores whose leftovers this process has removed; they may be large
+
 
 def default_folder() -> Path:
     """Return where entries live: DRAISINE_CACHE, or the platform's place for caches."""
@@ -71,8 +73,9 @@ class Store:
         """Store bytes, whole or not at all; a folder that cannot be written is no error."""
         with contextlib.suppress(OSError, DataError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with whole_file(self.folder / key) as new:
+            with whole_file(self.folder / key, self.folder not in _tidied) as new:
                 new.write_bytes(_MAGIC + _digest(key, content) + content)
+            _tidied.add(self.folder)
 
     def entries(self) -> dict[Path, int]:
         """Return the files that are ours, with their sizes in bytes.

@@ -23,9 +23,10 @@ REPLACED = "replaced"
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def whole_file(path: Path, tidies: bool = True) -> Iterator[Path]:
     """Give a place to make a file or a folder in; it stands at `path` afterwards. If that fails,
-    nothing half-written remains, and what stood there before still does.
+    nothing half-written remains, and what stood there before still does. What killed runs have left is
+    removed, unless the caller knows that there is nothing: all names of the folder are read for it.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder) / "a.txt") as new:
@@ -34,7 +35,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     ['a.txt']
     """
     try:
-        remove_leftovers(path.parent)
+        if tidies:
+            remove_leftovers(path.parent)
         with _workplace(path.parent) as folder:
             new = folder / path.name
             yield new

@@ -469,7 +469,7 @@ class _Unilateral:
         """Advance the run by its own steps, and find the state at a time."""
         while self.run.now.t < t and not self.run.outcome:
             if self.run.steps is not None:
-                self.run.advance(self.run.steps.stepper.steps_until(t))
+                self.run.advance(self.run.steps.steps_until(t))
                 continue
             if self.ahead is None:
                 self.ahead = self.run.branch(self.run.until)
@@ -502,7 +502,7 @@ class _Unilateral:
         if run.now.t == t or run.outcome:
             return run.now
         if run.steps is not None:
-            return RunState(t, run.steps.stepper.state_at(t))
+            return RunState(t, run.steps.state_at(t))
         y = None if self.ahead is None else self.ahead.sample_at(t)
         if y is not None:
             return run.now.at(t, y)

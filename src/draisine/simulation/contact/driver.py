@@ -19,7 +19,6 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Flags, Integers
 from draisine.codegen.targets.native import Packed, make_record
-from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     ImpactProblem,
@@ -97,8 +96,14 @@ class RunState:
 
     def at(self, t: float, y: Floats) -> "RunState":
         """Return the beginning of an arc at another time and state, in the same mode."""
+        mode = (self.closed, self.left, self.leaving)
+        return RunState(t, y, self.step, True, *mode, 0, self.latest_sample)
+
+    def copy(self) -> "RunState":
+        """Return an independent record of the same state."""
+        mode = (self.closed, self.left, self.leaving)
         return RunState(
-            t, y, self.step, True, self.closed, self.left, self.leaving, 0, self.latest_sample
+            self.t, self.y, self.step, self.is_first, *mode, self.stalled, self.latest_sample
         )
 
 
@@ -215,6 +220,9 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
+        self._latest: Floats | None = (
+            None  # the state of the records, if contacts kept their numbers
+        )
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record
@@ -349,7 +357,7 @@ class ArcDriver:
             normal=float(restitution.get("normal", 0.0)),
             along=float(restitution.get("tangential", 0.0)),
             rest=float(options.rest_speed),
-            owners=self._tyre_wheels(),
+            owners=query.tyre_wheels,
             lifted=query.lifted,
             flight=tyre_flight(query),
             observe=Address(observe.address),
@@ -359,15 +367,6 @@ class ArcDriver:
             potential=observe.outputs.potential.start,
         )
         return loop
-
-    def _tyre_wheels(self) -> Integers:
-        """Return the wheel of each tyre state, -1 for other states of the model's memory."""
-        model = self.query.machine.system.model
-        wheels = np.full(model.memory + 1, -1)
-        for w, wheel in enumerate(self.query.machine.wheels):
-            for first, element in contact_elements(model, wheel):
-                wheels[first : first + element.states] = w
-        return wheels
 
     def _make_log(self, trial_size: int) -> EventLog:
         """Return the event log; the contact sets of one event take at most `trial_size` entries."""
@@ -402,6 +401,14 @@ class ArcDriver:
         clock = self.arc.clock
         progress = self.loop.progress
         index = self.near.index
+        last_time = math.nextafter(stop, run.t)
+        if run.y is self._latest and run.t == clock.time and cause is None:
+            # The records hold this state, which the last call left.
+            clock.assign(last_time=last_time, input_jump=stop, end_time=until)
+            clock.assign(samples=0, nodes=0, grazes=0, latest_sample=run.latest_sample)
+            progress.assign(stage=EventStage.ARC, events=0, trials=0)
+            self.query.fill(run.t, run.y)
+            return
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
         step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
@@ -410,7 +417,7 @@ class ArcDriver:
             step=step,
             next_step=step,
             is_first=run.is_first,
-            last_time=math.nextafter(stop, run.t),
+            last_time=last_time,
             input_jump=stop,
             end_time=until,
             samples=0,
@@ -541,9 +548,10 @@ class ArcDriver:
     def run_state(self) -> RunState:
         """Return the present state of the run."""
         clock = self.arc.clock
+        self._latest = self.y.copy()
         return RunState(
             t=clock.time,
-            y=self.y.copy(),
+            y=self._latest,
             step=clock.step,
             is_first=clock.is_first,
             closed=self.closed(),

@@ -48,11 +48,6 @@ ROUNDS, SAME = 60, 1e-12
 they may still change then.
 """
 
-STILL_REDUNDANT = 1e-2
-"""Residual of a redundant row below which the others satisfy it, in parts of `Tolerances.no_acceleration`: as
-small as the tolerances of integration.
-"""
-
 KNOWN = 512
 """How many signatures of modes are at hand for routines."""
 
@@ -167,7 +162,6 @@ class ContactMode(NamedTuple):
     lam: Floats  # (3) N per closed contact: normal, along, across
     seen: Floats  # rows of the closed contacts
     system: SaddlePoint  # the saddle-point system
-    kept: Integers  # number of independent rows at the last full solution, 0: all, and these rows
     work: Floats  # room
     order: Integers  # room
     modes: Integers  # signatures of known closed forms
@@ -345,7 +339,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     margin (`share_redundant`). Tyre forces that are not linear in the load are linearised about loads that
     Newton's method finds.
     """
-    m, p = s.motion, s.system
+    m, n, p = s.motion, s.motion.speeds, s.system
     call(m.call, s.x, m.table, s.out, 1)
     rounds, change = 0, 1.0
     for k in range(s.plan[CLOSED]):
@@ -356,74 +350,18 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
         status = solve_saddle_point(p)
         if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
             return 1
-        keep_independent(s, status)
-        if status is SaddleStatus.REDUNDANT:
+        if status is SaddleStatus.REDUNDANT and (p.shares or not p.symmetric):
             share_redundant(s)
         change = follow_loads(s, seen)
         rounds += 1
     if change > CLOSE:
         return 1
-    write_rates(s, ydot)
+    ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
+    ydot[m.y_v :][:n] = p.x[:n]
+    ydot[m.y_z :][: m.states] = s.out[m.zdot :][: m.states]
     for k in range(s.plan[CLOSED]):
         ydot[m.y_z :][: m.remembered] += seen[k * m.row + m.rates :][: m.remembered]
     write_contact_forces(s, seen, lam)
-    return 0
-
-
-@routine
-def write_rates(s: ContactMode, ydot: Floats) -> None:
-    """Write ydot of the solved system, without the states of elements at contacts."""
-    m, n = s.motion, s.motion.speeds
-    ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
-    ydot[m.y_v :][:n] = s.system.x[:n]
-    ydot[m.y_z :][: m.states] = s.out[m.zdot :][: m.states]
-
-
-@routine
-def keep_independent(s: ContactMode, status: SaddleStatus) -> None:
-    """Keep the numbers of the independent rows in rising order, if others are redundant and their
-    multipliers do not influence the motion.
-    """
-    p = s.system
-    s.kept[0] = 0
-    if status is not SaddleStatus.REDUNDANT or not p.symmetric or s.motion.acted > 0:
-        return
-    for i in range(p.rank):
-        k = i
-        while k > 0 and s.kept[k] > p.row_order[i]:
-            s.kept[1 + k] = s.kept[k]
-            k -= 1
-        s.kept[1 + k] = p.row_order[i]
-    s.kept[0] = p.rank
-
-
-@routine
-def move(s: ContactMode, ydot: Floats) -> int:
-    """Write ydot as `flow` does, without forces: the independent rows alone determine the motion. Return 1 if
-    the system is singular.
-    """
-    p, n, rank = s.system, s.motion.speeds, s.kept[0]
-    if s.plan[MODE] != 0 or rank == 0:
-        return flow(s, ydot, s.lam)
-    call(s.motion.call, s.x, s.motion.table, s.out, 1)
-    evaluate_closed_rows(s, s.seen)
-    assemble(s, s.seen)
-    rows = p.rows
-    for i in range(rank):
-        k = s.kept[1 + i]
-        for j in range(n if k > i else 0):
-            p.C[i, j], p.C[k, j] = p.C[k, j], p.C[i, j]
-        p.G[i, :n] = p.C[i, :n]
-        p.target[i], p.target[k] = p.target[k], p.target[i]
-    p.rows = rank
-    if solve_saddle_point(p) is not SaddleStatus.UNIQUE:
-        return rate(s, ydot, s.lam, s.seen)
-    # Rows that were redundant at the beginning of a step may become independent within it.
-    bound = STILL_REDUNDANT * s.motion.tol.no_acceleration
-    for k in range(rank, rows):
-        if not abs(add_dot(-p.target[k], p.C[k], p.x, n)) <= bound:
-            return rate(s, ydot, s.lam, s.seen)
-    write_rates(s, ydot)
     return 0
 
 
@@ -479,12 +417,22 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 
 @routine
+def move(s: ContactMode, ydot: Floats) -> int:
+    """Write ydot as `flow` does, without forces: the distribution of redundant forces does not influence the
+    motion. Return 1 if the system is singular.
+    """
+    s.system.shares = False
+    failed = flow(s, ydot, s.lam)
+    s.system.shares = True
+    return failed
+
+
+@routine
 def find_mode(s: ContactMode) -> int:
     """Put the closed form of the closed contacts into the plan, or none where there are too many;
     return 1 where their signature is not known yet.
     """
     count, contacts, s.plan[MODE] = s.plan[CLOSED], s.contacts, 0
-    s.kept[0] = 0
     for i in range(s.modes[0] if count <= MOST else 0):
         sign, same = s.modes[1 + i * SIGN :], 1
         for k in range(count):
@@ -679,7 +627,6 @@ def saddle(
     told, known = free.motion.outputs, motion.record
     holds, one = told.count("held_c"), most + 1
     sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": one}
-    sizes["kept"] = 3 * one + holds
     sizes |= {"out": told.size, "seen": one * known.row, "work": known.speeds}
     found: ContactMode = make_record(
         ContactMode,

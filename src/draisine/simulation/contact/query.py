@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
-from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.elements import contact_elements, tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -225,6 +225,16 @@ class ContactQuery:
         return np.array(found + [False] * self.machine.joints)
 
     @cached_property
+    def tyre_wheels(self) -> Integers:
+        """The wheel of each tyre state, -1 for other states of the model's memory."""
+        model = self.machine.system.model
+        found = np.full(model.memory + 1, -1)
+        for w, wheel in enumerate(self.machine.wheels):
+            for first, element in contact_elements(model, wheel):
+                found[first : first + element.states] = w
+        return found
+
+    @cached_property
     def wheel_size(self) -> float:
         """The size of the largest wheel (m), the length scale of time steps."""
         return max((x for x in self.longest if np.isfinite(x)), default=1.0) or 1.0
@@ -332,6 +342,12 @@ class ContactQuery:
         """
         return independent(parts["held"].reshape(-1, self.n), parts["held_c"])
 
+    def flow(self, t: float, y: Floats) -> Floats:
+        """Return the rates of the configuration."""
+        self.fill(t, y)
+        motion = self.machine.motion
+        return motion.flat(self.x[: motion.inputs.size])[motion.outputs.flow]
+
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
         self.fill(t, y)
@@ -380,7 +396,7 @@ class ContactQuery:
     def ways(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """Return the boxes in which wheels' centres are for a moment, and where they begin."""
         begin, later = self.centres(t, y), y.copy()
-        later[self.pose] += MOMENT * self.dynamics(t, y)["flow"]
+        later[self.pose] += MOMENT * self.flow(t, y)
         end = self.centres(t, later)
         return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 

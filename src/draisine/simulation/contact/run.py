@@ -15,7 +15,6 @@ and events. Slices of a `Stepper` use `branch`, `advance` and `restart`.
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 
@@ -58,7 +57,6 @@ from draisine.simulation.contact.query import (
 from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import (
-    SteppedSamples,
     TimeStepper,
     choose_step,
     longest_step,
@@ -110,7 +108,7 @@ class TerrainRun:
         self.nodes: list[tuple[Floats, Floats]] = []
         self.keeps_dense = True
         self.driver: ArcDriver | None = None
-        self.steps: SteppedSamples | None = None  # the open time-stepping arc
+        self.steps: TimeStepper | None = None  # the open time-stepping arc
 
         # The result.
         self.arcs: list[TerrainArc | SteppedArc] = []
@@ -174,7 +172,7 @@ class TerrainRun:
         other.samples = list(self.samples)
         other.grazes = list(self.grazes)
         other.nodes = list(self.nodes)
-        other.now = copy(self.now)
+        other.now = self.now.copy()
         other.until = until
         return other
 
@@ -214,12 +212,13 @@ class TerrainRun:
         self.driver = self.driver if query is self.query else None
         self.query = query
         query.inputs = inputs
-        self.now = replace(self.now, y=y)
+        self.now = self.now.copy()
+        self.now.y = y
         if self.steps is not None:
-            if query is self.steps.stepper.look:
+            if query is self.steps.look:
                 self.steps.restart(self.now.t, y)
             else:
-                self._begin_steps(self.steps.stepper.h)
+                self._begin_steps(self.steps.h)
             return
         try:
             self._call_routines(0, 1, Cause(EventCause.INPUT))
@@ -610,13 +609,14 @@ class TerrainRun:
         )
         if self.contact.solver == "auto":
             stepper.require(self.required_settled)
-        dt = self.numerics.dt if self.keeps_dense else math.inf
-        self.steps = SteppedSamples(stepper, self.start, dt)
+        if self.keeps_dense:
+            stepper.begin_samples(self.start, self.numerics.dt)
+        self.steps = stepper
 
     def _advance_time_steps(self, steps: int) -> None:
         """Take some time steps; resume event location if the same contacts carry with margin."""
         assert self.steps is not None
-        stepper = self.steps.stepper
+        stepper = self.steps
         if stepper.is_settled:
             self._resume_events(stepper)
             if self.steps is None:

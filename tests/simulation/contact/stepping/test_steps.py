@@ -116,7 +116,7 @@ def test_contact_impulses_do_no_positive_work_beyond_the_projection():
         Task(machine(), thrown(), 0.5, plane(), None, None, steps(5e-4, mu=0.6), Numerics(), None)
     )
     run.begin()
-    stepper = run.steps.stepper
+    stepper = run.steps
     total = 0.5 * 2.2 * (0.5**2 + 0.4**2) + 2.2 * G * 0.02
     lost = 0.0
     for _ in range(1000):
@@ -185,8 +185,8 @@ def test_the_step_follows_the_position_error():
         begin = draisine.State(start.q, start.p, start.r, v)
         run = TerrainRun(Task(system, begin, 9.0, plane(), None, None, contact, Numerics(), None))
         run.begin()
-        run.steps.stepper.advance(500, 9.0)
-        lengths.append(run.steps.stepper.h)
+        run.steps.advance(500, 9.0)
+        lengths.append(run.steps.h)
     assert lengths[0] == pytest.approx(0.016 * math.sqrt(0.05 / G))
     assert lengths[1] < 0.5 * lengths[0]
 

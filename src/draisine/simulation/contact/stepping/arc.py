@@ -14,7 +14,6 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Matrix, Record, routine
 from draisine.codegen.targets.native import make_record, routine_code
 from draisine.errors import ContactSetError, SimulationError
-from draisine.mechanics.contact.elements import contact_elements
 from draisine.model import Wheel
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
@@ -152,10 +151,11 @@ def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats
     unit = look.time_unit
     moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
-    later[look.pose] += moment * look.dynamics(t, y)["flow"]
-    later[look.y.q] /= np.linalg.norm(later[look.y.q])
-    moved = np.linalg.norm(look.centres(t, later) - look.centres(t, y), axis=1)
-    speed = float(moved.max(initial=0.0)) / moment
+    later[look.pose] += moment * look.flow(t, y)
+    q = later[look.y.q]
+    q /= math.sqrt(q @ q)
+    moved = np.square(look.centres(t, later) - look.centres(t, y)).sum(axis=1)
+    speed = math.sqrt(moved.max(initial=0.0)) / moment
     by_speed = TRAVEL * look.wheel_size / speed if speed > 0.0 else math.inf
     # A massless foot moves without bound: steps that follow it would never end.
     found = max(min(longest_step(look, contact), by_speed), SHORTEST * STEP * min(unit, 1.0))
@@ -229,10 +229,6 @@ class TimeStepper:
         wheels = len(look.machine.wheels)
         parts = wheels + look.machine.joints
         fall = fall_rule(model, self.contact.fall)
-        owners = np.full(model.memory + 1, -1)
-        for w, wheel in enumerate(look.machine.wheels):
-            for first, element in contact_elements(model, wheel):
-                owners[first : first + element.states] = w
         size = look.wheel_size
         rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
@@ -243,6 +239,7 @@ class TimeStepper:
             StepSamples,
             sums=sums,
             before=len(sums),
+            begin=self.t,
             times=1,
             states=(1, len(y)),
             totals=(1, len(sums)),
@@ -281,7 +278,7 @@ class TimeStepper:
             swept=6 * wheels,
             airborne=wheels + 1,
             flight=tyre_flight(look),
-            owners=owners,
+            owners=look.tyre_wheels,
             relaxed=look.machine.memory + 1,
             own=own[0],
             world=world[0],
@@ -381,8 +378,17 @@ class TimeStepper:
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state at a time within the last step, with the present inputs of the machine."""
         self.record.y[:] = y
+        self.samples.begin = t
         self.look.fill(t, y)
         self._begin_grid(t, self.h)
+
+    def begin_samples(self, first: float, dt: float) -> None:
+        """Keep the present state and samples at the times first + i dt from now on."""
+        samples = self.samples
+        number = math.floor((self.t - first) / dt + 1e-9) + 1
+        samples.assign(first=first, dt=dt, count=1, number=number)
+        samples.times[0] = self.t
+        samples.states[0] = self.y
 
     def require(self, settled: int) -> None:
         """Let calls end after so many successive steps in which the same contacts carry a load."""
@@ -567,75 +573,41 @@ class TimeStepper:
             replaced_impact=str(contact.impact_name) if chosen and r.restitution > 0.0 else "",
         )
 
-
-class SteppedSamples:
-    """The samples of a motion in time steps, at the times that a run is sampled.
-
-    Accelerations and forces of a sample are means over the interval since the sample before: their sum
-    over time is the impulse, whatever the spacing.
-
-    Parameters
-    ----------
-    stepper
-        The machine at the first sample.
-    first, dt
-        The times of the samples are first + i dt, s. If dt is infinite, the last step is kept only.
-    """
-
-    def __init__(self, stepper: TimeStepper, first: float, dt: float) -> None:
-        self.stepper = stepper
-        stepper.samples.assign(first=first, dt=dt)
-        self._begin()
-
-    def _begin(self) -> None:
-        """Forget all samples; the present state is the first one."""
-        stepper, samples = self.stepper, self.stepper.samples
-        samples.sums[:] = 0.0
-        samples.before[:] = 0.0
-        samples.times[0] = samples.begin = stepper.t
-        samples.states[0] = stepper.y
-        samples.totals[0] = 0.0
-        samples.energies[0] = stepper.record.tyre_energy
-        samples.count = 1
-        if math.isfinite(samples.dt):
-            samples.number = math.floor((stepper.t - samples.first) / samples.dt + 1e-9) + 1
-
-    def restart(self, t: float, y: Floats) -> None:
-        """Continue from a state at a time within the last step."""
-        self.stepper.restart(t, y)
-        self._begin()
-
     def arc(self, until: float = math.inf) -> SteppedArc:
-        """Return the samples as an arc that ends at the present time, or at a time within the last step.
-        The first sample has the means of the first interval.
+        """Return the samples, or without any the last step, as an arc that ends at the present time, or at
+        a time within the last step.
+
+        Accelerations and forces of a sample are means over the interval since the sample before: their sum
+        over time is the impulse, whatever the spacing. The first sample has those of the first interval.
         """
-        stepper, samples = self.stepper, self.stepper.samples
+        samples, record, look = self.samples, self.record, self.look
         count = samples.count
         times, states, sums, energies = (
             getattr(samples, name)[:count] for name in ("times", "states", "totals", "energies")
         )
-        if not math.isfinite(samples.dt) and samples.begin > times[0]:
-            last_step = (samples.begin, stepper.record.before, samples.before)
-            times, states, sums = (np.array([start]) for start in last_step)
-        end = min(until, stepper.t)
+        if not math.isfinite(samples.dt):
+            state = record.before if samples.begin < self.t else self.y
+            last_step = (samples.begin, state, samples.before, record.tyre_energy)
+            times, states, sums, energies = (np.array([start]) for start in last_step)
+        end = min(until, self.t)
         times = times.copy()
-        if 0.0 < end - times[-1] < SAME_TIME * stepper.h:
+        if 0.0 < end - times[-1] < SAME_TIME * self.h:
             times[-1] = end  # a mean over the rounding error of a time is not a force
         if end > times[-1] or len(times) == 1:
             times = np.append(times, max(end, times[0]))
-            part = 1.0 if end >= stepper.t else (end - times[0]) / (stepper.t - times[0])
+            part = 1.0 if end >= self.t else (end - times[0]) / (self.t - times[0])
             total = sums[-1] + part * (samples.sums - sums[-1])
             states, sums, energies = (
                 np.concatenate([values, [last]])
                 for values, last in (
-                    (states, stepper.state_at(end)),
+                    (states, self.state_at(end)),
                     (sums, total),
-                    (energies, stepper.record.tyre_energy),
+                    (energies, record.tyre_energy),
                 )
             )
         spans = np.diff(times)
         spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
-        look, rows = stepper.look, stepper.record.rows
+        rows = record.rows
         wheels = len(look.machine.wheels)
         means = []
         for values in (states[:, look.y.v], sums):
@@ -643,11 +615,11 @@ class SteppedSamples:
             means.append(np.concatenate([mean[:1], mean]))
         rates, forces = means
         parts = wheels + look.machine.joints
-        own, world, equality, power = stepper.split_sums(forces, parts, rows)
+        own, world, equality, power = self.split_sums(forces, parts, rows)
         return SteppedArc(
             look.machine, times, states.copy(), look.inputs, look.terrain, rates,
             own[:, :wheels], world[:, :wheels], equality[:, :rows],
             world[:, wheels:, 0] if look.stops else None,
             np.stack([power, energies], axis=-1)[:, :wheels],
-            stepper.made(),
+            self.made(),
         )  # fmt: skip

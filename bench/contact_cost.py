@@ -1,0 +1,161 @@
+"""Processor time of runs with contacts: `python bench/contact_cost.py {runs,stepper,hour}`.
+
+runs       short runs: the ramp jump, the bicycle without guards, 4 to 12 wheels on a plane
+stepper    microseconds per step of 1 ms, with inputs that stay or change at every step
+hour       TurtleBot3 drives circles on hills for an hour in a `Stepper`: cost per step in blocks of time
+
+To compare two commits, run it in a worktree of each, in turns: the least of several runs is printed. The
+exit code of `hour` is 1 if the last block costs more than 1.5 times the first one.
+"""
+
+import argparse
+import math
+import sys
+import time
+import warnings
+
+import numpy as np
+
+import draisine
+from draisine import ContactOptions, Stepper, simulate, state
+from draisine.experiment.run import run
+from draisine.model import Body, Disc, Model, Revolute, Wheel, forward_speed, inertia
+from draisine.scenario.library import load
+from draisine.simulation.options import Numerics
+from draisine.simulation.simulate import compute_run
+from draisine.terrain import plane
+from robots import WheelServos, hills, system_of
+
+DT = 1e-3  # s, step of a stepper
+GROWTH = 1.5  # of the cost of the first block of an hour
+
+
+def least(call, repeat=50):
+    """Return the least processor time of a call, in ms."""
+    call()
+    times = []
+    for _ in range(repeat):
+        began = time.process_time()
+        call()
+        times.append(time.process_time() - began)
+    return 1e3 * min(times)
+
+
+def wagon(count):
+    """Return a function that returns a base on so many wheels, in pairs 0.5 m apart."""
+
+    def vehicle():
+        axle, radius = (0.0, 1.0, 0.0), 0.2
+        hubs = {f"wheel{k}": (0.5 * (k // 2), 0.4 * (-1.0) ** k, radius) for k in range(count)}
+        middle = 0.25 * (count // 2 - 1)
+        return Model(
+            bodies=[
+                Body("base", 100.0, (middle, 0.0, 0.5), inertia(5.0, 8.0, 10.0)),
+                *(Body(name, 3.0, hub, inertia(0.05, 0.1, 0.05)) for name, hub in hubs.items()),
+            ],
+            joints=[Revolute(name, "base", name, axle, hub) for name, hub in hubs.items()],
+            contacts=[Wheel(name, name, hub, axle, Disc(radius)) for name, hub in hubs.items()],
+            outputs=[forward_speed("base", (0.0, 0.0, radius), "velocity of the rear axle")],
+        )
+
+    return vehicle
+
+
+def runs():
+    """Print the processor time of short runs, in ms."""
+    jump = load("mauny2018/ramp-jump")
+    task = run(jump).trajectory.task
+    options = {"terrain": task.terrain, "contact": task.contact, "numerics": task.numerics}
+    options |= {"law": task.law, "inputs": task.inputs}
+    arguments = (task.system, task.state, task.until)
+    print(f"ramp jump, simulate             {least(lambda: simulate(*arguments, **options)):8.3f}")
+    print(f"ramp jump, run with dataset     {least(lambda: run(jump)):8.3f}")
+    bicycle = draisine.compile("whipple")
+    start = state(bicycle, forward_speed=4.6, lean_rate=0.5)
+    print(f"bicycle 5 s, without validity   {least(lambda: compute_run(bicycle, start, 5.0)):8.3f}")
+    print(f"bicycle 5 s, with validity      {least(lambda: simulate(bicycle, start, 5.0)):8.3f}")
+    for count in (4, 8, 12):
+        train = draisine.compile(wagon(count))
+        begin, ground, friction = state(train, forward_speed=2.0), plane(), ContactOptions(mu=0.8)
+
+        def roll(train=train, begin=begin, ground=ground, friction=friction):
+            simulate(train, begin, 0.25, terrain=ground, contact=friction)
+
+        print(f"{count:2d} wheels on a plane, 0.25 s     {least(roll):8.3f}")
+    return 0
+
+
+def pace(system, begin, ground, contact, inputs, changes, steps=2000):
+    """Return the microseconds per step of a stepper whose inputs (by name, with an amplitude) change at
+    every step, or stay.
+    """
+    numerics = Numerics(integrator="rk4" if ground is None else "dop853", dt=DT)
+    ride = Stepper(system, begin, terrain=ground, contact=contact, numerics=numerics)
+    spent = 0.0
+    for k in range(steps + 200):
+        wave = math.sin(0.01 * k) if changes else 0.0
+        values = {name: wave * size for name, size in inputs.items()}
+        began = time.process_time()
+        ride.step(DT, values)
+        spent += time.process_time() - began if k >= 200 else 0.0  # the first ones compile modes
+    return 1e6 * spent / steps
+
+
+def stepper():
+    """Print the cost per step of steppers."""
+    robot, bicycle = system_of("turtlebot3"), draisine.compile("whipple")
+    torques, steer = {"left": 2e-3, "right": 1.8e-3}, {"steer": 0.05}
+    stepping = {"mu": 0.8, "solver": "time_stepping"}
+    field, riding = hills(0.01, 0), state(bicycle, forward_speed=5.0)
+    cases = {
+        "TurtleBot3, plane": (robot, state(robot), plane(), {"mu": 0.8}, torques),
+        "TurtleBot3, hills": (robot, state(robot, x=0.3), field, {"mu": 0.8}, torques),
+        "TurtleBot3, plane, time steps": (robot, state(robot), plane(), stepping, torques),
+        "TurtleBot3, hills, time steps": (robot, state(robot, x=0.3), field, stepping, torques),
+        "bicycle, plane": (bicycle, riding, plane(), {}, steer),
+        "bicycle without terrain": (bicycle, riding, None, {}, steer),
+    }
+    print(f"{'us per step of 1 ms, inputs':32} {'change':>8} {'stay':>8}")
+    for name, (system, begin, ground, options, inputs) in cases.items():
+        contact = ContactOptions(**options)
+        found = [pace(system, begin, ground, contact, inputs, changes) for changes in (True, False)]
+        print(f"{name:32} {found[0]:8.1f} {found[1]:8.1f}", flush=True)
+    return 0
+
+
+def hour(until, blocks=12):
+    """Print the cost per step of an hour of driving in blocks; return whether it grows."""
+    robot, radius, track, speed, turn = system_of("turtlebot3"), 0.033, 0.16, 0.2, 0.3
+    rates = {
+        side: (speed + sign * turn * track / 2) / radius
+        for side, sign in (("left", -1.0), ("right", 1.0))
+    }
+    # The first metres before x = 0.6 m are level: the robot starts there, and a circle leads onto the hills.
+    ride = Stepper(
+        robot, state(robot, x=0.3), terrain=hills(0.005, 0), law=WheelServos(rates, 0.05),
+        contact=ContactOptions(mu=0.8), numerics=Numerics(dt=DT),
+    )  # fmt: skip
+    steps = round(until / DT / blocks)
+    costs = []
+    for _ in range(blocks):
+        began = time.process_time()
+        for _ in range(steps):
+            ride.step(DT)
+        costs.append(1e6 * (time.process_time() - began) / steps)
+        place = np.round(ride.state.p[:2], 2)
+        print(f"until {ride.time:6.0f} s: {costs[-1]:6.1f} us per step, at {place}", flush=True)
+    return int(costs[-1] > GROWTH * costs[0])
+
+
+def main():
+    """Run one of the benches; return its exit code."""
+    warnings.simplefilter("ignore")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("runs", "stepper", "hour"))
+    parser.add_argument("--until", type=float, default=3600.0, help="simulated time of `hour`, s")
+    given = parser.parse_args()
+    return {"runs": runs, "stepper": stepper, "hour": lambda: hour(given.until)}[given.what]()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
