@@ -48,7 +48,9 @@ NEWTON_STEPS = 8  # full steps converge within five or not at all
 LINE_SEARCH_STEPS = 15  # damped steps are tried on the levels of the continuation only
 SWEEPS_BETWEEN = 2  # Gauss-Seidel sweeps after every third Newton step, from inside the cones
 RELEASE_PASSES = 4  # rounds in which ideal contacts that carry no load are released
-MUCH_FRICTION = 0.8  # of mu; solutions with other friction are start values, if the continuation fails
+MUCH_FRICTION = (
+    0.8  # of mu; solutions with other friction are start values, if the continuation fails
+)
 LITTLE_FRICTION = 0.5  # the same
 RESTARTS = 3  # of 200 sweeps and Newton's method each, if these fail, too
 MANY_SWEEPS = 5000  # last resort
