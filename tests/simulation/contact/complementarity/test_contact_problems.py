@@ -47,7 +47,7 @@ def test_forces_are_those_of_an_enumeration(kind):
     assert compared > 12
 
 
-@pytest.mark.parametrize("seed", [67, 806, 947, 1679])
+@pytest.mark.parametrize("seed", [67, 947, 1679, 3669])
 def test_impulses_are_found_from_other_friction_where_the_continuation_ends(seed):
     """With much friction the solution turns back as the compliance falls: it is reached from another side."""
     W, b, mu = random_problem(np.random.default_rng(seed), 5, "regular", 1.5)

@@ -17,8 +17,8 @@ tr(W_ii) / 3 for tangential rows. Then
    full length, which keeps the best iterate: a line search rejects the right steps;
 3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
    move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
-4. the same from solutions with infinite and with less friction, if continuation fails: with much friction
-   and few speeds it ends at a fold;
+4. the same from solutions with other friction, if continuation fails: with much friction and few speeds it
+   ends at a fold;
 5. long Gauss-Seidel runs.
 
 The result is the best iterate with its residual; the caller decides what residual is good enough.
@@ -48,10 +48,11 @@ NEWTON_STEPS = 8  # full steps converge within five or not at all
 LINE_SEARCH_STEPS = 15  # damped steps are tried on the levels of the continuation only
 SWEEPS_BETWEEN = 2  # Gauss-Seidel sweeps after every third Newton step, from inside the cones
 RELEASE_PASSES = 4  # rounds in which ideal contacts that carry no load are released
-MUCH_FRICTION = (
-    0.8  # of mu; solutions with other friction are start values, if the continuation fails
+MORE_FRICTION = (
+    1.2  # of mu; if continuation fails, start values have other friction, first infinite
 )
-LITTLE_FRICTION = 0.5  # the same
+FRICTION_RATIO = 0.8  # then from MORE_FRICTION on, by this ratio
+LEAST_FRICTION = 0.4  # of mu; no less is tried
 RESTARTS = 3  # of 200 sweeps and Newton's method each, if these fail, too
 MANY_SWEEPS = 5000  # last resort
 
@@ -518,8 +519,8 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     p.origin[:size] = p.start[:size]
     p.kept[:size] = p.impulse[:size]
     p.friction[: p.count] = p.mu[: p.count]
-    for number in range(3):
-        factor = inf if number == 0 else (MUCH_FRICTION if number == 1 else LITTLE_FRICTION)
+    factor = inf
+    while factor > LEAST_FRICTION:
         for k in range(p.count):
             p.mu[k] = factor * p.friction[k] if p.friction[k] > 0.0 else 0.0
         p.impulse[:size] = 0.0
@@ -531,6 +532,7 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
         if found < least:
             least = found
             p.kept[:size] = p.impulse[:size]
+        factor = FRICTION_RATIO * factor if isfinite(factor) else MORE_FRICTION
     p.start[:size] = p.origin[:size]
     p.level[:size] = p.kept[:size]
     return restart_sweeps(p, least)
