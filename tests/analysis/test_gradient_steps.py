@@ -181,6 +181,36 @@ def test_the_gradient_of_a_sliding_ball_converges_to_its_closed_form():
     assert (errors[2] < 0.55 * errors[1]).all()
 
 
+def block(*, mass: float = 2.0):
+    """A block on a locked wheel."""
+    wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3))
+    return Model([Body("block", mass, (0, 0, 0.3))], contacts=[wheel], base="translations")
+
+
+@pytest.mark.parametrize("speed", [2.0, 2.03, 2.3])
+def test_steps_count_as_fixed_because_the_change_of_their_length_is_an_error(speed):
+    """A block that slides stops after v^2 / (2 mu g). Its speed determines the length of the steps.
+    With these fixed, the derivative v / (mu g) is the time of the stop on their grid; differences of whole
+    runs, whose steps vary, contain the change of the discretisation error and are further off.
+    """
+    system, mu, d = draisine.compile(block), 0.8, 1e-5
+    options = {"terrain": plane(), "contact": ContactOptions(solver="time_stepping", mu=mu)}
+
+    def run(v):
+        return draisine.simulate(system, draisine.state(system, **OPEN, Vx=v), 0.35, **options)
+
+    h = run(speed).validity.time_stepped[0].step
+    assert (
+        run(speed + d).validity.time_stepped[0].first_step
+        < run(speed).validity.time_stepped[0].first_step
+    )
+    found = gradient(system, OPEN | {"Vx": speed}, [0.35], ["x"], ["Vx"], **options)
+    off = abs(found.derivatives[0, 0, 0] - speed / (mu * G))
+    varied = (run(speed + d).final().p[0] - run(speed - d).final().p[0]) / (2 * d)
+    assert off < h
+    assert abs(varied - speed / (mu * G)) > off
+
+
 def test_a_resting_ball_does_not_depend_on_the_height_from_which_it_fell():
     """Contacts that can close within a step end on the ground."""
     options = {"terrain": plane(), "contact": steps(2e-3, mu=0.5)}

@@ -35,10 +35,18 @@ class UntraceableLawError(DraisineError, TypeError):
         self.reason, self.where = reason, where
 
     def __str__(self) -> str:
+        # A law that is called at every evaluation has no place in event location: a decision in Python
+        # would be a jump that no guard locates. Sampled, its jumps have known times.
+        way_out = "`simulate` and `Stepper` without a terrain also run laws in Python."
+        if self.where:
+            way_out = (
+                "Or sample it: compute the inputs from `Stepper.values()` and pass them to "
+                "`Stepper.step(dt, inputs)` in a loop, which holds them for dt."
+            )
         return (
             f"control laws must be traceable{self.where}, and this one is not: {self.reason}. Write it "
             "over any scalar: where, sin, sqrt of draisine.algebra.scalar instead of if, float and math. "
-            "`simulate` and `Stepper` without a terrain also run laws in Python."
+            + way_out
         )
 
 

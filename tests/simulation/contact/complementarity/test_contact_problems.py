@@ -47,6 +47,15 @@ def test_forces_are_those_of_an_enumeration(kind):
     assert compared > 12
 
 
+@pytest.mark.parametrize("seed", [67, 947, 1679, 3669])
+def test_impulses_are_found_from_other_friction_where_the_continuation_ends(seed):
+    """With much friction the solution turns back as the compliance falls: it is reached from another side."""
+    W, b, mu = random_problem(np.random.default_rng(seed), 5, "regular", 1.5)
+    impulse, _, residual = solve_contact_impulses(W, b, mu)
+    assert residual < 1e-9
+    assert measure_violation(W, b, mu, impulse) < 1e-6
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_both_solvers_find_one_of_all_solutions(kind):
     rng = np.random.default_rng(6)

@@ -58,6 +58,27 @@ def test_a_wheel_that_sticks_outside_its_friction_cone_slips_at_once():
         assert (friction <= mu * force[:, 0] * (1.0 + 1e-6)).all()
 
 
+def test_a_law_in_python_is_refused_on_a_terrain_and_can_be_sampled_by_a_stepper():
+    """The way out that the message names: the sampled law approaches the traced one with order one."""
+    system, servos = machine(), Servos(10.0, 0.001)
+    options = {"terrain": plane(), "contact": ContactOptions(mu=0.8)}
+
+    def in_python(readings, z):
+        return {name: float(torque) for name, torque in servos(readings, z)[0].items()}, []
+
+    with pytest.raises(draisine.errors.DraisineError, match=r"Stepper.step\(dt, inputs\)"):
+        simulate(system, state(system), 0.25, law=in_python, **options)
+    exact = simulate(system, state(system), 0.25, law=servos, **options).final().p[0]
+    errors = []
+    for dt in (2.0**-6, 2.0**-7):
+        drive = Stepper(system, state(system), **options)
+        while drive.time < 0.25:
+            rates = {name: drive.values()[f"{name}_rate"] for name in ("left", "right")}
+            drive.step(dt, {name: 0.001 * (10.0 - float(rate)) for name, rate in rates.items()})
+        errors.append(drive.state.p[0] - exact)
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.05)
+
+
 def test_arcs_and_events_alternate_and_times_go_on():
     system, law = machine(), Servos(10.0, 0.05)
     run = simulate(

@@ -17,12 +17,14 @@ tr(W_ii) / 3 for tangential rows. Then
    full length, which keeps the best iterate: a line search rejects the right steps;
 3. continuation from a larger compliance, if both fail: lateral impulses of two almost parallel rows
    move from wheel to wheel by small amounts in each sweep, and Newton's method jumps too far;
-4. long Gauss-Seidel runs, if continuation fails.
+4. the same from solutions with other friction, if continuation fails: with much friction and few speeds it
+   ends at a fold;
+5. long Gauss-Seidel runs.
 
 The result is the best iterate with its residual; the caller decides what residual is good enough.
 """
 
-from math import isfinite, sqrt
+from math import inf, isfinite, sqrt
 
 import numpy as np
 
@@ -46,7 +48,12 @@ NEWTON_STEPS = 8  # full steps converge within five or not at all
 LINE_SEARCH_STEPS = 15  # damped steps are tried on the levels of the continuation only
 SWEEPS_BETWEEN = 2  # Gauss-Seidel sweeps after every third Newton step, from inside the cones
 RELEASE_PASSES = 4  # rounds in which ideal contacts that carry no load are released
-RESTARTS = 3  # of 200 sweeps and Newton's method each, if the continuation fails
+MORE_FRICTION = (
+    1.2  # of mu; if continuation fails, start values have other friction, first infinite
+)
+FRICTION_RATIO = 0.8  # then from MORE_FRICTION on, by this ratio
+LEAST_FRICTION = 0.4  # of mu; no less is tried
+RESTARTS = 3  # of 200 sweeps and Newton's method each, if these fail, too
 MANY_SWEEPS = 5000  # last resort
 
 
@@ -72,6 +79,9 @@ class ImpulseProblem(Record):
     point: Floats  # impulses before a damped step
     unreleased: Floats  # impulses before ideal contacts are released
     first: Floats  # impulses of the first Newton iteration, if the continuation has to follow
+    origin: Floats  # impulses at the beginning, if other friction is tried
+    kept: Floats  # impulses with the smallest residual before restarts
+    friction: Floats  # (k) friction coefficients, while others are tried
     jacobian: Matrix  # (3 k, 3 k) of Newton's method
     step: Floats  # Newton step
     block: Floats  # (12) one contact's part of W row by row, and its b
@@ -470,8 +480,10 @@ def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
 
 
 @routine
-def solve_fixed_contacts(p: ImpulseProblem) -> float:
-    """Solve for the impulses of all contacts that are not released; return the residual."""
+def solve_from_start(p: ImpulseProblem) -> float:
+    """Solve from the present impulses by Newton's method, sweeps and continuation; return the residual. The
+    result is the best iterate.
+    """
     size = 3 * p.count
     p.start[:size] = p.impulse[:size]
     ideal = False
@@ -490,14 +502,40 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
     found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
     if found <= tolerance(p):
         return found
-    p.level[:size] = p.impulse[:size]
     p.first[:size] = p.impulse[:size]
     followed = continue_compliance(p)
-    if followed <= tolerance(p):
-        return followed
     if found < followed:
-        p.level[:size] = p.first[:size]
-    return restart_sweeps(p, min(found, followed))
+        p.impulse[:size] = p.first[:size]
+    return min(found, followed)
+
+
+@routine
+def solve_fixed_contacts(p: ImpulseProblem) -> float:
+    """Solve for the impulses of all contacts that are not released; return the residual."""
+    size = 3 * p.count
+    least = solve_from_start(p)
+    if least <= tolerance(p):
+        return least
+    p.origin[:size] = p.start[:size]
+    p.kept[:size] = p.impulse[:size]
+    p.friction[: p.count] = p.mu[: p.count]
+    factor = inf
+    while factor > LEAST_FRICTION:
+        for k in range(p.count):
+            p.mu[k] = factor * p.friction[k] if p.friction[k] > 0.0 else 0.0
+        p.impulse[:size] = 0.0
+        solve_from_start(p)
+        p.mu[: p.count] = p.friction[: p.count]
+        found = solve_from_start(p)
+        if found <= tolerance(p):
+            return found
+        if found < least:
+            least = found
+            p.kept[:size] = p.impulse[:size]
+        factor = FRICTION_RATIO * factor if isfinite(factor) else MORE_FRICTION
+    p.start[:size] = p.origin[:size]
+    p.level[:size] = p.kept[:size]
+    return restart_sweeps(p, least)
 
 
 @routine
@@ -554,8 +592,8 @@ def impulse_problem(most: int) -> ImpulseProblem:
     made: ImpulseProblem = make_record(
         ImpulseProblem,
         count=0,
-        **dict.fromkeys(("mu", "released", "scale"), most),
-        **dict.fromkeys((*vectors, "unreleased", "first", "softness"), rows),
+        **dict.fromkeys(("mu", "friction", "released", "scale"), most),
+        **dict.fromkeys((*vectors, "unreleased", "first", "origin", "kept", "softness"), rows),
         W=np.zeros((rows, rows)),
         jacobian=np.zeros((rows, rows)),
         block=12,
