@@ -21,7 +21,7 @@ EVERY = 3
 all 544 of them when it writes the page, which takes minutes."""
 
 
-@pytest.mark.parametrize(("number", "row"), enumerate(ROWS))
+@pytest.mark.parametrize(("number", "row"), list(enumerate(ROWS)))
 def test_the_page_says_what_an_option_does(page, number, row):
     for column in list(COLUMNS)[number % EVERY :: EVERY]:
         found = find_cell(row, column)
