@@ -29,6 +29,7 @@ from draisine.results.attributes import (
     is_unchanged,
     without_stamp,
 )
+from draisine.results.comparison import compare
 from draisine.simulation.dataset import describe
 from draisine.terrain import kerb
 
@@ -135,6 +136,14 @@ class TestRoundTrip:
         again = draisine.load(tmp_path / "b.nc")
         assert again.attrs["content_sha256"] == data.attrs["content_sha256"]
         assert {"created", "draisine", "recipe", "scenario"} <= set(data.attrs)
+
+    def test_of_two_runs_compared(self, turned, path):
+        """Both have their law and recipe; the stored one also its hash."""
+        draisine.save(turned, path)
+        both = compare(path, turned)
+        assert both.attrs["first_recipe"] == both.attrs["second_recipe"]
+        assert both.attrs["first_law"] == turned.to_xarray().attrs["law"]
+        assert len(both.attrs["first_content_sha256"]) == 64
 
     def test_what_is_no_linear_system_is_refused(self, turned):
         with pytest.raises(DataError, match="no linear system"):

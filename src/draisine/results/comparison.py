@@ -8,6 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.results.attributes import STAMP
 from draisine.results.store import dataset_of
 
 if TYPE_CHECKING:
@@ -62,10 +63,16 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
     ]
     if labels[0] == labels[1]:
         labels = list(names)
+    made = {
+        f"{which}_{name}": data.attrs[name]
+        for which, data in (("first", first), ("second", second))
+        for name in ("law", "recipe", *STAMP)
+        if name in data.attrs
+    }
     return xarray.Dataset(
         found,
         coords={"run": labels, "time": ("time", t, {"units": "s"})},
-        attrs={"title": "two runs compared", "interpolated": int(interpolated)},
+        attrs={"title": "two runs compared", "interpolated": int(interpolated), **made},
     )
 
 
