@@ -191,7 +191,7 @@ def pushed(bicycle):
     for k, (speed, rate) in enumerate(((4.6, 0.5), (5.0, -0.3), (5.5, 0.2))):
         start = {"forward_speed": speed, "lean_rate": rate}
         torque = Table("steer", (0.0, 0.3 + 0.1 * k, 0.8, 1.5), (0.0, 1.0, -1.0, 0.5))
-        data = noisy(outputs(bicycle, start, ["lean_rate"], TIME, [torque])[:, 0], 10 + k, 0.5)
+        data = noisy(outputs(bicycle, start, ["lean_rate"], TIME, [torque])[:, 0], 20 + k, 0.5)
         guess = start | {"lean_rate": 0.8 * rate}
         runs.append(Run(guess, [Recording("lean_rate", TIME, data)], [torque]))
     return runs

@@ -444,7 +444,9 @@ def identify(
     if prior is not None:
         expect_parameters(system.vehicle, list(prior.mean), list(system.parameters), "parameter")
     if len(runs) > 1:
-        runs = [replace(run, name=run.name or str(k + 1)) for k, run in enumerate(runs)]
+        names = [run.name for run in runs]
+        unique = len(set(names)) == len(names) and all(names)
+        runs = runs if unique else [replace(run, name=str(k + 1)) for k, run in enumerate(runs)]
     problem = _Problem(system, runs, unknowns, law, prior, white_noise, numerics)
     best, agreeing = _search(problem, starts, seed)
     return _finish(problem, best, (agreeing, starts))
