@@ -1,7 +1,8 @@
 """Parameters from recorded motions, with their uncertainty.
 
-`recording`: measured outputs, sampled inputs and starts. `fit`: generalised least squares over several
-runs. `noise`: autoregressive noise and degrees of freedom. `identified`: the result and its report.
+`recording`: measured outputs, sampled inputs and starts. `fit`: weighted least squares over several
+runs. `noise`: autoregressive noise, covariance and degrees of freedom. `identified`:
+the result and its report.
 """
 
 from draisine.analysis.identify.fit import Prior, identify

@@ -1,15 +1,14 @@
 """Fits of parameters and initial values to recorded motions.
 
 The problem: parameters p are common to all runs, initial values x_r and offsets of instruments belong to
-each run. Find those that minimise `e' V^-1 e`, with e the residuals of all recordings and V their
-covariance, which is estimated.
+each run. Find those that minimise the weighted squares of the residuals of all recordings.
 
-The method, feasible generalised least squares:
+The method:
 
-1. Levenberg-Marquardt with exact derivatives of the motions, from several starts, for white noise.
-2. Estimate V at the best minimum (`noise`).
-3. Minimise again with this V; repeat 2 and 3 until V no longer changes.
-4. Covariance of the unknowns `(J' V^-1 J)^-1`, and the combinations that are not determined.
+1. Levenberg-Marquardt with exact derivatives of the motions, from several starts.
+2. Estimate the noise of each channel at the best minimum (`noise`): deviation and correlation.
+3. Minimise again with weights of this noise; repeat 2 and 3 until the weights no longer change.
+4. Covariance of the unknowns for correlated noise, and the combinations that are not determined.
 
 A prior is a further set of residuals, with its known covariance.
 """
@@ -39,9 +38,9 @@ from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
 MAX_STEPS = 60  # of one search; well-posed fits take fewer than 15
-MAX_NOISE_UPDATES = 20  # each one changes the noise by a tenth of the last change, or less
+MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
 CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
-NOISE_CONVERGED = 1e-3  # of log s and artanh phi; intervals then change by less than 0.1 %
+WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
 RANK = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
 COLLINEAR = 0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
 START_SPREAD = 0.3  # of values, or of the signals; larger changes mostly let a bicycle fall
@@ -113,7 +112,7 @@ class _Minimum:
     values: Floats
     residuals: Floats  # of the recordings, in the unit of each; (samples,)
     jacobian: Floats  # (samples, unknowns)
-    cost: float  # sum of squared innovations
+    cost: float  # sum of weighted squares, prior included
 
 
 class _Problem:
@@ -251,29 +250,29 @@ class _Problem:
             return np.zeros(0), np.zeros((0, len(x)))
         return self.prior.rows(self.names, x)
 
-    def minimise(self, first: Floats | _Minimum, noise: Floats) -> _Minimum:
+    def minimise(self, first: Floats | _Minimum, deviations: Floats) -> _Minimum:
         """Return the minimum that Levenberg-Marquardt reaches from values, or from a minimum for other
-        noise.
+        deviations of the channels.
         """
 
-        def whitened(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        def weighted(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
             prior, slopes = self.prior_rows(x)
-            rows = self.noise.whiten(noise, np.column_stack([J, e]))
+            rows = self.noise.weigh(deviations, np.column_stack([J, e]))
             return e, J, np.append(rows[:, -1], prior), np.vstack([rows[:, :-1], slopes])
 
         damping = 1e-3
         if isinstance(first, _Minimum):
             x = first.values
-            e, J, r, K = whitened(x, first.residuals, first.jacobian)
+            e, J, r, K = weighted(x, first.residuals, first.jacobian)
         else:
             x = first
-            e, J, r, K = whitened(x, *self.evaluate(x))
+            e, J, r, K = weighted(x, *self.evaluate(x))
         for _ in range(MAX_STEPS):
             U, s, V, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             edge: DraisineError | None = None
             try:
-                trial = whitened(x + step, *self.evaluate(x + step))
+                trial = weighted(x + step, *self.evaluate(x + step))
                 better = bool(trial[2] @ trial[2] <= r @ r)
             except DraisineError as error:  # no such machine, or it falls
                 edge, better = error, False
@@ -324,24 +323,25 @@ class _Problem:
         draws = np.random.default_rng(seed).standard_normal((count, len(first)))
         return [first + spread * draw for draw in draws]
 
-    def linear_fit(self, minimum: _Minimum, noise: Floats) -> LinearFit:
+    def linear_fit(self, minimum: _Minimum, deviations: Floats) -> LinearFit:
         """Return the fit near a minimum, in the combinations that the data and the prior determine."""
         prior, slopes = self.prior_rows(minimum.values)
-        rows = np.vstack([self.noise.whiten(noise, minimum.jacobian), slopes])
+        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
         _, _, V, size = self._scaled(rows)
         basis = V.T / size[:, None]
         return LinearFit(
             self.noise,
+            deviations,
             minimum.residuals,
             minimum.jacobian @ basis,
             np.column_stack([slopes @ basis, prior]),
             basis,
         )
 
-    def combinations(self, minimum: _Minimum, noise: Floats) -> tuple[Combination, ...]:
+    def combinations(self, minimum: _Minimum, deviations: Floats) -> tuple[Combination, ...]:
         """Return the combinations of unknowns that are hardly or not determined."""
         _, slopes = self.prior_rows(minimum.values)
-        rows = np.vstack([self.noise.whiten(noise, minimum.jacobian), slopes])
+        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
         size = np.linalg.norm(rows, axis=0)
         _, s, V = np.linalg.svd(rows / size, full_matrices=True)
         s = np.append(s, np.zeros(len(V) - len(s)))
@@ -453,13 +453,13 @@ def identify(
 
 
 def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, int]:
-    """Return the best minimum for white noise, and how many starts reach it."""
+    """Return the best minimum in the units of the recordings, and how many starts reach it."""
     first = problem.first_values()
     others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
     minima, errors = [], []
     for x in (first, *others):
         try:
-            minima.append(problem.minimise(x, problem.noise.unit))
+            minima.append(problem.minimise(x, np.ones(len(problem.channels))))
         except SimulationError as error:
             errors.append(error)
         except DraisineError:
@@ -474,19 +474,23 @@ def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, int]:
 
 
 def _finish(problem: _Problem, best: _Minimum, agreement: tuple[int, int]) -> Identified:
-    """Return the fit by generalised least squares, from the minimum for white noise."""
-    noise = problem.noise.unit
-    for _ in range(MAX_NOISE_UPDATES):
-        linear = problem.linear_fit(best, noise)
-        update = linear.estimate_noise()
-        change = np.abs(update - noise).max()
-        noise = update
-        best = problem.minimise(best, noise)
-        if change < NOISE_CONVERGED:
+    """Return the fit with weights of its own noise, from the minimum for equal weights."""
+    deviations = np.ones(len(problem.channels))
+    linear = problem.linear_fit(best, deviations)
+    noise = linear.estimate_noise()
+    # The weight of a single channel changes nothing, unless there is a prior.
+    updates = MAX_NOISE_UPDATES if len(deviations) > 1 or problem.prior is not None else 0
+    for _ in range(updates):
+        update = problem.noise.effective_deviations(noise)
+        change = np.abs(np.log(update / deviations)).max()
+        deviations = update
+        best = problem.minimise(best, deviations)
+        linear = problem.linear_fit(best, deviations)
+        noise = linear.estimate_noise()
+        if change < WEIGHTS_CONVERGED:
             break
-    linear = problem.linear_fit(best, noise)
     covariance = linear.covariance(noise)
-    combinations = problem.combinations(best, noise)
+    combinations = problem.combinations(best, deviations)
     undetermined = {name for one in combinations if not one.strength for name in one.parts}
     for k, name in enumerate(problem.names):
         if name in undetermined:

@@ -1,18 +1,23 @@
 """Noise of recordings: first-order autoregressive, estimated by restricted maximum likelihood.
 
-Residuals e of one recording have the covariance `V_ij = s^2 phi^|i - j|`, eq. [autoregressive-noise].
-Innovations `(e_i - phi e_(i-1)) / (s sqrt(1 - phi^2))` are independent with unit variance, so that
-least squares of innovations are generalised least squares. All recordings of an output share phi: they
-come from one instrument.
+Residuals e of one recording have the covariance `V_ij = s^2 phi^|i - j|`, eq. [autoregressive-noise]. All
+recordings of an output share phi: they come from one instrument. Innovations
+`(e_i - phi e_(i-1)) / (s sqrt(1 - phi^2))` are independent with unit variance.
 
 Residuals of a fit are less correlated than the noise, because the fit follows the noise. The restricted
 likelihood (Patterson and Thompson 1971, doi:10.1093/biomet/58.3.545) corrects this to first order:
 
     -2 log L = log |V| + log |J' V^-1 J| + e' V^-1 e,    e = residuals after the best linear correction.
 
+The fit itself is by weighted least squares, not by generalised ones: if the model is imperfect, residuals
+are smooth, phi is nearly 1, and least squares of innovations would leave large residuals. The
+covariance of the unknowns takes the correlation into account, eq. [identification], as Morelli and Klein
+1997, doi:10.2514/2.3997, do for flight tests. Weights are those of effective samples: s of a channel
+times sqrt((1 + phi) / (1 - phi)).
+
 The degrees of freedom of each unknown follow from the uncertainty of its variance C by Satterthwaite's
-formula `2 C^2 / var C` (Giesbrecht and Burns 1985, doi:10.2307/2530872). For one white recording they
-are the number of samples less that of unknowns.
+formula `2 C^2 / var C` (1946, doi:10.2307/3002019). For one white recording they are the number of
+samples less that of unknowns.
 """
 
 from collections.abc import Sequence
@@ -75,6 +80,18 @@ class NoiseModel:
         """Return s of each channel, in the units of its residuals."""
         return np.exp(coefficients[list(self.scales)])
 
+    def effective_deviations(self, coefficients: Floats) -> Floats:
+        """Return the deviation of white noise that determines slow changes of a channel as well."""
+        phi = self.correlations(coefficients)
+        return self.deviations(coefficients) * np.sqrt((1.0 + phi) / (1.0 - phi))
+
+    def weigh(self, deviations: Floats, rows: Floats) -> Floats:
+        """Return rows of residuals (samples, columns), divided by the deviation of each channel."""
+        out = np.empty_like(rows)
+        for block in self.blocks:
+            out[block.rows] = rows[block.rows] / deviations[block.channel]
+        return out
+
     def whiten(self, coefficients: Floats, rows: Floats) -> Floats:
         """Return the innovations of columns of residuals, (samples, columns)."""
         out = np.empty_like(rows)
@@ -104,6 +121,16 @@ def innovations(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
     return out
 
 
+def correlated_product(rows: Floats, steps: NDArray[np.int64], phi: float) -> Floats:
+    """Return J' R J of rows J (samples, columns) with the correlations R, in linear time."""
+    # u_i = sum over j <= i of R_ij J_j
+    sums = rows.copy()
+    for k, power in enumerate(phi**steps):
+        sums[k + 1] += power * sums[k]
+    half = rows.T @ sums
+    return half + half.T - rows.T @ rows
+
+
 def sampling_steps(time: Floats) -> NDArray[np.int64]:
     """Return the numbers of sampling intervals between successive times.
 
@@ -118,12 +145,13 @@ def sampling_steps(time: Floats) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """A fit near its solution: residuals, their derivatives and rows of the prior.
+    """A weighted fit near its solution: residuals, their derivatives and rows of the prior.
 
     Only combinations of unknowns that the data or the prior determine are among the columns of J.
     """
 
     model: NoiseModel
+    deviations: Floats  # (channels,): by which the fit divides residuals
     residuals: Floats  # (samples,)
     jacobian: Floats  # (samples, combinations)
     prior: Floats  # (rows, combinations + 1): whitened, residuals last
@@ -145,11 +173,18 @@ class LinearFit:
         return self.model.log_determinant(coefficients) + information + squares
 
     def covariance(self, coefficients: Floats) -> Floats:
-        """Return the covariance of the unknowns."""
-        k = self.jacobian.shape[1]
-        R = self.triangle(coefficients)[:k, :k]
-        half = np.linalg.solve(R.T, self.basis.T).T
-        return half @ half.T
+        """Return the covariance of the unknowns, for the true noise and the weights of the fit."""
+        J = self.model.weigh(self.deviations, self.jacobian)
+        prior = self.prior[:, :-1]
+        R = np.linalg.qr(np.vstack([J, prior]), mode="r")
+        phi = self.model.correlations(coefficients)
+        ratio = self.model.deviations(coefficients) / self.deviations
+        middle = prior.T @ prior
+        for block in self.model.blocks:
+            c = block.channel
+            middle += ratio[c] ** 2 * correlated_product(J[block.rows], block.steps, phi[c])
+        half = self.basis @ np.linalg.inv(R) @ np.linalg.inv(R).T
+        return half @ middle @ half.T
 
     def estimate_noise(self) -> Floats:
         """Return the coefficients that maximise the restricted likelihood, by Newton's method."""
