@@ -8,9 +8,9 @@ import draisine
 from draisine.analysis.gradient import GradientRun
 from draisine.analysis.identify import Prior, Recording, Run, identify
 from draisine.analysis.identify.noise import (
-    Block,
     LinearFit,
     NoiseModel,
+    SampleBlock,
     durbin_watson,
     effective_samples,
 )
@@ -134,7 +134,9 @@ def covariance_of(steps, phi):
 def test_innovations_are_those_of_the_dense_covariance():
     """Two recordings of one channel, one with a gap: squares, determinant and restricted likelihood."""
     steps = [np.array([1, 1, 3, 1]), np.array([1, 2])]
-    model = NoiseModel([Block(slice(0, 5), steps[0], 0), Block(slice(5, 8), steps[1], 0)], [0])
+    model = NoiseModel(
+        [SampleBlock(slice(0, 5), steps[0], 0), SampleBlock(slice(5, 8), steps[1], 0)], [0]
+    )
     at = np.array([np.log(0.3), np.arctanh(0.6)])
     V = np.zeros((8, 8))
     V[:5, :5] = 0.09 * covariance_of(steps[0], 0.6)
@@ -163,7 +165,7 @@ def test_intervals_cover_the_truth_with_correlated_noise():
     assert binom.cdf(8, 60, 0.05) > 0.996
     time = np.linspace(0.0, 1.0, 40)
     J = np.column_stack([np.sin(6.0 * time), np.exp(-time)])
-    block = Block(slice(0, 40), np.ones(39, np.int64), 0)
+    block = SampleBlock(slice(0, 40), np.ones(39, np.int64), 0)
     misses = {False: 0, True: 0}
     for seed in range(60):
         e = noisy(0.0 * time, seed, 0.7)
@@ -298,7 +300,7 @@ def test_runs_are_made_of_columns():
     columns = {"lean": ("time", [0.0, np.nan, 0.2]), "torque": ("time", [1.0, 2.0, 3.0])}
     data = Dataset(columns, {"time": [2.0, 2.5, 3.0]})
     run = Run.from_dataset(data, {}, ["lean"], {"steer": "torque"}, drop_missing=True)
-    assert run.start_time == 2.0
+    assert run.begin == 2.0
     assert run.recordings[0].time.tolist() == [2.0, 3.0]
     assert run.inputs[0].at(2.25) == pytest.approx(1.5)  # linear between samples
     assert run.inputs[0].at(9.0) == 3.0  # held after the last

@@ -80,7 +80,7 @@ def identify(
     output.check()
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     wanted = _names(unknowns)
-    columns = {
+    columns: dict[str, Any] = {
         "outputs": None if outputs is None else _names(outputs),
         "inputs": assignments("--input", input_),
         "deviations": _numbers("--deviation", deviation, system),

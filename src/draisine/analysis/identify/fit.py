@@ -13,6 +13,7 @@ The method:
 A prior is a further set of residuals, with its known covariance.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
@@ -23,9 +24,9 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.gradient import GradientRun
 from draisine.analysis.identify.identified import Channel, Combination, Identified
 from draisine.analysis.identify.noise import (
-    Block,
     LinearFit,
     NoiseModel,
+    SampleBlock,
     durbin_watson,
     effective_samples,
     sampling_steps,
@@ -134,7 +135,7 @@ class _Problem:
         self.motions = []
         for run in runs:
             outputs = list(dict.fromkeys(one.output for one in run.recordings))
-            options = replace(numerics, start=run.start_time)
+            options = replace(numerics, start=run.begin)
             known = [*self.shared, *self.initial]
             motion = GradientRun(outputs, known, law=law, numerics=options, signals=run.inputs)
             self.motions.append(motion)
@@ -180,8 +181,8 @@ class _Problem:
         blocks, first = [], 0
         for _, one in self.recordings:
             rows = slice(first, first + len(one.time))
-            channel = self.channels.index(one.output)
-            blocks.append(Block(rows, sampling_steps(one.time), channel))
+            index = self.channels.index(one.output)
+            blocks.append(SampleBlock(rows, sampling_steps(one.time), index))
             first = rows.stop
         return NoiseModel(blocks, scales, white)
 
@@ -223,8 +224,15 @@ class _Problem:
 
     def evaluate(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the residuals (samples,) in the units of the recordings, and their derivatives."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # trial values need not be plausible; the result warns
+            return self._evaluate(x)
+
+    def _evaluate(self, x: Floats) -> tuple[Floats, Floats]:
+        """Compute residuals and derivatives, run by run."""
         system, shared, own = self.machine(x), len(self.shared), len(self.initial)
-        residuals, rows = [], []
+        residuals: list[Floats] = []
+        rows: list[Floats] = []
         for r, (run, motion) in enumerate(zip(self.runs, self.motions, strict=True)):
             times = np.unique(np.concatenate([one.time for one in run.recordings]))
             found = motion(system, self.start(r, x), times)
@@ -268,8 +276,13 @@ class _Problem:
             x = first
             e, J, r, K = weighted(x, *self.evaluate(x))
         for _ in range(MAX_STEPS):
-            U, s, V, size = self._scaled(K)
+            U, s, V, null, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
+            if len(null):
+                # Of all steps with the same effect, take the one of least relative changes.
+                scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
+                free = (null / size).T
+                step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
             edge: DraisineError | None = None
             try:
                 trial = weighted(x + step, *self.evaluate(x + step))
@@ -289,8 +302,10 @@ class _Problem:
             f"The fit does not converge within {MAX_STEPS} steps. Start it closer, or fit fewer unknowns."
         )
 
-    def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the singular values and vectors of the columns at unit length, and their lengths."""
+    def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return the singular value decomposition of columns of unit length, the directions without
+        influence, and the lengths of the columns.
+        """
         size = np.sqrt(np.sum(K * K, axis=0))
         if np.any(size == 0.0):
             name = self.names[int(np.argmin(size))]
@@ -299,9 +314,8 @@ class _Problem:
                 "that it influences."
             )
         U, s, V = np.linalg.svd(K / size, full_matrices=False)
-        # Directions without influence do not move: noise of the derivatives would decide.
         kept = s > RANK * s[0]
-        return U[:, kept], s[kept], V[kept], size
+        return U[:, kept], s[kept], V[kept], V[~kept], size
 
     def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
         """Return further starts of the search, drawn about the first one.
@@ -327,7 +341,7 @@ class _Problem:
         """Return the fit near a minimum, in the combinations that the data and the prior determine."""
         prior, slopes = self.prior_rows(minimum.values)
         rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
-        _, _, V, size = self._scaled(rows)
+        _, _, V, _, size = self._scaled(rows)
         basis = V.T / size[:, None]
         return LinearFit(
             self.noise,
@@ -355,8 +369,8 @@ class _Problem:
                 for name, x, scale in zip(self.names, v, size, strict=True)
                 if abs(x) > 0.1 * np.abs(v).max()
             }
-            largest = max(parts.values(), key=abs)
-            out.append(Combination({n: x / largest for n, x in parts.items()}, float(value)))
+            leading = next(iter(parts.values()))
+            out.append(Combination({n: x / leading for n, x in parts.items()}, float(value)))
         return tuple(out)
 
 

@@ -39,7 +39,7 @@ class Channel:
 class Combination:
     """Changes of unknowns whose effects on the recordings cancel."""
 
-    parts: Mapping[str, float]  # changes in the units of the unknowns; the leading one is 1
+    parts: Mapping[str, float]  # changes in the units of the unknowns; the first one is 1
     strength: float  # remaining effect of columns of unit length; 0: not determined at all
 
     def __str__(self) -> str:

@@ -37,7 +37,7 @@ NEWTON_CONVERGED = 1e-5  # of log s and artanh phi; their standard error is abou
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class SampleBlock:
     """Place and sampling of one recording among all residuals."""
 
     rows: slice
@@ -51,7 +51,7 @@ class NoiseModel:
     artanh phi of each channel.
     """
 
-    blocks: Sequence[Block]
+    blocks: Sequence[SampleBlock]
     scales: Sequence[int]  # index of the scale of each channel
     white: bool = False  # whether phi is known to be zero
 
@@ -161,7 +161,7 @@ class LinearFit:
         """Return the triangular factor of the whitened [J, e], prior included."""
         rows = np.column_stack([self.jacobian, self.residuals])
         stacked = np.vstack([self.model.whiten(coefficients, rows), self.prior])
-        return np.linalg.qr(stacked, mode="r")
+        return np.asarray(np.linalg.qr(stacked, mode="r"))
 
     def deviance(self, coefficients: Floats) -> float:
         """Return -2 log of the restricted likelihood, up to a constant."""

@@ -109,12 +109,17 @@ class Run:
         if not self.recordings:
             raise ParameterError(f"Run {self.name!r} has no recordings. Give at least one output.")
         first = min(float(one.time[0]) for one in self.recordings)
-        begin = first if self.start_time is None else self.start_time
-        if not begin <= first:
+        if not self.begin <= first:
             raise ParameterError(
-                f"Run {self.name!r}: start_time = {begin:g} s is after the first sample at {first:g} s."
+                f"Run {self.name!r}: start_time = {self.begin:g} s is after the first sample at {first:g} s."
             )
-        object.__setattr__(self, "start_time", float(begin))
+
+    @property
+    def begin(self) -> float:
+        """Time at which the initial values hold, s."""
+        if self.start_time is not None:
+            return float(self.start_time)
+        return min(float(one.time[0]) for one in self.recordings)
 
     @classmethod
     def from_dataset(
