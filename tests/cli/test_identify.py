@@ -43,7 +43,7 @@ def test_several_recordings_are_fitted(pushes, capsys):
     out = capsys.readouterr().out
     assert "lean_rate[push2]" in out
     assert "Durbin-Watson" in out
-    assert "1 of 1 start of the search reach this minimum" in out
+    assert "1 of 1 search ended in this minimum" in out
     assert Path("fit.png").read_bytes().startswith(b"\x89PNG")
     assert draisine.load("fit.nc").sizes["sample"] == 62
     assert main(["plot", "fit.nc", "--out", "again.svg"]) == 0
@@ -56,7 +56,7 @@ def test_report_for_programs(pushes, capsys):
     low, high = found["unknowns"]["c"]["interval"]
     assert low < 0.08 < high
     assert found["channels"][0]["normalised_rms"] == pytest.approx(1.0, abs=0.3)
-    assert found["agreement"] == [1, 1]
+    assert found["searches"] == {"same_minimum": 1, "worse_minimum": 0, "failed": 0}
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def _plain(found: "Identified") -> dict[str, Any]:
         "channels": [asdict(channel) for channel in found.channels],
         "combinations": [asdict(one) for one in found.combinations],
         "not_identifiable": list(found.not_identifiable),
-        "agreement": list(found.agreement),
+        "searches": asdict(found.searches),
     }
 
 

@@ -6,7 +6,16 @@ the result and its report.
 """
 
 from draisine.analysis.identify.fit import Prior, identify
-from draisine.analysis.identify.identified import Channel, Combination, Identified
+from draisine.analysis.identify.identified import Channel, Combination, Identified, Searches
 from draisine.analysis.identify.recording import Recording, Run
 
-__all__ = ["Channel", "Combination", "Identified", "Prior", "Recording", "Run", "identify"]
+__all__ = [
+    "Channel",
+    "Combination",
+    "Identified",
+    "Prior",
+    "Recording",
+    "Run",
+    "Searches",
+    "identify",
+]

@@ -22,7 +22,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gradient import GradientRun
-from draisine.analysis.identify.identified import Channel, Combination, Identified
+from draisine.analysis.identify.identified import Channel, Combination, Identified, Searches
 from draisine.analysis.identify.noise import (
     LinearFit,
     NoiseModel,
@@ -44,7 +44,7 @@ CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
 WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
 RANK = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
 COLLINEAR = 0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
-START_SPREAD = 0.3  # of values, or of the signals; larger changes mostly let a bicycle fall
+START_SPREAD = 0.3  # of values, or of the signals if a value is zero; beyond it most bicycles fall
 
 FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)  # far below the noise of any instrument
 
@@ -320,15 +320,15 @@ class _Problem:
     def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
         """Return further starts of the search, drawn about the first one.
 
-        Their spread is that of the prior. Without one it is 30 % of a value, but no more than changes
-        the outputs by 30 % of the signals.
+        Their spread is that of the prior. Without one it is 30 % of a value; if that is zero, a change
+        that alters the outputs by 30 % of the signals.
         """
         _, J = self.evaluate(first)
         blocks = zip(self.noise.blocks, self.recordings, self.units, strict=True)
         signals = np.concatenate([one.value / unit for _, (_, one), unit in blocks])
         with np.errstate(divide="ignore"):
             reach = START_SPREAD * np.linalg.norm(signals) / np.linalg.norm(J, axis=0)
-            spread = np.where(first == 0.0, reach, np.minimum(START_SPREAD * np.abs(first), reach))
+            spread = np.where(first == 0.0, reach, START_SPREAD * np.abs(first))
         if self.prior is not None:
             for k, name in enumerate(self.names):
                 if name in self.prior.mean:
@@ -462,32 +462,34 @@ def identify(
         unique = len(set(names)) == len(names) and all(names)
         runs = runs if unique else [replace(run, name=str(k + 1)) for k, run in enumerate(runs)]
     problem = _Problem(system, runs, unknowns, law, prior, white_noise, numerics)
-    best, agreeing = _search(problem, starts, seed)
-    return _finish(problem, best, (agreeing, starts))
+    return _finish(problem, *_search(problem, starts, seed))
 
 
-def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, int]:
-    """Return the best minimum in the units of the recordings, and how many starts reach it."""
+def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Searches]:
+    """Return the best minimum in the units of the recordings, and how the searches ended."""
     first = problem.first_values()
     others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
-    minima, errors = [], []
+    minima = []
+    reason: DraisineError | None = None
     for x in (first, *others):
         try:
             minima.append(problem.minimise(x, np.ones(len(problem.channels))))
-        except SimulationError as error:
-            errors.append(error)
-        except DraisineError:
-            if x is first:  # the user's own values; drawn ones may be physically invalid
+        except DraisineError as error:
+            # Drawn values may be physically invalid; the user's own must not be.
+            if x is first and not isinstance(error, SimulationError):
                 raise
+            reason = reason or error
     if not minima:
-        raise errors[0]
+        assert reason is not None
+        raise reason
     best = min(minima, key=lambda found: found.cost)
     # Searches end within their tolerance; exact data leave no more than errors of integration.
     bound = best.cost * (1.0 + 1e-3) + 1e-9 * len(best.residuals)
-    return best, sum(found.cost <= bound for found in minima)
+    same = sum(found.cost <= bound for found in minima)
+    return best, Searches(same, len(minima) - same, starts - len(minima))
 
 
-def _finish(problem: _Problem, best: _Minimum, agreement: tuple[int, int]) -> Identified:
+def _finish(problem: _Problem, best: _Minimum, searches: Searches) -> Identified:
     """Return the fit with weights of its own noise, from the minimum for equal weights."""
     deviations = np.ones(len(problem.channels))
     linear = problem.linear_fit(best, deviations)
@@ -526,7 +528,7 @@ def _finish(problem: _Problem, best: _Minimum, agreement: tuple[int, int]) -> Id
         fitted=tuple(fitted),
         channels=_channels(problem, best, noise),
         combinations=combinations,
-        agreement=agreement,
+        searches=searches,
         prior_deviations=_prior_deviations(problem),
     )
 

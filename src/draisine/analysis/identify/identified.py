@@ -46,6 +46,24 @@ class Combination:
         return ", ".join(f"{name} by {x:+.3g}" for name, x in self.parts.items())
 
 
+@dataclass(frozen=True)
+class Searches:
+    """Number of searches, by their end."""
+
+    same_minimum: int
+    worse_minimum: int
+    failed: int  # not converged, or the motion could not be computed
+
+    def __str__(self) -> str:
+        total = self.same_minimum + self.worse_minimum + self.failed
+        ends = [
+            f"{self.same_minimum} of {_count(total, 'search', 'searches')} ended in this minimum"
+        ]
+        ends += [f"{self.worse_minimum} in a worse one"] if self.worse_minimum else []
+        ends += [f"{self.failed} failed"] if self.failed else []
+        return ", ".join(ends)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Identified:
     """Fitted unknowns with covariance, the machine and motions that they make, and the noise.
@@ -63,7 +81,7 @@ class Identified:
     fitted: tuple[Floats, ...]  # model at the samples of each recording, run by run
     channels: tuple[Channel, ...]
     combinations: tuple[Combination, ...]  # hardly or not determined
-    agreement: tuple[int, int]  # searches that reach this minimum, of how many
+    searches: Searches  # how the searches ended
     prior_deviations: dict[str, float] = field(default_factory=dict)  # of unknowns with a prior
 
     @property
@@ -126,7 +144,7 @@ class Identified:
 
     def __repr__(self) -> str:
         samples = sum(channel.samples for channel in self.channels)
-        lines = [f"Fit of {samples} samples in {_count(len(self.runs), 'run')}"]
+        lines = [f"Fit of {samples} samples in {_count(len(self.runs), 'run', 'runs')}"]
         lines += [*self._unknown_lines(), *self._channel_lines(), *self.remarks()]
         return "\n".join(lines)
 
@@ -178,8 +196,7 @@ class Identified:
             for name in self.not_identifiable
             if name in self.prior_deviations
         ]
-        same, tried = self.agreement
-        lines.append(f"{same} of {_count(tried, 'start')} of the search reach this minimum")
+        lines.append(str(self.searches))
         return lines
 
     def to_xarray(self) -> "Dataset":
@@ -226,8 +243,8 @@ class Identified:
         )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def _count(number: int, noun: str, plural: str) -> str:
+    return f"{number} {noun if number == 1 else plural}"
 
 
 def with_deviation(value: float, deviation: float) -> str:
