@@ -120,7 +120,7 @@ TESTS = {
     ),
     "analysis/gait": ("analysis/gait",),
     "analysis/gradient": ("analysis/test_gradient.py", "analysis/test_optimise.py", SAMPLE),
-    "analysis/identify.py": ("analysis/test_identify.py",),
+    "analysis/identify": ("analysis/test_identify.py",),
     "analysis/lqr.py": ("analysis/test_lqr.py",),
     "analysis/metrics.py": ("analysis/test_metrics.py",),
     "analysis/rider": (

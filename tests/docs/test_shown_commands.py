@@ -35,6 +35,8 @@ MISSING = {
     "run.nc": "run ramp-jump --out run.nc",
     "passive-stabilisation.nc": "run passive-stabilisation --until 0.3 --out passive-stabilisation.nc",
     "mine.csv": "run passive-stabilisation --until 0.3 --out mine.csv",
+    "push1.csv": "run passive-stabilisation --until 0.3 --out push1.csv",
+    "push2.csv": "run passive-stabilisation --until 0.3 --initial lean_rate=0.1 --out push2.csv",
     "jump.nc": "run ramp-jump --out jump.nc",
     "ride.nc": "run passive-stabilisation --until 0.3 --out ride.nc",
 }

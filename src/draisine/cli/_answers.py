@@ -27,6 +27,7 @@ COMMANDS = {
     "export": "fmu fmi simulink",
     "ride": "play game drive",
     "check": "test validate verify",
+    "identify": "fit estimate calibrate identification",
     "equations": "derive latex code paper",
     "sweep": "study vary scan",
     "torques": "forces inverse",
@@ -50,6 +51,7 @@ EXAMPLES = {
     "animate": "animate run.nc --out run.html",
     "compare": "compare a.nc b.nc",
     "export": "export whipple bicycle.fmu",
+    "identify": "identify ride.csv --unknowns c,lean_rate",
     "new": "new vehicle scooter, new scenario push, new sweep study",
     "open": "open jump.html",
     "plot": "plot run.nc --figure top",
@@ -90,7 +92,7 @@ OPTIONS = {
 }
 """What people may mean by words that are no options, by command."""
 
-SEVERAL = ("--figure", "--series", "--speed")
+SEVERAL = ("--figure", "--series", "--speed", "--unknowns", "--outputs", "--offsets")
 """Options that take several values with commas between them."""
 
 EXPORTS = {

@@ -222,6 +222,8 @@ EXAMPLES = {
     "--initial": "--initial lean=10deg",
     "--input": "--input steer=0.5",
     "--mode": "--mode front=open",
+    "--deviation": "--deviation steer=0.2deg",
+    "--prior": "--prior c=5mm",
     "--phase": "--phase 270deg",
     "--law": "--law steer_into_lean,lean_gain=8,rate_gain=4",
     "--animate": "--animate jump.html",

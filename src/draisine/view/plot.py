@@ -119,6 +119,8 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
     """Return the figure that tells most of a result, or of series of it that were asked for."""
     if "locus_over" in data.attrs:
         return "root_locus"
+    if {"measured", "fitted"} <= set(data.data_vars):
+        return "identification"
     if {"A", "B", "C", "D"} <= set(data.data_vars):
         return "bode"
     if "multiplier" in data.dims and ("component" not in data.dims or "step_time" in data):

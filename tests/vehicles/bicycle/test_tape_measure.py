@@ -1,6 +1,8 @@
 """A bicycle from a tape measure and a scale: possible for every input, near the measured ones."""
 
 import math
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,13 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
 from draisine.vehicles import parameter_set, parameter_sets
-from draisine.vehicles.bicycle import BENCHMARK, from_tape_measure
-from draisine.vehicles.bicycle._tape_measure import SEGMENTS
+from draisine.vehicles.bicycle import (
+    BENCHMARK,
+    from_tape_measure,
+    read_bicycle,
+    tape_measure_covariance,
+)
+from draisine.vehicles.bicycle._tape_measure import COEFFICIENTS, SEGMENTS
 
 CITY: dict[str, Any] = {
     "wheelbase": 1.1,
@@ -175,6 +182,77 @@ def test_with_nothing_but_the_tape_it_is_roughly_right(name: str) -> None:
     assert_allclose(p["IBxx"], measured["IBxx"], rtol=0.15)
     assert_allclose(p["IByy"], measured["IByy"], rtol=0.15)
     assert_allclose(p["IBzz"], measured["IBzz"], rtol=0.45)
+
+
+MEASURED = Path(__file__).parents[4] / "shared" / "measured" / "bicycles"
+
+
+@pytest.mark.skipif(not MEASURED.exists(), reason="the measured bicycles are not there")
+def test_coefficients_are_mean_and_deviation_of_measured_bicycles() -> None:
+    """Six bicycles; of the Stratos only the set with its rider of 72 kg is published."""
+    names = ("Browser", "Crescendo", "Fisher", "Pista", "Yellow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # known errors of published files
+        bicycles = [read_bicycle(MEASURED / f"{name}Benchmark.txt") for name in names]
+    stratos = parameter_set("whipple", "stratos_jason")
+    bicycles.append(stratos | {"mB": stratos["mB"] - 72.0})
+    ratios: dict[str, list[float]] = {}
+    for b in bicycles:
+        whole = b["mB"] + b["mH"] + b["mR"] + b["mF"]
+        ratios.setdefault("fork_mass", []).append(b["mH"] / whole)
+        for wheel, letter in (("rear_wheel", "R"), ("front_wheel", "F")):
+            unit = b[f"m{letter}"] * b[f"r{letter}"] ** 2
+            ratios.setdefault(f"{wheel}_mass", []).append(b[f"m{letter}"] / whole)
+            ratios.setdefault(f"{wheel}_xx", []).append(b[f"I{letter}xx"] / unit)
+            ratios.setdefault(f"{wheel}_yy", []).append(b[f"I{letter}yy"] / unit)
+    for name, each in ratios.items():
+        found = np.mean(each), np.std(each, ddof=1)
+        assert_allclose(COEFFICIENTS[name], found, atol=0.006, err_msg=name)
+
+
+def test_covariance_of_a_mass_and_its_inertia_follows_from_their_product() -> None:
+    """m = k M and I = c m r^2: variances add up to first order, and both share the error of m."""
+    values, covariance = tape_measure_covariance({"front_radius": 0.004}, **CITY)
+    names = list(values)
+    m, moment = names.index("mF"), names.index("IFyy")
+    share, scatter = COEFFICIENTS["front_wheel_mass"]
+    variance = (scatter * 18.0) ** 2 + (share * 0.2) ** 2
+    assert covariance[m, m] == pytest.approx(variance, rel=1e-12)
+    mean, spread = COEFFICIENTS["front_wheel_yy"]
+    relative = variance / values["mF"] ** 2 + (spread / mean) ** 2 + (2 * 0.004 / 0.34) ** 2
+    assert covariance[moment, moment] == pytest.approx(values["IFyy"] ** 2 * relative, rel=1e-3)
+    shared = variance * values["IFyy"] / values["mF"]
+    assert covariance[m, moment] == pytest.approx(shared, rel=1e-12)
+    assert covariance[names.index("g")].tolist() == [0.0] * 26
+
+
+@pytest.mark.parametrize("name", ["browser_jason", "crescendo_jason", "pista_jason"])
+def test_measured_bicycles_are_within_three_deviations(name: str) -> None:
+    """Usual bicycles; instruments that weigh as much as a frame are no part of the estimate."""
+    measured = parameter_set("whipple", name)
+    rider = 72.0
+    values, covariance = tape_measure_covariance(
+        wheelbase=measured["w"],
+        trail=measured["c"],
+        head_angle=math.pi / 2 - measured["lam"],
+        rear_radius=measured["rR"],
+        front_radius=measured["rF"],
+        bicycle_mass=sum(measured[k] for k in ("mR", "mB", "mH", "mF")) - rider,
+        rider_mass=rider,
+        rider_height=1.728,
+    )
+    sizes = dict(zip(values, np.sqrt(np.diag(covariance)), strict=True))
+    for key in set(BENCHMARK) - GIVEN:
+        assert abs(measured[key] - values[key]) < 3.0 * sizes[key], key
+
+
+def test_wrong_deviations_are_refused() -> None:
+    with pytest.raises(ParameterError, match="Not among the measurements: 'weelbase'"):
+        tape_measure_covariance({"weelbase": 0.1}, **CITY)
+    with pytest.raises(ParameterError, match="rigid rider; leave out arms"):
+        tape_measure_covariance(**CITY, arms=True)
+    with pytest.raises(ParameterError, match="Unknown coefficient 'fork'"):
+        from_tape_measure(**CITY, coefficients={"fork": 1.0})
 
 
 def test_a_taller_rider_sits_higher() -> None:

@@ -24,6 +24,7 @@ from draisine.analysis.gradient.tangents import (
 )
 from draisine.analysis.linear import machine_at
 from draisine.analysis.metrics import metric_gradient, split_question
+from draisine.control import Signal
 from draisine.errors import (
     ConfigurationError,
     ModelError,
@@ -116,6 +117,7 @@ class GradientRun:
     terrain: Terrain | None = None
     law: Law | None = None
     inputs: Mapping[str, float] = field(default_factory=dict)
+    signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; without a terrain
     contact: ContactOptions = CONTACT
     numerics: Numerics = FINE
 
@@ -140,6 +142,7 @@ class GradientRun:
         """Raise if an output or an unknown does not exist, or times do not rise."""
         known = observation_names(system.model)
         expect_known("no output", self.outputs, known)
+        expect_known("no input", [one.input for one in self.signals], system.model.inputs)
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         impacts = [f"restitution.{name}" for name in self.contact.restitution]
         known = [*system.parameters, *start, *inputs, *impacts]
@@ -209,11 +212,19 @@ class GradientRun:
             return machine.enter_all(found, own, z, self.numerics.start).T
 
         jets, along = self._start(system, start, enter), self._directions(system)
-        w = system.inputs(self.inputs)
+        constant = system.inputs(self.inputs)
+        places = [system.model.inputs.index(signal.input) for signal in self.signals]
+
+        def inputs(t: float) -> Floats:
+            w = constant.copy()
+            for place, signal in zip(places, self.signals, strict=True):
+                w[place] += signal.at(t)
+            return w
+
         flow = self._tangents(system, machine, "rate", ["rate", "pivots"])
 
         def rates(t: float, jets: Floats) -> Floats:
-            found = flow(t, jets, along, w=w)
+            found = flow(t, jets, along, w=inputs(t))
             if np.any(np.abs(found["pivots"][0]) < floors):
                 raise SimulationError(
                     f"no gradient: at {t:.6g} s the independent speeds become singular. Compute the "
@@ -222,10 +233,11 @@ class GradientRun:
             return found["rate"]
 
         watch = fall_rule(system.model, self.contact.fall).watch(machine.frame[0])
-        samples = integrate(rates, jets, self.numerics.start, times, self.numerics, watch)
+        corners = [t for signal in self.signals for t in signal.breakpoints]
+        samples = integrate(rates, jets, self.numerics.start, times, self.numerics, watch, corners)
         observe = self._tangents(system, machine, "variation", ["seen"])
         pairs = zip(times, samples, strict=True)
-        seen = [observe(t, sample, along, w=w)["seen"] for t, sample in pairs]
+        seen = [observe(t, sample, along, w=inputs(t))["seen"] for t, sample in pairs]
         return np.array(seen)[:, :, self._indices(system)], (), ()
 
     def _tangents(
@@ -239,6 +251,10 @@ class GradientRun:
     ) -> tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]:
         """Return the outputs at times of a motion on a terrain, (times, 1 + k, outputs), and its events."""
         assert self.terrain is not None
+        if self.signals:
+            raise ParameterError(
+                "Signals as inputs have no gradient on a terrain. Leave the terrain out, or give a law."
+            )
         if isinstance(self.contact.solver, Compliant):
             raise ParameterError(
                 "Compliant contacts have no gradient. Leave the solver out, or set it to 'events' or "
@@ -296,7 +312,8 @@ def gradient(
         Names of parameters, of initial values in `start`, of inputs ("inputs.steer") and of
         coefficients of the impact model ("restitution.normal").
     options
-        `terrain`, `law`, `inputs`, `contact` and `numerics`, as for `simulate`.
+        `terrain`, `law`, `inputs`, `contact` and `numerics`, as for `simulate`; `signals`, inputs over
+        time.
 
     Returns
     -------

@@ -6,6 +6,7 @@ A state and its derivatives along k directions form one array, here called `jets
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -123,8 +124,11 @@ def integrate(
     times: Floats,
     numerics: Numerics,
     watch: Floats | None = None,
+    corners: Sequence[float] = (),
 ) -> Floats:
     """Integrate a state with its derivatives; return them at rising times, (times, 1 + k, entries).
+
+    The integrator restarts at `corners` of the rates (s): a step across one would lose its order.
 
     Raises
     ------
@@ -135,25 +139,37 @@ def integrate(
     if not len(later):
         return np.repeat(jets[None], len(times), axis=0)
 
+    end = float(later[-1])
+    interval_end = end
+
     def evaluate(x: Floats) -> Floats:
-        return rates(float(x[0]), x[1:].reshape(jets.shape)).ravel()
+        # Rates are continuous from the right: at the end of an interval use those before the corner.
+        t = min(float(x[0]), interval_end)
+        return rates(t, x[1:].reshape(jets.shape)).ravel()
 
     call = Callback(evaluate, 1 + size, size)
     watched = np.zeros(0) if watch is None else watch
     problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call, watch=watched)
-    span = Span(start, float(later[-1]), numerics.dt, later, numerics.rtol, numerics.atol)
-    found, samples, status = dop853.advance(problem, np.ascontiguousarray(jets).ravel(), span)
-    if call.error is not None:
-        raise call.error
-    if status == FELL:
-        raise SimulationError(
-            f"no gradient: the machine falls at {found[-1]:.6g} s, before {later[-1]:g} s. "
-            "ContactOptions(fall=math.inf) continues the motion."
-        )
-    if status != DONE:
-        raise SimulationError(
-            f"no gradient: the integration of the derivatives fails between {start:g} s and "
-            f"{later[-1]:g} s."
-        )
-    first = np.repeat(jets[None], len(times) - len(later), axis=0)
-    return np.concatenate([first, samples.reshape(-1, *jets.shape)])
+    y = np.ascontiguousarray(jets).ravel()
+    parts = [np.repeat(jets[None], len(times) - len(later), axis=0)]
+    edges = [start, *sorted({float(t) for t in corners if start < t < end}), end]
+    for low, high in pairwise(edges):
+        interval_end = end if high == end else float(np.nextafter(high, low))
+        grid = np.union1d(later[(later > low) & (later <= high)], high)
+        span = Span(low, high, numerics.dt, grid, numerics.rtol, numerics.atol)
+        found, samples, status = dop853.advance(problem, y, span)
+        if call.error is not None:
+            raise call.error
+        if status == FELL:
+            raise SimulationError(
+                f"no gradient: the machine falls at {found[-1]:.6g} s, before {end:g} s. "
+                "ContactOptions(fall=math.inf) continues the motion."
+            )
+        if status != DONE:
+            raise SimulationError(
+                f"no gradient: the integration of the derivatives fails between {low:g} s and "
+                f"{high:g} s."
+            )
+        y = samples[-1]
+        parts.append(samples[np.isin(grid, later)].reshape(-1, *jets.shape))
+    return np.concatenate(parts)

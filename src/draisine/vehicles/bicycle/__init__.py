@@ -8,7 +8,10 @@ from draisine.vehicles.bicycle._files import from_values, read_bicycle
 from draisine.vehicles.bicycle._flexible import Flexible
 from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
-from draisine.vehicles.bicycle._tape_measure import from_tape_measure
+from draisine.vehicles.bicycle._tape_measure import (
+    from_tape_measure,
+    tape_measure_covariance,
+)
 
 __all__ = [
     "BENCHMARK",
@@ -21,5 +24,6 @@ __all__ = [
     "from_thesis",
     "from_values",
     "read_bicycle",
+    "tape_measure_covariance",
     "to_thesis",
 ]

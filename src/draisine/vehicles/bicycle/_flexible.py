@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from draisine.algebra.scalar import Array, Scalar, array, cos, sin
+from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Prismatic, Revolute
 
 Gives = float | None
@@ -29,7 +30,7 @@ class Flexible:
     about a pivot `arm` ahead of its hub, at its height, N m/rad. Each has a damper of its name.
 
     `steer_spring` (N m/rad), `steer_damper` (N m s/rad) and `steer_friction` (N m) act between frame
-    and handlebar.
+    and handlebar. The friction is smooth below `steer_friction_rate` (rad/s), see `JointFriction`.
     """
 
     fork_bend: Annotated[Gives, "N m/rad", "stiffness of the fork against bending sideways"] = None
@@ -46,6 +47,9 @@ class Flexible:
     steer_spring: Annotated[Gives, "N m/rad", "spring of the steering"] = None
     steer_damper: Annotated[Gives, "N m s/rad", "damper of the steering"] = None
     steer_friction: Annotated[Gives, "N m", "dry friction of the steering"] = None
+    steer_friction_rate: Annotated[
+        Gives, "rad/s", "steer rate below which the dry friction is smoothed into a damper"
+    ] = None
 
 
 ARM = 0.4
@@ -123,6 +127,16 @@ def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> Side:
         rest=-(arm * carried) / flexible.rear_suspension,
     )
     return Side([Body("swing_arm", com=pivot)], [swing], "swing_arm")
+
+
+def steer_friction(flexible: Flexible) -> list[JointFriction]:
+    """Return the dry friction of the steering, if there is any."""
+    torque, rate = flexible.steer_friction, flexible.steer_friction_rate
+    if torque is None:
+        return []
+    return [
+        JointFriction("steer", torque) if rate is None else JointFriction("steer", torque, rate)
+    ]
 
 
 def or_none(damper: Scalar | None) -> Scalar:

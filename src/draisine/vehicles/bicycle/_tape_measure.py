@@ -14,11 +14,14 @@ legs that move are thin rods of the same masses and lengths, elbows bent downwar
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-from draisine.errors import ParameterError
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ParameterError, expect_known
 
 SidePoint = tuple[float, float]
 
@@ -45,6 +48,56 @@ ARMS_ASIDE = 0.13
 LEGS_ASIDE = 0.05
 STRETCH = 0.95
 CRANK = 0.17
+
+# Mean and standard deviation of ratios over the measured bicycles: of masses to the whole bicycle; of the
+# frame in units of its mass and the wheelbase; of wheels in units of mass and radius; of the fork in
+# units of its mass and the distance from front axle to grips along the steer axis (its centre of mass
+# along the axis: deviation of its height, since most grips were not measured). The rider's entries are
+# errors of the segments: 0 or 1 by definition, deviation from four measured riders (Moore 2012).
+COEFFICIENTS = {
+    "rear_wheel_mass": (0.194, 0.039),
+    "front_wheel_mass": (0.160, 0.029),
+    "fork_mass": (0.213, 0.031),
+    "frame_x": (0.327, 0.057),
+    "frame_height": (0.487, 0.033),
+    "frame_xx": (0.052, 0.009),
+    "frame_yy": (0.100, 0.007),
+    "frame_zz": (0.058, 0.005),
+    "frame_xz": (-0.002, 0.009),
+    "rear_wheel_xx": (0.27, 0.06),
+    "rear_wheel_yy": (0.42, 0.08),
+    "front_wheel_xx": (0.32, 0.07),
+    "front_wheel_yy": (0.56, 0.12),
+    "fork_ahead": (0.043, 0.037),
+    "fork_along": (0.655, 0.053),
+    "fork_across": (0.147, 0.022),
+    "fork_axial": (0.037, 0.013),
+    "fork_mixed": (-0.009, 0.005),
+    "fork_yy": (0.124, 0.022),
+    "rider_x": (0.0, 0.07),  # m
+    "rider_height": (0.0, 0.02),  # m
+    "rider_xx": (1.0, 0.10),
+    "rider_yy": (1.0, 0.11),
+    "rider_zz": (1.0, 0.14),
+    "rider_xz": (0.0, 0.005),  # of mass times stature squared
+}
+MEANS = {name: mean for name, (mean, _) in COEFFICIENTS.items()}
+
+# Standard deviations of measures with a tape, a protractor and household scales: m, rad, kg.
+MEASURE_DEVIATIONS = {
+    "wheelbase": 0.005,
+    "trail": 0.005,
+    "head_angle": math.radians(0.7),
+    "rear_radius": 0.003,
+    "front_radius": 0.003,
+    "bicycle_mass": 0.2,
+    "rider_mass": 0.5,
+    "rider_height": 0.01,
+    "rear_wheel_mass": 0.1,
+    "front_wheel_mass": 0.1,
+    "fork_mass": 0.1,
+}
+POINT_DEVIATION = 0.01  # m; of saddle, cranks and grips, in each direction
 
 _LIMITS = {
     "wheelbase": (0.3, 4.0, "m"),
@@ -93,6 +146,7 @@ def from_tape_measure(
     leaning: bool = False,
     arms: bool = False,
     legs: bool = False,
+    coefficients: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how;
     where the rider is `leaning`, also those of the upper body (trunk, head and arms) on a hinge at
@@ -102,7 +156,10 @@ def from_tape_measure(
     Metres, kilograms, radians. `head_angle` is measured from the horizontal, as makers give it (72
     degrees is 1.257); `fork_mass` includes handlebar and stem. `saddle`, `cranks` and `grips` are
     points (ahead of the rear axle, above the ground). A rider of no mass leaves the bicycle alone.
+    `coefficients` replace some of the mean `COEFFICIENTS` of measured bicycles.
     """
+    k = MEANS | dict(coefficients or {})
+    expect_known("Unknown coefficient", k, MEANS)
     given = {
         "wheelbase": wheelbase,
         "trail": trail,
@@ -118,7 +175,8 @@ def from_tape_measure(
     _check_geometry(wheelbase, trail, head_angle, rear_radius, front_radius)
     lam = math.pi / 2 - head_angle
     said: dict[str, str] = {}
-    mass = _masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said)
+    given_masses = (rear_wheel_mass, front_wheel_mass, fork_mass)
+    mass = _masses(bicycle_mass, *given_masses, said, k)
     cranks = _point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
     saddle = _point("saddle", saddle) or (
         cranks[0] - 0.425 * rider_height * math.cos(1.25),
@@ -128,7 +186,7 @@ def from_tape_measure(
         wheelbase + trail - saddle[1] * math.tan(lam),
         saddle[1],
     )
-    frame = _frame(mass["B"], wheelbase)
+    frame = _frame(mass["B"], wheelbase, k)
     rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else {}
     limbs: dict[str, dict[str, float]] = {}
     if arms:
@@ -137,8 +195,9 @@ def from_tape_measure(
     if legs:
         limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
         rider = {name: rider[name] for name in rider if name not in LEGS} | moving
-    whole = _together([frame, *rider.values()])
-    fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips)
+    parts = [frame, _corrected(_together(rider.values()), rider_height, k)] if rider else [frame]
+    whole = _together(parts)
+    fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
     _say_frame(said, rider_mass > 0)
     _say_rest(said)
     values = {
@@ -148,18 +207,79 @@ def from_tape_measure(
         "g": gravity,
         "rR": rear_radius,
         "mR": mass["R"],
-        "IRxx": 0.27 * mass["R"] * rear_radius**2,
-        "IRyy": 0.42 * mass["R"] * rear_radius**2,
+        "IRxx": k["rear_wheel_xx"] * mass["R"] * rear_radius**2,
+        "IRyy": k["rear_wheel_yy"] * mass["R"] * rear_radius**2,
         **_published("B", whole),
         **_published("H", fork),
         "rF": front_radius,
         "mF": mass["F"],
-        "IFxx": 0.32 * mass["F"] * front_radius**2,
-        "IFyy": 0.56 * mass["F"] * front_radius**2,
+        "IFxx": k["front_wheel_xx"] * mass["F"] * front_radius**2,
+        "IFyy": k["front_wheel_yy"] * mass["F"] * front_radius**2,
     }
     if leaning:
         values |= _leaning(rider, saddle, said)
     return {name: float(value) for name, value in values.items()} | limbs, said
+
+
+def tape_measure_covariance(
+    deviations: Mapping[str, float] | None = None, **measures: Any
+) -> tuple[dict[str, float], Floats]:
+    """Estimate the benchmark's 26 parameters and their covariance from simple measurements.
+
+    The uncertainty of the measurements and the spread of the measured bicycles are propagated to first
+    order; all are taken as independent. The result is correlated: a heavier wheel has a larger inertia.
+
+    Parameters
+    ----------
+    deviations
+        Standard deviations of measurements by name, in place of `MEASURE_DEVIATIONS`. Those of points
+        apply to each coordinate.
+    measures
+        Keyword arguments of `from_tape_measure`, for a rigid rider.
+
+    Returns
+    -------
+    tuple
+        The parameters by name, and their covariance (26, 26) in the same order, SI units.
+
+    Examples
+    --------
+    >>> values, covariance = tape_measure_covariance(
+    ...     wheelbase=1.02, trail=0.06, head_angle=1.257, rear_radius=0.34, front_radius=0.34,
+    ...     bicycle_mass=14.0, rider_mass=72.0, rider_height=1.78,
+    ... )
+    >>> place = list(values).index("mF")
+    >>> print(f"mF = {values['mF']:.1f} +- {covariance[place, place] ** 0.5:.1f} kg")
+    mF = 2.2 +- 0.4 kg
+    """
+    expect_known("Not among the measurements:", deviations or {}, measures)
+    structure = [name for name in ("leaning", "arms", "legs") if measures.get(name)]
+    if structure:
+        raise ParameterError(f"The covariance is that of a rigid rider; leave out {structure[0]}.")
+    points = dict.fromkeys(("saddle", "cranks", "grips"), POINT_DEVIATION)
+    sizes = MEASURE_DEVIATIONS | points | dict(deviations or {})
+    changes: list[tuple[dict[str, Any], dict[str, Any]]] = []  # lower and upper arguments
+    for name, value in measures.items():
+        size = sizes.get(name, 0.0)
+        if value is None or not size > 0.0:
+            continue
+        if name in points:
+            (x, h), d = value, size
+            changes += [({name: (x - d, h)}, {name: (x + d, h)})]
+            changes += [({name: (x, h - d)}, {name: (x, h + d)})]
+        else:
+            # A rider of no mass stays without mass.
+            changes += [({name: value - size}, {name: value + size})] if value else []
+    for name, (mean, size) in COEFFICIENTS.items():
+        lower, upper = ({"coefficients": {name: mean + way * size}} for way in (-1, 1))
+        changes.append((lower, upper))
+    values = from_tape_measure(**measures)[0]
+    columns = []
+    for pair in changes:
+        ends = [np.array(list(from_tape_measure(**measures | each)[0].values())) for each in pair]
+        columns.append((ends[1] - ends[0]) / 2.0)
+    spread = np.array(columns)
+    return values, spread.T @ spread
 
 
 def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
@@ -211,13 +331,15 @@ def _masses(
     front: float | None,
     fork: float | None,
     said: dict[str, str],
+    k: Mapping[str, float],
 ) -> dict[str, float]:
     masses = {}
-    for body, name, value, share in (
-        ("R", "rear_wheel_mass", rear, 0.194),
-        ("F", "front_wheel_mass", front, 0.160),
-        ("H", "fork_mass", fork, 0.213),
+    for body, name, value in (
+        ("R", "rear_wheel_mass", rear),
+        ("F", "front_wheel_mass", front),
+        ("H", "fork_mass", fork),
     ):
+        share = k[name]
         if value is None:
             said["m" + body] = f"{share:g} of the bicycle's mass, the mean share over six {_FROM}."
         else:
@@ -232,21 +354,40 @@ def _masses(
     return masses
 
 
-def _frame(mass: float, wheelbase: float) -> _PlaneMass:
+def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
     unit = mass * wheelbase**2
     return _PlaneMass(
         mass,
-        0.327 * wheelbase,
-        0.487 * wheelbase,
-        xx=0.052 * unit,
-        yy=0.100 * unit,
-        hh=0.058 * unit,
-        xh=-0.002 * unit,
+        k["frame_x"] * wheelbase,
+        k["frame_height"] * wheelbase,
+        xx=k["frame_xx"] * unit,
+        yy=k["frame_yy"] * unit,
+        hh=k["frame_zz"] * unit,
+        xh=k["frame_xz"] * unit,
+    )
+
+
+def _corrected(rider: _PlaneMass, height: float, k: Mapping[str, float]) -> _PlaneMass:
+    """Return the rider with the errors of the segments."""
+    return replace(
+        rider,
+        x=rider.x + k["rider_x"],
+        h=rider.h + k["rider_height"],
+        xx=k["rider_xx"] * rider.xx,
+        yy=k["rider_yy"] * rider.yy,
+        hh=k["rider_zz"] * rider.hh,
+        xh=rider.xh + k["rider_xz"] * rider.mass * height**2,
     )
 
 
 def _fork(
-    mass: float, wheelbase: float, trail: float, lam: float, radius: float, grips: SidePoint
+    mass: float,
+    wheelbase: float,
+    trail: float,
+    lam: float,
+    radius: float,
+    grips: SidePoint,
+    k: Mapping[str, float],
 ) -> _PlaneMass:
     """Return fork and handlebar, scaled by the way along the steer axis from axle to grips."""
     s, c = math.sin(lam), math.cos(lam)
@@ -256,15 +397,16 @@ def _fork(
             f"grips = ({grips[0]:.3g}, {grips[1]:.3g}) are not above the front axle along the "
             "steer axis; give them as metres ahead of the rear axle and above the ground."
         )
-    ahead = 0.043 * reach - (radius * s - trail * c)
-    along = 0.655 * reach
-    across, axial, mixed = (k * mass * reach**2 for k in (0.147, 0.037, -0.009))
+    ahead = k["fork_ahead"] * reach - (radius * s - trail * c)
+    along = k["fork_along"] * reach
+    unit = mass * reach**2
+    across, axial, mixed = (k[f"fork_{name}"] * unit for name in ("across", "axial", "mixed"))
     return _PlaneMass(
         mass,
         wheelbase + ahead * c - along * s,
         radius + ahead * s + along * c,
         xx=across * c * c + axial * s * s - 2 * mixed * s * c,
-        yy=0.124 * mass * reach**2,
+        yy=k["fork_yy"] * unit,
         hh=across * s * s + axial * c * c + 2 * mixed * s * c,
         xh=(across - axial) * s * c + mixed * (c * c - s * s),
     )

@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from draisine.algebra.scalar import array, cos, sin
 from draisine.errors import ParameterError
-from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import (
     Body,
     JointMotion,
@@ -31,6 +30,7 @@ from draisine.vehicles.bicycle._flexible import (
     front_side,
     or_none,
     rear_side,
+    steer_friction,
     steering_head,
 )
 from draisine.vehicles.bicycle._outputs import outputs
@@ -198,9 +198,7 @@ def whipple(
             Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown), tyre=rear_tyre),
             Wheel("front", "front_wheel", front, left, round_surface(rF, crown), tyre=front_tyre),
         ],
-        forces=[]
-        if gives.steer_friction is None
-        else [JointFriction("steer", gives.steer_friction)],
+        forces=steer_friction(gives),
         gravity=fall,
         outputs=outputs(rear, backward.carrier, rR, lam),
         couplings=rider.couplings,

@@ -1,0 +1,578 @@
+"""Fits of parameters and initial values to recorded motions.
+
+The problem: parameters p are common to all runs, initial values x_r and offsets of instruments belong to
+each run. Find those that minimise the weighted squares of the residuals of all recordings.
+
+The method:
+
+1. Levenberg-Marquardt with exact derivatives of the motions, from several starts.
+2. Estimate the noise of each channel at the best minimum (`noise`): deviation and correlation.
+3. Minimise again with weights of this noise; repeat 2 and 3 until the weights no longer change.
+4. Covariance of the unknowns for correlated noise, and the combinations that are not determined.
+
+A prior is a further set of residuals, with its known covariance.
+"""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.gradient import GradientRun
+from draisine.analysis.identify.identified import Channel, Combination, Identified, Searches
+from draisine.analysis.identify.noise import (
+    LinearFit,
+    NoiseModel,
+    SampleBlock,
+    durbin_watson,
+    effective_samples,
+    sampling_steps,
+)
+from draisine.analysis.identify.recording import Recording, Run
+from draisine.errors import DraisineError, ParameterError, SimulationError, expect_known
+from draisine.simulation.options import Numerics
+from draisine.system.system import System
+from draisine.system.tracing import Law
+from draisine.vehicles import expect_parameters
+
+MAX_STEPS = 60  # of one search; well-posed fits take fewer than 15
+MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
+CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
+WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
+RANK = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
+COLLINEAR = 0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
+START_SPREAD = 0.3  # of values, or of the signals if a value is zero; beyond it most bicycles fall
+
+FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)  # far below the noise of any instrument
+
+
+@dataclass(frozen=True, eq=False)
+class Prior:
+    """Normal distribution of parameters before the fit.
+
+    Parameters
+    ----------
+    mean
+        Expected values by name of the parameter.
+    covariance
+        Their covariance, in the order of `mean`.
+
+    Examples
+    --------
+    >>> Prior.independent({"c": 0.06, "w": 1.02}, {"c": 0.005, "w": 0.01}).covariance.diagonal()
+    array([2.5e-05, 1.0e-04])
+    """
+
+    mean: Mapping[str, float]
+    covariance: Floats
+
+    def __post_init__(self) -> None:
+        S = np.asarray(self.covariance, float)
+        size = len(self.mean)
+        if S.shape != (size, size) or not np.isfinite(S).all() or not np.allclose(S, S.T):
+            raise ParameterError(f"Prior: give a symmetric covariance of shape ({size}, {size}).")
+        object.__setattr__(self, "covariance", S)
+
+    @classmethod
+    def independent(cls, mean: Mapping[str, float], deviations: Mapping[str, float]) -> Self:
+        """Return a prior of independent parameters with standard deviations."""
+        expect_known("Prior: no expected value of", deviations, mean)
+        kept = {name: mean[name] for name in deviations}
+        return cls(kept, np.diag(np.array(list(deviations.values()), float) ** 2))
+
+    def rows(self, names: Sequence[str], values: Floats) -> tuple[Floats, Floats]:
+        """Return whitened residuals (m,) and derivatives (m, unknowns) of the m unknowns it covers.
+
+        The others are integrated out, so that their covariance is a block of the whole.
+        """
+        known = list(self.mean)
+        covered = [k for k, name in enumerate(names) if name in known]
+        block = [known.index(names[k]) for k in covered]
+        S = self.covariance[np.ix_(block, block)]
+        try:
+            half = np.linalg.cholesky(S)
+        except np.linalg.LinAlgError:
+            covered_names = ", ".join(names[k] for k in covered)
+            raise ParameterError(
+                f"Prior: the covariance of {covered_names} is not positive definite. Leave out parameters "
+                "that follow from others."
+            ) from None
+        mean = np.array([self.mean[names[k]] for k in covered])
+        selection = np.eye(len(names))[covered]
+        solve = np.linalg.solve
+        return solve(half, values[covered] - mean), solve(half, selection)
+
+
+@dataclass(frozen=True, eq=False)
+class _Minimum:
+    """End of a search."""
+
+    values: Floats
+    residuals: Floats  # of the recordings, in the unit of each; (samples,)
+    jacobian: Floats  # (samples, unknowns)
+    cost: float  # sum of weighted squares, prior included
+
+
+class _Problem:
+    """Residuals of all runs as a function of the unknowns."""
+
+    def __init__(
+        self,
+        system: System,
+        runs: Sequence[Run],
+        unknowns: Sequence[str],
+        law: Law | None,
+        prior: Prior | None,
+        white_noise: bool,
+        numerics: Numerics,
+    ) -> None:
+        self.system, self.runs, self.prior = system, runs, prior
+        self.shared = [name for name in unknowns if name in system.parameters]
+        self.initial = [name for name in unknowns if name not in system.parameters]
+        self.motions = []
+        for run in runs:
+            outputs = list(dict.fromkeys(one.output for one in run.recordings))
+            options = replace(numerics, start=run.begin)
+            known = [*self.shared, *self.initial]
+            motion = GradientRun(outputs, known, law=law, numerics=options, signals=run.inputs)
+            self.motions.append(motion)
+        self.recordings = [(r, one) for r, run in enumerate(runs) for one in run.recordings]
+        self.offsets = [k for k, (_, one) in enumerate(self.recordings) if one.fit_offset]
+        self.channels = list(dict.fromkeys(one.output for _, one in self.recordings))
+        self.names = self._names()
+        self.units = [self._unit(one) for _, one in self.recordings]
+        self.noise = self._noise_model(white_noise)
+        self._check()
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the unknowns: parameters, initial values run by run, offsets."""
+        own = [label(name, run) for run in self.runs for name in self.initial]
+        pairs = [self.recordings[k] for k in self.offsets]
+        zeros = [label(f"offset of {one.output}", self.runs[r]) for r, one in pairs]
+        return (*self.shared, *own, *zeros)
+
+    def _unit(self, recording: Recording) -> float:
+        """Return the unit of residuals: the deviation, or the spread of the signal."""
+        if recording.deviation is not None:
+            return recording.deviation
+        values = [one.value for _, one in self.recordings if one.output == recording.output]
+        spread = float(np.std(np.concatenate(values)))
+        return spread if spread > 0.0 else 1.0
+
+    def _noise_model(self, white: bool) -> NoiseModel:
+        """Return the noise: given deviations share one scale, each other channel has its own."""
+        scales: list[int] = []
+        groups: list[str] = []
+        for channel in self.channels:
+            given = {
+                one.deviation is not None for _, one in self.recordings if one.output == channel
+            }
+            if len(given) > 1:
+                raise ParameterError(
+                    f"Some recordings of {channel!r} have a deviation and some have none. Give it for all "
+                    "of them or for none."
+                )
+            group = "given" if given.pop() else channel
+            groups += [group] if group not in groups else []
+            scales.append(groups.index(group))
+        blocks, first = [], 0
+        for _, one in self.recordings:
+            rows = slice(first, first + len(one.time))
+            index = self.channels.index(one.output)
+            blocks.append(SampleBlock(rows, sampling_steps(one.time), index))
+            first = rows.stop
+        return NoiseModel(blocks, scales, white)
+
+    def _check(self) -> None:
+        """Raise if there are too few samples."""
+        unknowns = len(self.names)
+        counts = dict.fromkeys(self.channels, 0)
+        estimated = {one.output for _, one in self.recordings if one.deviation is None}
+        for _, one in self.recordings:
+            counts[one.output] += len(one.time)
+        total = sum(counts.values()) + (0 if self.prior is None else len(self.prior.mean))
+        if total <= unknowns:
+            raise ParameterError(
+                f"{total} samples do not determine {unknowns} unknowns and the noise. Record more, fit fewer "
+                "unknowns or give a prior."
+            )
+        for channel in estimated:
+            if len(self.channels) > 1 and counts[channel] <= unknowns:
+                raise ParameterError(
+                    f"The {counts[channel]} samples of {channel!r} do not suffice to estimate its noise "
+                    f"beside {unknowns} unknowns. Give the deviations of all recordings."
+                )
+
+    def first_values(self) -> Floats:
+        """Return the values at which the search starts."""
+        shared = [self.system.parameters[name] for name in self.shared]
+        own = [float(run.start[name]) for run in self.runs for name in self.initial]
+        return np.array([*shared, *own, *[0.0] * len(self.offsets)])
+
+    def machine(self, x: Floats) -> System:
+        """Return the system with the parameters among the unknowns."""
+        return self.system.with_parameters(**dict(zip(self.shared, x.tolist(), strict=False)))
+
+    def start(self, r: int, x: Floats) -> dict[str, float]:
+        """Return the initial values of a run."""
+        first = len(self.shared) + r * len(self.initial)
+        own = x[first : first + len(self.initial)].tolist()
+        return dict(self.runs[r].start) | dict(zip(self.initial, own, strict=True))
+
+    def evaluate(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the residuals (samples,) in the units of the recordings, and their derivatives."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # trial values need not be plausible; the result warns
+            return self._evaluate(x)
+
+    def _evaluate(self, x: Floats) -> tuple[Floats, Floats]:
+        """Compute residuals and derivatives, run by run."""
+        system, shared, own = self.machine(x), len(self.shared), len(self.initial)
+        residuals: list[Floats] = []
+        rows: list[Floats] = []
+        for r, (run, motion) in enumerate(zip(self.runs, self.motions, strict=True)):
+            times = np.unique(np.concatenate([one.time for one in run.recordings]))
+            found = motion(system, self.start(r, x), times)
+            columns = [*range(shared), *range(shared + r * own, shared + (r + 1) * own)]
+            for one in run.recordings:
+                k = len(rows)
+                samples = np.searchsorted(times, one.time)
+                output = motion.outputs.index(one.output)
+                slopes = np.zeros((len(samples), len(x)))
+                slopes[:, columns] = found.derivatives[samples, output]
+                model = found.values[samples, output]
+                if k in self.offsets:
+                    place = len(x) - len(self.offsets) + self.offsets.index(k)
+                    slopes[:, place] = 1.0
+                    model = model + x[place]
+                residuals.append((model - one.value) / self.units[k])
+                rows.append(slopes / self.units[k])
+        return np.concatenate(residuals), np.concatenate(rows)
+
+    def prior_rows(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return whitened residuals and derivatives of the prior; empty without one."""
+        if self.prior is None:
+            return np.zeros(0), np.zeros((0, len(x)))
+        return self.prior.rows(self.names, x)
+
+    def minimise(self, first: Floats | _Minimum, deviations: Floats) -> _Minimum:
+        """Return the minimum that Levenberg-Marquardt reaches from values, or from a minimum for other
+        deviations of the channels.
+        """
+
+        def weighted(x: Floats, e: Floats, J: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+            prior, slopes = self.prior_rows(x)
+            rows = self.noise.weigh(deviations, np.column_stack([J, e]))
+            return e, J, np.append(rows[:, -1], prior), np.vstack([rows[:, :-1], slopes])
+
+        damping = 1e-3
+        if isinstance(first, _Minimum):
+            x = first.values
+            e, J, r, K = weighted(x, first.residuals, first.jacobian)
+        else:
+            x = first
+            e, J, r, K = weighted(x, *self.evaluate(x))
+        for _ in range(MAX_STEPS):
+            U, s, V, null, size = self._scaled(K)
+            step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
+            if len(null):
+                # Of all steps with the same effect, take the one of least relative changes.
+                scale = np.where(x == 0.0, 1.0 / size, np.abs(x))
+                free = (null / size).T
+                step += free @ np.linalg.lstsq(free / scale[:, None], -step / scale)[0]
+            edge: DraisineError | None = None
+            try:
+                trial = weighted(x + step, *self.evaluate(x + step))
+                better = bool(trial[2] @ trial[2] <= r @ r)
+            except DraisineError as error:  # no such machine, or it falls
+                edge, better = error, False
+            small = bool(np.abs(step * size).max() < CONVERGED * (1.0 + np.linalg.norm(r)))
+            if better:
+                x = x + step
+                e, J, r, K = trial
+            damping = max(damping / 10.0, 1e-12) if better else damping * 10.0
+            if small and edge is not None:
+                raise SimulationError(f"The fit ends where the motion cannot be computed: {edge}")
+            if small:
+                return _Minimum(x, e, J, float(r @ r))
+        raise SimulationError(
+            f"The fit does not converge within {MAX_STEPS} steps. Start it closer, or fit fewer unknowns."
+        )
+
+    def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Return the singular value decomposition of columns of unit length, the directions without
+        influence, and the lengths of the columns.
+        """
+        size = np.sqrt(np.sum(K * K, axis=0))
+        if np.any(size == 0.0):
+            name = self.names[int(np.argmin(size))]
+            raise ParameterError(
+                f"The recordings do not depend on {name!r}. Remove it from the unknowns, or record an output "
+                "that it influences."
+            )
+        U, s, V = np.linalg.svd(K / size, full_matrices=False)
+        kept = s > RANK * s[0]
+        return U[:, kept], s[kept], V[kept], V[~kept], size
+
+    def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
+        """Return further starts of the search, drawn about the first one.
+
+        Their spread is that of the prior. Without one it is 30 % of a value; if that is zero, a change
+        that alters the outputs by 30 % of the signals.
+        """
+        _, J = self.evaluate(first)
+        blocks = zip(self.noise.blocks, self.recordings, self.units, strict=True)
+        signals = np.concatenate([one.value / unit for _, (_, one), unit in blocks])
+        with np.errstate(divide="ignore"):
+            reach = START_SPREAD * np.linalg.norm(signals) / np.linalg.norm(J, axis=0)
+            spread = np.where(first == 0.0, reach, START_SPREAD * np.abs(first))
+        if self.prior is not None:
+            for k, name in enumerate(self.names):
+                if name in self.prior.mean:
+                    place = list(self.prior.mean).index(name)
+                    spread[k] = np.sqrt(self.prior.covariance[place, place])
+        draws = np.random.default_rng(seed).standard_normal((count, len(first)))
+        return [first + spread * draw for draw in draws]
+
+    def linear_fit(self, minimum: _Minimum, deviations: Floats) -> LinearFit:
+        """Return the fit near a minimum, in the combinations that the data and the prior determine."""
+        prior, slopes = self.prior_rows(minimum.values)
+        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
+        _, _, V, _, size = self._scaled(rows)
+        basis = V.T / size[:, None]
+        return LinearFit(
+            self.noise,
+            deviations,
+            minimum.residuals,
+            minimum.jacobian @ basis,
+            np.column_stack([slopes @ basis, prior]),
+            basis,
+        )
+
+    def combinations(self, minimum: _Minimum, deviations: Floats) -> tuple[Combination, ...]:
+        """Return the combinations of unknowns that are hardly or not determined."""
+        _, slopes = self.prior_rows(minimum.values)
+        rows = np.vstack([self.noise.weigh(deviations, minimum.jacobian), slopes])
+        size = np.linalg.norm(rows, axis=0)
+        _, s, V = np.linalg.svd(rows / size, full_matrices=True)
+        s = np.append(s, np.zeros(len(V) - len(s)))
+        null = s <= RANK * s[0]
+        directions = [(0.0, v) for v in _echelon(V[null])]
+        directions += [(x, v) for x, v in zip(s, V, strict=True) if RANK * s[0] < x < COLLINEAR]
+        out = []
+        for value, v in directions:
+            parts = {
+                name: float(x / scale)
+                for name, x, scale in zip(self.names, v, size, strict=True)
+                if abs(x) > 0.1 * np.abs(v).max()
+            }
+            leading = next(iter(parts.values()))
+            out.append(Combination({n: x / leading for n, x in parts.items()}, float(value)))
+        return tuple(out)
+
+
+def _echelon(null: Floats) -> Floats:
+    """Return a basis of a null space in which each direction has a pivot of its own, to be readable."""
+    from scipy.linalg import qr
+
+    if not len(null):
+        return null
+    pivots = qr(null, pivoting=True, mode="r")[1][: len(null)]
+    return np.asarray(np.linalg.solve(null[:, pivots], null), float)
+
+
+def label(name: str, run: Run) -> str:
+    """Return the name of an unknown that belongs to a run."""
+    return f"{name}[{run.name}]" if run.name else name
+
+
+def identify(
+    system: System,
+    runs: Run | Sequence[Run],
+    unknowns: Sequence[str],
+    *,
+    law: Law | None = None,
+    prior: Prior | None = None,
+    white_noise: bool = False,
+    starts: int = 3,
+    seed: int = 0,
+    numerics: Numerics = FIT_NUMERICS,
+) -> Identified:
+    """Fit parameters and initial values to recorded motions.
+
+    Parameters
+    ----------
+    system
+        The compiled vehicle. Its parameters among the unknowns are first guesses.
+    runs
+        Recorded motions. Parameters are common to all; initial values and offsets belong to each.
+    unknowns
+        Names of parameters, and of initial values that every run's `start` contains.
+    law
+        Control law that acts in all runs, beside the recorded inputs.
+    prior
+        Distribution of some of the parameters before the fit.
+    white_noise
+        Whether successive samples are known to be independent. By default their correlation is estimated.
+    starts
+        Number of searches from different first guesses.
+    seed
+        Seed of these first guesses.
+    numerics
+        Tolerances of the integration.
+
+    Returns
+    -------
+    Identified
+        Values, covariance, intervals, noise of each channel, and what is not determined.
+
+    Raises
+    ------
+    ParameterError
+        If an unknown does not exist or has no influence, or samples are too few.
+    SimulationError
+        If no search converges.
+
+    Examples
+    --------
+    >>> from draisine import compile, state, simulate
+    >>> bicycle = compile("whipple")
+    >>> start = {"forward_speed": 5.0, "lean_rate": 0.2}
+    >>> ride = simulate(bicycle, state(bicycle, **start), 1.0).to_xarray().isel(time=slice(0, None, 10))
+    >>> run = Run(start, [Recording("lean_rate", ride.time.values, ride.lean_rate.values)])
+    >>> found = identify(bicycle.with_parameters(c=0.07), run, ["c"])
+    >>> print(f"{found.values[0]:.5f}")
+    0.08000
+    """
+    runs = [runs] if isinstance(runs, Run) else list(runs)
+    if not runs or not unknowns:
+        raise ParameterError("identify needs at least one run and one unknown.")
+    if starts < 1:
+        raise ParameterError(f"starts = {starts}: give a number from 1 on.")
+    common = [name for name in runs[0].start if all(name in run.start for run in runs)]
+    known = [*system.parameters, *common]
+    expect_parameters(system.vehicle, unknowns, known, "parameter or initial value")
+    if prior is not None:
+        expect_parameters(system.vehicle, list(prior.mean), list(system.parameters), "parameter")
+    if len(runs) > 1:
+        names = [run.name for run in runs]
+        unique = len(set(names)) == len(names) and all(names)
+        runs = runs if unique else [replace(run, name=str(k + 1)) for k, run in enumerate(runs)]
+    problem = _Problem(system, runs, unknowns, law, prior, white_noise, numerics)
+    return _finish(problem, *_search(problem, starts, seed))
+
+
+def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Searches]:
+    """Return the best minimum in the units of the recordings, and how the searches ended."""
+    first = problem.first_values()
+    others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
+    minima = []
+    reason: DraisineError | None = None
+    for x in (first, *others):
+        try:
+            minima.append(problem.minimise(x, np.ones(len(problem.channels))))
+        except DraisineError as error:
+            # Drawn values may be physically invalid; the user's own must not be.
+            if x is first and not isinstance(error, SimulationError):
+                raise
+            reason = reason or error
+    if not minima:
+        assert reason is not None
+        raise reason
+    best = min(minima, key=lambda found: found.cost)
+    # Searches end within their tolerance; exact data leave no more than errors of integration.
+    bound = best.cost * (1.0 + 1e-3) + 1e-9 * len(best.residuals)
+    same = sum(found.cost <= bound for found in minima)
+    return best, Searches(same, len(minima) - same, starts - len(minima))
+
+
+def _finish(problem: _Problem, best: _Minimum, searches: Searches) -> Identified:
+    """Return the fit with weights of its own noise, from the minimum for equal weights."""
+    deviations = np.ones(len(problem.channels))
+    linear = problem.linear_fit(best, deviations)
+    noise = linear.estimate_noise()
+    # The weight of a single channel changes nothing, unless there is a prior.
+    updates = MAX_NOISE_UPDATES if len(deviations) > 1 or problem.prior is not None else 0
+    for _ in range(updates):
+        update = problem.noise.effective_deviations(noise)
+        change = np.abs(np.log(update / deviations)).max()
+        deviations = update
+        best = problem.minimise(best, deviations)
+        linear = problem.linear_fit(best, deviations)
+        noise = linear.estimate_noise()
+        if change < WEIGHTS_CONVERGED:
+            break
+    covariance = linear.covariance(noise)
+    combinations = problem.combinations(best, deviations)
+    undetermined = {name for one in combinations if not one.strength for name in one.parts}
+    for k, name in enumerate(problem.names):
+        if name in undetermined:
+            covariance[k] = covariance[:, k] = np.nan
+            covariance[k, k] = np.inf
+    fitted, first = [], 0
+    for (_, one), unit in zip(problem.recordings, problem.units, strict=True):
+        e = best.residuals[first : first + len(one.time)]
+        fitted.append(one.value + unit * e)
+        first += len(one.time)
+    return Identified(
+        names=problem.names,
+        values=best.values,
+        covariance=covariance,
+        degrees_of_freedom=linear.degrees_of_freedom(noise),
+        system=problem.machine(best.values),
+        runs=tuple(problem.runs),
+        starts=tuple(problem.start(r, best.values) for r in range(len(problem.runs))),
+        fitted=tuple(fitted),
+        channels=_channels(problem, best, noise),
+        combinations=combinations,
+        searches=searches,
+        prior_deviations=_prior_deviations(problem),
+    )
+
+
+def _prior_deviations(problem: _Problem) -> dict[str, float]:
+    """Return the standard deviations of the unknowns that the prior covers."""
+    if problem.prior is None:
+        return {}
+    sizes = np.sqrt(np.diag(problem.prior.covariance))
+    known = dict(zip(problem.prior.mean, sizes.tolist(), strict=True))
+    return {name: known[name] for name in problem.names if name in known}
+
+
+def _channels(problem: _Problem, best: _Minimum, noise: Floats) -> tuple[Channel, ...]:
+    """Return what is left of each channel, and its noise."""
+    model = problem.noise
+    phi, scale = model.correlations(noise), model.deviations(noise)
+    white = model.whiten(noise, best.residuals[:, None])[:, 0]
+    out = []
+    for c, name in enumerate(problem.channels):
+        blocks = [block for block in model.blocks if block.channel == c]
+        pairs = zip(model.blocks, problem.recordings, problem.units, strict=True)
+        own = [(b, one, unit) for b, (_, one), unit in pairs if b.channel == c]
+        residuals = [unit * best.residuals[b.rows] for b, _, unit in own]
+        signal = np.concatenate([one.value for _, one, _ in own])
+        given = own[0][1].deviation is not None
+        e = np.concatenate(residuals)
+        normalised = np.concatenate([best.residuals[b.rows] for b in blocks])
+        raw = [(x, b.steps) for x, b in zip(residuals, blocks, strict=True)]
+        after = [(white[b.rows], b.steps) for b in blocks]
+        steps = [b.steps for b in blocks]
+        variance = float(np.var(signal))
+        out.append(
+            Channel(
+                output=name,
+                samples=len(e),
+                rms=float(np.sqrt(np.mean(e**2))),
+                normalised_rms=float(np.sqrt(np.mean(normalised**2))) if given else None,
+                explained=1.0 - float(np.var(e)) / variance if variance > 0.0 else float("nan"),
+                deviation=float(scale[c] * own[0][2]),
+                correlation=float(phi[c]),
+                effective_samples=effective_samples(steps, float(phi[c])),
+                durbin_watson=durbin_watson(raw),
+                durbin_watson_innovations=durbin_watson(after),
+            )
+        )
+    return tuple(out)

@@ -1,0 +1,259 @@
+"""Results of a fit: values with their uncertainty, noise of each channel, and what is not determined."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.identify.recording import Recording, Run
+from draisine.errors import expect_known
+from draisine.model.names import observation_units, state_units
+from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+STRONG_CORRELATION = 0.9  # of two unknowns; listed in reports from here on
+PRIOR_ONLY = 0.9  # of the prior's deviation; a fit that leaves more has learned hardly anything
+
+
+@dataclass(frozen=True)
+class Channel:
+    """Residuals and noise of one output, over all runs."""
+
+    output: str
+    samples: int
+    rms: float  # of the residuals, in the unit of the output
+    normalised_rms: float | None  # in units of the given deviation; None if it was estimated
+    explained: float  # share of the signal's variance that the model explains
+    deviation: float  # estimated standard deviation of the noise, in the unit of the output
+    correlation: float  # phi of successive samples
+    effective_samples: float  # independent samples that determine a mean as well
+    durbin_watson: float  # of the residuals; about 2 if they are white
+    durbin_watson_innovations: float  # after prewhitening; about 2 if the noise model suffices
+
+
+@dataclass(frozen=True)
+class Combination:
+    """Changes of unknowns whose effects on the recordings cancel."""
+
+    parts: Mapping[str, float]  # changes in the units of the unknowns; the first one is 1
+    strength: float  # remaining effect of columns of unit length; 0: not determined at all
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} by {x:+.3g}" for name, x in self.parts.items())
+
+
+@dataclass(frozen=True)
+class Searches:
+    """Number of searches, by their end."""
+
+    same_minimum: int
+    worse_minimum: int
+    failed: int  # not converged, or the motion could not be computed
+
+    def __str__(self) -> str:
+        total = self.same_minimum + self.worse_minimum + self.failed
+        ends = [
+            f"{self.same_minimum} of {_count(total, 'search', 'searches')} ended in this minimum"
+        ]
+        ends += [f"{self.worse_minimum} in a worse one"] if self.worse_minimum else []
+        ends += [f"{self.failed} failed"] if self.failed else []
+        return ", ".join(ends)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Identified:
+    """Fitted unknowns with covariance, the machine and motions that they make, and the noise.
+
+    `print(found)` shows the report.
+    """
+
+    names: tuple[str, ...]  # parameters, initial values run by run, offsets
+    values: Floats  # (unknowns,)
+    covariance: Floats  # (unknowns, unknowns); inf on the diagonal if not determined
+    degrees_of_freedom: Floats  # (unknowns,), of Student's distribution
+    system: System  # with the fitted parameters
+    runs: tuple[Run, ...]  # as recorded
+    starts: tuple[dict[str, float], ...]  # fitted initial values of each run
+    fitted: tuple[Floats, ...]  # model at the samples of each recording, run by run
+    channels: tuple[Channel, ...]
+    combinations: tuple[Combination, ...]  # hardly or not determined
+    searches: Searches  # how the searches ended
+    prior_deviations: dict[str, float] = field(default_factory=dict)  # of unknowns with a prior
+
+    @property
+    def deviations(self) -> Floats:
+        """Standard deviations of the unknowns, (unknowns,)."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def correlations(self) -> Floats:
+        """Correlations of the unknowns, (unknowns, unknowns); nan if not determined."""
+        size = self.deviations
+        with np.errstate(invalid="ignore"):
+            found = self.covariance / np.outer(size, size)
+        return found
+
+    def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
+        """Return the confidence interval of an unknown, by Student's distribution.
+
+        Parameters
+        ----------
+        name
+            Name of the unknown; that of an initial value ends with its run, "lean[2]".
+        level
+            Probability that the interval contains the true value.
+        """
+        expect_known("Not among the unknowns:", name, self.names)
+        from scipy.stats import t
+
+        k = self.names.index(name)
+        quantile = t.ppf(0.5 + level / 2, self.degrees_of_freedom[k])
+        half = float(quantile * self.deviations[k])
+        return float(self.values[k]) - half, float(self.values[k]) + half
+
+    @property
+    def not_identifiable(self) -> tuple[str, ...]:
+        """Unknowns that the recordings do not determine: without limit, or by the prior alone."""
+        return tuple(
+            name
+            for name, size in zip(self.names, self.deviations, strict=True)
+            if not np.isfinite(size) or size > PRIOR_ONLY * self.prior_deviations.get(name, np.inf)
+        )
+
+    def _recordings(self) -> Iterator[tuple[Run, Recording, Floats]]:
+        """Yield each recording with its run and the fitted values."""
+        pairs = [(run, one) for run in self.runs for one in run.recordings]
+        for (run, one), fitted in zip(pairs, self.fitted, strict=True):
+            yield run, one, fitted
+
+    def _units(self) -> dict[str, str]:
+        """Return the units of unknowns and outputs by name."""
+        model = self.system.model
+        units = observation_units(model) | state_units(model)
+        units |= {name: unit for name, (unit, _) in self.system.meanings.items()}
+        return units
+
+    def unit(self, name: str) -> str:
+        """Return the unit of an unknown or of an output."""
+        plain = name.removeprefix("offset of ").partition("[")[0]
+        return self._units().get(plain, "")
+
+    def __repr__(self) -> str:
+        samples = sum(channel.samples for channel in self.channels)
+        lines = [f"Fit of {samples} samples in {_count(len(self.runs), 'run', 'runs')}"]
+        lines += [*self._unknown_lines(), *self._channel_lines(), *self.remarks()]
+        return "\n".join(lines)
+
+    def _unknown_lines(self) -> list[str]:
+        """Return a line for each unknown."""
+        width = max(map(len, self.names))
+        lines = []
+        for name, value, size in zip(self.names, self.values, self.deviations, strict=True):
+            low, high = self.interval(name)
+            digits = f"95 %: {low:.4g} to {high:.4g}" if np.isfinite(size) else "not determined"
+            unit = self.unit(name)
+            lines.append(f"  {name:<{width}}  {with_deviation(value, size)} {unit} ({digits})")
+        return lines
+
+    def _channel_lines(self) -> list[str]:
+        """Return a line for each output."""
+        lines = []
+        for one in self.channels:
+            normalised = ""
+            if one.normalised_rms is not None:
+                normalised = f" (normalised {one.normalised_rms:.3g})"
+            lines.append(
+                f"{one.output}: RMS residual {one.rms:.3g} {self.unit(one.output)}{normalised}, "
+                f"{100 * one.explained:.2f} % of the variance explained, "
+                f"Durbin-Watson {one.durbin_watson:.2f}, {one.durbin_watson_innovations:.2f} after "
+                f"prewhitening with phi = {one.correlation:.2f} "
+                f"({one.effective_samples:.0f} effective of {one.samples} samples)"
+            )
+        return lines
+
+    def remarks(self) -> list[str]:
+        """Return sentences on correlations, on what is not determined, and on the searches."""
+        lines = []
+        found = self.correlations
+        for i, j in zip(*np.triu_indices(len(self.names), 1), strict=True):
+            if abs(found[i, j]) >= STRONG_CORRELATION:
+                lines.append(
+                    f"correlation of {self.names[i]} and {self.names[j]}: {found[i, j]:+.3f}"
+                )
+        for one in self.combinations:
+            if one.strength:
+                lines.append(
+                    f"weakly determined: changing {one} leaves {one.strength:.1%} of the effect"
+                )
+            else:
+                lines.append(f"not identifiable: changing {one} has no effect on the recordings")
+        lines += [
+            f"not identifiable: the recordings say hardly more of {name} than the prior"
+            for name in self.not_identifiable
+            if name in self.prior_deviations
+        ]
+        lines.append(str(self.searches))
+        return lines
+
+    def to_xarray(self) -> "Dataset":
+        """Return the fit as a dataset: unknowns with covariance, and all samples one after another."""
+        import xarray
+
+        rows = list(self._recordings())
+        measured = np.concatenate([one.value for _, one, _ in rows])
+        fitted = np.concatenate(self.fitted)
+        lengths = [len(one.time) for _, one, _ in rows]
+        limits = np.array([self.interval(name) for name in self.names])
+        unknowns = {
+            "value": self.values,
+            "deviation": self.deviations,
+            "lower": limits[:, 0],
+            "upper": limits[:, 1],
+            "degrees_of_freedom": self.degrees_of_freedom,
+        }
+        samples = {"measured": measured, "fitted": fitted, "residual": fitted - measured}
+        return xarray.Dataset(
+            {name: ("unknown", x) for name, x in unknowns.items()}
+            | {"covariance": (("unknown", "other"), self.covariance)}
+            | {name: ("sample", x) for name, x in samples.items()},
+            coords={
+                "unknown": list(self.names),
+                "other": list(self.names),
+                "unit": ("unknown", [self.unit(name) for name in self.names]),
+                "time": (
+                    "sample",
+                    np.concatenate([one.time for _, one, _ in rows]),
+                    {"units": "s"},
+                ),
+                "output": ("sample", np.repeat([one.output for _, one, _ in rows], lengths)),
+                "motion": ("sample", np.repeat([run.name for run, _, _ in rows], lengths)),
+                "output_unit": (
+                    "sample",
+                    np.repeat([self.unit(one.output) for _, one, _ in rows], lengths),
+                ),
+            },
+            attrs={
+                "title": f"Identification of {self.system.vehicle.__name__}",
+                "report": repr(self),
+            },
+        )
+
+
+def _count(number: int, noun: str, plural: str) -> str:
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def with_deviation(value: float, deviation: float) -> str:
+    """Return a value and its standard deviation, to two digits of the latter.
+
+    >>> with_deviation(0.0641234, 0.00081), with_deviation(7012.3, 210.0)
+    ('0.06412 +- 0.00081', '7012 +- 210')
+    """
+    if not 0.0 < deviation < np.inf:
+        return f"{value:.6g} +- {deviation:.2g}"
+    digits = int(np.clip(1 - np.floor(np.log10(deviation)), 0, 12))
+    return f"{value:.{digits}f} +- {deviation:.{digits}f}"
