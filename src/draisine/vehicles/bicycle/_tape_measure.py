@@ -97,6 +97,7 @@ MEASURE_DEVIATIONS = {
     "front_wheel_mass": 0.1,
     "fork_mass": 0.1,
 }
+MIN_RIDER_MASS = 1e-9  # kg; less is lost in the rounding of the bicycle's mass
 POINT_DEVIATION = 0.01  # m; of saddle, cranks and grips, in each direction
 
 _LIMITS = {
@@ -204,7 +205,8 @@ def from_tape_measure(
         saddle[1],
     )
     frame = _frame(mass["B"], wheelbase, k)
-    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else {}
+    ridden = rider_mass > MIN_RIDER_MASS
+    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if ridden else {}
     limbs: dict[str, dict[str, float]] = {}
     if arms:
         limbs["arms"], moving = _arms(rider, rider_mass, rider_height, saddle, grips, said)
@@ -215,7 +217,7 @@ def from_tape_measure(
     parts = [frame, _corrected(_together(rider.values()), rider_height, k)] if rider else [frame]
     whole = _together(parts)
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
-    _say_frame(said, rider_mass > 0)
+    _say_frame(said, ridden)
     _say_rest(said)
     values = {
         "w": wheelbase,
