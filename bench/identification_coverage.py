@@ -9,6 +9,10 @@ Cases: `white` and `ar1` (phi = 0.7) noise of a bicycle's lean and steer rate; `
 of the steering with a known smoothing rate, under a recorded steer torque; `runs`: three short rides with
 own starts and recorded torques, and noise of phi = 0.5. Results are appended to the file, so that a
 campaign can be interrupted and resumed.
+
+Measured over 400 seeds, in %: white 95.5 (c), 95.2 (lean_rate); ar1 93.0, 93.2; friction 93.5
+(flexible_steer_friction), 94.0 (c), 95.5 (lean_rate); runs 95.8 (c), 94.8, 93.0, 94.2 (lean_rate of each
+run). Each case takes 2 to 8 minutes of CPU time.
 """
 
 import argparse

@@ -12,7 +12,7 @@ likelihood (Patterson and Thompson 1971, doi:10.1093/biomet/58.3.545) corrects t
 The fit itself is by weighted least squares, not by generalised ones: if the model is imperfect, residuals
 are smooth, phi is nearly 1, and least squares of innovations would leave large residuals. The
 covariance of the unknowns takes the correlation into account, eq. [identification], as Morelli and Klein
-1997, doi:10.2514/2.3997, do for flight tests. Weights are those of effective samples: s of a channel
+1995, doi:10.2514/6.1995-3499, do for flight tests. Weights are those of effective samples: s of a channel
 times sqrt((1 + phi) / (1 - phi)).
 
 The degrees of freedom of each unknown follow from the uncertainty of its variance C by Satterthwaite's

@@ -97,6 +97,7 @@ MEASURE_DEVIATIONS = {
     "front_wheel_mass": 0.1,
     "fork_mass": 0.1,
 }
+MIN_RIDER_MASS = 1e-9  # kg; less is lost in the rounding of the bicycle's mass
 POINT_DEVIATION = 0.01  # m; of saddle, cranks and grips, in each direction
 
 _LIMITS = {
@@ -148,15 +149,32 @@ def from_tape_measure(
     legs: bool = False,
     coefficients: Mapping[str, float] | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how;
-    where the rider is `leaning`, also those of the upper body (trunk, head and arms) on a hinge at
-    the height of the saddle. Where his `arms` hold the bar or his `legs` turn cranks, their tables are
-    among the values: `whipple` takes all of them.
+    """Estimate the benchmark's 26 parameters from simple measurements.
 
-    Metres, kilograms, radians. `head_angle` is measured from the horizontal, as makers give it (72
-    degrees is 1.257); `fork_mass` includes handlebar and stem. `saddle`, `cranks` and `grips` are
-    points (ahead of the rear axle, above the ground). A rider of no mass leaves the bicycle alone.
-    `coefficients` replace some of the mean `COEFFICIENTS` of measured bicycles.
+    Parameters
+    ----------
+    wheelbase, trail, rear_radius, front_radius
+        Lengths, m.
+    head_angle
+        Angle of the steer axis from the horizontal, rad, as makers give it: 72 degrees is 1.257.
+    bicycle_mass, rider_mass, rider_height
+        Masses, kg, and stature, m. Without a rider, `rider_mass` is zero.
+    rear_wheel_mass, front_wheel_mass, fork_mass
+        Masses, kg; estimated if None. The fork includes handlebar and stem.
+    saddle, cranks, grips
+        Points (ahead of the rear axle, above the ground), m; estimated if None.
+    gravity
+        Gravity, m/s2.
+    leaning, arms, legs
+        Whether the upper body leans on a hinge at the height of the saddle, the arms hold the bar and the
+        legs turn cranks. Their parameters are then among the values, as `whipple` takes them.
+    coefficients
+        Ratios in place of the mean `COEFFICIENTS` of measured bicycles, by name.
+
+    Returns
+    -------
+    tuple
+        The values by name, and for each estimated one a sentence that explains it.
     """
     k = MEANS | dict(coefficients or {})
     expect_known("Unknown coefficient", k, MEANS)
@@ -187,7 +205,8 @@ def from_tape_measure(
         saddle[1],
     )
     frame = _frame(mass["B"], wheelbase, k)
-    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else {}
+    ridden = rider_mass > MIN_RIDER_MASS
+    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if ridden else {}
     limbs: dict[str, dict[str, float]] = {}
     if arms:
         limbs["arms"], moving = _arms(rider, rider_mass, rider_height, saddle, grips, said)
@@ -198,7 +217,7 @@ def from_tape_measure(
     parts = [frame, _corrected(_together(rider.values()), rider_height, k)] if rider else [frame]
     whole = _together(parts)
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
-    _say_frame(said, rider_mass > 0)
+    _say_frame(said, ridden)
     _say_rest(said)
     values = {
         "w": wheelbase,
