@@ -350,7 +350,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
         status = solve_saddle_point(p)
         if status is SaddleStatus.UNSOLVABLE or p.inconsistency > m.tol.contradiction:
             return 1
-        if status is SaddleStatus.REDUNDANT and (p.shares or not p.symmetric):
+        if status is SaddleStatus.REDUNDANT:
             share_redundant(s)
         change = follow_loads(s, seen)
         rounds += 1
@@ -414,17 +414,6 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
     ydot[:n] = s.mode_out[:n]
     lam[:forces] = s.mode_out[n : n + forces]
     return 0
-
-
-@routine
-def move(s: ContactMode, ydot: Floats) -> int:
-    """Write ydot as `flow` does, without forces: the distribution of redundant forces does not influence the
-    motion. Return 1 if the system is singular.
-    """
-    s.system.shares = False
-    failed = flow(s, ydot, s.lam)
-    s.system.shares = True
-    return failed
 
 
 @routine

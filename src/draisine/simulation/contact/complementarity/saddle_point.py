@@ -76,7 +76,6 @@ class SaddlePoint(Record):
     n: int  # speeds
     rows: int = 0  # rows in use
     symmetric: bool = True  # whether G is C: no friction drag, no tyre force by load
-    shares: bool = True  # whether redundant multipliers need minimum norm, if the motion does not
     rank: int = 0  # independent rows
     inconsistency: float = (
         0.0  # largest contradiction between redundant rows, in the unit of targets
@@ -431,7 +430,7 @@ def add_independent_multipliers(p: SaddlePoint) -> None:
 @routine
 def add_multipliers(p: SaddlePoint) -> None:
     """Add the multipliers with the effect `rest`; those of minimum norm if rows are redundant."""
-    if p.rank < p.rows and (p.shares or not p.symmetric):
+    if p.rank < p.rows:
         add_minimum_norm(p)
     else:
         add_independent_multipliers(p)
@@ -509,7 +508,7 @@ def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
     p.inconsistency = measure_inconsistency(p)
     if not is_consistent(p):
         project_targets(p)
-    if p.rank < p.rows and (p.shares or not p.symmetric):
+    if p.rank < p.rows:
         factor_gram(p)
     p.multiplier[: p.rows] = 0.0
     add_multipliers(p)

@@ -55,7 +55,6 @@ from draisine.simulation.contact.kernels import (
     flow,
     fold_excess,
     is_above,
-    move,
     project_state,
     put_state,
     relative_velocity,
@@ -197,7 +196,7 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
-        if move(s, g.k[stage * g.n :]) != 0:
+        if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return False
     return True
 
@@ -232,7 +231,7 @@ def take_accepted_step(c: ArcState) -> RunStatus:
         for stage in range(DENSE, STAGES):
             weigh(g, stage, h, s.x[1:])
             s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
-            move(s, g.k[stage * g.n :])
+            flow(s, g.k[stage * g.n :], s.lam)
         interpolate(g, h)
     clock.step, clock.next_step = h, h * grow(error)
     return RunStatus.RESOLVED
