@@ -18,6 +18,7 @@ import numpy as np
 
 import draisine
 from draisine import ContactOptions, Stepper, simulate, state
+from draisine.algebra.lie import rotation
 from draisine.experiment.run import run
 from draisine.model import Body, Disc, Model, Revolute, Wheel, forward_speed, inertia
 from draisine.scenario.library import load
@@ -28,6 +29,9 @@ from robots import WheelServos, hills, system_of
 
 DT = 1e-3  # s, step of a stepper
 GROWTH = 1.5  # of the cost of the first block of an hour
+SPEED, TURN = 0.2, 0.3  # m/s and rad/s of the circles
+CENTRE = np.array([1.5, 0.0])  # m, of the circles, on the hills
+RETURN = 2.0  # 1/m; relative change of the turn per offset of the circle's centre along the heading
 
 
 def least(call, repeat=50):
@@ -124,24 +128,33 @@ def stepper():
 
 
 def hour(until, blocks=12):
-    """Print the cost per step of an hour of driving in blocks; return whether it grows."""
-    robot, radius, track, speed, turn = system_of("turtlebot3"), 0.033, 0.16, 0.2, 0.3
+    """Print the cost per step of an hour of driving in blocks; return whether it grows.
+
+    Every 0.1 s torques turn the robot so that the centre of its circle stays at CENTRE: it moves by
+    (1 - turn / TURN) times the velocity, and the torques make that oppose its offset.
+    """
+    robot, radius, half_track, gain = system_of("turtlebot3"), 0.033, 0.08, 0.05
     rates = {
-        side: (speed + sign * turn * track / 2) / radius
+        side: (SPEED + sign * TURN * half_track) / radius
         for side, sign in (("left", -1.0), ("right", 1.0))
     }
-    # The first metres before x = 0.6 m are level: the robot starts there, and a circle leads onto the hills.
     ride = Stepper(
-        robot, state(robot, x=0.3), terrain=hills(0.005, 0), law=WheelServos(rates, 0.05),
+        robot, state(robot, x=0.3), terrain=hills(0.005, 0), law=WheelServos(rates, gain),
         contact=ContactOptions(mu=0.8), numerics=Numerics(dt=DT),
     )  # fmt: skip
-    steps = round(until / DT / blocks)
+    steps = round(until / DT / blocks / 100)
     costs = []
     for _ in range(blocks):
         began = time.process_time()
         for _ in range(steps):
-            ride.step(DT)
-        costs.append(1e6 * (time.process_time() - began) / steps)
+            now = ride.state
+            heading = rotation(now.q)[:2, 0]
+            offset = now.p[:2] + SPEED / TURN * np.array([-heading[1], heading[0]]) - CENTRE
+            torque = gain * TURN * RETURN * float(offset @ heading) * half_track / radius
+            ride.hold({"left": -torque, "right": torque})
+            for _ in range(100):
+                ride.step(DT)
+        costs.append(1e6 * (time.process_time() - began) / (100 * steps))
         place = np.round(ride.state.p[:2], 2)
         print(f"until {ride.time:6.0f} s: {costs[-1]:6.1f} us per step, at {place}", flush=True)
     return int(costs[-1] > GROWTH * costs[0])
