@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import ContactOptions, Numerics, gradient
+from draisine.analysis.gradient import GradientRun
 from draisine.analysis.gradient.saltation import _fold
+from draisine.analysis.gradient.tangents import integrate
 from draisine.analysis.return_map import fixed_point, return_map
 from draisine.control._signals.time_inputs import Step, TimeInputs
 from draisine.control.steer_into_lean import SteerIntoLean
@@ -439,3 +441,25 @@ def test_times_are_finite_and_rise(times):
     bicycle = draisine.compile("whipple")
     with pytest.raises(ParameterError, match="times: they rise"):
         draisine.gradient(bicycle, {"forward_speed": 5.0}, times, ["lean"], ["c"])
+
+
+def test_a_motion_that_needs_too_many_evaluations_is_reported():
+    """A search may try values that make a machine very stiff; it must not wait for them."""
+    run = GradientRun(["lean"], ["c"], max_evaluations=20)
+    with pytest.raises(SimulationError, match="too stiff; their rates were evaluated 20 times"):
+        run(draisine.compile("whipple"), {"forward_speed": 5.0}, np.array([0.0, 1.0]))
+
+
+def test_an_interruption_ends_the_integration_of_derivatives():
+    """What interrupts a function of Python within machine code is raised after it, and soon."""
+    calls = []
+
+    def rates(t, jets):
+        calls.append(t)
+        if len(calls) == 50:
+            raise KeyboardInterrupt
+        return -1e4 * jets
+
+    with pytest.raises(KeyboardInterrupt):
+        integrate(rates, np.ones((1, 1)), 0.0, np.array([10.0]), Numerics())
+    assert len(calls) == 50

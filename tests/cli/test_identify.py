@@ -80,3 +80,10 @@ def test_mistakes_are_named(pushes, arguments, text, capsys):
     speed = () if "--initial" in arguments else ("--initial", "forward_speed=4.6")
     assert main(["identify", *arguments, *speed]) == 2
     assert text in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_bicycle_needs_its_speed(pushes, capsys):
+    assert main(["identify", "push1.csv", "--unknowns", "c"]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "push1.csv: there is no column forward_speed" in error
+    assert "--initial forward_speed=4.6" in error

@@ -58,7 +58,7 @@ def identify(
     :param outputs: Columns to fit: lean_rate,steer; without it all columns that are outputs of the vehicle.
     :param initial: An initial value of all runs, or one for each: --initial forward_speed=4.6,5.1. Unknown
         ones are first guesses. Without it, forward_speed and unknown initial values are the first samples
-        of their columns, or zero.
+        of their columns; unknown ones without a column start at zero.
     :param input_: A recorded input, as the name of its column: --input steer=steer_torque; or a constant:
         --input steer=0.5. Between samples it is linear.
     :param deviation: Standard deviation of the noise of an output: --deviation steer=0.2deg. Without it, it
@@ -195,6 +195,11 @@ def _run(
             continue
         if name in data.data_vars:
             start[name] = _first_sample(data, name)
+        elif name == "forward_speed" and name in system.outputs:
+            raise ParameterError(
+                f"{path}: there is no column forward_speed. Give the speed at the first sample: --initial "
+                "forward_speed=4.6."
+            )
         elif name != "forward_speed" and name in _units(system):
             start[name] = 0.0
     try:

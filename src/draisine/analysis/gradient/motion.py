@@ -6,6 +6,7 @@ motion. The start satisfies its given values and closed contacts for all paramet
 by differences of eighth order.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -120,6 +121,7 @@ class GradientRun:
     signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; without a terrain
     contact: ContactOptions = CONTACT
     numerics: Numerics = FINE
+    max_evaluations: float = math.inf  # of the rates; without a terrain
 
     def __call__(
         self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
@@ -234,7 +236,16 @@ class GradientRun:
 
         watch = fall_rule(system.model, self.contact.fall).watch(machine.frame[0])
         corners = [t for signal in self.signals for t in signal.breakpoints]
-        samples = integrate(rates, jets, self.numerics.start, times, self.numerics, watch, corners)
+        samples = integrate(
+            rates,
+            jets,
+            self.numerics.start,
+            times,
+            self.numerics,
+            watch,
+            corners,
+            self.max_evaluations,
+        )
         observe = self._tangents(system, machine, "variation", ["seen"])
         pairs = zip(times, samples, strict=True)
         seen = [observe(t, sample, along, w=inputs(t))["seen"] for t, sample in pairs]

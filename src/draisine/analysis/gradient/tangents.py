@@ -4,6 +4,7 @@ A state and its derivatives along k directions form one array, here called `jets
 (1 + k, entries): the state in the first row, its derivatives below. Each direction is a SIMD lane.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -125,10 +126,12 @@ def integrate(
     numerics: Numerics,
     watch: Floats | None = None,
     corners: Sequence[float] = (),
+    max_evaluations: float = math.inf,
 ) -> Floats:
     """Integrate a state with its derivatives; return them at rising times, (times, 1 + k, entries).
 
-    The integrator restarts at `corners` of the rates (s): a step across one would lose its order.
+    The integrator restarts at `corners` of the rates (s): a step across one would lose its order. The rates
+    are evaluated `max_evaluations` times at most.
 
     Raises
     ------
@@ -142,7 +145,16 @@ def integrate(
     end = float(later[-1])
     interval_end = end
 
+    evaluations = 0
+
     def evaluate(x: Floats) -> Floats:
+        nonlocal evaluations
+        evaluations += 1
+        if evaluations > max_evaluations:
+            raise SimulationError(
+                f"no gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff; their rates were "
+                f"evaluated {max_evaluations:g} times."
+            )
         # Rates are continuous from the right: at the end of an interval use those before the corner.
         t = min(float(x[0]), interval_end)
         return rates(t, x[1:].reshape(jets.shape)).ravel()

@@ -39,6 +39,10 @@ from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
 MAX_STEPS = 60  # of one search; well-posed fits take fewer than 15
+MAX_EVALUATIONS = (
+    10_000  # of the rates of a trial motion: some seconds; stiffer trial values are rejected
+)
+MAX_EVALUATIONS_PER_SAMPLE = 200  # as many for each sample; bicycles on tyres need fewer than 50
 MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
 CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
 WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
@@ -137,7 +141,15 @@ class _Problem:
             outputs = list(dict.fromkeys(one.output for one in run.recordings))
             options = replace(numerics, start=run.begin)
             known = [*self.shared, *self.initial]
-            motion = GradientRun(outputs, known, law=law, numerics=options, signals=run.inputs)
+            samples = sum(len(one.time) for one in run.recordings)
+            motion = GradientRun(
+                outputs,
+                known,
+                law=law,
+                numerics=options,
+                signals=run.inputs,
+                max_evaluations=MAX_EVALUATIONS + MAX_EVALUATIONS_PER_SAMPLE * samples,
+            )
             self.motions.append(motion)
         self.recordings = [(r, one) for r, run in enumerate(runs) for one in run.recordings]
         self.offsets = [k for k, (_, one) in enumerate(self.recordings) if one.fit_offset]
