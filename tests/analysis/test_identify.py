@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import draisine
 from draisine.analysis.gradient import GradientRun
@@ -311,6 +311,7 @@ def test_wrong_requests_name_the_thing_and_the_way_out(bicycle):
         (run, ["x"], "do not depend on 'x'. Remove it from the unknowns"),
         (Run(START, [Recording("lean_rate", [0.0], [0.2])]), ["c"], "1 samples do not determine 1"),
         ([], ["c"], "at least one run"),
+        (run, ["c", "c"], "The unknown 'c' is given twice"),
     ]
     for runs, unknowns, text in cases:
         with pytest.raises(ParameterError, match=text):
@@ -350,3 +351,14 @@ def test_report_lists_unknowns_channels_and_searches(bicycle, pushed):
     data = found.to_xarray()
     assert_allclose(data.residual, data.fitted - data.measured)
     assert data.lower.sel(unknown="c") == found.interval("c")[0]
+
+
+def test_a_stored_fit_can_be_made_again(bicycle, tmp_path):
+    noise = np.random.default_rng(3).normal(0.0, 0.01, len(TIME))
+    run = Run(START, [Recording("lean_rate", TIME, noise)], [Step("steer", 0.1)])
+    prior = Prior.independent(bicycle.parameters, {"c": 0.001})
+    found = identify(bicycle, run, ["c"], prior=prior, starts=1)
+    draisine.save(found, tmp_path / "fit.nc")
+    names: dict = {}
+    exec(draisine.load(tmp_path / "fit.nc").attrs["recipe"], names)
+    assert_array_equal(names["found"].values, found.values)

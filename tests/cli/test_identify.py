@@ -70,6 +70,7 @@ def test_report_for_programs(pushes, capsys):
         (("push1.csv", "--unknowns", "c", "--initial", "lean=1,2"), "one for each of the 1"),
         (("push1.csv", "--unknowns", "c", "--deviation", "steer=0.1"), "Not among the fitted"),
         (("push1.csv", "--unknowns", "c", "--prior", "c=abc"), "--prior c=abc: 'abc' is not"),
+        (("push1.csv", "--unknowns", "c", "--prior", "lam=1deg"), "lam is not among the unknowns"),
         (("holes.csv", "--unknowns", "c"), "--drop-missing skips empty cells"),
         (("other.csv", "--unknowns", "c"), "no column is an output of the vehicle; it has volts"),
     ],

@@ -171,3 +171,19 @@ def test_path_coordinates_follow_the_machine(path):
 def test_laws_that_act_together_start_where_the_machine_is():
     both = Together((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
     assert_allclose(both.start_at(1.0, 0.5, 0.2), [0.5, 0.2, 0.5, 0.2, 0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("table", "text"),
+    [
+        (
+            {"shape": "lane_change", "offset": 1, "start": 10, "end": 10},
+            "end = 10 m must be beyond",
+        ),
+        ({"shape": "slalom", "amplitude": 1, "wavelength": 0}, "wavelength = 0 m must be positive"),
+        ({"shape": ["slalom"]}, "Did you mean 'slalom'"),
+    ],
+)
+def test_shapes_that_do_not_exist_are_refused(table, text):
+    with pytest.raises(ParameterError, match=text):
+        as_path(table)

@@ -178,9 +178,12 @@ class TestCsv:
             data = draisine.load(path)
         assert "recipe" not in data.attrs
 
-    def test_damage_is_reported(self, turned, tmp_path):
+    @pytest.mark.parametrize(
+        "content", ["{", '{"attributes": {}, "variables": {"lean": "rad"}}', '{"attributes": {}}']
+    )
+    def test_damage_is_reported(self, turned, tmp_path, content):
         draisine.save(turned, tmp_path / "run.csv")
-        (tmp_path / "run.csv-metadata.json").write_text("{")
+        (tmp_path / "run.csv-metadata.json").write_text(content)
         with pytest.raises(DataError, match="Remove it to read"):
             draisine.load(tmp_path / "run.csv")
 

@@ -153,6 +153,11 @@ def test_sweeps_start_in_the_motion_of_each_run():
         ),
         ("[initial.steady]\nfree = ['ster']\n", "initial.steady.free: no input 'ster'"),
         ("[initial.steady]\nfree = 'steer'\n", "initial.steady.free = 'steer': must be a list"),
+        ("[initial.steady]\nfree = ['steer', 3]\n", "initial.steady.free: no input '3'"),
+        (
+            "[initial.steady]\nforward_speed = 5.0\n[terrain]\nshape = 'plane'\nslope = '5deg'\n",
+            "initial.steady: needs level ground. Give a slope as vehicle.parameters.slope",
+        ),
         ("[initial.steady]\ninputs = 3\n", "initial.steady.inputs = 3: must be a table"),
         (
             "[initial.steady]\nforward_speed = 5.0\nlean = 0.1\nsteer = 0.3\nfree = []\n",
@@ -211,6 +216,11 @@ class TestClosedLoopLoci:
         given = ("whipple", {}, None, "lean", np.array([0.1]), {"forward_speed": 5.0})
         with pytest.raises(DataError, match="Did you mean 'delay'"):
             locus(*given, laws=[{"name": "follow_path", "dela": 0.2}])
+
+    def test_a_law_of_least_cost_belongs_to_one_speed(self):
+        given = ("whipple", {}, None, "forward_speed", np.array([4.0, 5.0]), {"lean": 0.1})
+        with pytest.raises(ParameterError, match="ask for its one speed"):
+            locus(*given, laws=[{"name": "lqr"}])
 
 
 def test_learning_tasks_draw_their_starts(tmp_path):

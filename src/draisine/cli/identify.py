@@ -93,6 +93,11 @@ def identify(
         for k, path in enumerate(recordings)
     ]
     sizes = _numbers("--prior", prior, system)
+    if idle := [name for name in sizes if name in system.parameters and name not in wanted]:
+        raise ParameterError(
+            f"--prior {idle[0]}: {idle[0]} is not among the unknowns, so its prior has no effect. Add it to "
+            "--unknowns, or leave the prior out."
+        )
     with progress_bar(f"fit of {vehicle}"):
         found = fit(
             system,
@@ -112,7 +117,7 @@ def identify(
 
 def _names(text: str) -> list[str]:
     """Return names that are separated by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
 def _units(system: "System") -> dict[str, str]:
@@ -235,8 +240,8 @@ def _plain(found: "Identified") -> dict[str, Any]:
             for name, value, deviation, freedom in rows
         },
         "correlations": [[_finite(x) for x in row] for row in found.correlations],
-        "channels": [asdict(channel) for channel in found.channels],
-        "combinations": [asdict(one) for one in found.combinations],
+        "channels": [_finite_entries(asdict(channel)) for channel in found.channels],
+        "combinations": [_finite_entries(asdict(one)) for one in found.combinations],
         "not_identifiable": list(found.not_identifiable),
         "searches": asdict(found.searches),
     }
@@ -245,6 +250,11 @@ def _plain(found: "Identified") -> dict[str, Any]:
 def _finite(x: float) -> float | None:
     """Return a number that JSON can hold."""
     return float(x) if abs(x) < float("inf") else None
+
+
+def _finite_entries(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table whose numbers JSON can hold."""
+    return {key: _finite(x) if isinstance(x, float) else x for key, x in table.items()}
 
 
 def _print(found: "Identified") -> None:

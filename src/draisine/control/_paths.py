@@ -181,6 +181,12 @@ class LaneChange:
     start: float
     end: float
 
+    def __post_init__(self) -> None:
+        if not self.start < self.end:
+            raise ParameterError(
+                f"path: lane_change: end = {self.end:g} m must be beyond start = {self.start:g} m."
+            )
+
     def __call__(self, x: Scalar) -> Scalar:
         """Return y at x, m."""
         return self.offset * smooth_step(x, self.start, self.end)
@@ -201,6 +207,12 @@ class Slalom:
     amplitude: float
     wavelength: float
 
+    def __post_init__(self) -> None:
+        if not self.wavelength > 0.0:
+            raise ParameterError(
+                f"path: slalom: wavelength = {self.wavelength:g} m must be positive."
+            )
+
     def __call__(self, x: Scalar) -> Scalar:
         """Return y at x, m."""
         return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
@@ -214,7 +226,7 @@ def _shaped_path(table: Mapping[str, Any]) -> Path:
     """Return the path of a table: its `shape`, the other keys are the numbers of that."""
     if "shape" not in table:
         raise ParameterError(f"path: shape is missing. Available: {', '.join(SHAPES)}.")
-    expect_known("path: no shape", table["shape"], SHAPES)
+    expect_known("path: no shape", str(table["shape"]), SHAPES)
     shape = SHAPES[table["shape"]]
     known = [one.name for one in fields(shape)]
     given = {name: value for name, value in table.items() if name != "shape"}

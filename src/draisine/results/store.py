@@ -159,8 +159,9 @@ def _read_csv(path: Path) -> "Dataset":
         return data
     try:
         content = json.loads(beside.read_text(encoding="utf-8"))
-        attributes, variables = dict(content["attributes"]), dict(content["variables"])
-    except (ValueError, KeyError, TypeError) as error:
+        attributes = dict(content["attributes"])
+        variables = {name: dict(one) for name, one in content["variables"].items()}
+    except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{beside}: cannot be read ({error}). Remove it to read {path} alone."
         ) from error

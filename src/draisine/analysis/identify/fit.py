@@ -33,6 +33,7 @@ from draisine.analysis.identify.noise import (
 )
 from draisine.analysis.identify.recording import Recording, Run
 from draisine.errors import DraisineError, ParameterError, SimulationError, expect_known
+from draisine.simulation.dataset import call_recipe, law_attributes
 from draisine.simulation.options import Numerics
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -205,7 +206,9 @@ class _Problem:
         estimated = {one.output for _, one in self.recordings if one.deviation is None}
         for _, one in self.recordings:
             counts[one.output] += len(one.time)
-        total = sum(counts.values()) + (0 if self.prior is None else len(self.prior.mean))
+        total = sum(counts.values()) + sum(
+            name in self.names for name in (() if self.prior is None else self.prior.mean)
+        )
         if total <= unknowns:
             raise ParameterError(
                 f"{total} samples do not determine {unknowns} unknowns and the noise. Record more, fit fewer "
@@ -462,6 +465,9 @@ def identify(
     runs = [runs] if isinstance(runs, Run) else list(runs)
     if not runs or not unknowns:
         raise ParameterError("identify needs at least one run and one unknown.")
+    for name in unknowns:
+        if list(unknowns).count(name) > 1:
+            raise ParameterError(f"The unknown {name!r} is given twice; leave one out.")
     if starts < 1:
         raise ParameterError(f"starts = {starts}: give a number from 1 on.")
     common = [name for name in runs[0].start if all(name in run.start for run in runs)]
@@ -474,7 +480,12 @@ def identify(
         unique = len(set(names)) == len(names) and all(names)
         runs = runs if unique else [replace(run, name=str(k + 1)) for k, run in enumerate(runs)]
     problem = _Problem(system, runs, unknowns, law, prior, white_noise, numerics)
-    return _finish(problem, *_search(problem, starts, seed))
+    recipe = call_recipe(
+        "found", identify, system, runs, list(unknowns), law=law, prior=prior, white_noise=white_noise,
+        starts=starts, seed=seed, numerics=numerics,
+    )  # fmt: skip
+    found = _finish(problem, *_search(problem, starts, seed))
+    return replace(found, made=law_attributes(law) | {"recipe": recipe})
 
 
 def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Searches]:

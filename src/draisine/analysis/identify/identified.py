@@ -83,6 +83,7 @@ class Identified:
     combinations: tuple[Combination, ...]  # hardly or not determined
     searches: Searches  # how the searches ended
     prior_deviations: dict[str, float] = field(default_factory=dict)  # of unknowns with a prior
+    made: dict[str, str] = field(default_factory=dict)  # attributes: control law, recipe
 
     @property
     def deviations(self) -> Floats:
@@ -239,6 +240,7 @@ class Identified:
             attrs={
                 "title": f"Identification of {self.system.vehicle.__name__}",
                 "report": repr(self),
+                **self.made,
             },
         )
 

@@ -55,6 +55,11 @@ def locus(
     system = build_system(vehicle, own, parameter_set)
     begun = time.perf_counter()
     mistakes = Mistakes()
+    for entry in laws:
+        if over == "forward_speed" and entry.get("name") == "lqr" and "about" not in entry:
+            raise ParameterError(
+                "a law of least cost keeps one steady motion: ask for its one speed, as in --speed 5."
+            )
     law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
     check_steady_path(law, mistakes)
     mistakes.check("--law")

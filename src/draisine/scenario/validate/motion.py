@@ -82,7 +82,7 @@ def _read_steady(
         mistakes.add(f"{path}.inputs", "must be a table of numbers by input.", inputs)
         inputs = {}
     for key, names_of in (("free", free or ()), ("inputs", inputs)):
-        for name in names_of:
+        for name in map(str, names_of):
             mistakes.check_known(f"{path}.{key}", name, model.inputs, f"no input {name!r}")
     numbers = {}
     for name, value in inputs.items():

@@ -22,6 +22,7 @@ from draisine.scenario.schema import (
     Scenario,
 )
 from draisine.scenario.sweep import Sweep
+from draisine.scenario.terrain import PlaneGround
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
 from draisine.scenario.validate.motion import (
@@ -196,6 +197,12 @@ def _read_motion(
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
     motion = None
     if start.steady is not None:
+        level = isinstance(ground, PlaneGround) and ground.slope == 0.0
+        if ground is not None and not level:
+            text = (
+                "needs level ground. Give a slope as vehicle.parameters.slope, without a terrain."
+            )
+            mistakes.add("initial.steady", text)
         signals = read_law([], inputs, system, speed, mistakes)
         if not mistakes:
             with mistakes.at("initial.steady"):
