@@ -171,7 +171,7 @@ def independent_vectors(
     sizes = np.linalg.norm(vectors, axis=1)
     there, kept = sizes > 1e-12 * sizes.max(initial=0.0), list[int]()
     whole = np.zeros((max(most, len(basis)), vectors.shape[1]))
-    whole[: len(basis)] = np.array(basis).reshape(-1, vectors.shape[1])
+    whole[: len(basis)] = np.array(basis).reshape(len(basis), vectors.shape[1])
     for threshold in (0.2, least):
         for k in range(len(vectors)) if order is None else order:
             if k in kept or not there[k] or len(basis) >= most:
