@@ -9,6 +9,7 @@ import importlib.util
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,9 @@ from draisine.errors import DataError
 
 PREFIX = ".draisine-new-"
 """How the folders begin in which files are made."""
+
+MAX_REMOVALS = 50  # attempts to remove a folder to which other threads still write
+REMOVAL_INTERVAL = 0.02  # s between two attempts; a file of a chunk is written in less
 
 REPLACED = "replaced"
 """What a folder is called that has made room for a new one, until that stands in its place."""
@@ -97,7 +101,12 @@ def _workplace(parent: Path) -> Iterator[Path]:
     try:
         yield folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Threads of a library (zarr) may still write after one of them has failed.
+        for _ in range(MAX_REMOVALS):
+            shutil.rmtree(folder, ignore_errors=True)
+            if not folder.exists():
+                break
+            time.sleep(REMOVAL_INTERVAL)
         if lock is not None:
             os.close(lock)
 

@@ -176,8 +176,7 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
 class Callback:
     """A function of Python in the place of a program: from all inputs, one after the other, to all
     outputs. What it raises first is kept in `error`, and gives NaN, which shortens a step or stops a
-    run: nothing may pass through machine code. After an interruption it is not called again,
-    so that the run ends.
+    run: nothing may pass through machine code.
     """
 
     def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:
@@ -185,9 +184,6 @@ class Callback:
 
         def call(x: int, _table: int, out: int, _count: int) -> None:
             found = _doubles(out, size_out)
-            if isinstance(self.error, KeyboardInterrupt):
-                found[:] = np.nan
-                return
             try:
                 found[:] = function(_doubles(x, size_in).copy())
             except BaseException as error:

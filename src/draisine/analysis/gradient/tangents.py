@@ -149,6 +149,9 @@ def integrate(
 
     def evaluate(x: Floats) -> Floats:
         nonlocal evaluations
+        # Interrupted once, the integrator must not go on with shorter steps.
+        if isinstance(call.error, KeyboardInterrupt):
+            raise call.error
         evaluations += 1
         if evaluations > max_evaluations:
             raise SimulationError(
