@@ -159,7 +159,7 @@ class HandlingQuality:
 def handling_quality(system: System, rider: LoopRider, speed: float) -> HandlingQuality:
     """Return the handling quality metric of a bicycle under a rider of nested loops.
 
-    With the three inner loops closed and those of heading and path open, the metric is
+    With the three inner loops closed and those of heading and path open, the metric is::
 
         HQM = |U / lean_command| F / lean_gain,    U = lean_rate + steer / rate_gain,
 
