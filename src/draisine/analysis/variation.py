@@ -69,12 +69,12 @@ class Variation:
     def check_time_invariant(self, tolerance: float = 1e-7) -> None:
         """Raise if the rates of speeds depend on time itself, relative to the largest observation.
 
-        Where a motion is steady at one instant, a prescribed joint or a law may just pass through zero.
+        A motion may look steady at one instant only because a prescribed joint or a law passes through zero.
 
         Raises
         ------
         ConfigurationError
-            If they do.
+            If the equations depend on time.
         """
         drift = np.abs(self.d["paced"]["dt"]).max(axis=(0, 2), initial=0.0)
         scale = 1.0 + np.abs(self.values["seen"]).max(initial=0.0)

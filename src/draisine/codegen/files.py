@@ -29,8 +29,8 @@ REPLACED = "replaced"
 @contextmanager
 def whole_file(path: Path, tidies: bool = True) -> Iterator[Path]:
     """Give a place to make a file or a folder in; it stands at `path` afterwards. If that fails,
-    nothing half-written remains, and what stood there before still does. What killed runs have left is
-    removed, unless the caller knows that there is nothing: all names of the folder are read for it.
+    nothing half-written remains, and what stood there before still does. Leftovers of killed
+    runs are removed if `tidies` is true, which reads all names of the folder.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with whole_file(Path(folder) / "a.txt") as new:
