@@ -132,7 +132,7 @@ COMMANDS = [
     (["run", PASSIVE, "--initial", "lean=0.1", "--initial", "lean=0.2"], "it is given twice"),
     (
         ["run", PASSIVE, "--initial", "speed=3", "--initial", "forward_speed=4"],
-        "which is given, too",
+        "which is requested as well",
     ),
     (["run", "meijaard2007/matrices", "--mu", "0.5"], "mu: meijaard2007/matrices is of the kind"),
     (["run", "meijaard2007/matrices", "--strict"], "strict: meijaard2007/matrices is of the kind"),

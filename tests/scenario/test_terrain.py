@@ -465,7 +465,7 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
 
 def test_a_blade_of_the_plane_is_told(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
-    with pytest.raises(DataError, match="blade 'runner' is drawn for the plane"):
+    with pytest.raises(DataError, match="blade 'runner' has no normal force"):
         load(mine(text))
 
 
