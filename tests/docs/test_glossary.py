@@ -72,8 +72,8 @@ DUPLICATE_FUNCTIONS = """
     accelerations angle_rates angles_of assemble ball base_rates bring_pivot check check_film
     check_place choose_pivots compliances constant contact_rows differences draw drawing dynamics
     eigenvalues equations escape evaluate factor_mass follow follow_loads free gather gradient
-    ground guess independent inverse joint_rows label labels lines load locate_wheels make_record
-    matrix name_of norm number numbers on_ground outputs places project project_state rate read
+    ground guess independent inverse joint_rows labels lines load locate_wheels make_record matrix
+    name_of norm number numbers on_ground outputs places project project_state rate read
     relax_tyres remarks remember replay residual respond rim root_locus rows run saddle
     saddle_point sample sections sensitivities serve set_held_rows share smooth_step solve span
     spread state_of summary sweep symbol table take_step touches track turn_slip walk width write
