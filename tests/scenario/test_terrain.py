@@ -417,7 +417,7 @@ WRONG = [
     (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
     (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
-    (PLANE + "[contact]\nimpact = 'neuton'\n", "no impact 'neuton'. Did you mean 'newton'?"),
+    (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",

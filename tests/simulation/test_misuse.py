@@ -222,7 +222,7 @@ def unreturned(*, mass=1.0):
 @pytest.mark.parametrize(
     ("wrong", "answer"),
     [
-        (lambda: draisine.compile(unnamed), "unnamed: mass has no value"),
+        (lambda: draisine.compile(unnamed), "unnamed: the argument mass has no value"),
         (lambda: draisine.compile(unreturned), "unreturned returns a NoneType"),
         (lambda: draisine.compile(unnamed(mass=1.0)), "returns a Model; this is a Model"),
     ],

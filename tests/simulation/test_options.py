@@ -365,9 +365,9 @@ def test_hardly_any_friction_is_none(bicycle, thrown):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"terrain": "kerb"}, "terrain: 'kerb' is no Terrain; draisine.terrain.plane"),
-        ({"contact": {"mu": 0.8}}, "contact: .* is no ContactOptions"),
-        ({"numerics": "rk4"}, "numerics: 'rk4' is no Numerics"),
+        ({"terrain": "kerb"}, "terrain: 'kerb' is not of type Terrain; draisine.terrain.plane"),
+        ({"contact": {"mu": 0.8}}, "contact: .* is not of type ContactOptions"),
+        ({"numerics": "rk4"}, "numerics: 'rk4' is not of type Numerics"),
         ({"inputs": ["steer"]}, "is not a table of numbers by name"),
         ({"inputs": {"steer": "1"}}, "input steer: '1' is not a number"),
     ],

@@ -315,7 +315,7 @@ def check_system(what: str, system: object) -> None:
     if not isinstance(getattr(system, "artifacts", None), Artifacts):
         name = system if isinstance(system, str) else "whipple"
         raise ParameterError(
-            f"{what}: {system!r:.80} is not a System. Make one by draisine.compile({name!r})."
+            f"{what}: {system!r:.80} is not of type System; draisine.compile({name!r}) makes one."
         )
 
 
