@@ -82,7 +82,8 @@ def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scal
     those that do not touch; z are the states of all elements, tyres first.
     """
     out: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
-    first, statuses = 0, dict(mode)
+    first = 0
+    statuses = dict(mode)
     for tyre in (wheel.tyre for wheel in readings.tree.model.wheels if wheel.tyre is not None):
         own = z[first : first + tyre.states]
         first += tyre.states
@@ -91,7 +92,8 @@ def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scal
         if statuses[tyre.name] == "tyre":
             done, _ = tyre(readings, own)
             Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
-            power, energy = Q @ readings.speeds, stored_energy(tyre, readings, own)
+            power = Q @ readings.speeds
+            energy = stored_energy(tyre, readings, own)
         out["tyre_powers"].append(power)
         out["tyre_energies"].append(energy)
     return out
@@ -109,7 +111,8 @@ def _generalised(
     """Return the generalised force of what an element does to the contact, joint or body of a name;
     pushes on contacts are added up.
     """
-    tree, model = readings.tree, readings.tree.model
+    tree = readings.tree
+    model = readings.tree.model
     known: list[str]
     if isinstance(value, Wrench):
         known = [c.name for c in model.contacts]
@@ -135,11 +138,14 @@ def _generalised(
 
 def _on_contact(readings: Readings, k: int, wrench: Wrench) -> tuple[Array, Array]:
     """Return the generalised force of a wrench on a contact, and its force in the base's axes."""
-    tree, geo, world = readings.tree, readings.geo, readings.world
+    tree = readings.tree
+    geo = readings.geo
+    world = readings.world
     contact = tree.model.contacts[k]
     at, _ = contact_point(tree, geo, world, contact)
     normal, along, across = contact_axes(tree, geo, world, contact, at).values()
     push = wrench.normal * normal + wrench.along * along + wrench.across * across
     moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
-    P, J = point_matrix(tree, geo, at, readings.ref), spin_matrix(tree, geo, at)
+    P = point_matrix(tree, geo, at, readings.ref)
+    J = spin_matrix(tree, geo, at)
     return P.T @ push + J.T @ moment, push

@@ -10,7 +10,8 @@ from draisine.algebra.lie import cross, quaternion_rate, rotation
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Model
 
-ABOUT_VERTICAL, ANYWHERE = (5,), (3, 4, 5)
+ABOUT_VERTICAL = (5,)
+ANYWHERE = (3, 4, 5)
 """The turns that a group may leave free: none, those about the vertical, or all."""
 
 
@@ -62,7 +63,8 @@ def base_rotation(model: Model, q: Array) -> Array:
         return rotation(q)
     if not _turns(model):
         return np.eye(3)
-    c, s = 1.0 - 2 * q[3] * q[3], 2 * q[0] * q[3]
+    c = 1.0 - 2 * q[3] * q[3]
+    s = 2 * q[0] * q[3]
     return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -72,7 +74,8 @@ def base_rates(
     """Return the rates of q, p and r for speeds (V at the point ref of the base, W, rdot), eq.
     [reconstruction].
     """
-    V, W = speeds[:3], speeds[3:6]
+    V = speeds[:3]
+    W = speeds[3:6]
     if turns_freely(model):
         qdot = quaternion_rate(q, W)
     elif _turns(model):

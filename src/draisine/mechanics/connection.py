@@ -66,7 +66,8 @@ class Locomotion:
     def whole(self, outer: Array, inner: Array) -> Array:
         """Return eta and rdot, or their rates, as the whole (V, W, rdot)."""
         out = np.zeros(6 + len(self.tree.model.joints), dtype=object)
-        out[self.outer], out[self.inner] = outer, inner
+        out[self.outer] = outer
+        out[self.inner] = inner
         return array(out)
 
 
@@ -128,7 +129,9 @@ def kinematics(at: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
     J takes eta_r for the values of those speeds themselves: a generalised inverse of A, not that of
     least norm.
     """
-    A, B, n = at.A, at.B, len(at.outer)
+    A = at.A
+    B = at.B
+    n = len(at.outer)
     values = evaluate(list(A.ravel())).reshape(A.shape)
     basis: list[Floats] = []
     rows = independent_vectors(values, basis)
@@ -170,7 +173,8 @@ def mechanical(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     The mass matrix holds the added mass of the fluid.
     """
     M = mass_matrix(at.tree, at.geo, ORIGIN)
-    locked, coupling = M[np.ix_(at.outer, at.outer)], M[np.ix_(at.outer, at.inner)]
+    locked = M[np.ix_(at.outer, at.outer)]
+    coupling = M[np.ix_(at.outer, at.inner)]
     _check_inertia(evaluate(list(locked.ravel())), at.names)
     return _columns([solve_symmetric(locked, b) for b in coupling.T], len(at.outer))
 
@@ -187,8 +191,10 @@ def stokes(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     """Return calA of `eta = -calA rdot` where inertia is nothing against drag, so that the forces
     of the fluid balance (thesis, remark 1.5).
     """
-    D, n = resistance(at), len(at.outer)
-    locked, coupling = D[np.ix_(at.outer, at.outer)], D[np.ix_(at.outer, at.inner)]
+    D = resistance(at)
+    n = len(at.outer)
+    locked = D[np.ix_(at.outer, at.outer)]
+    coupling = D[np.ix_(at.outer, at.inner)]
     pivots = choose_pivots(locked, evaluate)
     if len(pivots) < n:
         weak = [at.names[k] for k in range(n) if k not in [j for _, j in pivots]]
@@ -199,7 +205,8 @@ def stokes(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
 
 def resistance(at: Locomotion) -> Array:
     """Return D with `D v` the forces of drag and dampers at the speeds v, fed with unit speeds."""
-    tree, zero = at.tree, array([0.0] * (6 + len(at.tree.model.joints)))
+    tree = at.tree
+    zero = array([0.0] * (6 + len(at.tree.model.joints)))
     bare = [
         replace(
             link,
@@ -245,9 +252,12 @@ class Case:
 def classify(at: Locomotion) -> Case:
     """Return the case of the thesis (1.4, 1.5) that a machine of numbers is in, in this shape."""
     found = kinematics(at)
-    rank, n, p = len(found.rows), len(at.outer), len(at.inner)
+    rank = len(found.rows)
+    n = len(at.outer)
+    p = len(at.inner)
     demands = int(np.linalg.matrix_rank(found.K, tol=1e-9)) if found.K.size else 0
-    free, spare = tuple(found.reduced_names), tuple(at.labels[k] for k in found.spare)
+    free = tuple(found.reduced_names)
+    spare = tuple(at.labels[k] for k in found.spare)
     kind: ConnectionKind
     if rank == n:
         kind = "kinematic"
@@ -270,7 +280,8 @@ def classify(at: Locomotion) -> Case:
 
 def _afloat(at: Locomotion) -> tuple[ConnectionKind, str]:
     """Return the case of a machine that no contact guides, and why."""
-    tree, model = at.tree, at.tree.model
+    tree = at.tree
+    model = at.tree.model
     M = mass_matrix(tree, at.geo, ORIGIN)[np.ix_(at.outer, at.outer)]
     dragged = [link.name for link in tree.links if link.drag is not None and np.any(link.drag)]
     fluid = any(link.added is not None and np.any(link.added) for link in tree.links)
@@ -321,8 +332,11 @@ def reduced_motion(
     `Hdot eta_r + Jdot rdot + J rddot` is the particular solution of the rows `A etadot = c - B
     rddot`. `force` holds generalised forces from outside, for (V, W, rdot).
     """
-    at, H = found.at, found.H
-    tree, geo, world = at.tree, at.geo, at.world
+    at = found.at
+    H = found.H
+    tree = at.tree
+    geo = at.geo
+    world = at.world
     v = at.whole(H @ eta_r + found.J @ rdot, rdot)
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], ORIGIN)
     c = _targets(found, v)
@@ -376,10 +390,12 @@ def torques(
     at = found.at
     moved = reduced_motion(found, eta_r, rdot, rddot, force)
     _check(found, moved)
-    m, k = len(at.A), len(found.rows)
+    m = len(at.A)
+    k = len(found.rows)
     lam = np.zeros(m, dtype=object)
     lam[found.rows] = found.solver.solve_transposed(list(moved.needed[at.outer]))[:k]
-    lam, static = array(lam), static_multipliers(found.solver, at.A, found.rows).reshape(m, m - k)
+    lam = array(lam)
+    static = static_multipliers(found.solver, at.A, found.rows).reshape(m, m - k)
     if m > k:
         lam = lam - static @ solve_symmetric(static.T @ static, static.T @ lam)
     tau = moved.needed[at.inner] - at.B.T @ lam
@@ -392,7 +408,8 @@ def _check(found: Kinematics, moved: DrivenMotion) -> None:
     if not found.spare or moved.vdot.dtype == object or at.A.dtype == object:
         return
     C = np.zeros((len(at.A), len(moved.v)))
-    C[:, at.outer], C[:, at.inner] = at.A, at.B
+    C[:, at.outer] = at.A
+    C[:, at.inner] = at.B
     for what, wrong, like in (
         ("speeds", C @ moved.v, moved.v),
         ("accelerations", C @ moved.vdot - np.array(_targets(found, moved.v)), moved.vdot),

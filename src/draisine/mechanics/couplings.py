@@ -70,7 +70,8 @@ def drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
             joints = _joints(tree, coupling)
-            r, rates = [geo.r[k] for k in joints], [rdot[k] for k in joints]
+            r = [geo.r[k] for k in joints]
+            rates = [rdot[k] for k in joints]
             out.append(second_rate(coupling.value, r, rates))
         else:
             a, b = _ends(tree, geo, coupling)
@@ -87,7 +88,9 @@ def loops_turned_over(
     sign, which it does at dead points alone.
     """
     names = [joint.name for joint in tree.model.joints]
-    out, one, two = [], geometry(tree, before), geometry(tree, after)
+    out = []
+    one = geometry(tree, before)
+    two = geometry(tree, after)
     for loop in tree.model.loops:
         circuit = np.asarray(_loop_rows(tree, one, loop), float)
         taken = [

@@ -13,14 +13,17 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
     """Return linear and angular momentum of each link about its own origin, in its own axes."""
     out = []
     for j, link in enumerate(tree.links):
-        V, W, G = vel.V_link[j], vel.W[j], link.G
+        V = vel.V_link[j]
+        W = vel.W[j]
+        G = link.G
         linear = link.mass * V + cross(W, link.S)
         angular = cross(link.S, V) + (G[0, 0] + G[1, 1] + G[2, 2]) * W - G @ W
         for rotor in link.rotors:
             angular = angular + (rotor.inertia * vel.rdot[rotor.joint]) * rotor.axis
         if link.added is not None:
             extra = link.added @ np.concatenate([V, W])
-            linear, angular = linear + extra[:3], angular + extra[3:]
+            linear = linear + extra[:3]
+            angular = angular + extra[3:]
         out.append((linear, angular))
     return out
 
@@ -56,13 +59,16 @@ def momenta(
     tree: Tree, geo: Geometry, vel: Velocities, world: Ground, p: Array
 ) -> tuple[Array, Array]:
     """Return linear momentum and angular momentum about the world's origin, in world axes."""
-    linear, angular = array([0.0] * 3), array([0.0] * 3)
+    linear = array([0.0] * 3)
+    angular = array([0.0] * 3)
     for j, (own, turning) in enumerate(momenta_of_links(tree, vel)):
-        R0, o0 = geo.R0[j], geo.o0[j]
+        R0 = geo.R0[j]
+        o0 = geo.o0[j]
         moved = R0 @ own
         linear = linear + moved
         angular = angular + R0 @ turning + cross(o0, moved)
-    linear, angular = world.R @ linear, world.R @ angular
+    linear = world.R @ linear
+    angular = world.R @ angular
     return linear, angular + cross(p, linear)
 
 

@@ -27,9 +27,11 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
     cheapest entry with the least fill wins. Fewer pivots than rows come back where the matrix is
     singular.
     """
-    A, there = values.copy(), pattern.copy()
+    A = values.copy()
+    there = pattern.copy()
     cost = cost.copy()
-    rows, columns = set(range(A.shape[0])), set(range(A.shape[1]))
+    rows = set(range(A.shape[0]))
+    columns = set(range(A.shape[1]))
     scale = np.abs(A).max(initial=0.0)
     pivots: list[Pivot] = []
     while rows:
@@ -75,7 +77,8 @@ def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[P
             return 0.0 if abs(x) == 1 else 1.0
         return 1.0 if getattr(x, "fixed", False) else 2.0
 
-    values, flat = evaluate(list(A.ravel())), A.ravel()
+    values = evaluate(list(A.ravel()))
+    flat = A.ravel()
     pattern = np.array([not is_zero(x) for x in flat], dtype=bool)
     costs = np.array([cost(x) for x in flat])
     return plan(*(x.reshape(A.shape) for x in (values, pattern, costs)))
@@ -169,7 +172,8 @@ def independent_vectors(
     """
     most = vectors.shape[1] if most is None else most
     sizes = np.linalg.norm(vectors, axis=1)
-    there, kept = sizes > 1e-12 * sizes.max(initial=0.0), list[int]()
+    there = sizes > 1e-12 * sizes.max(initial=0.0)
+    kept = list[int]()
     whole = np.zeros((max(most, len(basis)), vectors.shape[1]))
     whole[: len(basis)] = np.array(basis).reshape(len(basis), vectors.shape[1])
     for threshold in (0.2, least):
@@ -240,7 +244,8 @@ def share(
     N = static_multipliers(solver, C, keep)
     full = np.zeros(len(C), dtype=object)
     full[keep] = lam
-    full, torques = array(full), np.array([is_zero(c) for c in compliances])
+    full = array(full)
+    torques = np.array([is_zero(c) for c in compliances])
     scale = array([1.0 if is_zero(c) else sqrt(c) for c in compliances])
     weigh = scale[:, None] * N
     for column in weigh.T:

@@ -35,8 +35,10 @@ def geometry(tree: Tree, r: Array) -> Geometry:
     base = tree.links[0]
     out = Geometry(r, [base.K], [base.p], [np.eye(3)], [np.zeros(3)], [Z])
     for link in tree.links[1:]:
-        i, x = link.parent, r[link.joint]
-        E, p = link.K @ rot_z(link.turn * x), link.p + link.K @ (Z * (link.slide * x))
+        i = link.parent
+        x = r[link.joint]
+        E = link.K @ rot_z(link.turn * x)
+        p = link.p + link.K @ (Z * (link.slide * x))
         out.E.append(E)
         out.p.append(p)
         out.R0.append(out.R0[i] @ E)
@@ -71,8 +73,11 @@ def velocities(
     zero = np.zeros(3)
     out = Velocities(V, rdot, [W], [V - cross(W, ref)], [zero], [zero])
     for j, link in enumerate(tree.links[1:], start=1):
-        i, rate, E = link.parent, rdot[link.joint], geo.E[j]
-        spin, slide = link.turn * rate, link.slide * rate
+        i = link.parent
+        rate = rdot[link.joint]
+        E = geo.E[j]
+        spin = link.turn * rate
+        slide = link.slide * rate
         out.W.append(E.T @ out.W[i] + Z * spin)
         out.V_link.append(E.T @ (out.V_link[i] + cross(out.W[i], geo.p[j])) + Z * slide)
         arm = geo.o0[j] - geo.o0[i]
@@ -103,14 +108,18 @@ def accelerations(
     gravity: Array,
 ) -> Accelerations:
     """Return the accelerations of all links for the motion vdot; `gravity` is in the base's axes."""
-    W, al = vel.W[0], vdot[3:6]
+    W = vel.W[0]
+    al = vdot[3:6]
     B = _acceleration_matrix(al, W)
     out = Accelerations([vdot[:3] + cross(W, vel.V - refdot) - gravity - B @ ref], [al], [B])
     for j, link in enumerate(tree.links[1:], start=1):
-        i, E = link.parent, geo.E[j]
-        rate, rise = vel.rdot[link.joint], vdot[6 + link.joint]
+        i = link.parent
+        E = geo.E[j]
+        rate = vel.rdot[link.joint]
+        rise = vdot[6 + link.joint]
         W_in = E.T @ vel.W[i]
-        turned, slid = Z * rise + rate * cross(W_in, Z), Z * rise + 2 * rate * cross(W_in, Z)
+        turned = Z * rise + rate * cross(W_in, Z)
+        slid = Z * rise + 2 * rate * cross(W_in, Z)
         out.a.append(E.T @ (out.a[i] + out.B[i] @ geo.p[j]) + link.slide * slid)
         out.alpha.append(E.T @ out.alpha[i] + link.turn * turned)
         out.B.append(_acceleration_matrix(out.alpha[j], vel.W[j]))
@@ -120,8 +129,12 @@ def accelerations(
 def _acceleration_matrix(al: Array, W: Array) -> Array:
     """Return B: the acceleration of point x is a + B x."""
     x, y, z = W
-    xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz = x * y, x * z, y * z
+    xx = x * x
+    yy = y * y
+    zz = z * z
+    xy = x * y
+    xz = x * z
+    yz = y * z
     return array(
         [
             [-(yy + zz), xy - al[2], xz + al[1]],
@@ -149,7 +162,8 @@ class Point:
 
 def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
     """Return the point of link `link` at rho from the rotor's centre, or from the link's origin."""
-    R0, o0 = geo.R0[link], geo.o0[link]
+    R0 = geo.R0[link]
+    o0 = geo.o0[link]
     if rotor is None:
         return Point(link, None, rho, o0 + R0 @ rho, None)
     return Point(link, rotor, rho, o0 + R0 @ (rotor.centre + rho), R0 @ cross(rotor.axis, rho))
@@ -186,7 +200,8 @@ def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:
     P[:, :3] = np.eye(3)
     P[:, 3:6] = -hat(at.c - ref)
     for k in tree.path(at.link):
-        link, z0 = tree.links[k], geo.z0[k]
+        link = tree.links[k]
+        z0 = geo.z0[k]
         P[:, 6 + link.joint] = link.slide * z0 + link.turn * cross(z0, at.c - geo.o0[k])
     if at.rotor is not None:
         P[:, 6 + at.rotor.joint] = at.t
@@ -213,11 +228,13 @@ def point_drift(
 
     `rhodot` is how fast the point wanders over the body, in the link's frame.
     """
-    R0, w0 = geo.R0[at.link], vel.w0[at.link]
+    R0 = geo.R0[at.link]
+    w0 = vel.w0[at.link]
     cdot = vel.o0dot[at.link] + cross(w0, at.c - geo.o0[at.link]) + R0 @ rhodot
     drift = cross(vel.W[0], cdot - refdot)
     for k in tree.path(at.link):
-        link, z0 = tree.links[k], geo.z0[k]
+        link = tree.links[k]
+        z0 = geo.z0[k]
         rate: Scalar = vel.rdot[link.joint]
         z0dot = cross(vel.w0[link.parent], z0)
         arm = cross(z0dot, at.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])

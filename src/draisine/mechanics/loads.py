@@ -24,7 +24,8 @@ from draisine.model import Model
 CLOSE = 1e-6
 """Which part of a load (of one newton, of small ones) may be missing after Newton's steps."""
 
-STEPS, FACTOR = 6, 1.7
+STEPS = 6
+FACTOR = 1.7
 """How many steps Newton's method takes where forces are not affine in loads, from equal shares of the
 weight, and by which factor a load changes in one at most.
 """
@@ -34,7 +35,8 @@ class Asked(Mapping[str, Any]):
     """Loads by name that remember which of them were read."""
 
     def __init__(self, values: Mapping[str, Scalar]) -> None:
-        self.numbers, self.read = dict(values), set[str]()
+        self.numbers = dict(values)
+        self.read = set[str]()
 
     def __getitem__(self, name: str) -> Scalar:
         self.read.add(name)
@@ -90,7 +92,8 @@ def solve_loads(
 
     law = _Law(graph, tuple(symbols.values()), Q)
     share = weight(moving.rows.tree.model) / len(read)
-    N, pivots = [0.0 if law.affine else share] * len(read), list[Scalar]()
+    N = [0.0 if law.affine else share] * len(read)
+    pivots = list[Scalar]()
     for _ in range(1 if law.affine else STEPS):
         now, slopes = law.at(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
@@ -109,7 +112,8 @@ class _Law:
     """Generalised forces Q over symbols of loads, to be taken at others."""
 
     def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
-        self.graph, self.symbols = graph, symbols
+        self.graph = graph
+        self.symbols = symbols
         slopes = [tangent(Q, {symbol: 1.0}) for symbol in symbols]
         self.parts = [Q, *slopes]
         bends = (x for s in slopes for symbol in symbols for x in tangent(s, {symbol: 1.0}))
@@ -145,7 +149,9 @@ def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[S
     """Return the solution of a small system whose diagonal is near one, and what must not vanish: the
     determinant of two equations, the pivots, without exchanges, of more.
     """
-    n, A, b = len(b), [list(row) for row in A], list(b)
+    n = len(b)
+    A = [list(row) for row in A]
+    b = list(b)
     if n == 2:
         det = A[0][0] * A[1][1] - A[0][1] * A[1][0]
         x = [(A[1][1] * b[0] - A[0][1] * b[1]) / det, (A[0][0] * b[1] - A[1][0] * b[0]) / det]

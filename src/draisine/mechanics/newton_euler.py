@@ -43,21 +43,24 @@ def wrenches(
 
     `gravity` is in the base's axes.
     """
-    links, rddot = tree.links, vdot[6:]
+    links = tree.links
+    rddot = vdot[6:]
     acc = accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
     out = np.zeros(len(tree.model.joints), dtype=object)
     force = [link.mass * acc.a[j] + acc.B[j] @ link.S for j, link in enumerate(links)]
     moment = [cross(link.S, acc.a[j]) + _turning(acc.B[j] @ link.G) for j, link in enumerate(links)]
     for j, link in enumerate(links):
         for rotor in link.rotors:
-            spin, rise = vel.rdot[rotor.joint], rddot[rotor.joint]
+            spin = vel.rdot[rotor.joint]
+            rise = rddot[rotor.joint]
             axial = rotor.inertia * rotor.axis
             moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rise
             out[rotor.joint] = axial @ acc.alpha[j] + rotor.inertia * rise
         if link.added is not None or link.drag is not None:
             through = acc.a[j] + geo.R0[j].T @ gravity
             extra = _fluid(link, vel.V_link[j], vel.W[j], through, acc.alpha[j])
-            force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
+            force[j] = force[j] + extra[:3]
+            moment[j] = moment[j] + extra[3:]
     for k, joint in enumerate(tree.model.joints):
         out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
         out[k] = out[k] + joint.armature * rddot[k]
@@ -70,9 +73,11 @@ def carried_wrenches(
     """Return the force and the moment at its origin that each link needs with all that it
     carries: the inward pass.
     """
-    force, moment = list(needed.force), list(needed.moment)
+    force = list(needed.force)
+    moment = list(needed.moment)
     for j in reversed(range(1, len(tree.links))):
-        i, E = tree.links[j].parent, geo.E[j]
+        i = tree.links[j].parent
+        E = geo.E[j]
         pushed = E @ force[j]
         force[i] = force[i] + pushed
         moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], pushed)
@@ -130,7 +135,10 @@ class Composite:
     """
 
     def __init__(self, link: Link) -> None:
-        self.mass, self.S, self.G, self.added = link.mass, link.S, link.G, link.added
+        self.mass = link.mass
+        self.S = link.S
+        self.G = link.G
+        self.added = link.added
 
     def carry(self, other: "Composite", E: Array, p: Array) -> None:
         """Add the inertia of a link whose frame is (E, p) in this one's."""
@@ -151,7 +159,8 @@ class Composite:
         moment = link.slide * cross(self.S, Z) + link.turn * spread
         if self.added is not None:
             extra = link.slide * self.added[:, 2] + link.turn * self.added[:, 5]
-            force, moment = force + extra[:3], moment + extra[3:]
+            force = force + extra[:3]
+            moment = moment + extra[3:]
         return force, moment
 
     def base_block(self, ref: Array) -> Array:

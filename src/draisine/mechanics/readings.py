@@ -134,8 +134,11 @@ class Readings:
         """Return the rates of yaw and pitch: the parts of the angular velocity along the vertical
         and along the base's axis to the left, eq. [angle-rates].
         """
-        R, W = self.rotation, self.angular_velocity
-        s, up, aside = R[2, 1], R[2] @ W, W[1]
+        R = self.rotation
+        W = self.angular_velocity
+        s = R[2, 1]
+        up = R[2] @ W
+        aside = W[1]
         square = 1.0 - s * s
         return (up - s * aside) / square, (aside - s * up) / square
 

@@ -192,12 +192,20 @@ def assemble(
     joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
     for index, name in enumerate(order):
         R, o = _frame(model, name, folded, aligned, evaluate)
-        parent, number, turn, slide, K, p = 0, -1, 0.0, 0.0, R, o
+        parent = 0
+        number = -1
+        turn = 0.0
+        slide = 0.0
+        K = R
+        p = o
         if name in joints:
             number, own = joints[name]
-            parent, turn, slide = order.index(own.parent), own.turn, own.slide
+            parent = order.index(own.parent)
+            turn = own.turn
+            slide = own.slide
             up = links[parent]
-            K, p = up.R.T @ R, up.R.T @ (o - up.o)
+            K = up.R.T @ R
+            p = up.R.T @ (o - up.o)
         elif frame is not None:
             K, p = R, o = frame
         lump = _LinkMass(model, name, R, o)
@@ -213,7 +221,10 @@ class _LinkMass:
     """The mass of a link: that of its body, and of the wheels that are folded into it."""
 
     def __init__(self, model: Model, name: str, R: Array, o: Array) -> None:
-        self.model, self.body, self.R, self.o = model, model.body(name), R, o
+        self.model = model
+        self.body = model.body(name)
+        self.R = R
+        self.o = o
         self.mass = self.body.mass
         self.S, self.G = second_moments(self.body, R, o)
         self.rotors: list[Rotor] = []
@@ -222,7 +233,9 @@ class _LinkMass:
         """Add the wheel that turns about a joint; return what keeps the momentum of its spin."""
         wheel = self.model.body(joint.child)
         S, G = second_moments(wheel, self.R, self.o)
-        self.mass, self.S, self.G = self.mass + wheel.mass, self.S + S, self.G + G
+        self.mass = self.mass + wheel.mass
+        self.S = self.S + S
+        self.G = self.G + G
         a = joint.axis / norm(joint.axis)
         hubs = [c.centre for c in self.model.wheels if c.body == joint.child]
         centre = hubs[0] if hubs else joint.through
@@ -233,7 +246,8 @@ class _LinkMass:
     @property
     def inertia(self) -> dict[str, Any]:
         """What a `Link` is told of its mass, of the fluid's too."""
-        shift, body = Ad(Pose(self.R, self.o)), self.body
+        shift = Ad(Pose(self.R, self.o))
+        body = self.body
         return {
             "mass": self.mass,
             "S": self.S,

@@ -37,10 +37,13 @@ class BrushTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the forces, the aligning moment, and the rates of slips and twist."""
-        speed, pace = self.rolling_speed(readings), self.pace(readings)
-        slip, load = readings.slip(self.contact), readings.load(self.contact)
+        speed = self.rolling_speed(readings)
+        pace = self.pace(readings)
+        slip = readings.slip(self.contact)
+        load = readings.load(self.contact)
         grip, sticking = self._sticking(sqrt(z[0] * z[0] + z[1] * z[1] + TINY))
-        along, across = load * grip * z[0], load * grip * z[1]
+        along = load * grip * z[0]
+        across = load * grip * z[1]
         rates = [
             (-v - pace * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z[:2], strict=True)

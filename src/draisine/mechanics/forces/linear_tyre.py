@@ -52,7 +52,8 @@ class LinearTyre(OnWheel):
         """Return side force and aligning moment, and the rates of slip and twist."""
         slip, twist = z
         levers = self.levers(readings)
-        across, spin = readings.slip(self.contact).across, readings.spin(self.contact)
+        across = readings.slip(self.contact).across
+        spin = readings.spin(self.contact)
         # Ahead and behind change sides with the direction of travel.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)

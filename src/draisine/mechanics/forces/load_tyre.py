@@ -28,7 +28,8 @@ class LoadTyre(LinearTyre):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force and aligning moment, and the rates of slip and twist."""
         wrenches, rates = super().__call__(readings, z)
-        load, unit = readings.load(self.contact), wrenches[self.contact]
+        load = readings.load(self.contact)
+        unit = wrenches[self.contact]
         wrench = Wrench(across=load * unit.across, aligning=load * unit.aligning)
         return {self.contact: wrench}, rates
 

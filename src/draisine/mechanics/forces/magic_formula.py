@@ -117,15 +117,18 @@ class MagicFormula(OnWheel):
         """Return the load: the ground's, or the spring's."""
         if self.vertical is None:
             return readings.load(self.contact)
-        gap, rate = readings.gap(self.contact), readings.slip(self.contact).normal
+        gap = readings.gap(self.contact)
+        rate = readings.slip(self.contact).normal
         pressed = self.preload - self.vertical * gap - self.damping * rate
         return where(pressed > 0.0, pressed, 0.0)
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return forces and aligning moment on the contact, and the rates of the states."""
         along, across, spin, late_across, late_spin = z
-        load, small = self._load(readings), self._small_slips(readings)
-        slip, pace = readings.slip(self.contact), self.pace(readings)
+        load = self._load(readings)
+        small = self._small_slips(readings)
+        slip = readings.slip(self.contact)
+        pace = self.pace(readings)
         direction = self.direction(readings)
         side, moment = self._side_and_twist(load, small, z)
         grip = self.grip(load, along, across - small.reach * spin)
@@ -152,7 +155,8 @@ class MagicFormula(OnWheel):
     def _side_and_twist(self, load: Scalar, small: SmallSlips, z: Array) -> tuple[Scalar, Scalar]:
         """Return the side force, and the moment about the point `reach` ahead where it acts at first."""
         along, across, spin, late_across, late_spin = z
-        shifted, late = across - small.reach * spin, late_across - small.reach * late_spin
+        shifted = across - small.reach * spin
+        late = late_across - small.reach * late_spin
         side = self.grip(load, along, shifted) * shifted
         late_side = self.grip(load, along, late) * late
         late_moment = -(small.trail * late_side)
@@ -169,7 +173,9 @@ class MagicFormula(OnWheel):
 
     def small_slips(self, load: Scalar, radius: Scalar) -> SmallSlips:
         """Return the small-slip coefficients at a load in N and a rolling radius in m."""
-        a, c, F = self.Fy, self.Mz, load / 1000.0
+        a = self.Fy
+        c = self.Mz
+        F = load / 1000.0
         stiffness = a[3] * sin(2.0 * atan2(F, a[4])) / DEGREE
         cornering = where(stiffness > SOFTEST, stiffness, SOFTEST)
         reach = radius * (a[8] + a[11] * F / (DEGREE * cornering))
@@ -185,7 +191,8 @@ class MagicFormula(OnWheel):
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of slips and twist, J, and that of the vertical spring."""
-        load, small = self._load(readings), self._small_slips(readings)
+        load = self._load(readings)
+        small = self._small_slips(readings)
         size = _size(z[0], z[1] - small.reach * z[2])
         nodes = zip(0.5 * (1.0 + NODES), 0.5 * WEIGHTS, strict=True)
         mean = sum(w * self.side_force(load, float(x) * size, 0.0) for x, w in nodes)
@@ -204,7 +211,8 @@ class MagicFormula(OnWheel):
         >>> straight.side_force(500.0, 0.0, 0.0), straight.side_force(500.0, 0.1, 0.0) < 500.0
         (0.0, True)
         """
-        a, F = self.Fy, load / 1000.0
+        a = self.Fy
+        F = load / 1000.0
         most = -a[2] / (2.0 * a[1]) if a[1] < 0.0 else math.inf
         held = where(most > F, F, most)
         gamma = camber / DEGREE
@@ -220,7 +228,9 @@ class MagicFormula(OnWheel):
         """Return the aligning moment in N m at a load in N, the tangent of a slip angle, and a camber
         in rad, its offsets left out.
         """
-        c, F, gamma = self.Mz, load / 1000.0, camber / DEGREE
+        c = self.Mz
+        F = load / 1000.0
+        gamma = camber / DEGREE
         lean = where(gamma < 0.0, -gamma, gamma)
         D = c[1] * F * F + c[2] * F
         rise = _moment_slope(c, F) * (1.0 - c[6] * lean)

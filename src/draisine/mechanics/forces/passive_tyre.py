@@ -24,7 +24,8 @@ class PassiveTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""
-        V, arm = self.pace(readings), self.direction(readings) * self.arm
+        V = self.pace(readings)
+        arm = self.direction(readings) * self.arm
         slip = readings.slip(self.contact).across + arm * readings.spin(self.contact)
         side = self.cornering * z[0]
         wrench = Wrench(across=side, aligning=arm * side)

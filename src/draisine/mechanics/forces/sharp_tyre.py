@@ -30,7 +30,8 @@ class SharpTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""
-        pace, across = self.pace(readings), readings.slip(self.contact).across
+        pace = self.pace(readings)
+        across = readings.slip(self.contact).across
         lean_slip = (self.camber / self.cornering) * readings.camber(self.contact)
         side = self.cornering * z[0]
         rate = (-across - pace * (lean_slip + z[0])) / self.relaxation

@@ -86,7 +86,8 @@ class Place:
     @cached_property
     def C(self) -> Floats:
         """The rows in the directions of their labels, over the free columns, of unit length."""
-        found, columns = self.found, free_columns(self.tree.model)
+        found = self.found
+        columns = free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):
             C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         C = np.asarray(C[:, columns], float)
@@ -111,10 +112,13 @@ class Place:
         """Return the nearest configuration with closed contacts, prescribed joints where they
         should be, and what is left of the conditions.
         """
-        at, wrong, columns = self, np.inf, free_columns(self.tree.model)
+        at = self
+        wrong = np.inf
+        columns = free_columns(self.tree.model)
         for _ in range(40):
             values, rows, _ = projected.conditions(at.found, at.r, at.t, anchors)
-            before, wrong = wrong, float(np.abs(np.array(values, float)).max(initial=0.0))
+            before = wrong
+            wrong = float(np.abs(np.array(values, float)).max(initial=0.0))
             if wrong < 1e-14 or not wrong < before:
                 break
             J = np.array(rows, float)[:, columns]

@@ -51,7 +51,9 @@ def free(
     gravity = world.R.T @ tree.model.gravity
     F = inverse_dynamics(tree, geo, vel, still, zero, zero, gravity)
     F = F - generalised(tree, geo, world, inputs, zero)
-    rows, targets, found = [], [], []
+    rows = []
+    targets = []
+    found = []
     for contact in tree.model.contacts:
         at, surface = constraints.contact_point(tree, geo, world, contact)
         found.append((at, surface))
@@ -108,7 +110,8 @@ def saddle_point(
 
     Rows that repeat others, and freedoms without inertia, are named errors.
     """
-    n, (K, scale) = len(F), scaled_saddle(M, C)
+    n = len(F)
+    (K, scale) = scaled_saddle(M, C)
     rhs = np.concatenate([-F, c]) / scale
     U, s, Vt = np.linalg.svd(K)
     if s[-1] < 1e-13 * s[0]:
@@ -134,9 +137,12 @@ def shared_saddle_point(
     U, s, Vt = np.linalg.svd(C)
     if s[rank - 1] < 1e-9 * s[0]:
         _explain(M, C, labels, freedoms)
-    N, U, s = U[:, rank:], U[:, :rank], s[:rank]
+    N = U[:, rank:]
+    U = U[:, :rank]
+    s = s[:rank]
     vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, freedoms)
-    lam, scale = U @ (y / s), np.sqrt(compliances)
+    lam = U @ (y / s)
+    scale = np.sqrt(compliances)
     return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]
 
 
@@ -192,7 +198,8 @@ def nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Float
     """
     Q, R = np.linalg.qr(C.T, mode="complete")
     m = len(c)
-    Y, H = Q[:, :m], Q[:, m:]
+    Y = Q[:, :m]
+    H = Q[:, m:]
     L = R[:m].T
     still = Y @ np.linalg.solve(L, c)
     udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ still))

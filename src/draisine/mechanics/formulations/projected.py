@@ -139,7 +139,8 @@ def _by_joints(tree: Tree, spare: Collection[str]) -> bool:
 
 def residual(found: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
     """Return `C v - b` for the speeds (V at ref, W, rdot)."""
-    tree, geo = found.tree, found.geo
+    tree = found.tree
+    geo = found.geo
     b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     if not along_tree:
         return found.C @ speeds - b
@@ -155,8 +156,10 @@ def conditions(
 
     A pin in moving ground has none: it holds by its speed alone.
     """
-    tree, p = found.tree, found.p
-    model, n = tree.model, len(tree.model.joints)
+    tree = found.tree
+    p = found.p
+    model = tree.model
+    n = len(tree.model.joints)
     heights = constraints.gaps(found.world, p, found.found)
     pins = [c.name for c in model.pins]
     active = {a.contact.name: a for a in found.active}
@@ -194,7 +197,8 @@ def user_map(tree: Tree, ref: Array) -> Array:
     """Return T with v = T v': from the speeds used inside (V at ref, aligned axes) to the user's
     (drawing's frame).
     """
-    base, n = tree.links[0], len(tree.model.joints)
+    base = tree.links[0]
+    n = len(tree.model.joints)
     origin = -(base.R.T @ base.o)
     T = np.zeros((6 + n, 6 + n), dtype=object)
     T[:3, :3] = base.R
@@ -301,7 +305,8 @@ class Reconstruction:
     @cached_property
     def H(self) -> Array:
         """The kernel, over the free columns."""
-        m, n = len(self.rows.keep), len(free_columns(self.rows.tree.model))
+        m = len(self.rows.keep)
+        n = len(free_columns(self.rows.tree.model))
         return kernel_basis(self.solver.solve, m, n)
 
 
@@ -314,8 +319,11 @@ def motion(
     along_tree: bool = False,
 ) -> Reconstruction:
     """Return the velocities that the independent speeds u give."""
-    tree, geo, ref = found.tree, found.geo, found.ref
-    m, k = len(found.keep), len(independent)
+    tree = found.tree
+    geo = found.geo
+    ref = found.ref
+    m = len(found.keep)
+    k = len(independent)
     solver = factorise(found, independent, pivots, along_tree)
     local = isinstance(solver, TreeElimination)
     inner = array([0.0] * m) if local or not k else kernel_basis(solver.solve, m, m + k) @ u
@@ -354,10 +362,12 @@ def dynamics(
     `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
     `force` belongs to (V at ref, W, rdot); `guides` are the joints that a law guides.
     """
-    found, solver = moving.rows, moving.solver
+    found = moving.rows
+    solver = moving.solver
     if isinstance(solver, TreeElimination) and not guides:
         return _dynamics_by_joints(moving, solver, force, t, gravity)
-    H, tree = moving.H, found.tree
+    H = moving.H
+    tree = found.tree
     columns = free_columns(tree.model)
     k = H.shape[1]
     still, lack = _balance(moving, force, t, gravity)
@@ -379,8 +389,12 @@ def _balance(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
     """Return accelerations that the rows demand, and what a generalised force has beyond these."""
-    found, vel = moving.rows, moving.vel
-    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    found = moving.rows
+    vel = moving.vel
+    tree = found.tree
+    geo = found.geo
+    world = found.world
+    ref = found.ref
     c = constraints.acceleration_targets(
         tree, geo, world, vel, found.active, moving.refdot, found.p, t
     )
@@ -394,11 +408,13 @@ def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -
     """Return what a generalised force has beyond accelerations that the rows allow: what contacts
     answer to, whichever these are.
     """
-    found, solver = moving.rows, moving.solver
+    found = moving.rows
+    solver = moving.solver
     if not isinstance(solver, TreeElimination):
         return _balance(moving, force, t, gravity)[1]
     vdot = _dynamics_by_joints(moving, solver, force, t, gravity).vdot
-    down, geo = found.world.R.T @ gravity, found.geo
+    down = found.world.R.T @ gravity
+    geo = found.geo
     return force - inverse_dynamics(
         found.tree, geo, moving.vel, vdot, found.ref, moving.refdot, down
     )
@@ -408,9 +424,14 @@ def _dynamics_by_joints(
     moving: Reconstruction, solver: TreeElimination, force: Array, t: Scalar, gravity: Array
 ) -> Reduced:
     """Return the dynamics of a long tree, joint by joint."""
-    found, vel = moving.rows, moving.vel
-    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
-    down, still = world.R.T @ gravity, array([0.0] * (6 + len(tree.model.joints)))
+    found = moving.rows
+    vel = moving.vel
+    tree = found.tree
+    geo = found.geo
+    world = found.world
+    ref = found.ref
+    down = world.R.T @ gravity
+    still = array([0.0] * (6 + len(tree.model.joints)))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, down)
     targets = local_targets(tree, geo, world, vel, found.active, needed, down, t)
     inner = accelerations(solver, needed, force, targets)
@@ -430,7 +451,9 @@ def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
 
 def _of_all_rows(moving: Reconstruction, lam: Array) -> Array:
     """Return the multipliers of all rows from those of the kept ones, as the elimination has them."""
-    found, solver, model = moving.rows, moving.solver, moving.rows.tree.model
+    found = moving.rows
+    solver = moving.solver
+    model = moving.rows.tree.model
     if isinstance(solver, TreeElimination):
         return _turned(found, lam)
     if found.spare:
@@ -443,7 +466,8 @@ def _turned(found: Rows, lam: Array) -> Array:
     """Return multipliers of local rows as those of C: contacts that hold in every direction count
     along the base's axes.
     """
-    lam, first = lam.copy(), 0
+    lam = lam.copy()
+    first = 0
     for a in found.active:
         own = slice(first, first + len(a.names))
         first = own.stop
@@ -473,8 +497,12 @@ def load_answers(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
     """Return for each of some contacts the row a with `a @ Q` what its load answers to a generalised
     force Q, eq. [loads]; no joint is guided.
     """
-    found, H, model = moving.rows, moving.H, moving.rows.tree.model
-    columns, m, k = free_columns(model), len(found.keep), moving.H.shape[1]
+    found = moving.rows
+    H = moving.H
+    model = moving.rows.tree.model
+    columns = free_columns(model)
+    m = len(found.keep)
+    k = moving.H.shape[1]
     MH = mass_matrix(found.tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
     parts = [loads(found, _of_all_rows(moving, array(list(e)))) for e in np.eye(m)]
     out = []
@@ -497,7 +525,8 @@ def guide(
     joints = list(guides)
     rows = [H[first + joint] for joint in joints]
     responses = [solve_symmetric(H.T @ MH, row) for row in rows]
-    missing, gain = list[Scalar](), np.zeros((len(joints), len(joints)), dtype=object)
+    missing = list[Scalar]()
+    gain = np.zeros((len(joints), len(joints)), dtype=object)
     for i, (joint, row) in enumerate(zip(joints, rows, strict=True)):
         active = guides[joint].active
         lack = guides[joint].acceleration - still[first + joint] - row @ udot
