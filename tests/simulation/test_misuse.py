@@ -141,7 +141,7 @@ def test_odd_drawings_are_named(parts, error, complaint):
 @pytest.mark.parametrize(
     ("law", "told"),
     [
-        (3.0, "law: 3.0 is none"),
+        (3.0, "law: 3.0 is not callable"),
         (lambda readings, z: ({"steer": "x"}, ()), "law: 'steer' is 'x', which is not a finite"),
         (lambda readings, z: ({"steer": 10**400}, ()), "which is not a finite number"),
         (lambda readings, z: ({"steer": float("nan")}, ()), "'steer' is nan"),
@@ -158,8 +158,8 @@ def test_odd_drawings_are_named(parts, error, complaint):
         (lambda readings, z: ({"steer": readings.laen}, ()), "no 'laen'. Did you mean 'lean'"),
         (lambda r, z: ({"steer": r.forward_speed}, ()), r"the model's outputs by \.output\(name\)"),
         (lambda readings, z: ({"steer": gian}, ()), "law: name 'gian' is not defined"),  # noqa: F821
-        ("lqr", r"in Python draisine.analysis.lqr.balance\(system, forward_speed=3.0\) makes it"),
-        ("turn_p", r"in Python draisine.control.turn_p.\w+\(...\) makes it"),
+        ("lqr", r"pass the law itself: draisine.analysis.lqr.balance\(system, forward_speed=3.0\)"),
+        ("turn_p", r"pass the law itself: draisine.control.turn_p.\w+\(...\)"),
     ],
 )
 def test_what_is_no_law_is_told(bicycle, thrown, law, told):
