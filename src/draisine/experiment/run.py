@@ -13,7 +13,7 @@ import numpy as np
 
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
-from draisine.experiment.kinds.run import carry_out, run_dataset
+from draisine.experiment.kinds.run import run_dataset, simulate_plan
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.runs import unfold
@@ -152,17 +152,17 @@ def _analyse(
     """Return what a scenario without a motion tells; what it needs is imported with its kind."""
     match scenario:
         case MapScenario():
-            from draisine.experiment.kinds.map import contact_map
+            from draisine.experiment.kinds.map import compute_contact_map
 
-            return contact_map(system, scenario.map)
+            return compute_contact_map(system, scenario.map)
         case LinearScenario():
-            from draisine.experiment.kinds.linear import straight_running
+            from draisine.experiment.kinds.linear import analyse_straight_running
 
-            return straight_running(scenario, system, law)
+            return analyse_straight_running(scenario, system, law)
         case GaitScenario():
-            from draisine.experiment.kinds.gait import gait_dataset
+            from draisine.experiment.kinds.gait import compute_gait
 
-            return gait_dataset(system, scenario.gait)
+            return compute_gait(system, scenario.gait)
 
 
 def sweep(
@@ -239,7 +239,7 @@ def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
 def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
     system, begun = loaded.plan.system, time.perf_counter()
     try:
-        trajectory = carry_out(loaded.plan, progress, mu, strict)
+        trajectory = simulate_plan(loaded.plan, progress, mu, strict)
     except SimulationError as error:
         if error.partial is None:
             raise

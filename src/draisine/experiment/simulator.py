@@ -27,7 +27,7 @@ def write_simulator_files(
     """
     if folder is None:
         raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
-    begin, law = typed_start(system, start, mode), typed_law(system, laws, start)
+    begin, law = parse_start(system, start, mode), parse_law(system, laws, start)
     files = write_simulator(system, language, begin, mode=mode, law=law)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
@@ -35,7 +35,7 @@ def write_simulator_files(
     return [folder / name for name in files]
 
 
-def typed_start(
+def parse_start(
     system: System, start: Mapping[str, Any] | None, mode: Mapping[str, str] | None
 ) -> State:
     """Return the state with values of the outputs as they are written on a command line."""
@@ -45,7 +45,7 @@ def typed_start(
     return state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))
 
 
-def typed_law(
+def parse_law(
     system: System, laws: Sequence[Mapping[str, Any]], start: Mapping[str, Any] | None
 ) -> Any:
     """Return control laws as they are written on a command line as one; None where there are none."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def gait_dataset(system: System, asked: GaitPart) -> "Dataset":
+def compute_gait(system: System, asked: GaitPart) -> "Dataset":
     """Return where a gait leads in one cycle, for each of its sizes; or, for each shape, the
     displacement per area of small loops.
     """

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def straight_running(scenario: LinearScenario, system: System, law: Law | None = None) -> "Dataset":
+def analyse_straight_running(
+    scenario: LinearScenario, system: System, law: Law | None = None
+) -> "Dataset":
     """Return matrices, eigenvalues and critical speeds of a bicycle that runs straight, in the axes
     of the benchmark (lean and steer to the right); at the scenario's speeds, and at those of its
     measurements, which stand beside.
@@ -43,7 +45,7 @@ def straight_running(scenario: LinearScenario, system: System, law: Law | None =
     return found.assign(_uncertainty(scenario, system, law, v))
 
 
-def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
+def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
     """Return how a run on the plane that nothing drives goes by the linear equations about the steady
     motion of its first speed: from the same start, at the same times, what of it these equations tell.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def contact_map(system: System, grid: Grid) -> "Dataset":
+def compute_contact_map(system: System, grid: Grid) -> "Dataset":
     """Return the outputs of a map over its grid."""
     import xarray
 

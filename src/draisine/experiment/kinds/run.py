@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def carry_out(
+def simulate_plan(
     plan: Plan, progress: Progress = None, mu: float | None = None, strict: bool = False
 ) -> Trajectory:
     """Return the motion that a scenario of the kind `run` plans. If `strict`, raise `ValidityError` if it

@@ -38,7 +38,7 @@ JointStatus = Literal["free", "held"]
 
 
 @recorded
-def every_cycle(
+def find_all_cycles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -47,7 +47,7 @@ def every_cycle(
 ) -> "Dataset":
     """Return all cycles of a machine, with their motions: time first, then one entry per cycle.
 
-    >>> found = every_cycle("rocr")
+    >>> found = find_all_cycles("rocr")
     >>> [f"{speed:.6f}" for speed in found.mean_speed.values]
     ['0.299982', '-0.191738']
     """
