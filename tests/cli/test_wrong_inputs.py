@@ -96,7 +96,7 @@ COMMANDS = [
     (["check", "mauny2018/inclined"], "Did you mean 'mauny2018/incline'?"),
     (["show", "wipple"], "Did you mean 'whipple'?"),
     (["show", "mine.py:car"], "'mine.py' does not exist"),
-    (["equations", "whipple", "--as", "fortran"], "no language 'fortran'"),
+    (["equations", "whipple", "--as", "fortran"], "language 'fortran'"),
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
     (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "ends in '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "those of a bicycle"),

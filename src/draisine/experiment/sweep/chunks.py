@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
-from draisine.experiment.kinds.run import carry_out, run_dataset, was_interrupted
+from draisine.experiment.kinds.run import run_dataset, simulate_plan, was_interrupted
 from draisine.experiment.sweep.designs import Columns, Design, design_of, side
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL, PARAMETERS, Lanes
@@ -136,7 +136,7 @@ class Runner:
             rows.outcome[k] = NO_MACHINE
             return
         try:
-            found = carry_out(plan)
+            found = simulate_plan(plan)
         except ConfigurationError:
             rows.outcome[k] = NO_START
             return
