@@ -13,7 +13,7 @@ from draisine.errors import DataError
 from draisine.experiment.run import Result, run
 from draisine.results import cycle
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question, series
+from draisine.results.queries import evaluate_series, parse_query
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
@@ -104,7 +104,7 @@ def findings(result: Result) -> Iterator[Finding]:
 def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
-        known = series(quantity, bodies)
+        known = evaluate_series(quantity, bodies)
         ours = np.interp(block.at, times, known, right=np.nan)
         return [f"t = {t:g} s" for t in block.at], ours
     if isinstance(block.at, list):
@@ -112,10 +112,10 @@ def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], 
         for t, k in zip(block.at, index, strict=True):
             if abs(times[k] - t) > 1e-6:
                 raise DataError(f"{block.title}: {t:g} s is not among the samples of the run.")
-        return [f"t = {t:g} s" for t in block.at], series(quantity, bodies)[index]
+        return [f"t = {t:g} s" for t in block.at], evaluate_series(quantity, bodies)[index]
     if len(times) == 1:
-        return [""], series(quantity, bodies)
-    return [""], np.array([parse_question(quantity, bodies.model).answer(bodies)])
+        return [""], evaluate_series(quantity, bodies)
+    return [""], np.array([parse_query(quantity, bodies.model).evaluate(bodies)])
 
 
 def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:

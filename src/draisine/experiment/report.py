@@ -13,10 +13,10 @@ from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.questions import known_series, series, unit_of
+from draisine.results.queries import evaluate_series, known_series, unit_of
 from draisine.results.straight import MATRICES
 
 
@@ -134,7 +134,9 @@ def final(result: Result) -> dict[str, float | None]:
     own = output_names(model)
     names = [*own, *(f"{n}_rate" for n in own), *(j.name for j in model.joints), *model.speeds]
     out = {"time": float(result.data["time"].values[-1])}
-    return out | {name: _plain(float(series(name, bodies)[-1])) for name in dict.fromkeys(names)}
+    return out | {
+        name: _plain(float(evaluate_series(name, bodies)[-1])) for name in dict.fromkeys(names)
+    }
 
 
 def _plain(x: float) -> float | None:
@@ -159,7 +161,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     names += [name for name, value in start.items() if value != 0.0 and name in known]
     rows = []
     for name in dict.fromkeys(names):
-        x, unit = readable(series(name, bodies), unit_of(name, model))
+        x, unit = readable(evaluate_series(name, bodies), unit_of(name, model))
         rows.append((name, unit, [_settled(y, unit) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows
 
@@ -171,7 +173,7 @@ def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
     model, bodies = result.system.model, result.bodies
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
-        x = [series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
+        x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
         x, unit = readable(x, unit_of(name, model))
         rows.append((name, unit, [_settled(y, unit) for y in x]))
     return rows
@@ -296,7 +298,7 @@ def crossing_lines(data: Any) -> list[str]:
     """
     if "crossings" not in data.attrs:
         return []
-    found = records(data, "crossings")
+    found = read_list(data, "crossings")
     lines = [
         f"{one['name']} speed: {one['speed']:.9g} m/s{_swinging(one['frequency'])}, "
         f"{'damped' if one['damped_above'] else 'unstable'} above it"

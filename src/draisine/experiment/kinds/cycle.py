@@ -13,11 +13,11 @@ from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
     AXES,
+    GRIP_CYCLE_QUANTITIES,
     ORDINALS,
-    PERIODIC,
-    QUANTITIES,
+    PERIODIC_CYCLE_QUANTITIES,
     ROWS,
-    STEPS,
+    WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
     multipliers_of,
     summary_of,
@@ -69,7 +69,9 @@ def _find_period(plan: Plan, asked: CyclePart, period: float) -> tuple[Trajector
     start = state(system, **fixed | dict(zip(names, found.cycle.x.tolist(), strict=True)))
     numerics = Numerics(dt=period / asked.samples, rtol=1e-12, atol=1e-13)
     run = compute_run(system, start, period, numerics=numerics, **where)
-    data = _with_numbers(run.to_xarray(), PERIODIC, found, _component_labels(names))
+    data = _with_numbers(
+        run.to_xarray(), PERIODIC_CYCLE_QUANTITIES, found, _component_labels(names)
+    )
     data.attrs |= {"period": period}
     return run, data
 
@@ -98,7 +100,7 @@ def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]
     step = Footstep(way, way.cycle([asked.near[name] for name in names]))
     run = step.run(asked.samples)
     labels = _component_labels(names) | {"row": list(ROWS)}
-    data = _with_numbers(run.to_xarray(), STEPS, step, labels)
+    data = _with_numbers(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
 
@@ -122,7 +124,7 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     theta = np.unwrap(data["yaw"].values)
     theta += begin - theta[0]
     data["theta"] = ("time", theta, {"units": "rad", "long_name": "angle of the body, no jumps"})
-    data = _with_numbers(data, QUANTITIES, stride, labels_of(stride.gait))
+    data = _with_numbers(data, GRIP_CYCLE_QUANTITIES, stride, labels_of(stride.gait))
     data.attrs |= {"period": stride.gait.period, "joint_at_impact": stride.gait.joint}
     return data
 

@@ -19,7 +19,7 @@ from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
-from draisine.results.questions import series
+from draisine.results.queries import evaluate_series
 from draisine.results.straight import COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
@@ -51,7 +51,7 @@ def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
     asked: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
     about = steady_driven(plan.system, mode=plan.scenario.run.mode, **asked)
     found, bodies = about.linear(), Bodies(data, plan.system.model)
-    start = {name: float(series(name, bodies)[0]) for name in found.states}
+    start = {name: float(evaluate_series(name, bodies)[0]) for name in found.states}
     title = f"linear, about {asked.get('forward_speed', 0.0):g} m/s"
     return found.simulate(start, data["time"].values).assign_attrs(title=title)
 
