@@ -18,11 +18,11 @@ from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
     AXES,
+    GRIP_CYCLE_QUANTITIES,
     ORDINALS,
-    PERIODIC,
-    QUANTITIES,
+    PERIODIC_CYCLE_QUANTITIES,
     ROWS,
-    STEPS,
+    WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
     multipliers_of,
     summary_of,
@@ -77,7 +77,9 @@ def _find_period(plan: Plan, request: CyclePart, period: float) -> tuple[Traject
     run = compute_run(
         system, start, period, numerics=_cycle_numerics(period, request.samples), **ground
     )
-    data = _add_quantities(run.to_xarray(), PERIODIC, motion, _component_labels(names))
+    data = _add_quantities(
+        run.to_xarray(), PERIODIC_CYCLE_QUANTITIES, motion, _component_labels(names)
+    )
     data.attrs |= {"period": period}
     return run, data
 
@@ -112,7 +114,7 @@ def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset
     step = Footstep(walker, walker.cycle([request.near[name] for name in names]))
     run = step.run(request.samples)
     labels = _component_labels(names) | {"row": list(ROWS)}
-    data = _add_quantities(run.to_xarray(), STEPS, step, labels)
+    data = _add_quantities(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
 
@@ -133,7 +135,7 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     theta = np.unwrap(data["yaw"].values)
     theta += stride.cycle.x[1] - theta[0]
     data["theta"] = ("time", theta, {"units": "rad", "long_name": "angle of the body, unwrapped"})
-    data = _add_quantities(data, QUANTITIES, stride, dimension_labels(stride.gait))
+    data = _add_quantities(data, GRIP_CYCLE_QUANTITIES, stride, dimension_labels(stride.gait))
     data.attrs |= {"period": stride.gait.period, "joint_at_impact": stride.gait.joint}
     return data
 

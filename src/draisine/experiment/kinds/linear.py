@@ -24,7 +24,7 @@ from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
-from draisine.results.questions import series
+from draisine.results.queries import evaluate_series
 from draisine.results.straight import COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
@@ -62,7 +62,7 @@ def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
     steady = steady_driven(plan.system, mode=plan.scenario.run.mode, **speed)
     linear = steady.linear()
     bodies = Bodies(data, plan.system.model)
-    start = {name: float(series(name, bodies)[0]) for name in linear.states}
+    start = {name: float(evaluate_series(name, bodies)[0]) for name in linear.states}
     title = f"linear, about {speed.get('forward_speed', 0.0):g} m/s"
     return linear.simulate(start, data["time"].values).assign_attrs(title=title)
 

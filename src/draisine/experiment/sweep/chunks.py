@@ -23,7 +23,7 @@ from draisine.experiment.sweep.table import (
     outcome_words,
 )
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question
+from draisine.results.queries import parse_query
 from draisine.scenario.library import Loaded, accept
 from draisine.scenario.overrides import single
 from draisine.scenario.plan import Plan
@@ -152,7 +152,7 @@ class Runner:
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
         for text in self.questions:
-            rows.answers[text][k] = parse_question(text, model).answer(bodies)
+            rows.answers[text][k] = parse_query(text, model).evaluate(bodies)
         rows.outcome[k] = outcome_words(found.outcome)
 
 

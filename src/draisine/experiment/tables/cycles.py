@@ -17,7 +17,7 @@ from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
 from draisine.experiment.kinds.cycle import cycle_dataset, dimension_labels, lines, simulate_cycle
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
+from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import recorded
 from draisine.vehicles import expect_parameters
@@ -144,7 +144,7 @@ def _table_of(
             k = int(np.argmin(np.abs(values - value)))
             stride = measured(value, cycle)
             for name in SCANNED:
-                dims, measure, unit, meaning = QUANTITIES[name]
+                dims, measure, unit, meaning = GRIP_CYCLE_QUANTITIES[name]
                 x = measure(stride)
                 if name not in data:
                     blank = np.full((len(values), len(found), *np.shape(x)), np.nan)
