@@ -140,7 +140,9 @@ def rough(seeds=(0, 1, 2, 3, 4, 5, 6, 7), heights=(0.005, 0.02, 0.05)):
     bicycle = draisine.compile("whipple")
     x, y = np.linspace(-2.0, 14.0, 33), np.linspace(-4.0, 4.0, 17)
     options = ContactOptions(fall=math.radians(60.0))
-    print(f"{'height (m)':12} {'seed':>4} {'lasts (s)':>10} {'events':>7} {'ours':>8} {'MuJoCo':>8} ratio")
+    print(
+        f"{'height (m)':12} {'seed':>4} {'lasts (s)':>10} {'events':>7} {'ours':>8} {'MuJoCo':>8} ratio"
+    )
     totals = np.zeros(3)
     for height in heights:
         for seed in seeds:
@@ -158,14 +160,14 @@ def rough(seeds=(0, 1, 2, 3, 4, 5, 6, 7), heights=(0.005, 0.02, 0.05)):
                 print(f"{height:<12g} {seed:4d} {type(error).__name__}")
                 continue
             lasts = float(found.t[-1])
-            low = float(z.min())
-            field = (
-                f'<geom type="hfield" hfield="ground" pos="6 0 {low}" contype="2" conaffinity="1"/>'
-            )
-            asset = f'<asset><hfield name="ground" nrow="{len(y)}" ncol="{len(x)}" size="8 4 {np.ptp(z)} 1"/></asset>'
-            text = mujoco_rollout.text(bicycle.parameters, field).replace("<worldbody>", asset + "<worldbody>")
+            low, high = float(z.min()), float(z.max())
+            field = f'<geom type="hfield" hfield="g" pos="6 0 {low}" contype="2" conaffinity="1"/>'
+            size = f'nrow="{len(y)}" ncol="{len(x)}" size="8 4 {high - low} 1"'
+            asset = f'<asset><hfield name="g" {size}/></asset>'
+            text = mujoco_rollout.text(bicycle.parameters, field)
+            text = text.replace("<worldbody>", asset + "<worldbody>")
             model = mujoco.MjModel.from_xml_string(text)
-            model.hfield_data[:] = ((z - low) / np.ptp(z)).T.ravel()
+            model.hfield_data[:] = ((z - low) / (high - low)).T.ravel()
             data = mujoco_rollout.start(model, bicycle.parameters, (0.0, 0.0, 0.0), 0.0, 5.0, 0.1)
             size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
             full = np.zeros(size)
@@ -176,11 +178,11 @@ def rough(seeds=(0, 1, 2, 3, 4, 5, 6, 7), heights=(0.005, 0.02, 0.05)):
 
             ours, theirs = least(ride, 10) / lasts, least(roll, 10) / lasts
             totals += [ours, theirs, 1]
-            print(
-                f"{height:<12g} {seed:4d} {lasts:10.3f} {len(found.events):7d} {ours:8.2f} {theirs:8.2f} {ours / theirs:5.2f}",
-                flush=True,
-            )
-    print(f"means: {totals[0] / totals[2]:.2f} and {totals[1] / totals[2]:.2f} ms per simulated second")
+            ride_data = f"{height:<12g} {seed:4d} {lasts:10.3f} {len(found.events):7d}"
+            print(f"{ride_data} {ours:8.2f} {theirs:8.2f} {ours / theirs:5.2f}", flush=True)
+    print(
+        f"means: {totals[0] / totals[2]:.2f} and {totals[1] / totals[2]:.2f} ms per simulated second"
+    )
     return 0
 
 
