@@ -51,7 +51,7 @@ from draisine.simulation.validity.assess import (
 from draisine.simulation.validity.fall import fall_rule
 from draisine.simulation.validity.margins import crossing_times
 from draisine.simulation.validity.record import ENERGY_DRIFT
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
 from draisine.system.state import State, states
@@ -189,7 +189,7 @@ class Lanes:
         for name, path in names_in(columns, PARAMETERS).items():
             own[list(system.parameters).index(name)] = columns[path]
         rows.outcome[
-            [*impossible_machines(system.artifacts, own), *self._impossible_laws(columns)]
+            [*find_invalid_machines(system.artifacts, own), *self._impossible_laws(columns)]
         ] = NO_MACHINE
         there = np.flatnonzero(rows.outcome != NO_MACHINE)
         asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}

@@ -66,10 +66,13 @@ def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, 
     """Return the row of `n . (A_j - A_i)`, A being the same point of the drawing on both bodies and
     n a direction that turns with body i.
     """
-    first, second = bodies[i], bodies[j]
-    r1, r2 = first.arm(point), second.arm(point)
+    first = bodies[i]
+    second = bodies[j]
+    r1 = first.arm(point)
+    r2 = second.arm(point)
     s = second.x + r2 - first.x - r1
-    spun1, spun2 = first.turning(r1), second.turning(r2)
+    spun1 = first.turning(r1)
+    spun2 = second.turning(r2)
     g = n @ (second.turning(spun2) - first.turning(spun1))
     ndot = first.turning(n)
     g = g + 2.0 * (ndot @ (second.v + spun2 - first.v - spun1)) + first.turning(ndot) @ s
@@ -78,8 +81,10 @@ def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, 
 
 def perpendicular(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
     """Return the row of `u . w`, u being fixed to body i and w to body j, both in world axes."""
-    first, second = bodies[i], bodies[j]
-    udot, wdot = first.turning(u), second.turning(w)
+    first = bodies[i]
+    second = bodies[j]
+    udot = first.turning(u)
+    wdot = second.turning(w)
     g = first.turning(udot) @ w + 2.0 * (udot @ wdot) + u @ second.turning(wdot)
     m = cross(u, w)
     return Row(label, {i: (NONE, m), j: (NONE, -m)}, g, u @ w)
@@ -115,8 +120,10 @@ def across_axis(axis: Array) -> tuple[Array, Array, Array]:
 def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """Return the row of the rate at which a joint turns; its gap is the angle."""
     a, b, c = across_axis(joint.axis)
-    first, second = bodies[i], bodies[j]
-    axis, turned = first.R @ a, second.R @ b
+    first = bodies[i]
+    second = bodies[j]
+    axis = first.R @ a
+    turned = second.R @ b
     angle = atan2(turned @ (first.R @ c), turned @ (first.R @ b))
     g = first.turning(axis) @ (second.w - first.w)
     return Row(joint.name, {i: (NONE, -axis), j: (NONE, axis)}, g, angle, angle=True)
@@ -151,7 +158,8 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     length = joint_length(joint, i, j, bodies)
     if joint.slide == 0.0:
         return length
-    angle, back = joint_angle(joint, i, j, bodies), scale_row(length, -joint.turn / joint.slide)
+    angle = joint_angle(joint, i, j, bodies)
+    back = scale_row(length, -joint.turn / joint.slide)
     assert angle.gap is not None and back.gap is not None
     parts = {k: (back.parts[k][0], angle.parts[k][1] + back.parts[k][1]) for k in (i, j)}
     return Row(joint.name, parts, angle.g + back.g, angle.gap + back.gap, angle=True)
@@ -160,8 +168,11 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
 def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) -> list[Row]:
     """Return the five rows that hold a joint together, and a sixth where its motion is prescribed."""
     a, b, c = across_axis(joint.axis)
-    first, second = bodies[i], bodies[j]
-    A2, B1, C1 = second.R @ a, first.R @ b, first.R @ c
+    first = bodies[i]
+    second = bodies[j]
+    A2 = second.R @ a
+    B1 = first.R @ b
+    C1 = first.R @ c
     rows = [
         perpendicular(f"{joint.name}.bend_{k}", i, j, bodies, u, A2)
         for k, u in zip("bc", (B1, C1), strict=True)
@@ -212,8 +223,10 @@ def contact_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
     """Return the rows by which the ground holds a contact; `anchor` is where a pin holds."""
-    body, world = bodies[i], np.eye(3)
-    surface, guide = contact.surface.turned(body.R), body.R @ contact.guide
+    body = bodies[i]
+    world = np.eye(3)
+    surface = contact.surface.turned(body.R)
+    guide = body.R @ contact.guide
     arm = body.arm(contact.centre) + surface.support(UP)
     armdot = body.turning(arm) + surface.support_rate(UP, cross(UP, body.w))
     axes = contact.frame(world, guide)
@@ -257,7 +270,8 @@ def base_rows(model: Model, bodies: list[Placed], home: Array) -> list[Row]:
     """Return the rows that keep the base in its group: what it may not do, from where it is at
     home.
     """
-    base, held = bodies[0], set(range(6)) - set(model.twist)
+    base = bodies[0]
+    held = set(range(6)) - set(model.twist)
     arm = base.arm(np.zeros(3))
     place = base.x + arm - home
     rows = [
@@ -289,10 +303,12 @@ def inertia_forces(body: Placed, gravity: Array) -> tuple[Array, Array]:
     M[:3, :3] = body.body.mass * np.eye(3)
     M[3:, 3:] = J
     Q = np.concatenate([body.body.mass * gravity, -cross(w, J @ w)])
-    added, drag = body.body.added, body.body.drag
+    added = body.body.added
+    drag = body.body.drag
     if added is None and drag is None:
         return array(M), array(Q)
-    V, W = body.R.T @ body.v, body.R.T @ body.w
+    V = body.R.T @ body.v
+    W = body.R.T @ body.w
     to_origin = hat(body.body.com)
     pull = np.vstack([np.hstack([body.R.T, to_origin @ own]), np.hstack([np.zeros((3, 3)), own])])
     eta = np.concatenate([V + to_origin @ W, W])
@@ -335,7 +351,8 @@ def equations(
     rows = base_rows(model, bodies, home)
     user = base_twist(bodies)
     for joint in model.joints:
-        i, j = place[joint.parent], place[joint.child]
+        i = place[joint.parent]
+        j = place[joint.child]
         rows += joint_rows(joint, i, j, bodies, t)
         user.append(joint_coordinate(joint, i, j, bodies))
     for coupling in model.couplings:

@@ -29,7 +29,8 @@ class _Bodies:
     """The links of a tree as they are once the joints beyond them are accounted for."""
 
     def __init__(self, solver: TreeElimination, needed: Wrenches, force: Array) -> None:
-        self.geo, self.links = solver.geo, solver.tree.links
+        self.geo = solver.geo
+        self.links = solver.tree.links
         self.lag = force[6:] - needed.joint
         self.armatures = [joint.armature for joint in solver.tree.model.joints]
         self.I = [_inertia(link) for link in self.links]
@@ -46,18 +47,22 @@ class _Bodies:
             rotor = next(r for r in self.links[j].rotors if r.joint == step.joint)
             self._spin(j, rotor, step, target)
             return
-        link, lag, armature = self.links[j], self.lag[step.joint], self.armatures[step.joint]
+        link = self.links[j]
+        lag = self.lag[step.joint]
+        armature = self.armatures[step.joint]
         S = screw(link)
         U = self.I[j] @ S
         D = S @ U + armature
         if step.row is None:
             inverse = 1.0 / D
             u = lag - S @ self.p[j]
-            first, along = inverse * u, U * inverse
+            first = inverse * u
+            along = U * inverse
             I_left = self.I[j] - np.outer(along, U)
             p_left = self.p[j] + U * first
         else:
-            first, along = target / step.pivot, step.rho
+            first = target / step.pivot
+            along = step.rho
             half = U - along * (0.5 * D)
             I_left = self.I[j] - np.outer(along, half) - np.outer(half, along)
             pushed = self.p[j] + U * first
@@ -69,16 +74,20 @@ class _Bodies:
 
     def _spin(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
         """Let a wheel go that turns about its own axis of symmetry."""
-        lag, axle = self.lag[rotor.joint], np.concatenate([np.zeros(3), rotor.axis])
-        axial, armature = rotor.inertia * axle, self.armatures[rotor.joint]
+        lag = self.lag[rotor.joint]
+        axle = np.concatenate([np.zeros(3), rotor.axis])
+        axial = rotor.inertia * axle
+        armature = self.armatures[rotor.joint]
         whole = rotor.inertia + armature
         if step.row is None:
             part = 1.0 if is_zero(armature) else rotor.inertia / whole
-            first, along = lag / whole, part * axle
+            first = lag / whole
+            along = part * axle
             self.I[j] = self.I[j] - np.outer(axial, along)
             self.p[j] = self.p[j] + along * lag
         else:
-            first, along = target / step.pivot, step.rho
+            first = target / step.pivot
+            along = step.rho
             half = axial - along * (0.5 * whole)
             self.I[j] = self.I[j] - np.outer(along, half) - np.outer(half, along)
             self.p[j] = self.p[j] + axial * first - along * (whole * first - lag)
@@ -92,8 +101,10 @@ def accelerations(
 
     `targets` are what the rows demand beyond the motion with `vdot = 0`, which needs `needed`.
     """
-    tree, links = solver.tree, solver.tree.links
-    bodies, rows = _Bodies(solver, needed, force), solver.reduce(targets)
+    tree = solver.tree
+    links = solver.tree.links
+    bodies = _Bodies(solver, needed, force)
+    rows = solver.reduce(targets)
     for step in solver.steps:
         bodies.take(step, 0.0 if step.row is None else rows[step.row])
     twist = list(tree.model.twist)
@@ -105,7 +116,8 @@ def accelerations(
     out = np.zeros(n + len(tree.model.joints), dtype=object)
     out[:n] = a[0][twist]
     for step in reversed(solver.steps):
-        j, link = step.link, links[step.link]
+        j = step.link
+        link = links[step.link]
         came = a[j] if step.spins else moved_twist(solver.geo, j, a[link.parent])
         first, along = bodies.rates[step.joint]
         rise = first - along @ came
@@ -129,7 +141,8 @@ def _base(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) ->
 
 def _inertia(link: Link) -> Array:
     """Return the inertia of a link about its origin."""
-    G, S = link.G, link.S
+    G = link.G
+    S = link.S
     J = (G[0, 0] + G[1, 1] + G[2, 2]) * np.eye(3) - G
     own = blocks([[link.mass * np.eye(3), -hat(S)], [hat(S), J]]).astype(object)
     return own if link.added is None else own + link.added
@@ -137,7 +150,9 @@ def _inertia(link: Link) -> Array:
 
 def _moved(I: Array, E: Array, p: Array) -> Array:  # noqa: E741
     """Return an inertia of the child in the parent's frame."""
-    A, B, J = E @ I[:3, :3] @ E.T, E @ I[:3, 3:] @ E.T, E @ I[3:, 3:] @ E.T
+    A = E @ I[:3, :3] @ E.T
+    B = E @ I[:3, 3:] @ E.T
+    J = E @ I[3:, 3:] @ E.T
     P = hat(p)
     mixed = B - A @ P
     turned = J + P @ B + (P @ B).T - P @ A @ P

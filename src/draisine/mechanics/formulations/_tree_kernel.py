@@ -85,7 +85,8 @@ def local_rows(
     """
     out = []
     for a in active:
-        x, rotor = _place(a), a.at.rotor
+        x = _place(a)
+        rotor = a.at.rotor
         for n in directions(tree, geo, world, a):
             w = np.concatenate([n, cross(x, n)])
             if rotor is None:
@@ -114,8 +115,11 @@ def local_targets(
     """
     out: list[Scalar] = []
     for a in active:
-        j, x, rotor = a.at.link, _place(a), a.at.rotor
-        V, W = vel.V_link[j], vel.W[j]
+        j = a.at.link
+        x = _place(a)
+        rotor = a.at.rotor
+        V = vel.V_link[j]
+        W = vel.W[j]
         rhodot = support_rate(a.surface, a.at, world, vel)
         Vdot = still.a[j] + geo.R0[j].T @ gravity - cross(W, V)
         velocity = V + cross(W, x)
@@ -185,8 +189,10 @@ class TreeElimination:
         """Return the speeds over the free columns for what the rows demand, then the independent
         speeds.
         """
-        n, links = self._columns(), self.tree.links
-        rows, u = self.reduce(b[: self.count]), b[self.count :]
+        n = self._columns()
+        links = self.tree.links
+        rows = self.reduce(b[: self.count])
+        u = b[self.count :]
         known = dict(zip(self.independent, u, strict=True))
         begin = [rows[k] for k in self.base_rows] + [known[k] for k in self.independent if k < n]
         out = np.zeros(n + len(self.tree.model.joints), dtype=object)
@@ -195,7 +201,8 @@ class TreeElimination:
         twists[0] = np.zeros(6, dtype=object)
         twists[0][list(self.tree.model.twist)] = out[:n]
         for step in reversed(self.steps):
-            j, link = step.link, links[step.link]
+            j = step.link
+            link = links[step.link]
             came = twists[j] if step.spins else moved_twist(self.geo, j, twists[link.parent])
             if step.row is None:
                 rate = known[n + step.joint]
@@ -211,12 +218,14 @@ class TreeElimination:
         """Return y with A' y = c: the multipliers of the rows, then forces along the independent
         speeds.
         """
-        n, links = self._columns(), self.tree.links
+        n = self._columns()
+        links = self.tree.links
         push = [array([0.0] * 6) for _ in links]
         y: dict[int, Scalar] = {}
         along: dict[int, Scalar] = {}
         for step in self.steps:
-            j, link = step.link, links[step.link]
+            j = step.link
+            link = links[step.link]
             force = c[n + step.joint]
             if not step.spins:
                 force = force + screw(link) @ push[j]
@@ -246,7 +255,9 @@ def screw(link: Link) -> Array:
 
 def moved_twist(geo: Geometry, j: int, twist: Array) -> Array:
     """Return a twist of the parent of link j at j, as if the joint were locked."""
-    E, V, W = geo.E[j], twist[:3], twist[3:]
+    E = geo.E[j]
+    V = twist[:3]
+    W = twist[3:]
     return np.concatenate([E.T @ (V + cross(W, geo.p[j])), E.T @ W])
 
 
@@ -338,7 +349,8 @@ def plan_tree(
     elsewhere, where those at the base repeat each other, or where speeds grow too much along the
     tree, the whole system has to be seen at once.
     """
-    n, numbers = len(tree.model.twist), _numbers(tree, geo, rows, evaluate)
+    n = len(tree.model.twist)
+    numbers = _numbers(tree, geo, rows, evaluate)
     pivots: list[Pivot] = []
 
     def choose(joint: int, acting: Acting) -> int | None:
@@ -371,7 +383,8 @@ def _plan_base(B: Array, moves: int, scale: float) -> list[Pivot] | None:
     """Return pivots for the rows that reach the base, the largest first, its translations (the first
     columns) before its turns. None: they are not independent.
     """
-    A, pivots = B.copy(), list[Pivot]()
+    A = B.copy()
+    pivots = list[Pivot]()
     while len(pivots) < len(B):
         sizes = np.abs(A)
         if sizes[:, :moves].max(initial=0.0) > 0.1 * scale:
@@ -394,7 +407,8 @@ def _numbers(
     flat = evaluate([x for part in parts for x in part])
     cut = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
     n = len(tree.links)
-    E, p = [x.reshape(3, 3) for x in cut[:n]], cut[n : 2 * n]
+    E = [x.reshape(3, 3) for x in cut[:n]]
+    p = cut[n : 2 * n]
     links = [
         replace(link, slide=float(x[0])) for link, x in zip(tree.links, cut[2 * n :], strict=False)
     ]
@@ -416,7 +430,8 @@ def _stay_deaf(
     looked at before, and traced zeros do not.
     """
     n = len(tree.model.twist)
-    row_of, sound = {column - n: row for row, column in pivots}, []
+    row_of = {column - n: row for row, column in pivots}
+    sound = []
 
     def choose(joint: int, acting: Acting) -> int | None:
         if joint in joints:

@@ -89,12 +89,14 @@ class Absolute:
     ) -> None:
         if orientation not in ("euler", "quaternion"):
             raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
-        self.model, self.mode = in_numbers(model), mode_of(model, mode)
+        self.model = in_numbers(model)
+        self.mode = mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]
         self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
         self.order = self._outward()
-        n, pins = len(model.bodies), len(model.pins)
+        n = len(model.bodies)
+        pins = len(model.pins)
         width = 3 if self.euler else 4
         sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
         sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * pins, "home": 3}
@@ -132,7 +134,8 @@ class Absolute:
         return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
 
     def _trace(self) -> AbsoluteEquations:
-        s, n = self.symbols, len(self.model.bodies)
+        s = self.symbols
+        n = len(self.model.bodies)
         x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
         bodies = []
         for i, (body, axes) in enumerate(zip(self.model.bodies, self.axes, strict=True)):
@@ -144,7 +147,8 @@ class Absolute:
 
     def _outputs(self) -> dict[str, Any]:
         found = self.equations
-        D, U = matrix(found.rows, found.bodies), matrix(found.user, found.bodies)
+        D = matrix(found.rows, found.bodies)
+        U = matrix(found.user, found.bodies)
         arrays: dict[str, Any] = {"M": found.M, "Q": found.Q, "D": D, "U": U}
         arrays |= {
             key: [getattr(row, key) for row in found.rows] for key in ("g", "b", "c", "size")
@@ -203,15 +207,18 @@ class Absolute:
         """
         joints = self.model.joints
         out = self.look(t, at, inputs[len(joints) :], held)
-        y, drive = at.speeds, out["U"][6:]
+        y = at.speeds
+        drive = out["U"][6:]
         r = self._whole_turns(out["r"], near)
         Q = out["Q"] + drive.T @ joint_torques(self.model, inputs, r, drive @ y)
         armature = np.array([joint.armature for joint in joints])
         out["M"] = out["M"] + drive.T @ (armature[:, None] * drive)
         Q = Q - drive.T @ (armature * out["gu"][6:])
         whole = out["D"]
-        D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
-        n, (K, scale) = len(Q), scaled_saddle(out["M"], D)
+        D = whole[self.keep]
+        target = (out["c"] - out["g"])[self.keep]
+        n = len(Q)
+        (K, scale) = scaled_saddle(out["M"], D)
         if np.linalg.cond(K) > 1e13:  # this names what is wrong
             speeds = [
                 f"{b.name}.{what}{k}" for what in "vw" for b in self.model.bodies for k in "xyz"
@@ -308,7 +315,8 @@ class Absolute:
             self.model.bodies, self.axes, self._frames(state), strict=True
         ):
             R, p, spin, velocity = frame
-            arm, own = R @ body.com, R @ axes
+            arm = R @ body.com
+            own = R @ axes
             x.append(p + arm)
             v.append(velocity + cross(spin, arm))
             w.append(own.T @ spin)

@@ -150,5 +150,6 @@ def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:
     """Return s1, n1, a1 of the fork in the drawing: ahead along the fork's foot, the axle, the
     steer axis, eq. (2.14) of the thesis.
     """
-    c, s = cos(mu), sin(mu)
+    c = cos(mu)
+    s = sin(mu)
     return array([c, 0.0, s]), LEFT, array([-s, 0.0, c])

@@ -102,7 +102,9 @@ class Symbols:
     """The symbols of a bicycle and the derivatives by them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
-        self.bike, self.model, self.speed = bike, bike.model, speed
+        self.bike = bike
+        self.model = bike.model
+        self.speed = speed
         core = (bike.steer, bike.rear, bike.front)
         self.extra = [k for k in range(len(self.model.joints)) if k not in core]
         n = EXTRA + len(self.extra) + 1
@@ -114,7 +116,9 @@ class Symbols:
         """Return the joint coordinates r."""
         bike = self.bike
         r: list[Scalar] = [0.0] * len(self.model.joints)
-        r[bike.steer], r[bike.rear], r[bike.front] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
+        r[bike.steer] = p[GAMMA]
+        r[bike.rear] = p[PSI] - p[BETA]
+        r[bike.front] = p[EPSILON]
         for k, joint in enumerate(self.extra):
             r[joint] = p[EXTRA + k]
         return r
@@ -132,7 +136,8 @@ class Symbols:
 
     def frames(self) -> tuple[Array, dict[str, Frame]]:
         """Return the position of the rear hub, eq. (3), and where all bodies are."""
-        bike, p = self.bike, self.p
+        bike = self.bike
+        p = self.p
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA])
         C = array([p[XC], p[YC], 0.0])
         hub = C + bike.k3 * UP + leaned @ UP * (bike.h3 - bike.k3)
@@ -144,7 +149,8 @@ class Symbols:
             for joint, r in zip(self.model.joints, self.r, strict=True):
                 if joint.parent not in out or joint.child in out:
                     continue
-                before, a = out[joint.parent], joint.axis / norm(joint.axis)
+                before = out[joint.parent]
+                a = joint.axis / norm(joint.axis)
                 A = before.A @ rot_about(a, joint.turn * r)
                 through = before.position(joint.through) + before.A @ a * (joint.slide * r)
                 out[joint.child] = Frame(A, through - A @ joint.through)
@@ -163,12 +169,16 @@ class Symbols:
 
     def derive(self) -> Lagrange:
         """Return all terms of the equations of motion."""
-        n, model = len(self.p), self.model
+        n = len(self.p)
+        model = self.model
         hub, frames = self.frames()
-        M, Q, lift = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        M = np.zeros((n, n))
+        Q = np.zeros(n)
+        lift = np.zeros(n)
         for body in model.bodies:
             frame = frames[body.name]
-            H, G = self.by_coordinates(frame.position(body.com)), self.angular(frame.A)
+            H = self.by_coordinates(frame.position(body.com))
+            G = self.angular(frame.A)
             M = M + body.mass * (H.T @ H) + G.T @ body.inertia @ G  # (28)
             Q = Q + H.T @ (body.mass * model.gravity)  # (32)
             lift = lift + body.mass * H[2]
@@ -180,7 +190,8 @@ class Symbols:
         pushed, lifted = self._applied(frames)
         D, b, bdot, contact = self._constraints(hub, frames)
         frame = frames[model.bodies[0].name]
-        H, G = self.by_coordinates(frame.o), frame.A @ self.angular(frame.A)
+        H = self.by_coordinates(frame.o)
+        G = frame.A @ self.angular(frame.A)
         fork = frames[self.bike.axle[1].parent]
         track = cross(fork.A @ LEFT, UP)
         return Lagrange(
@@ -203,9 +214,11 @@ class Symbols:
 
     def _applied(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
         """Return the generalised forces of joints and pushes, and what the pushes lift."""
-        model, inputs = self.model, self.symbols["inputs"]
+        model = self.model
+        inputs = self.symbols["inputs"]
         by_joint = self.by_coordinates(self.r)
-        Q, lifted = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot), 0.0
+        Q = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot)
+        lifted = 0.0
         for k, force in enumerate(model.pushes):
             frame = frames[force.body]
             push = inputs[len(model.joints) + 3 * k : len(model.joints) + 3 * k + 3]
@@ -218,8 +231,10 @@ class Symbols:
         self, hub: Array, frames: dict[str, Frame]
     ) -> tuple[Array, list[Scalar], list[Scalar], list[Scalar]]:
         """Return D, b and bdot of `D pdot = b`, eqs. (24) and (34), and the contact equations (12)."""
-        bike, xi = self.bike, self.p[-1]
-        rear, front = frames[bike.axle[0].child], frames[bike.axle[1].child]
+        bike = self.bike
+        xi = self.p[-1]
+        rear = frames[bike.axle[0].child]
+        front = frames[bike.axle[1].child]
         R = bike.h2 - bike.k2
         centre = front.position(bike.front_hub)
         rim = front.A @ array([R * cos(xi), 0.0, -R * sin(xi)])  # (9)
@@ -268,10 +283,13 @@ class Partitioned:
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s is not a finite number.")
-        self.bike, self.model = bicycle(in_numbers(model)), model
-        self.speed, self.tolerance = speed, tolerance
+        self.bike = bicycle(in_numbers(model))
+        self.model = model
+        self.speed = speed
+        self.tolerance = tolerance
         derivation = Symbols(self.bike, speed)
-        self.extra, self.size = derivation.extra, len(derivation.p)
+        self.extra = derivation.extra
+        self.size = len(derivation.p)
         found = derivation.derive()
         terms = {term.name: getattr(found, term.name) for term in fields(found)}
         self.evaluate = realise_arrays(realise, derivation.symbols, terms)
@@ -285,7 +303,8 @@ class Partitioned:
         """Return the independent coordinates: theta, gamma, psi and further joints, as far as
         nothing drives them.
         """
-        bike, joints = self.bike, self.model.joints
+        bike = self.bike
+        joints = self.model.joints
         place = {bike.steer: GAMMA, bike.rear: PSI, bike.front: PSI}
         place |= {joint: EXTRA + k for k, joint in enumerate(self.extra)}
         driven = [place[k] for k, joint in enumerate(joints) if joint.motion is not None]
@@ -331,9 +350,13 @@ class Partitioned:
 
     def solve(self, out: Any) -> tuple[Floats, Floats]:
         """Return pddot by (38) to (41), and the forces -lam of the constraints by (33)."""
-        M, Q, D, c = out["M"], out["Q"], out["D"], out["c"]
+        M = out["M"]
+        Q = out["Q"]
+        D = out["D"]
+        c = out["c"]
         dependent, D_i, inverse = self.split(D)
-        E, J = np.zeros((self.size, len(self.independent))), np.zeros(self.size)
+        E = np.zeros((self.size, len(self.independent)))
+        J = np.zeros(self.size)
         E[self.independent] = np.eye(len(self.independent))
         E[dependent] = -inverse @ D_i
         J[dependent] = inverse @ c
@@ -371,14 +394,16 @@ class Partitioned:
         """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
-        p, pdot = np.zeros(self.size), np.zeros(self.size)
+        p = np.zeros(self.size)
+        pdot = np.zeros(self.size)
         p[[PHI, THETA, BETA]] = yaw_lean_pitch(R)
         leaned = np.asarray(rot_z(p[PHI]) @ rot_x(p[THETA]), float)
         spin = np.asarray(rot_y(p[BETA]), float) @ state.v[3:6]
         pdot[PHI] = spin[2] / np.cos(p[THETA])
         pdot[THETA], pdot[BETA] = spin[0], spin[1] - pdot[PHI] * np.sin(p[THETA])
         for values, joints in ((p, state.r), (pdot, state.v[6:])):
-            values[GAMMA], values[EPSILON] = joints[bike.steer], joints[bike.front]
+            values[GAMMA] = joints[bike.steer]
+            values[EPSILON] = joints[bike.front]
             values[PSI] = joints[bike.rear] + values[BETA]
             values[EXTRA:-1] = [joints[k] for k in self.extra]
         standing = leaned[:, 2] * (bike.h3 - bike.k3)
@@ -405,7 +430,8 @@ class Partitioned:
         p, pdot = self.enter(t, state)
         out = self.look(t, p, pdot, given)
         pddot, forces = self.solve(out)
-        A, W = out["A"], state.v[3:6]
+        A = out["A"]
+        W = state.v[3:6]
         V = A.T @ (out["H"] @ pddot + out["h"]) - np.cross(W, state.v[:3])
         turning = A.T @ (out["G"] @ pddot + out["g"])
         return np.concatenate([V, turning, self._shape(pddot)]), self._contacts(
@@ -422,7 +448,8 @@ class Partitioned:
 
     def _shape(self, p: Floats) -> Floats:
         """Return joint coordinates (or their rates) of p (or its rates)."""
-        bike, r = self.bike, np.zeros(len(self.model.joints))
+        bike = self.bike
+        r = np.zeros(len(self.model.joints))
         r[[bike.steer, bike.rear, bike.front]] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
         r[self.extra] = p[EXTRA:-1]
         return r
@@ -459,9 +486,11 @@ class Partitioned:
         """Return p and pdot for y: contact equations for beta and xi, then the linear ones for the
         velocities.
         """
-        k, n = len(self.independent), len(self.kinematic)
+        k = len(self.independent)
+        n = len(self.kinematic)
         p = np.zeros(self.size)
-        p[self.independent], p[self.kinematic] = y[:k], y[k : k + n]
+        p[self.independent] = y[:k]
+        p[self.kinematic] = y[k : k + n]
         p[-1] = self.lowest(p)
         p = self.close(p)
         still = self.look(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
@@ -471,7 +500,8 @@ class Partitioned:
         """Return the user's state for y."""
         p, pdot = self.complete(t, y)
         out = self.look(t, p, pdot, np.zeros(len(self.model.inputs)))
-        V, W = out["A"].T @ (out["H"] @ pdot), out["A"].T @ (out["G"] @ pdot)
+        V = out["A"].T @ (out["H"] @ pdot)
+        W = out["A"].T @ (out["G"] @ pdot)
         v = np.concatenate([V, W, self._shape(pdot)])
         return Snapshot(quaternion(out["A"]), out["o"], self._shape(p), v)
 

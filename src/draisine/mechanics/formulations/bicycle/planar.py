@@ -46,10 +46,16 @@ from draisine.model import Joint, Model
 
 FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
 
-X, Y, YAW, ROLL, PITCH, JOINTS = 0, 1, 2, 3, 4, 5
+X = 0
+Y = 1
+YAW = 2
+ROLL = 3
+PITCH = 4
+JOINTS = 5
 """Where the coordinates stand: those of SE(2), roll, pitch, then the joints; speeds likewise."""
 
-AHEAD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+AHEAD = np.array([1.0, 0.0, 0.0])
+UP = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +92,8 @@ class CarriedBody:
 def contact_frame(speeds: Array) -> CarriedBody:
     """Return the contact frame of the rear wheel, moving over the ground."""
     n = len(speeds)
-    moves, turns = np.zeros((3, n)), np.zeros((3, n))
+    moves = np.zeros((3, n))
+    turns = np.zeros((3, n))
     moves[0, X] = moves[1, Y] = turns[2, YAW] = 1.0
     w = UP * speeds[YAW]
     a = cross(w, array([speeds[X], speeds[Y], 0.0]))
@@ -134,7 +141,8 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
     slid = slide_frame(before, k, axis * joint.slide, r, rate)
-    d, R = slid.arm(joint.through), slid.R @ rot_about(a, joint.turn * r)
+    d = slid.arm(joint.through)
+    R = slid.R @ rot_about(a, joint.turn * r)
     return turn_frame(slid, k, axis * joint.turn, d, joint.through, R, rate)
 
 
@@ -164,7 +172,8 @@ def front_angle_rate(
 ) -> Scalar:
     """Return the rate of alpha1, cf. eq. (2.31)."""
     a, b = _front_direction(bike, phi0, alpha0, r1)
-    tilt, c = alpha0 + bike.mu, cos(phi0)
+    tilt = alpha0 + bike.mu
+    c = cos(phi0)
     adot = cos(r1) * cos(tilt) * alpha0dot + sin(r1) / (c * c) * phi0dot
     adot = adot + (cos(r1) * sin(phi0) / c - sin(r1) * sin(tilt)) * r1dot
     bdot = -(sin(tilt) * alpha0dot)
@@ -176,9 +185,14 @@ def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar
     `rise` for h2 - h3; zero when both wheels touch.
     """
     alpha1 = front_angle(bike, phi0, alpha0, r1)
-    s_mu, c_mu, s_r, c_r = sin(bike.mu), cos(bike.mu), sin(r1), cos(r1)
-    h2, h3 = bike.h2 - bike.k2, bike.h3 - bike.k3
-    s_a, c_a = h2 * sin(alpha1), h2 * cos(alpha1)
+    s_mu = sin(bike.mu)
+    c_mu = cos(bike.mu)
+    s_r = sin(r1)
+    c_r = cos(r1)
+    h2 = bike.h2 - bike.k2
+    h3 = bike.h3 - bike.k3
+    s_a = h2 * sin(alpha1)
+    c_a = h2 * cos(alpha1)
     N0 = array([-cos(phi0) * cos(alpha0), -cos(phi0) * sin(alpha0), -sin(phi0)])
     p = array(
         [
@@ -222,8 +236,11 @@ def equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
 ) -> PlanarEquations:
     """Return the equations of the bicycle in SE(2) x S, over any scalar."""
-    model, r, rdot = bike.model, coordinates[JOINTS:], speeds[JOINTS:]
-    phi0, pitch = coordinates[ROLL], coordinates[PITCH]
+    model = bike.model
+    r = coordinates[JOINTS:]
+    rdot = speeds[JOINTS:]
+    phi0 = coordinates[ROLL]
+    pitch = coordinates[PITCH]
     lean = rot_x(-phi0)
     standing = (bike.h3 - bike.k3) * (lean @ UP)  # from the tyre's centre line up to the hub
     leaning = turn_frame(
@@ -235,7 +252,8 @@ def equations(
     carried = _carried(model, frame, r, rdot)
     M, F, lift, weight = _dynamics(model, carried, rot_z(coordinates[YAW]), r, rdot, inputs)
     rear, rear_drift = _rear_rows(bike, carried[bike.axle[0].child], leaning, standing)
-    fork, wheel = carried[bike.axle[1].parent], carried[bike.axle[1].child]
+    fork = carried[bike.axle[1].parent]
+    wheel = carried[bike.axle[1].child]
     front, front_drift = _front_rows(bike, fork, wheel, coordinates, speeds)
     motions = [
         (k, joint.motion(t)) for k, joint in enumerate(model.joints) if joint.motion is not None
@@ -307,13 +325,17 @@ def _dynamics(
     inputs: Array,
 ) -> tuple[Array, Array, Array, Scalar]:
     """Return M and F of `M vdot + F = 0` without constraints, and the rows of the vertical balance."""
-    n, gravity = JOINTS + len(model.joints), heading.T @ model.gravity
-    M, F = np.zeros((n, n)), np.zeros(n)
-    lift, weight = np.zeros(n), 0.0
+    n = JOINTS + len(model.joints)
+    gravity = heading.T @ model.gravity
+    M = np.zeros((n, n))
+    F = np.zeros(n)
+    lift = np.zeros(n)
+    weight = 0.0
     for body in model.bodies:
         at = carried[body.name]
         d = at.arm(body.com)
-        V, a = at.velocity(d), at.drift(d, cross(at.w, d))
+        V = at.velocity(d)
+        a = at.drift(d, cross(at.w, d))
         J = at.R @ body.inertia @ at.R.T
         M = M + body.mass * (V.T @ V) + at.turns.T @ J @ at.turns
         moment = J @ at.alpha + cross(at.w, J @ at.w)
@@ -338,7 +360,8 @@ class Planar:
 
     def __init__(self, model: Model, realise: Realise = interpret, tolerance: float = 1e-8) -> None:
         self.bike = bicycle(in_numbers(model))
-        self.model, self.tolerance = model, tolerance
+        self.model = model
+        self.tolerance = tolerance
         n = JOINTS + len(model.joints)
         symbols = trace_symbols(
             {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
@@ -357,7 +380,8 @@ class Planar:
         """Return the speeds that stay independent: roll, steer, rear wheel and all joints that are
         no part of a bicycle, as far as nothing prescribes them.
         """
-        bike, joints = self.bike, self.model.joints
+        bike = self.bike
+        joints = self.model.joints
         extra = [k for k in range(len(joints)) if k not in (bike.steer, bike.rear, bike.front)]
         free = [bike.steer, bike.rear, *extra]
         prescribed = [k for k, joint in enumerate(joints) if joint.motion is not None]
@@ -404,10 +428,15 @@ class Planar:
 
     def solve(self, out: Any) -> tuple[Floats, Floats]:
         """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11) to (2.12)."""
-        M, F, C, c = out["M"], out["F"], out["C"], out["c"]
-        m, k = len(c), len(self.independent)
+        M = out["M"]
+        F = out["F"]
+        C = out["C"]
+        c = out["c"]
+        m = len(c)
+        k = len(self.independent)
         inverse = np.linalg.inv(self.stacked(C))
-        H, still = inverse[:, m:], inverse[:, :m] @ c
+        H = inverse[:, m:]
+        still = inverse[:, :m] @ c
         udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ still)) if k else np.zeros(0)
         vdot = H @ udot + still
         return vdot, (inverse.T @ (M @ vdot + F))[:m]
@@ -429,8 +458,10 @@ class Planar:
         out = self.look(t, coordinates, speeds, given)
         self._check(out, speeds)
         vdot, lam = self.solve(out)
-        R, W = out["R"], state.v[3:6]
-        a, alpha = out["moves"] @ vdot + out["a"], out["turns"] @ vdot + out["alpha"]
+        R = out["R"]
+        W = state.v[3:6]
+        a = out["moves"] @ vdot + out["a"]
+        alpha = out["turns"] @ vdot + out["alpha"]
         twist = np.concatenate([R.T @ a - np.cross(W, state.v[:3]), R.T @ alpha])
         return np.concatenate([twist, vdot[JOINTS:]]), self._forces(out, vdot, lam)
 
