@@ -24,9 +24,9 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
     Trial,
+    Trials,
     empty_choice,
     independent,
-    make_trials,
     trial_layout,
     trials_of,
 )
@@ -118,8 +118,7 @@ class Cause:
     border: int = -1  # index of its border, -1 for none
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventRecord:
+class EventRecord(NamedTuple):
     """An event of the log."""
 
     t: float  # s
@@ -681,7 +680,7 @@ class ArcDriver:
             size = trial_layout(query.n, count).size
             first = int(log.trial_offset[k])
             rows = log.trials[first : first + trial_count * size].reshape(-1, size)
-            trials = make_trials(rows, keys, log.y[k, query.y.v])
+            trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
         impulses = log.impulses[k].reshape(-1, PUSH)[:count].copy()
@@ -698,7 +697,7 @@ class ArcDriver:
         k = self.loop.progress.events
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
-    def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
+    def trials(self) -> tuple[list[Key], Trials]:
         """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
         event = self.event
         count = int(event.sizes[TOUCHING])
