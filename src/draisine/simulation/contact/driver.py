@@ -414,11 +414,10 @@ class ArcDriver:
             return
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
-        step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
         clock.assign(
             time=run.t,
-            step=step,
-            next_step=step,
+            step=run.step,
+            next_step=run.step,
             is_first=run.is_first,
             last_time=last_time,
             input_jump=stop,

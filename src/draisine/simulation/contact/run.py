@@ -270,6 +270,7 @@ class TerrainRun:
         # One event more than is allowed, so that the limit is seen to be exceeded.
         most_events = min(events, self.contact.events + 1)
         driver.load(self.now, self.next_jump, self.until, cause)
+        events_before = len(self.events)
         refusal = None
         try:
             status = self._traverse(driver, steps, most_events)
@@ -294,7 +295,8 @@ class TerrainRun:
             overturned = driver.guard()[0] == GuardKind.OVERTURN
             self.outcome = fall_words(None if overturned else math.asin(driver.arc.fall))
             self._close_arc(None)
-        self._limit_events()
+        if any(event.kind != "input" for event in self.events[events_before:]):
+            self._limit_events()
         return status
 
     def _find_driver(self) -> ArcDriver:
@@ -350,9 +352,11 @@ class TerrainRun:
                 self._store_event(records[k])
 
     def _limit_events(self) -> None:
-        """Raise if there are more events within a second than the options allow."""
+        """Raise if there are more events within a second than the options allow. Jumps of the inputs do not
+        count: a controller may act more often.
+        """
         most = self.contact.events
-        if len(self.events) > most and self.now.t - self.events[-1 - most].t < EVENT_WINDOW:
+        if switch.count_events(self.events, self.now.t - EVENT_WINDOW) > most:
             error = ZenoError(
                 f"more than {most} events within a second until {self.now.t:.9g} s; "
                 "a rest_speed turns small bounces into plastic impacts.",

@@ -446,15 +446,18 @@ def finish_event(r: RunLoop) -> RunStatus:
     r.arc.stages.y[:n] = r.arc.mode.x[1 : 1 + n]
     log_event_end(r)
     relax_tyres(r)
+    has_new_mode = has_impact or is_changed(r)
     if progress.cause is EventCause.START and not has_impact:
         clock.samples = 0
         begin_samples(r)
-    elif has_impact or is_changed(r) or not is_idle(r):
+    elif has_new_mode or not is_idle(r):
         progress.events += 1
         begin_samples(r)
     else:
         drop_sample(r)
-    clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
+    # If only the inputs jump, the motion is as smooth as before, and the step length remains adequate.
+    if has_new_mode or progress.cause is not EventCause.INPUT:
+        clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
