@@ -58,7 +58,7 @@ def test_impossible_numerics_are_refused(bad):
         ({"mu": "ice"}, "not a number"),
         ({"resolution": "reducd"}, "Did you mean 'reduced'"),
         ({"solver": "event"}, "Did you mean 'events'"),
-        ({"restitution": {"normal": 0.5}}, "'plastic' knows no 'normal'"),
+        ({"restitution": {"normal": 0.5}}, "'plastic' has no 'normal'"),
         ({"impact": "newton", "restitution": {"norml": 0.5}}, "Did you mean 'normal'"),
         ({"rest_speed": -1.0}, "rest_speed"),
         ({"rest_speed": NAN}, "rest_speed"),
@@ -75,7 +75,7 @@ def test_impossible_numerics_are_refused(bad):
         ({"impact": "newton", "restitution": {"normal": 1.5}}, r"take it from \[0, 1\]"),
         ({"impact": "moreau", "restitution": {"normal": NAN}}, r"normal = nan; take it from"),
         ({"impact": "newton", "restitution": {"tangential": -2.0}}, r"from \[-1, 1\]"),
-        ({"stops": [("steer", 1.0)]}, "stops = .*give a table"),
+        ({"stops": [("steer", 1.0)]}, "stops = .*is not a table"),
         ({"stops": {"steer": "ab"}}, "stops of 'steer': 'ab'"),
     ],
 )
@@ -247,7 +247,7 @@ def test_friction_of_a_feature_needs_a_terrain(bicycle, thrown):
 
 
 def test_a_resolution_goes_with_models_that_have_two():
-    with pytest.raises(ParameterError, match="goes with the impact models 'newton' and 'plastic'"):
+    with pytest.raises(ParameterError, match="applies to the impact models 'newton' and 'plastic'"):
         ContactOptions(mu=0.5, resolution="reduced")
 
 
@@ -327,7 +327,7 @@ def test_ground_that_gives_way_needs_friction(bicycle, thrown):
 def test_a_state_that_is_none_is_told_on_the_plane_and_on_terrain(bicycle, thrown, terrain):
     """A terrain used to make a unit quaternion of any, and to fail on other sizes without a type."""
     long = draisine.State(2.0 * thrown.q, thrown.p, thrown.r, thrown.v)
-    with pytest.raises(ConfigurationError, match="is no unit quaternion"):
+    with pytest.raises(ConfigurationError, match="is not a unit quaternion"):
         draisine.simulate(bicycle, long, 0.1, terrain=terrain)
     for part in ("p", "r", "v"):
         torn = replace(thrown, **{part: getattr(thrown, part)[:-1]})
