@@ -28,7 +28,7 @@ from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
-from draisine.mechanics.formulations._rank import Survey, spare_at, survey
+from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
@@ -197,9 +197,9 @@ class Artifacts:
         if task.configuration is None:
             where = found.nominal
             around = None if where is None else (tuple(where[0].tolist()), tuple(where[1].tolist()))
-            return tuple(row.label for row in found.spare), around
+            return tuple(row.label for row in found.redundant), around
         model, (q, r) = self.draw(parameters), map(np.array, task.configuration)
-        return spare_at(found, model, task.mode, q, r), task.configuration
+        return redundant_rows_at(found, model, task.mode, q, r), task.configuration
 
     def choose(self, task: MachineTask) -> Pivoting:
         """Return independent speeds and pivots."""

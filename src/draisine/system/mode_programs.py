@@ -93,7 +93,7 @@ def observe(d: Derivation) -> Program:
             **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
-            "points": [p + world.R @ at.c for at, _ in found.found],
+            "points": [p + world.R @ at.c for at, _ in found.contact_points],
             "gaps": _gaps(d, p),
             "kinetic": [energy.kinetic(tree, moving.vel)],
             "potential": [energy.potential(tree, found.geo, world, p, d.model.gravity)],
@@ -170,7 +170,7 @@ def rows(d: Derivation) -> Program:
     b = constraints.velocity_targets(
         d.tree, found.geo, found.world, found.active, found.p, d.symbols["t"][0]
     )
-    heights = constraints.gaps(found.world, d.symbols["p"], found.found)
+    heights = constraints.gaps(found.world, d.symbols["p"], found.contact_points)
     outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
     return d.tracing.program("rows", d.inputs, outputs)
 
@@ -357,7 +357,7 @@ def _seed(d: Derivation) -> dict[str, Any]:
 
 def _gaps(d: Derivation, p: Array) -> list[Scalar]:
     """Return the gap of each contact (m); that of a tyre on a spring counts from where it carries."""
-    heights = constraints.gaps(d.found.world, p, d.found.found)
+    heights = constraints.gaps(d.found.world, p, d.found.contact_points)
     return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
 
 
@@ -371,7 +371,7 @@ def _contact_forces(
     pushes: list[Array] = []
     active = {a.contact.name: a for a in found.active}
     at = 0
-    for contact, (place, _) in zip(d.model.contacts, found.found, strict=True):
+    for contact, (place, _) in zip(d.model.contacts, found.contact_points, strict=True):
         # The force of an element, such as a tyre on a vertical spring, which needs no row to push.
         push = d.acting.pushes.get(contact.name)
         a = active.get(contact.name)

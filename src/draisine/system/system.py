@@ -210,8 +210,8 @@ class System:
             module: Any = find("formulation", formulation)
             known = inspect.signature(module.accelerations).parameters
             options: dict[str, Any] = {"tolerance": tolerance} if "tolerance" in known else {}
-            if "spare" in known:
-                options["spare"] = tuple(machine.choice.spare)
+            if "redundant" in known:
+                options["redundant"] = tuple(machine.choice.spare)
             key = (formulation, tolerance)
             other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)
@@ -299,7 +299,7 @@ class System:
         from draisine.reading.subject import trace_subject
 
         found = self.survey(mode)
-        spare = [row.label for row in found.spare]
+        spare = [row.label for row in found.redundant]
         shape = [] if found.nominal is None else list(found.nominal[1])
         statuses = dict(mode or {})
         return trace_subject(
