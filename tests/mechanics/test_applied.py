@@ -223,7 +223,9 @@ def test_what_an_element_cannot_do_is_named(does, words):
 def test_who_knows_no_elements_says_so(bicycle):
     state = draisine.state(bicycle, forward_speed=3.0)
     for formulation in ("absolute", "planar", "partitioned"):
-        with pytest.raises(ModelError, match=r"knows no force elements \('rear', 'front'\)"):
+        with pytest.raises(
+            ModelError, match=r"does not support force elements \('rear', 'front'\)"
+        ):
             bicycle.accelerate(state, formulation=formulation)
 
 

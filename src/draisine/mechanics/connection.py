@@ -21,7 +21,7 @@ from draisine.errors import ConfigurationError, ModelError, SingularityError, ex
 from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
-from draisine.mechanics.formulations.multiplier import idle, weightless
+from draisine.mechanics.formulations.multiplier import find_massless_motion, massless_motion_error
 from draisine.mechanics.kernel import (
     Elimination,
     choose_pivots,
@@ -230,9 +230,9 @@ def mechanical(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
 def _check_inertia(M: Floats, names: Sequence[str]) -> None:
     """Raise an error that names a speed without inertia, if there is one."""
     n = len(names)
-    massless = idle(M.reshape(n, n), np.zeros((0, n)))
+    massless = find_massless_motion(M.reshape(n, n), np.zeros((0, n)))
     if massless is not None:
-        raise weightless(massless, names)
+        raise massless_motion_error(massless, names)
 
 
 def stokes(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
@@ -289,12 +289,12 @@ def resistance(machine: Locomotion) -> Array:
         )
         for link in tree.links
     ]
-    weightless_tree = replace(tree, links=tuple(massless_links))
+    massless_tree = replace(tree, links=tuple(massless_links))
 
     def required_force(v: Array) -> Array:
         vel = velocities(tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
         return inverse_dynamics(
-            weightless_tree, machine.geo, vel, zero, BASE_ORIGIN, BASE_ORIGIN, BASE_ORIGIN
+            massless_tree, machine.geo, vel, zero, BASE_ORIGIN, BASE_ORIGIN, BASE_ORIGIN
         )
 
     spring_force = required_force(zero)

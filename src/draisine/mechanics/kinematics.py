@@ -17,6 +17,9 @@ from draisine.model import Contact
 BASE_ORIGIN = np.zeros(3)
 """m, in the base's frame: `ref` for velocities taken at the origin of the base."""
 
+VERTICAL = np.array([0.0, 0.0, 1.0])
+"""Normal of level ground, unit vector in world axes."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:

@@ -18,7 +18,7 @@ from draisine.mechanics.applied import ElementForces
 from draisine.mechanics.formulations.projected import (
     Reconstruction,
     Reduced,
-    load_answers,
+    load_sensitivities,
 )
 from draisine.model import Model
 
@@ -87,7 +87,7 @@ def solve_loads(
     read = [name for name in names if name in recorder.read]
     symbols = {name: f"load of {name}" for name in read}
     Q = list(act(zero_loads | {name: graph.symbol(symbol) for name, symbol in symbols.items()}).Q)
-    rows = load_answers(moving, read)
+    rows = load_sensitivities(moving, read)
     unloaded_response = [row @ unbalanced(unloaded.Q) for row in rows]
 
     def residual(N: Sequence[Scalar], Q_now: Array) -> list[Scalar]:

@@ -205,7 +205,7 @@ def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> N
     """Raise where rows repeat others for one value of a parameter that differs among machines."""
     if not parameters:
         return
-    for row in system.survey(task.mode).spare:
+    for row in system.survey(task.mode).redundant:
         for name in row.parameters:
             if name in parameters:
                 raise ParameterError(

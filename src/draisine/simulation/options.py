@@ -64,8 +64,8 @@ def report_progress(
 ) -> AbstractContextManager[Callable[[float], None] | None]:
     """Return a context that yields the function to which progress is reported, or None.
 
-    A progress bar appears on stderr after a second, if that is a terminal or a notebook. It shows the remaining
-    time and, for `count` runs, the number of runs per second.
+    A progress bar appears on stderr after a second, if that is a terminal or a notebook. It shows the
+    remaining time and, for `count` runs, the number of runs per second.
     """
     return _bar(text, count) if progress is True else nullcontext(progress or None)
 
@@ -167,9 +167,9 @@ class ContactOptions:
         Without a terrain: the status of contacts by name ("open", "slides", ...; all others are closed), or a
         `GripSchedule`. On a terrain contacts open and close by themselves.
     mu
-        Friction coefficient of all wheels, by wheel, or by wheel and feature, such as
-        `{"rear": 0.8, "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without friction
-        unless they are named.
+        Friction coefficient of all wheels, by wheel, or by wheel and feature, such as `{"rear": 0.8,
+        "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without friction unless
+        they are named.
     impact
         Impact model: by default "plastic", or "moreau" with finite friction.
     restitution
@@ -188,14 +188,14 @@ class ContactOptions:
         Impacts slower than this (m/s) are plastic.
     fall
         Lean (rad) beyond which the run ends; it also ends if the frame turns over. By default 80 degrees; a
-        single wheel continues until it lies flat, and a round body without a limit. Infinite: no fall ends the
-        run.
+        single wheel continues until it lies flat, and a round body without a limit. Infinite: no fall ends
+        the run.
     events
-        Largest number of events within a second. Beyond it a run continues in time steps, or stops if `solver`
-        is "events".
+        Largest number of events within a second. Beyond it a run continues in time steps, or stops if
+        `solver` is "events".
     margin
-        Distance (m) around the wheels within which features are considered: half of it beside the paths of the
-        wheels, more ahead of them, less on fine meshes.
+        Distance (m) around the wheels within which features are considered: half of it beside the paths of
+        the wheels, more ahead of them, less on fine meshes.
 
     Examples
     --------
@@ -254,7 +254,9 @@ class ContactOptions:
                 continue
             _check_number(name, value)
             if not value >= minimum or (name != "fall" and not math.isfinite(value)):
-                raise ParameterError(f"{name} = {value} must be a finite number of at least {minimum:g}.")
+                raise ParameterError(
+                    f"{name} = {value} must be a finite number of at least {minimum:g}."
+                )
         for name, limits in self.stops.items():
             is_pair = np.shape(limits) == (2,) and np.asarray(limits).dtype.kind in "iuf"
             if not is_pair or not limits[0] < limits[1]:
@@ -304,8 +306,8 @@ class ContactOptions:
         return default_impact(self.mu) if self.impact is None else self.impact
 
     def friction(self, wheel: Contact, feature: str) -> float:
-        """Return mu of a wheel on a feature: that of the pair, that of the wheel, or that of all wheels. Casters
-        and others that slide have none unless they are named.
+        """Return mu of a wheel on a feature: that of the pair, that of the wheel, or that of all wheels.
+        Casters and others that slide have none unless they are named.
         """
         by_name: Mapping[str, float] = self.mu if isinstance(self.mu, Mapping) else {}
         common = math.inf if isinstance(self.mu, Mapping) else self.mu
@@ -417,9 +419,9 @@ def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: fl
     if len(differences) > 2:
         t, derivatives, rates = differences[0]
         raise ModelError(
-            f"joint {name!r}: at {t:.4g} s its motion returns the rates {rates[0]:.9g} and "
-            f"{rates[1]:.9g}, but its derivatives are {derivatives[0]:.9g} and {derivatives[1]:.9g}. A motion "
-            "returns (r, rdot, rddot)."
+            f"joint {name!r}: at {t:.4g} s its motion returns the rates {rates[0]:.9g} and {rates[1]:.9g}, "
+            f"but its derivatives are {derivatives[0]:.9g} and {derivatives[1]:.9g}. A motion returns (r, "
+            "rdot, rddot)."
         )
 
 
@@ -468,9 +470,7 @@ class Task:
         start = self.numerics.start
         dt = self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
-            raise ParameterError(
-                f"until = {self.until} s must be after the start at {start} s."
-            )
+            raise ParameterError(f"until = {self.until} s must be after the start at {start} s.")
         if (self.until - start) / dt > MAX_SAMPLES:
             raise ParameterError(
                 f"dt = {dt} s makes more than {MAX_SAMPLES:.0e} samples; choose a larger one."
@@ -517,7 +517,7 @@ class Task:
         # Times closer than rounding are one.
         resolution = 1e-12 * max(1.0, abs(start), abs(until))
         edges = [start]
-        for jump in sorted({float(time) for time in self.jumps if time < until - resolution}):
+        for jump in sorted({float(x) for x in self.jumps if x < until - resolution}):
             if jump > edges[-1] + resolution:
                 edges.append(jump)
         return [*edges, until]

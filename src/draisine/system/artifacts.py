@@ -28,7 +28,7 @@ from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
-from draisine.mechanics.formulations._rank import Survey, spare_at, survey
+from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
@@ -201,10 +201,10 @@ class Artifacts:
             configuration = None
             if point is not None:
                 configuration = (tuple(point[0].tolist()), tuple(point[1].tolist()))
-            return tuple(row.label for row in rank_survey.spare), configuration
+            return tuple(row.label for row in rank_survey.redundant), configuration
         model = self.draw(parameters)
         q, r = map(np.array, task.configuration)
-        return spare_at(rank_survey, model, task.mode, q, r), task.configuration
+        return redundant_rows_at(rank_survey, model, task.mode, q, r), task.configuration
 
     def choose(self, task: MachineTask) -> Pivoting:
         """Return independent speeds and pivots."""

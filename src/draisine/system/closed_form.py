@@ -373,10 +373,10 @@ def check_resistance(tree: Tree, mode: Mode) -> None:
         out = multiplier.free(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
         joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
         C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
-        idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
+        idle = multiplier.find_massless_motion(out.M[np.ix_(columns, columns)], C)
         if idle is None:
             return
-    raise multiplier.weightless(np.asarray(idle), model.speeds)
+    raise multiplier.massless_motion_error(np.asarray(idle), model.speeds)
 
 
 def _largest(x: Floats) -> float:

@@ -103,7 +103,7 @@ def observe(d: Derivation) -> Program:
             **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
-            "points": [p + world.R @ point.c for point, _ in rows.found],
+            "points": [p + world.R @ point.c for point, _ in rows.contact_points],
             "gaps": _gaps(d, p),
             "kinetic": [energy.kinetic(tree, moving.vel)],
             "potential": [energy.potential(tree, rows.geo, world, p, d.model.gravity)],
@@ -185,7 +185,7 @@ def rows(d: Derivation) -> Program:
     b = constraints.velocity_targets(
         d.tree, active.geo, active.world, active.active, active.p, d.symbols["t"][0]
     )
-    heights = constraints.gaps(active.world, d.symbols["p"], active.found)
+    heights = constraints.gaps(active.world, d.symbols["p"], active.contact_points)
     outputs = {"C": active.C, "b": b, "ref": active.ref, "conditions": values, "gaps": heights}
     return d.tracing.program("rows", d.inputs, outputs)
 
@@ -404,7 +404,7 @@ def _seed(d: Derivation) -> dict[str, Any]:
 
 def _gaps(d: Derivation, p: Array) -> list[Scalar]:
     """Return the gap of each contact (m); that of a tyre on a spring is zero when it begins to carry."""
-    heights = constraints.gaps(d.constraint_rows.world, p, d.constraint_rows.found)
+    heights = constraints.gaps(d.constraint_rows.world, p, d.constraint_rows.contact_points)
     return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
 
 
@@ -418,7 +418,7 @@ def _contact_forces(
     pushes: list[Array] = []
     active = {a.contact.name: a for a in rows.active}
     first = 0  # multiplier of the next active contact
-    for contact, (point, _) in zip(d.model.contacts, rows.found, strict=True):
+    for contact, (point, _) in zip(d.model.contacts, rows.contact_points, strict=True):
         # The force of an element, such as a tyre on a vertical spring, which needs no row to push.
         push = d.acting.pushes.get(contact.name)
         a = active.get(contact.name)

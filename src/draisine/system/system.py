@@ -348,7 +348,7 @@ class System:
         from draisine.reading.subject import trace_subject
 
         rank_survey = self.survey(mode)
-        spare = [row.label for row in rank_survey.spare]
+        spare = [row.label for row in rank_survey.redundant]
         shape = [] if rank_survey.nominal is None else list(rank_survey.nominal[1])
         statuses = dict(mode or {})
         return trace_subject(

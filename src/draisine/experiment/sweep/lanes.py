@@ -107,7 +107,7 @@ class Lanes:
             and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
-                for row in plan.system.survey(plan.contact.mode).spare
+                for row in plan.system.survey(plan.contact.mode).redundant
             )
             and self._is_traced()
             and self._bytes() < ROOM

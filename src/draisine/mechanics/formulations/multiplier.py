@@ -177,10 +177,10 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str
                 f"The constraint rows {', '.join(names)} are linearly dependent in this configuration. "
                 "Open one of the contacts."
             )
-    raise weightless(_weakest(M, C)[0], freedoms)
+    raise massless_motion_error(_weakest(M, C)[0], freedoms)
 
 
-def weightless(mode: Floats, freedoms: Sequence[str]) -> SingularityError:
+def massless_motion_error(mode: Floats, freedoms: Sequence[str]) -> SingularityError:
     """Return the error that names the speed which is largest in a motion without inertia."""
     return SingularityError(
         f"no inertia resists {freedoms[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
@@ -188,7 +188,7 @@ def weightless(mode: Floats, freedoms: Sequence[str]) -> SingularityError:
     )
 
 
-def idle(M: Floats, C: Floats) -> Floats | None:
+def find_massless_motion(M: Floats, C: Floats) -> Floats | None:
     """Return a motion (n,) that the rows C allow and no inertia resists, or None."""
     mode, inertia = _weakest(M, C)
     return mode if inertia < 1e-13 else None

@@ -19,7 +19,7 @@ from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.formulations._articulated import LONG, accelerations
+from draisine.mechanics.formulations._articulated import MIN_ARTICULATED_LINKS, accelerations
 from draisine.mechanics.formulations._tree_kernel import (
     LocalRow,
     TreeElimination,
@@ -133,7 +133,7 @@ def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
     """Return whether a tree is solved joint by joint: it is long, and its rows couple neighbours only."""
     model = tree.model
     couples_links = bool(couplings.labels(model)) or model.ground is not None or bool(redundant)
-    return len(tree.links) > LONG and not couples_links
+    return len(tree.links) > MIN_ARTICULATED_LINKS and not couples_links
 
 
 def residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
@@ -525,7 +525,7 @@ def loads(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
     return normal_forces
 
 
-def load_answers(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
+def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
     """Return for each named contact the row a of its load per generalised force, dN = a Q, eq. [loads].
 
     Guided joints are not supported.

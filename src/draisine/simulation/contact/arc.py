@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import REPEATS, independent_rows
+from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
@@ -162,7 +162,10 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
         stack = np.array([rows for _, rows in some])
         stack /= np.linalg.norm(stack, axis=2, keepdims=True)
         for (labels, _), C, rank in zip(
-            some, stack, np.linalg.matrix_rank(stack, tol=REPEATS).tolist(), strict=True
+            some,
+            stack,
+            np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist(),
+            strict=True,
         ):
             if rank < size:
                 kept = independent_rows(C, [label.endswith("normal") for label in labels], rank)
