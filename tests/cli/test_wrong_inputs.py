@@ -132,10 +132,10 @@ COMMANDS = [
     (["run", PASSIVE, "--initial", "lean=0.1", "--initial", "lean=0.2"], "it is given twice"),
     (
         ["run", PASSIVE, "--initial", "speed=3", "--initial", "forward_speed=4"],
-        "which is requested as well",
+        "which is given, too",
     ),
-    (["run", "meijaard2007/matrices", "--mu", "0.5"], "mu: meijaard2007/matrices is of the kind"),
-    (["run", "meijaard2007/matrices", "--strict"], "strict: meijaard2007/matrices is of the kind"),
+    (["run", "meijaard2007/matrices", "--mu", "0.5"], "meijaard2007/matrices is of the kind"),
+    (["run", "meijaard2007/matrices", "--strict"], "meijaard2007/matrices is of the kind"),
     (["run", "meijaard2007/matrices", "--full"], "--full goes with the table of a motion"),
     (["show", "whipple", "--frames"], "--plot FILE.png writes the drawing"),
     (["eigenvalues", "--set", "c=0:0.1:3", "--law", "lqr"], "without --law lqr"),
