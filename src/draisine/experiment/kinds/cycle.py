@@ -12,16 +12,16 @@ from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
-    AXES,
     GRIP_CYCLE_QUANTITIES,
     ORDINALS,
     PERIODIC_CYCLE_QUANTITIES,
-    ROWS,
+    PLANE_AXES,
     WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
     multipliers_of,
     summary_of,
 )
+from draisine.results.events import CONTACT_DIRECTIONS
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
@@ -99,7 +99,7 @@ def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]
     names = way.steps.components
     step = Footstep(way, way.cycle([asked.near[name] for name in names]))
     run = step.run(asked.samples)
-    labels = _component_labels(names) | {"row": list(ROWS)}
+    labels = _component_labels(names) | {"row": list(CONTACT_DIRECTIONS)}
     data = _with_numbers(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
@@ -134,7 +134,7 @@ def labels_of(climb: Gait) -> dict[str, list[str]]:
     grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in climb.holds]
     return {
         "multiplier": list(ORDINALS[:2]),
-        "way": list(AXES),
+        "way": list(PLANE_AXES),
         "impact": [*grips[1:], grips[0]],
         "joint": [joint.name for joint in climb.system.model.joints],
     }
