@@ -268,7 +268,7 @@ def test_inputs_and_schedules_that_a_run_does_not_use_are_refused(bicycle, throw
 
 def test_a_value_that_is_asked_twice_is_refused(bicycle):
     """Of speed and forward_speed, which mean the same, one was ignored."""
-    with pytest.raises(ParameterError, match="means forward_speed, which is given, too"):
+    with pytest.raises(ParameterError, match="means forward_speed, which is requested as well"):
         draisine.state(bicycle, forward_speed=3.0, speed=5.0)
 
 
@@ -365,10 +365,10 @@ def test_hardly_any_friction_is_none(bicycle, thrown):
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
-        ({"terrain": "kerb"}, "terrain: 'kerb' is no Terrain; draisine.terrain.plane"),
-        ({"contact": {"mu": 0.8}}, "contact: .* is no ContactOptions"),
-        ({"numerics": "rk4"}, "numerics: 'rk4' is no Numerics"),
-        ({"inputs": ["steer"]}, "is no table of numbers by name"),
+        ({"terrain": "kerb"}, "terrain: 'kerb' is not of type Terrain; draisine.terrain.plane"),
+        ({"contact": {"mu": 0.8}}, "contact: .* is not of type ContactOptions"),
+        ({"numerics": "rk4"}, "numerics: 'rk4' is not of type Numerics"),
+        ({"inputs": ["steer"]}, "is not a table of numbers by name"),
         ({"inputs": {"steer": "1"}}, "input steer: '1' is not a number"),
     ],
 )

@@ -246,7 +246,7 @@ MISTAKES = {
     ),
     "a contact on an unknown body": (
         lambda: tree(contacts=[Blade("skate", "z", (0, 0, 0), (1, 0, 0))]),
-        r"contact 'skate': no body 'z'. Known: a, b, c",
+        r"contact 'skate': no body 'z'. Available: a, b, c",
     ),
     "a force on an unknown body": (
         lambda: tree(forces=[Force("wind", "z")]),

@@ -40,7 +40,7 @@ from draisine.simulation.options import (
 from draisine.simulation.run_kinds import check_options
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
 from draisine.system.state import State
@@ -174,7 +174,7 @@ def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Float
     changed = check_numbers(system.vehicle, system.parameters, changes)
     own = _columns("parameter", list(system.parameters), system.values, count, changed)
     if changed:  # else the system itself was drawn
-        for k, text in impossible_machines(system.artifacts, own).items():
+        for k, text in find_invalid_machines(system.artifacts, own).items():
             raise ParameterError(f"machine {k}: {text}")
     return own
 

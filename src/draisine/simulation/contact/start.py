@@ -18,6 +18,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.terrain import Terrain
 from draisine.terrain.pieces import cross
 
@@ -75,7 +76,7 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
             raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
-        shallow.append((contact, 1, 0.0))
+        shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
         y[query.pose] = query.settle(t, y, shallow)[query.pose]
@@ -129,23 +130,24 @@ def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -
     counts = np.zeros(len(points), np.int64)
     low, high = points.min(axis=0), points.max(axis=0)
     column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
-    for k in terrain.near(0.5 * (low + high), 0.0, t, column):
-        feature = terrain[k]
-        if feature.kind != "face":
+    near = terrain.pick(terrain.near(0.5 * (low + high), 0.0, t, column))
+    for index, (kind, motion) in enumerate(near.kinds):
+        if kind != "face":
             continue
+        faces = near.take(np.flatnonzero(near.kind == index))
         origins, up = points, np.array([0.0, 0.0, 1.0])
-        if feature.motion is not None:
-            R, p = (np.asarray(part, float) for part in feature.motion(t))
+        if motion is not None:
+            R, p = (np.asarray(part, float) for part in motion(t))
             origins, up = (points - p) @ R, up @ R
-        N, d = feature.numbers[:3], feature.numbers[3]
-        slope = float(N @ up)
-        if slope == 0.0:
-            continue
-        heights = (d - origins @ N) / slope
+        N, d = faces.numbers[:, :3], faces.numbers[:, 3]
+        slope = N @ up
+        # A face along the ray is neither entered nor left.
+        heights = (d - origins @ N.T) / np.where(slope == 0.0, np.inf, slope)
         hit = heights > 0.0
-        if hit.any() and len(feature.borders):
-            ends = origins + heights[:, None] * up
-            A, B, o = feature.borders[:, :3], feature.borders[:, 3:6], feature.borders[:, 6]
-            hit &= (ends @ A.T + B @ N <= o).all(axis=1)
-        counts[hit] += 1 if slope > 0.0 else -1
+        if hit.any():
+            owner = np.repeat(np.arange(len(faces)), np.diff(faces.first))
+            A, B, o = faces.borders[:, :3], faces.borders[:, 3:6], faces.borders[:, 6]
+            ends = origins @ A.T + heights[:, owner] * (A @ up) + (B * N[owner]).sum(axis=1)
+            hit &= ~((ends > o) @ (owner[:, None] == np.arange(len(faces))))
+            counts += hit @ np.sign(slope).astype(np.int64)
     return counts

@@ -16,6 +16,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
@@ -82,7 +83,7 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
 
     If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
     """
-    rolling = [contact for contact, rows, _ in closed if rows == 3]
+    rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
         return Rank.INDEPENDENT
     seen = look.meet(t, y, rolling)
@@ -114,7 +115,7 @@ def project_state(stepper: TimeStepper) -> Floats | None:
     touching = {contact for contact, *_ in closed}
     size = look.wheel_size
     below = [
-        (contact, 1, 0.0)
+        (contact, Status.SLIDING, 0.0)
         for contact, row in look.in_ground(t, y, stepper.near)
         if contact not in touching and look.gap(row) < 0.0
     ]
