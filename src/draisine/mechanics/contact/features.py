@@ -72,13 +72,13 @@ def contact_rows(
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
     meeting = surface.meet(kind, hub, f)
     arm = link_axes.T @ (meeting.point - hub)
-    at = surface_point(tree, geo, wheel, arm)
-    P = R @ point_matrix(tree, geo, at, np.zeros(3))
+    material_point = surface_point(tree, geo, wheel, arm)
+    P = R @ point_matrix(tree, geo, material_point, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
     if isinstance(wheel, Blade):
         axes = (axes[0], np.zeros(3), axes[2])
     C = array([list(axis @ P) for axis in axes])
-    return ContactRows(meeting, hub, surface, at, axes, C)
+    return ContactRows(meeting, hub, surface, material_point, axes, C)
 
 
 def contact_rows_on_body(
