@@ -309,7 +309,8 @@ def _attributes(thing: Any) -> dict[str, Any]:
     """Return the attributes and slots of an object by name; what a settled class keeps of its own
     properties follows from the rest.
     """
-    kind, out = type(thing), dict(getattr(thing, "__dict__", {}))
+    kind = type(thing)
+    out = dict(getattr(thing, "__dict__", {}))
     if _home(kind.__module__) in _SETTLED:
         out = {k: x for k, x in out.items() if not isinstance(vars(kind).get(k), cached_property)}
     for base in kind.__mro__:

@@ -45,7 +45,8 @@ class Symbol:
             raise ValueError(
                 f"symbol {text!r}: write a letter, a Greek name, or one with _{{...}}."
             )
-        over, below = found["over"] or "", found["below"]
+        over = found["over"] or ""
+        below = found["below"]
         under: tuple[str | Symbol, ...] = ()
         if below:
             under = (cls.parse(below) if below[0] == "\\" else below,)
@@ -150,7 +151,8 @@ Expression = (
 Line = tuple[Symbol, Expression]
 """A definition: `symbol = expression`."""
 
-ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
+ZERO = Number(Fraction(0))
+ONE = Number(Fraction(1))
 
 
 def name_of(text: str) -> Name:

@@ -69,7 +69,8 @@ def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     >>> identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
     ['q', 'lambda_', 'q_', 'q_3_', 'rear_u']
     """
-    taken, found = set(reserved), list[str]()
+    taken = set(reserved)
+    found = list[str]()
     for name in names:
         word = free_word(name, taken)
         while word in taken or re.search(r"_\d+$", word):
@@ -148,7 +149,9 @@ class Listing:
         sinks: Mapping[str, str],
         size: int | None = None,
     ) -> None:
-        self.section, self.sources, self.sinks = section, sources, sinks
+        self.section = section
+        self.sources = sources
+        self.sinks = sinks
         self.statements = gather(program, section, notation.compose, self._term, WIDTH)
         self.pieces = cut(section, self.statements, size or len(program.steps))
         kept = sorted(i for piece in self.pieces for i in piece.keeps)

@@ -137,7 +137,8 @@ def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
 
 def flatten(program: Program) -> Program:
     """Return a program with one array in, x, and one out: the convention of machine code."""
-    start, starts = 0, dict[str, int]()
+    start = 0
+    starts = dict[str, int]()
     for array, size in program.inputs.items():
         if array != "parameters":
             starts[array] = start

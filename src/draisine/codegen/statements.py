@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from draisine.codegen.program import Instruction, Program, arguments
 
-SUM, PRODUCT, ATOM = 1, 2, 3
+SUM = 1
+PRODUCT = 2
+ATOM = 3
 """How tightly an expression binds."""
 
 Entry = tuple[str, int]
@@ -106,8 +108,11 @@ class _Gatherer:
         name: Callable[[int], Term],
         width: int,
     ) -> None:
-        self.program, self.section, self.compose = program, section, compose
-        self.name, self.width = name, width
+        self.program = program
+        self.section = section
+        self.compose = compose
+        self.name = name
+        self.width = width
         self.statements: list[Statement] = []
         self.open: dict[int, tuple[Term, frozenset[int], int]] = {}
         uses = Counter(k for i in section.steps for k in arguments(program.steps[i]))

@@ -30,7 +30,9 @@ from draisine.codegen.formula import (
     negative,
 )
 
-_ATOM, _PRODUCT, _SUM = 2, 1, 0
+_ATOM = 2
+_PRODUCT = 1
+_SUM = 0
 
 
 def _fraction(value: Fraction) -> str:
@@ -72,7 +74,8 @@ class Infix:
                 rows = [self.row.format(", ".join(map(self.formula, row))) for row in whole]
                 right = self.matrix.format(self.between_rows.join(rows))
             else:
-                symbol, right = step[0], self.formula(step[1])
+                symbol = step[0]
+                right = self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
 
     def sentence(self, said: Paragraph | Relation) -> list[str]:

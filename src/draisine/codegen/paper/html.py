@@ -186,7 +186,8 @@ def _factor(x: Expression) -> str:
 
 
 def _number(value: Fraction) -> str:
-    minus, value = "<mo>&#x2212;</mo>" if value < 0 else "", abs(value)
+    minus = "<mo>&#x2212;</mo>" if value < 0 else ""
+    value = abs(value)
     if value.denominator == 1:
         inside = f"<mn>{value.numerator}</mn>"
     elif value.denominator <= 99:

@@ -61,7 +61,8 @@ def build(page: Page) -> SimpleNamespace:
         elif isinstance(step, str | Paragraph | Relation):
             continue
         else:
-            symbol, made = step[0], _object(step[1], values, sympy)
+            symbol = step[0]
+            made = _object(step[1], values, sympy)
             values[symbol] = made
         found[_PYTHON.symbol(symbol)] = made
     return SimpleNamespace(**found)

@@ -53,7 +53,8 @@ class Routine:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
         self.__wrapped__ = function
 
     def __call__(self, *arguments: Any) -> Any:
@@ -77,7 +78,8 @@ class Routine:
     @cached_property
     def outside(self) -> dict[str, Any]:
         """The names from outside: the module's, and those of the function around it."""
-        code, cells = self.function.__code__, self.function.__closure__ or ()
+        code = self.function.__code__
+        cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
         known = self.function.__globals__ | around
         names = [*self._own(_scopes(self._file)), *around]
@@ -207,7 +209,8 @@ def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
     """Return the names of the module that the functions of a file use, by the functions' names and lines.
     The symbol table is available faster than the syntax tree.
     """
-    found, left = {}, [symtable(text, "", "exec")]
+    found = {}
+    left = [symtable(text, "", "exec")]
     while left:
         scope = left.pop()
         left += scope.get_children()

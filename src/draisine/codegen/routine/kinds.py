@@ -34,7 +34,11 @@ Address = NewType("Address", int)
 each = range
 """A loop whose iterations are independent of each other: one SIMD lane each in machine code."""
 
-INT, FLOAT, BOOL, NONE, ADDRESS = "int", "float", "bool", "none", "address"
+INT = "int"
+FLOAT = "float"
+BOOL = "bool"
+NONE = "none"
+ADDRESS = "address"
 
 
 @dataclass(frozen=True)
@@ -45,8 +49,11 @@ class ArrayKind:
     axes: int = 1
 
 
-DOUBLES, INTEGERS, FLAGS = ArrayKind(FLOAT), ArrayKind(INT), ArrayKind(BOOL)
-MATRIX, INTEGER_MATRIX = ArrayKind(FLOAT, 2), ArrayKind(INT, 2)
+DOUBLES = ArrayKind(FLOAT)
+INTEGERS = ArrayKind(INT)
+FLAGS = ArrayKind(BOOL)
+MATRIX = ArrayKind(FLOAT, 2)
+INTEGER_MATRIX = ArrayKind(INT, 2)
 
 Kind = str | type | ArrayKind | tuple[Any, ...]
 """What the compiler knows about a value."""

@@ -171,7 +171,8 @@ class _SubsetReader:
         raise AssertionError
 
     def give_back(self, node: ast.Return) -> None:
-        wanted, value = self.routine.returns, node.value
+        wanted = self.routine.returns
+        value = node.value
         if isinstance(value, ast.Tuple):
             kinds = [self.expression(one) for one in value.elts]
             several = wanted if isinstance(wanted, tuple) else ()
@@ -369,7 +370,8 @@ class _SubsetReader:
         return fields(record)[field]
 
     def subscript(self, node: ast.Subscript) -> Kind:
-        value, index = node.value, node.slice
+        value = node.value
+        index = node.slice
         match index:
             case ast.Slice(lower=ast.expr() as low, upper=None, step=None) if not self.each:
                 self.whole(low)
@@ -438,7 +440,8 @@ class _SubsetReader:
             )
 
     def index(self, node: ast.expr) -> None:
-        outer, self.indexing = self.indexing, True
+        outer = self.indexing
+        self.indexing = True
         self.whole(node)
         self.indexing = outer
 
@@ -481,7 +484,8 @@ class _SubsetReader:
         raise AssertionError
 
     def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
-        a, b = self.expression(left), self.expression(right)
+        a = self.expression(left)
+        b = self.expression(right)
         if isinstance(op, (ast.Is, ast.IsNot)):
             if not is_enum(a) or a != b:
                 self.refuse(node, "can use `is` between members of one IntEnum only; use == or !=")
@@ -575,7 +579,8 @@ class _SubsetReader:
     def call_routine(
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
-        name, wanted = target.__name__, target.parameters
+        name = target.__name__
+        wanted = target.parameters
         if self.each:
             self.refuse(node, f"cannot call routine {name!r} inside `each`")
         if len(kinds) != len(wanted):
@@ -672,7 +677,8 @@ def runs_with(index: ast.expr, name: str) -> bool:
     if isinstance(index, ast.Name):
         return index.id == name
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        left, right = runs_with(index.left, name), runs_with(index.right, name)
+        left = runs_with(index.left, name)
+        right = runs_with(index.right, name)
         if left and right:
             raise ValueError
         return left or right

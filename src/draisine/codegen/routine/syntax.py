@@ -39,7 +39,9 @@ def place_at(old: Any, new: Node) -> Node:
         if "lineno" in one._attributes:
             if one is not new and hasattr(one, "lineno"):
                 continue  # nodes from the source, which know where they are
-            one.lineno, one.col_offset = old.lineno, old.col_offset
-            one.end_lineno, one.end_col_offset = old.end_lineno, old.end_col_offset
+            one.lineno = old.lineno
+            one.col_offset = old.col_offset
+            one.end_lineno = old.end_lineno
+            one.end_col_offset = old.end_col_offset
         left += ast.iter_child_nodes(one)
     return new

@@ -118,7 +118,8 @@ class _VectorWriter:
     """Writes the statements of one routine, with names that it does not use otherwise."""
 
     def __init__(self, refuse: Refusal, taken: set[str]) -> None:
-        self.refuse, self.taken = refuse, taken
+        self.refuse = refuse
+        self.taken = taken
         self.entry = self.name("entry")
         self.before: list[ast.stmt] = []
 
@@ -154,7 +155,8 @@ class _VectorWriter:
     ) -> list[ast.stmt]:
         """Return a statement about a block of a matrix as a loop over its rows."""
         self.before = []
-        counter, length = self.name("row"), _length(_rows(target))
+        counter = self.name("row")
+        length = _length(_rows(target))
         place = self.row(target, target, length, counter)
         value = self.in_row(value, target, length, counter)
         assert isinstance(place, ast.Subscript)
@@ -193,7 +195,8 @@ class _VectorWriter:
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
         """Return a part of a row of a block."""
-        part, own = _rows(block), _rows(target)
+        part = _rows(block)
+        own = _rows(target)
         if _length(part) != length:
             self.refuse(block, f"has {_text(_length(part))} rows in `{ast.unparse(block)}` and "
                                f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
@@ -213,11 +216,13 @@ class _VectorWriter:
     ) -> list[ast.stmt]:
         """Return a statement as a loop, after the numbers that it needs."""
         self.before = []
-        length, vectors = _length(target), list(_vectors(value))
+        length = _length(target)
+        vectors = list(_vectors(value))
         for one in (target, *vectors):
             self.check_ends(one)
             self.check(one, target, length)
-        value, place = self.element(value), self.element(target)
+        value = self.element(value)
+        place = self.element(target)
         assert isinstance(place, ast.Subscript)
         place.ctx = ast.Store()
         if isinstance(node, ast.Assign):
@@ -239,8 +244,10 @@ class _VectorWriter:
             self.refuse(one, f"has {_text(_length(one))} entries in `{ast.unparse(one)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
         if ast.unparse(_array(one)) == ast.unparse(_array(target)):
-            (start, step), (place, pace) = _place(one), _place(target)
-            apart, plain = _sum(start, place, -1), step == pace == {(): 1}
+            (start, step) = _place(one)
+            (place, pace) = _place(target)
+            apart = _sum(start, place, -1)
+            plain = step == pace == {(): 1}
             ahead = apart.keys() == {()} and apart[()] > 0
             if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
                 self.refuse(one, f"may write `{ast.unparse(one)}` while it reads it; write a loop")

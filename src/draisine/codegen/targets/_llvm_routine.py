@@ -129,7 +129,8 @@ def _argument(type_: str) -> str:
 
 def _results_entry(routine: Routine) -> str:
     """Return a function that writes several results into slots of eight bytes behind a pointer."""
-    kinds, whole = result_kinds(routine.returns), type_of(routine.returns)
+    kinds = result_kinds(routine.returns)
+    whole = type_of(routine.returns)
     given = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
     lines = [f"  %all = call {whole} @{symbol(routine)}({', '.join(given)})"]
     at = 0
@@ -178,7 +179,9 @@ class _LlvmWriter:
     def __init__(
         self, definition: Definition, width: int, symbols: dict[Routine, str], known: KnownFields
     ) -> None:
-        self.it, self.full, self.symbols = definition, width, symbols
+        self.it = definition
+        self.full = width
+        self.symbols = symbols
         self.known = {(record, field): number for record, field, number in known}
         self.lines: list[str] = []
         self.slots: list[str] = []
@@ -311,9 +314,11 @@ class _LlvmWriter:
     def assign(self, target: ast.expr, value: Value) -> None:
         match target:
             case ast.Name(id=name):
-                kind, slot = type_of(self.it.names[name]), f"%{name}.a"
+                kind = type_of(self.it.names[name])
+                slot = f"%{name}.a"
                 if self.width > 1 and name in self.it.lanes:
-                    kind, slot = _vector(self.width, kind), f"%{name}.v"
+                    kind = _vector(self.width, kind)
+                    slot = f"%{name}.v"
                 value = self.convert(value, kind)
                 self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
             case ast.Attribute(value=record, attr=field):
@@ -336,7 +341,9 @@ class _LlvmWriter:
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
     def branching(self, node: ast.If) -> None:
-        yes, no, end = self.new(), self.new(), self.new()
+        yes = self.new()
+        no = self.new()
+        end = self.new()
         self.test(node.test, yes, no)
         self.label(yes)
         self.block(node.body)
@@ -347,7 +354,9 @@ class _LlvmWriter:
         self.label(end)
 
     def repetition(self, node: ast.While) -> None:
-        again, inside, end = self.new(), self.new(), self.new()
+        again = self.new()
+        inside = self.new()
+        end = self.new()
         self.jump(again)
         self.label(again)
         self.test(node.test, inside, end)
@@ -498,13 +507,15 @@ class _LlvmWriter:
         """Return the address of a field and its type."""
         owner = self.it.kinds[record]
         assert isinstance(owner, type)
-        base, slot = self.value(record), layout(owner)[field]
+        base = self.value(record)
+        slot = layout(owner)[field]
         return self.place(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
 
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> Value:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.it.kinds[node.value]
+        own = self.it.kinds[node]
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
                 return self.place(self.value(node.value), self.value(low), kind)
@@ -526,7 +537,8 @@ class _LlvmWriter:
         """Return the address of an element, its type, and its type in memory: SIMD vectors if it runs with
         the lanes.
         """
-        array, kind = self.value(node.value), self.it.kinds[node.value]
+        array = self.value(node.value)
+        kind = self.it.kinds[node.value]
         assert isinstance(kind, ArrayKind)
         if isinstance(node.slice, ast.Tuple):
             row, last = node.slice.elts
@@ -534,9 +546,11 @@ class _LlvmWriter:
         else:
             last = node.slice
             address = self.place(array, self.value(last), kind).text
-        type_, stored = type_of(kind.element), _stored(kind.element)
+        type_ = type_of(kind.element)
+        stored = _stored(kind.element)
         if self.width > 1 and runs_with(last, self.each):
-            type_, stored = _vector(self.width, type_), _vector(self.width, stored)
+            type_ = _vector(self.width, type_)
+            stored = _vector(self.width, stored)
         return address, type_, stored
 
     def entry_address(self, matrix: Value, row: ast.expr, column: ast.expr | None) -> Value:
@@ -610,7 +624,8 @@ class _LlvmWriter:
             each = [self.binary(op, x, y) for x, y in zip(left, right, strict=True)]
             return self.together(f"[{size} x double]", each)
         if isinstance(op, ast.Pow):
-            a, b = self.convert(a, "double"), self.convert(b, "double")
+            a = self.convert(a, "double")
+            b = self.convert(b, "double")
             return self.emit(
                 "double", f"call double @pow(double {a.text}, double {b.text}) nobuiltin"
             )
@@ -654,7 +669,10 @@ class _LlvmWriter:
             kind = _vector(self.width, a.type)
             return self.select(test, self.convert(a, kind), self.convert(b, kind))
         kind = kind or type_of(self.it.kinds[node])
-        yes, no, end, slot = self.new(), self.new(), self.new(), f"%{self.new()}"
+        yes = self.new()
+        no = self.new()
+        end = self.new()
+        slot = f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {kind}")
         self.test(node.test, yes, no)
         for label, part in ((yes, node.body), (no, node.orelse)):
@@ -693,7 +711,8 @@ class _LlvmWriter:
 
     def product(self, word: str, a: Value, b: Value) -> Value:
         """Return the scalar or the vector product of two fixed-size vectors."""
-        x, y = self.entries(a), self.entries(b)
+        x = self.entries(a)
+        y = self.entries(b)
         if word == "dot":
             total, *others = (self.binary(ast.Mult(), p, q) for p, q in zip(x, y, strict=True))
             for term in others:
@@ -702,7 +721,8 @@ class _LlvmWriter:
         pairs = [(1, 2), (2, 0), (0, 1)]
         found = []
         for i, j in pairs:
-            first, second = self.binary(ast.Mult(), x[i], y[j]), self.binary(ast.Mult(), x[j], y[i])
+            first = self.binary(ast.Mult(), x[i], y[j])
+            second = self.binary(ast.Mult(), x[j], y[i])
             found.append(self.binary(ast.Sub(), first, second))
         return self.together(a.type, found)
 

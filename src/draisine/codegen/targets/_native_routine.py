@@ -82,7 +82,8 @@ def room(make: Callable[..., Any], *sizes: int) -> Any:
     """Return a record of some sizes that belongs to this thread, packed if it is a named tuple: made once,
     and left as its last user left it.
     """
-    kept, wanted = _rooms.kept, (make, *sizes)
+    kept = _rooms.kept
+    wanted = (make, *sizes)
     if wanted not in kept:
         if len(kept) >= ROOMS:
             del kept[next(iter(kept))]
@@ -156,17 +157,20 @@ class _Results:
     """Several results, which machine code writes into memory."""
 
     def __init__(self, kind: Kind) -> None:
-        self._kinds, self._several = result_kinds(kind), isinstance(kind, tuple)
+        self._kinds = result_kinds(kind)
+        self._several = isinstance(kind, tuple)
         slots = [kind.size if is_fixed(kind) else 1 for kind in self._kinds]
         letters = ("d" if k == FLOAT or is_fixed(k) else "q" for k in self._kinds)
         form = "".join(letter * n for letter, n in zip(letters, slots, strict=True))
-        self._form, self._slots = struct.Struct("=" + form), slots
+        self._form = struct.Struct("=" + form)
+        self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
         """Return the results of a call with the address of memory for them."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
-        entries, found = iter(self._form.unpack(memory)), []
+        entries = iter(self._form.unpack(memory))
+        found = []
         for kind, slots in zip(self._kinds, self._slots, strict=True):
             found.append(_as_python(kind, *(next(entries) for _ in range(slots))))
         return tuple(found) if self._several else found[0]

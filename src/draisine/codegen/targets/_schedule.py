@@ -15,7 +15,8 @@ from draisine.codegen.program import Program, arguments
 BEGUN = 3
 """How many steps begin in a cycle."""
 
-ALIVE, CHOICE = 28, 4
+ALIVE = 28
+CHOICE = 4
 """With more values than this alive, of so many steps that are most urgent the one goes first that
 frees most."""
 
@@ -62,7 +63,10 @@ def _begin_in_turn(
     unread = {i: len(users[i]) for i in steps}
     ready = sorted((-left[i], i) for i in steps if not missing[i])
     later: list[tuple[int, int, int]] = []
-    order, there, now, alive = list[int](), dict[int, int](), 0, 0
+    order = list[int]()
+    there = dict[int, int]()
+    now = 0
+    alive = 0
     while ready or later:
         now = now if ready else max(now, later[0][0])
         while later and later[0][0] <= now:
@@ -72,7 +76,8 @@ def _begin_in_turn(
             best = max(choice, key=lambda c: sum(unread[k] == 1 for k in reads[ready[c][1]]))
             i = ready.pop(best)[1]
             order.append(i)
-            there[i], alive = now + takes[i], alive + 1
+            there[i] = now + takes[i]
+            alive = alive + 1
             for k in reads[i]:
                 unread[k] -= 1
                 alive -= unread[k] == 0

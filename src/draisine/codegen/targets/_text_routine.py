@@ -22,7 +22,10 @@ from draisine.codegen.statements import ATOM, PRODUCT, SUM
 from draisine.codegen.targets._dialects import Dialect
 from draisine.errors import RoutineError
 
-CHOICE, OR, AND, TEST = -3, -2, -1, 0
+CHOICE = -3
+OR = -2
+AND = -1
+TEST = 0
 """The precedence of conditions, below sums and products."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
@@ -58,7 +61,9 @@ class _TextWriter:
     """Writes one function."""
 
     def __init__(self, definition: Definition, dialect: Dialect, names: dict[Routine, str]) -> None:
-        self.it, self.say, self.names = definition, dialect, names
+        self.it = definition
+        self.say = dialect
+        self.names = names
         self.lines: list[str] = []
         self.depth = 1
         self.indexing = False
@@ -181,7 +186,8 @@ class _TextWriter:
         if not self.is_c:
             self.line(f"[{', '.join(map(self.target, targets))}] = {self.text(value)};")
             return
-        kind, text = self.results_type(value), self.text(value)
+        kind = self.results_type(value)
+        text = self.text(value)
         entry = "results.at[{}]" if is_fixed(self.it.kinds[value]) else "results.value_{}"
         self.line("{")
         self.depth += 1
@@ -216,7 +222,8 @@ class _TextWriter:
     def loop(self, node: ast.For) -> None:
         low, high = bounds(node)
         assert isinstance(node.target, ast.Name)
-        name, step = node.target.id, step_of(node)
+        name = node.target.id
+        step = step_of(node)
         start = "0" if low is None else self.place(low)
         test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
@@ -275,7 +282,8 @@ class _TextWriter:
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> BoundText:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.it.kinds[node.value]
+        own = self.it.kinds[node]
         base = self.text(node.value, ATOM)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
@@ -291,10 +299,13 @@ class _TextWriter:
 
     def element(self, node: ast.Subscript) -> str:
         """Return an element of an array, of a matrix or of a fixed-size vector."""
-        base, place = node.value, node.slice
+        base = node.value
+        place = node.slice
         if isinstance(base, ast.Subscript) and is_matrix(self.it.kinds[base.value]):
             # An entry of a row A[i][j] is an entry of the matrix; a view would cost JavaScript an object.
-            matrix, row, column = self.text(base.value, ATOM), base.slice, place
+            matrix = self.text(base.value, ATOM)
+            row = base.slice
+            column = place
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         if isinstance(place, ast.Tuple):
             row, column = place.elts
@@ -320,7 +331,8 @@ class _TextWriter:
     def reshape(self, node: ast.expr, part: ast.expr, columns: ast.expr) -> str:
         """Return a matrix on the elements of an array."""
         assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        at, low = self.text(part.value, ATOM), part.slice.lower
+        at = self.text(part.value, ATOM)
+        low = part.slice.lower
         if low is not None:
             at = self.say.rest.format(at, self.place(low, SUM))
         kind = name_of(self.it.kinds[node])
@@ -328,12 +340,14 @@ class _TextWriter:
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
         """Return a function of fixed-size vectors; `first` is one of its size."""
-        kind, arguments = name_of(self.it.kinds[first]), ", ".join(map(self.text, args))
+        kind = name_of(self.it.kinds[first])
+        arguments = ", ".join(map(self.text, args))
         return self.say.vector_function.format(kind=kind, word=word, arguments=arguments)
 
     def place(self, index: ast.expr, level: int = CHOICE) -> str:
         """Return an index or a bound, for which a zero with a sign is as good as one without."""
-        outer, self.indexing = self.indexing, True
+        outer = self.indexing
+        self.indexing = True
         text = self.text(index, level)
         self.indexing = outer
         return text
@@ -346,7 +360,8 @@ class _TextWriter:
 
     def binary(self, node: ast.BinOp) -> BoundText:
         if is_fixed(self.it.kinds[node]):
-            left, right = node.left, node.right
+            left = node.left
+            right = node.right
             if not is_fixed(self.it.kinds[left]):
                 left, right = right, left
             return self.vector_function(_WORDS[type(node.op)], left, left, right), ATOM
@@ -354,7 +369,8 @@ class _TextWriter:
             parts = (self.text(node.left), self.text(node.right))
             return self.say.functions["pow"].format(*parts), ATOM
         sign, level = _ARITHMETIC[type(node.op)]
-        a, b = self.text(node.left, level), self.text(node.right, level + 1)
+        a = self.text(node.left, level)
+        b = self.text(node.right, level + 1)
         whole = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
         if isinstance(node.op, ast.FloorDiv):
             return self.say.whole_quotient.format(a, b), PRODUCT
@@ -365,7 +381,8 @@ class _TextWriter:
         return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
-        target, texts = self.it.meaning[name], [self.text(a) for a in args]
+        target = self.it.meaning[name]
+        texts = [self.text(a) for a in args]
         if isinstance(target, Routine):
             return f"{self.names[target]}({', '.join(texts)})", ATOM
         if is_fixed(target):

@@ -77,7 +77,8 @@ def _function(name: str, listing: Listing) -> list[str]:
     head = f"export function {name}({arrays}) {{"
     if len(listing.pieces) == 1:
         return ["", head, *_body(listing, listing.pieces[0]), "}"]
-    lines, calls = list[str](), list[str]()
+    lines = list[str]()
+    calls = list[str]()
     for k, piece in enumerate(listing.pieces):
         taken = ", ".join([*listing.read(piece), *listing.filled(piece)])
         lines += ["", f"function {name}Part{k}({taken}) {{", *_body(listing, piece), "}"]

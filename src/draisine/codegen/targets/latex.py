@@ -223,15 +223,18 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
     if a.op == "inv" and b.op != "inv":
         a, b = b, a
     if b.op == "inv":
-        above, below = a.text, b.parts[0]
+        above = a.text
+        below = b.parts[0]
         if a.op == "inv":
             inner = _product(("mul", 0, 1), (a.parts[0], below))
-            above, below = "1", inner
+            above = "1"
+            below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
         return Term(text, ATOM, max(a.width, below.width) + 1, "quotient")
     if b.op == "const" and a.op != "const":
         a, b = b, a
-    left, right = _held(a, PRODUCT), _held(b, PRODUCT)
+    left = _held(a, PRODUCT)
+    right = _held(b, PRODUCT)
     space = r" \cdot " if right[0].isdigit() else r"\,"
     return Term(f"{left}{space}{right}", PRODUCT, width, "mul")
 
@@ -239,7 +242,8 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
 def _choice(args: Sequence[Term]) -> Term:
     test, yes, no = args
     condition = test.parts[0].text if test.op == "lt" else rf"{test.text} \neq 0"
-    first, second = rf"{yes.text} & \text{{if }} {condition}", rf"{no.text} & \text{{otherwise}}"
+    first = rf"{yes.text} & \text{{if }} {condition}"
+    second = rf"{no.text} & \text{{otherwise}}"
     text = rf"\begin{{cases}} {first} \\ {second} \end{{cases}}"
     width = max(yes.width, no.width) + test.width + 14
     return Term(text, ATOM, width, "where", alone=True)

@@ -55,7 +55,8 @@ __all__ = [
     "shared_code",
 ]
 
-WHOLE, CHUNK = 1500, 400
+WHOLE = 1500
+CHUNK = 400
 """Most steps in one function, and how many a piece of a longer program has: code generation is
 superlinear in the length of a block, and more so the more of its values others read.
 """
@@ -69,7 +70,8 @@ class Native:
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
-        self.program, self._store = program, store
+        self.program = program
+        self._store = store
         self._pieces: dict[tuple[int, bool], MachineCode] = {}
         self.lanes = lanes()
         self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
@@ -214,11 +216,15 @@ class _ProgramWriter:
     """
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
-        self.program, self.kind, self.prologue = program, kind, prologue
-        self.simd, self.entry = kind != "double", "float" if "float" in kind else "double"
+        self.program = program
+        self.kind = kind
+        self.prologue = prologue
+        self.simd = kind != "double"
+        self.entry = "float" if "float" in kind else "double"
         self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
         self.slot = {step: k for k, step in enumerate(program.table)}
-        offset, self.offsets = 0, dict[str, int]()
+        offset = 0
+        self.offsets = dict[str, int]()
         for array, size in program.inputs.items():
             self.offsets[array] = 0 if array == "parameters" else offset
             offset += 0 if array == "parameters" else size
@@ -246,7 +252,8 @@ class _ProgramWriter:
             for k in arguments(self.program.steps[i]):
                 if k in home and home[k] != home[i]:
                     shared.setdefault(k, len(shared))
-        texts, calls = [], []
+        texts = []
+        calls = []
         for c, chunk in enumerate(chunks):
             results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
             name = f"{self.name}_{c}"
@@ -268,7 +275,8 @@ class _ProgramWriter:
     ) -> str:
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
-        self.shared, self.own = shared, set(steps)
+        self.shared = shared
+        self.own = set(steps)
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
@@ -340,7 +348,8 @@ class _ProgramWriter:
         return value
 
     def _step(self, i: int, step: Instruction) -> None:
-        kind, tag = self.kind, f"%s{i}"
+        kind = self.kind
+        tag = f"%s{i}"
         args = [self._value(k) for k in step[1:]]
         op = step[0]
         kind_name = suffix(kind)
