@@ -78,10 +78,10 @@ def sections(program: Program) -> tuple[Section, Section]:
         for k, step in enumerate(entries)
     ]
     inputs = {i: (s[1], s[2]) for i, s in enumerate(program.steps) if s[0] == "input"}
-    given = {i: place for i, place in inputs.items() if program.fixed[i]}
-    free = {i: place for i, place in inputs.items() if not program.fixed[i]}
-    prologue = _section(program, given, [(place, step) for step, place in slots.items()])
-    return prologue, _section(program, free | slots, outputs)
+    parameters = {i: place for i, place in inputs.items() if program.fixed[i]}
+    variables = {i: place for i, place in inputs.items() if not program.fixed[i]}
+    prologue = _section(program, parameters, [(place, step) for step, place in slots.items()])
+    return prologue, _section(program, variables | slots, outputs)
 
 
 def _section(

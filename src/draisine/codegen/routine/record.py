@@ -50,12 +50,12 @@ class Slot(NamedTuple):
 @cache
 def layout(record: type) -> dict[str, Slot]:
     """Return the locations of the fields of a record."""
-    places: dict[str, Slot] = {}
-    at = 0
+    slots: dict[str, Slot] = {}
+    first = 0
     for name, kind in fields(record).items():
-        places[name] = Slot(at, slot_count(kind), kind)
-        at += slot_count(kind)
-    return places
+        slots[name] = Slot(first, slot_count(kind), kind)
+        first += slot_count(kind)
+    return slots
 
 
 def slot_count(kind: Kind) -> int:
@@ -141,7 +141,7 @@ def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
 
 def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
     inner = [pack(value) for value in values]
-    pointers = np.array([one.address for one in inner], dtype=np.int64)
+    pointers = np.array([packed.address for packed in inner], dtype=np.int64)
     kept += [inner, pointers]
     return (int(pointers.ctypes.data),)
 
@@ -369,16 +369,16 @@ class _Access:
         self.read: Callable[[bytearray], Any] | None = None
         if isinstance(kind, ArrayKind) or is_record(kind):
             return
-        at = self.at
+        offset = self.at
         unpack_from = form.unpack_from
         if self.encode is None:
-            self.read = lambda memory: unpack_from(memory, at)[0]
+            self.read = lambda memory: unpack_from(memory, offset)[0]
         else:
             convert: Any = bool if kind == BOOL else kind
-            self.read = lambda memory: convert(*unpack_from(memory, at))
+            self.read = lambda memory: convert(*unpack_from(memory, offset))
 
 
-def make_record(record: type, **given: Any) -> Any:
+def make_record(record: type, **values: Any) -> Any:
     """Return a record with arrays of zeros for fields that are given as sizes.
 
     Parameters
@@ -390,10 +390,10 @@ def make_record(record: type, **given: Any) -> Any:
         it may be packed already.
     """
     for name, dtype in _array_types(record).items():
-        size = given.get(name)
+        size = values.get(name)
         if isinstance(size, (int, tuple)):
-            given[name] = np.zeros(size, dtype)
-    return record(**given)
+            values[name] = np.zeros(size, dtype)
+    return record(**values)
 
 
 @cache

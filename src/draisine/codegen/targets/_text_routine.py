@@ -44,13 +44,13 @@ _WORDS: dict[type[ast.operator], str] = {
 def write(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
     family = routine.family
-    names = {one: f"{name}_{one.__name__}" for one in family}
+    names = {member: f"{name}_{member.__name__}" for member in family}
     taken = list(names.values())
-    for k, one in enumerate(family):
-        if taken.count(names[one]) > 1:
-            names[one] += f"_{k}"
+    for k, member in enumerate(family):
+        if taken.count(names[member]) > 1:
+            names[member] += f"_{k}"
     names[routine] = name
-    return "\n".join(_TextWriter(read(one), dialect, names).function() for one in family)
+    return "\n".join(_TextWriter(read(member), dialect, names).function() for member in family)
 
 
 BoundText = tuple[str, int]
@@ -233,8 +233,8 @@ class _TextWriter:
 
     def text(self, node: ast.expr, level: int = CHOICE) -> str:
         """Return an expression, in parentheses if its precedence is below a level."""
-        text, own = self.expression(node)
-        return text if own >= level else f"({text})"
+        text, precedence = self.expression(node)
+        return text if precedence >= level else f"({text})"
 
     def target(self, node: ast.expr) -> str:
         """Return the place that an assignment writes to."""
@@ -245,8 +245,8 @@ class _TextWriter:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self.number(value)
             case ast.Name(id=name):
-                known = name in self.it.routine.parameters or name in self.it.names
-                return (name, ATOM) if known else self.number(self.it.meaning[name])
+                is_local = name in self.it.routine.parameters or name in self.it.names
+                return (name, ATOM) if is_local else self.number(self.it.meaning[name])
             case ast.Attribute() if node in self.it.constants:
                 member = self.it.constants[node]
                 return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
@@ -257,8 +257,10 @@ class _TextWriter:
             case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(self.it.kinds[node]):
                 return self.vector_function("neg", operand, operand), ATOM
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                whole = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
-                return (self.say.negative if whole else "-{}").format(self.text(operand, ATOM)), SUM
+                is_integer = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
+                return (self.say.negative if is_integer else "-{}").format(
+                    self.text(operand, ATOM)
+                ), SUM
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"!{self.text(operand, ATOM)}", PRODUCT
             case ast.BoolOp(op=op, values=values):
@@ -283,7 +285,7 @@ class _TextWriter:
 
     def subscript(self, node: ast.Subscript) -> BoundText:
         kind = self.it.kinds[node.value]
-        own = self.it.kinds[node]
+        result = self.it.kinds[node]
         base = self.text(node.value, ATOM)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
@@ -292,7 +294,7 @@ class _TextWriter:
                 return self.view(node, base, low, None), ATOM
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
                 return self.view(node, base, row, column), ATOM
-        if is_matrix(kind) and isinstance(own, ArrayKind):
+        if is_matrix(kind) and isinstance(result, ArrayKind):
             return self.say.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
         text = self.element(node)
         return (self.say.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
@@ -324,19 +326,19 @@ class _TextWriter:
 
     def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
         """Return the part of a matrix from a row and a column on."""
-        at = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
+        first = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
         kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=f"{base}.stride")
+        return self.say.matrix.format(kind=kind, at=first, stride=f"{base}.stride")
 
-    def reshape(self, node: ast.expr, part: ast.expr, columns: ast.expr) -> str:
+    def reshape(self, node: ast.expr, array_slice: ast.expr, columns: ast.expr) -> str:
         """Return a matrix on the elements of an array."""
-        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        at = self.text(part.value, ATOM)
-        low = part.slice.lower
+        assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
+        first = self.text(array_slice.value, ATOM)
+        low = array_slice.slice.lower
         if low is not None:
-            at = self.say.rest.format(at, self.place(low, SUM))
+            first = self.say.rest.format(first, self.place(low, SUM))
         kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=self.place(columns))
+        return self.say.matrix.format(kind=kind, at=first, stride=self.place(columns))
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
         """Return a function of fixed-size vectors; `first` is one of its size."""
@@ -371,12 +373,12 @@ class _TextWriter:
         sign, level = _ARITHMETIC[type(node.op)]
         a = self.text(node.left, level)
         b = self.text(node.right, level + 1)
-        whole = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
+        are_integers = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
         if isinstance(node.op, ast.FloorDiv):
             return self.say.whole_quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Div) and whole:
+        if isinstance(node.op, ast.Div) and are_integers:
             return self.say.quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Mult) and whole and not self.indexing:
+        if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
             return self.say.product.format(a, b), SUM
         return f"{a} {sign} {b}", level
 

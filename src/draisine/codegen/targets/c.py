@@ -53,8 +53,8 @@ def emit(
     sources, sinks = array_names(
         program, [*RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
     )
-    given = {"parameters": "parameters"}
-    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
+    prologue_inputs = {"parameters": "parameters"}
+    first = Listing(program, prologue, _NOTATION, prologue_inputs, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
     scope = f"{linkage} " if linkage else ""
     lines = [

@@ -118,9 +118,9 @@ def routine_code(
 _shared: dict[Routine, NativeRoutine] = {}
 
 
-def share_code(some: Sequence[NativeRoutine]) -> None:
+def share_code(routines: Sequence[NativeRoutine]) -> None:
     """Let others have routines that are parts of a larger piece; none of them may have lanes."""
-    _shared.update((one.routine, one) for one in some)
+    _shared.update((native.routine, native) for native in routines)
 
 
 def shared_code(routine: Routine) -> NativeRoutine:
@@ -175,19 +175,19 @@ _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
 _CLEAR = "draisine.clear"
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
     """Return where places follow each other: the first, and how many.
 
     >>> _runs([2, 3, 4, 8])
     [(2, 3), (8, 1)]
     """
-    out: list[tuple[int, int]] = []
-    for k in places:
-        if out and k == sum(out[-1]):
-            out[-1] = (out[-1][0], out[-1][1] + 1)
+    runs: list[tuple[int, int]] = []
+    for k in indices:
+        if runs and k == sum(runs[-1]):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
-            out.append((k, 1))
-    return out
+            runs.append((k, 1))
+    return runs
 
 
 def _clear(kind: str) -> str:
@@ -291,8 +291,8 @@ class _ProgramWriter:
         for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
             where = self._address("%out", first, strided=True)
             self.lines.append(f"  call void @{_CLEAR}(ptr {where}, i64 {count}, i64 %stride)")
-        for i, rest in places.items():
-            for k in rest:
+        for i, entries in places.items():
+            for k in entries:
                 self._store("%out", k, self._value(i), strided=True)
         scratch = ", ptr %scratch" if self.split else ""
         linkage = "internal " if self.split else ""
@@ -302,14 +302,14 @@ class _ProgramWriter:
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _address(self, base: str, k: int, strided: bool) -> str:
-        tag = f"%a{len(self.lines)}"
+        name = f"%a{len(self.lines)}"
         if self.simd and strided:
             entry = self.entry if base == "%table" else "double"
-            self.lines.append(f"  {tag}m = mul i64 %stride, {k}")
-            self.lines.append(f"  {tag} = getelementptr {entry}, ptr {base}, i64 {tag}m")
+            self.lines.append(f"  {name}m = mul i64 %stride, {k}")
+            self.lines.append(f"  {name} = getelementptr {entry}, ptr {base}, i64 {name}m")
         else:
-            self.lines.append(f"  {tag} = getelementptr {self.kind}, ptr {base}, i64 {k}")
-        return tag
+            self.lines.append(f"  {name} = getelementptr {self.kind}, ptr {base}, i64 {k}")
+        return name
 
     def _load(self, base: str, k: int, strided: bool) -> str:
         where = self._address(base, k, strided)
