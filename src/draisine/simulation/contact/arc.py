@@ -12,6 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
@@ -148,9 +149,9 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
     for arc in arcs:
         labels: list[str] = []
         rows: list[Floats] = []
-        for ((wheel, feature), _), (_, held, _) in zip(arc.mode, arc.closed, strict=True):
+        for ((wheel, feature), _), (_, status, _) in zip(arc.mode, arc.closed, strict=True):
             C = next(contacts)
-            for name, row in zip(AXES[:held], C, strict=False):
+            for name, row in zip(AXES[: count_rows(status)], C, strict=False):
                 if row.any():
                     labels.append(f"{wheel}:{feature}.{name}")
                     rows.append(row)

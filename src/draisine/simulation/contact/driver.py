@@ -53,6 +53,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
 )
 from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
@@ -232,8 +233,8 @@ class ArcDriver:
             self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
             self._table.replace(**table._asdict())
-        rows, mu = self.query.grips(near, self.contact)
-        self.event.rows[: count + 1] = rows
+        statuses, mu = self.query.grips(near, self.contact)
+        self.event.closed_status[: count + 1] = statuses
         self.event.mu[: count + 1] = mu
         on_disc = self.query.discs[near.wheels] == 1
         self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
@@ -308,8 +309,10 @@ class ArcDriver:
         query = self.query
         nearby = self._capacity.nearby
         touching = self._capacity.touching
-        per_nearby = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), nearby)
-        names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
+        per_nearby = dict.fromkeys(
+            ("shut", "fired", "ended", "avoid", "closed_status", "mu"), nearby
+        )
+        names = ("met", "who", "chosen", "status", "part", "slides", "beyond")
         per_touching = dict.fromkeys(names, touching + 1)
         choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
@@ -370,7 +373,7 @@ class ArcDriver:
     def _make_log(self, trial_size: int) -> EventLog:
         """Return the event log; the contact sets of one event take at most `trial_size` entries."""
         states = ("y", "y_impact", "y_after")
-        lists = ("closed", "rows", "closed_after", "rows_after", "fired", "impact_contacts")
+        lists = ("closed", "status", "closed_after", "status_after", "fired", "impact_contacts")
         width = self._capacity.touching + 1
         shapes: dict[str, Any] = dict.fromkeys(EventLog._fields, EVENTS_PER_CALL)
         shapes |= dict.fromkeys(states, (EVENTS_PER_CALL, self.query.y.size))
@@ -410,11 +413,10 @@ class ArcDriver:
             return
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
-        step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
         clock.assign(
             time=run.t,
-            step=step,
-            next_step=step,
+            step=run.step,
+            next_step=run.step,
             is_first=run.is_first,
             last_time=last_time,
             input_jump=stop,
@@ -443,9 +445,9 @@ class ArcDriver:
         """Write the closed contacts into the mode."""
         mode = self.mode
         mode.plan[CLOSED] = len(closed)
-        for i, (contact, rows, mu) in enumerate(closed):
+        for i, (contact, status, mu) in enumerate(closed):
             mode.which[i] = self.near.index[contact]
-            mode.status[i] = rows
+            mode.status[i] = status
             # An ideal contact (infinite friction) never slides: it has no friction drag.
             mode.mu[i] = mu if mu < np.inf else 0.0
 
@@ -528,9 +530,11 @@ class ArcDriver:
         event = self.event
         rows = event.near.reshape(-1, self.query.row.size)
         return [
-            self.query.candidate(self.near[k], rows[j], float(event.mu[k]), int(event.rows[k]))
+            self.query.candidate(
+                self.near[k], rows[j], float(event.mu[k]), Status(event.closed_status[k])
+            )
             for j, k in enumerate(event.who[: event.sizes[TOUCHING]].tolist())
-            if event.rows[k] > 0
+            if count_rows(event.closed_status[k]) > 0
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
@@ -565,13 +569,13 @@ class ArcDriver:
         count = int(self.mode.plan[CLOSED])
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
-    def _closed(self, contacts: Integers, rows: Integers) -> tuple[Closed, ...]:
-        """Return closed contacts with their constraint rows and friction; the same sets occur often."""
-        key = (contacts.tobytes(), rows.tobytes())
+    def _closed(self, contacts: Integers, statuses: Integers) -> tuple[Closed, ...]:
+        """Return closed contacts with their statuses and friction; the same sets occur often."""
+        key = (contacts.tobytes(), statuses.tobytes())
         if key not in self._closed_sets:
-            pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
+            pairs = zip(contacts.tolist(), statuses.tolist(), strict=True)
             self._closed_sets[key] = tuple(
-                (self.near[k], held, float(self.event.mu[k])) for k, held in pairs
+                (self.near[k], Status(status), float(self.event.mu[k])) for k, status in pairs
             )
         return self._closed_sets[key]
 
@@ -654,9 +658,9 @@ class ArcDriver:
             energies=(float(log.energy[k]), float(log.energy_after[k])),
             before=log.y[k].copy(),
             after=log.y_after[k].copy(),
-            closed=self._closed(log.closed[k, :count], log.rows[k, :count]),
+            closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
-                log.closed_after[k, :count_after], log.rows_after[k, :count_after]
+                log.closed_after[k, :count_after], log.status_after[k, :count_after]
             ),
             fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
             guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),

@@ -27,6 +27,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
     rate,
 )
+from draisine.simulation.contact.status import count_rows
 
 NAN = math.nan
 
@@ -38,7 +39,7 @@ class Intervals(NamedTuple):
     first_state: Integers  # (size + 1) index of the first state of each interval
     first_contact: Integers  # (size + 1) index of its first closed contact in the lists below
     which: Integers  # closed contacts by their index in the bundle
-    rows: Integers  # number of constraint rows of each closed contact
+    status: Integers  # Status of each closed contact
     mu: Floats  # friction coefficient of each; 0 for ideal contacts
     inputs: Floats  # (size, n_inputs)
     n_inputs: int
@@ -76,7 +77,7 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
         count = intervals.first_contact[j + 1] - first
         s.plan[CLOSED] = count
         s.which[:count] = intervals.which[first:][:count]
-        s.status[:count] = intervals.rows[first:][:count]
+        s.status[:count] = intervals.status[first:][:count]
         s.mu[:count] = intervals.mu[first:][:count]
         given = intervals.n_inputs
         s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
@@ -112,7 +113,7 @@ def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> Non
         # A wheel on several features has one deflection: its energy is their mean.
         energy = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
         samples.tyres[2 * owner + 1] += energy / count_contacts(s, wheel)
-    if s.status[k] > 0:
+    if count_rows(s.status[k]) > 0:
         samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
     if wheel >= samples.wheels:
         # The first number of a stop is its direction.

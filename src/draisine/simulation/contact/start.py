@@ -18,6 +18,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.terrain import Terrain
 from draisine.terrain.pieces import cross
 
@@ -75,7 +76,7 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
             raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
-        shallow.append((contact, 1, 0.0))
+        shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
         y[query.pose] = query.settle(t, y, shallow)[query.pose]

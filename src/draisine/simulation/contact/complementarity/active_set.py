@@ -59,6 +59,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import push_least
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
@@ -86,8 +87,8 @@ INCONSISTENT_SLIP = 1e-6
 class Candidate:
     """A touching contact.
 
-    `rows` is the number of rows that it holds when closed: 3 if it rolls, 1 if it slides, on a tyre what
-    that holds. Elements at the contact act with the generalised force `lift` per newton of its load.
+    `status` is its status when closed. Elements at the contact act with the generalised force `lift` per
+    newton of its load.
     """
 
     key: Key
@@ -95,12 +96,17 @@ class Candidate:
     c: Floats  # (3) targets at acceleration level
     b: Floats  # (3) velocity of the ground, m/s
     mu: float = np.inf
-    rows: int = 3
+    status: Status = Status.ROLLING
     lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point relative to the ground, C v - b."""
         return self.C @ v - self.b
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that it holds when closed."""
+        return count_rows(self.status)
 
     @property
     def held(self) -> Floats:
@@ -113,7 +119,7 @@ class Candidate:
         """
         out = self.held.T.copy()
         out[:, 0] += self.lift
-        if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
+        if self.status != Status.SLIDING or self.mu == 0 or np.isinf(self.mu):
             return out
         slip = self.relative(v)[1:]
         size = float(np.linalg.norm(slip))

@@ -60,6 +60,7 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
     slip_speed,
 )
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
@@ -489,7 +490,7 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
     """Write what closed contacts look like, with the rows of those that slide."""
     for i in range(s.plan[CLOSED]):
         row = s.seen[i * s.motion.row :]
-        if s.status[i] == 1 and s.mu[i] > 0.0:
+        if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
             evaluate_row(s.x, s.contacts, s.which[i], row)
         else:
             evaluate_gap(s.x, s.contacts, s.which[i], row)
