@@ -98,7 +98,7 @@ class TerrainArc(_FreeArc):
             ModeInterval(*dense.flat, arc.closed, arc.inputs)
             for arc, dense in zip(arcs, outputs, strict=True)
         ]
-        samples = look.observe_modes(intervals)
+        samples = look.observe_modes(intervals, forces_only=True)
         t = np.concatenate([dense.t for dense in outputs])
         arc_of_step = np.repeat(np.arange(len(arcs)), [len(dense.t) for dense in outputs])
         forces = samples.forces.reshape(t.size, -1)[:, : 3 * samples.wheels].T
