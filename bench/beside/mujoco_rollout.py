@@ -7,7 +7,7 @@ import numpy as np
 from beside._work import LEAN_RATE, SPEED, UNTIL
 
 MODULE, NAME = "mujoco", "MuJoCo, implicitfast, 1 ms"
-NOTE = "contacts give way and friction is regularised: what it computes is another model; box ramp"
+NOTE = "compliant contacts and regularised friction, so a different model; box ramp"
 STEP, SLOPE = 1e-3, np.radians(10.0)
 
 

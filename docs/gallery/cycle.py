@@ -6,10 +6,10 @@ one cycle, its phase plane with the jumps at the impacts, torques and grip force
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.tables.cycles import every_cycle
+from draisine.experiment.tables.cycles import find_all_cycles
 from draisine.view.figures import cycle
 
 
 def figure() -> Figure:
     """Return the picture."""
-    return cycle.draw(every_cycle("rocr").isel(cycle=[0]))[0, 0].figure
+    return cycle.draw(find_all_cycles("rocr").isel(cycle=[0]))[0, 0].figure

@@ -6,7 +6,7 @@ import pytest
 
 import draisine
 from draisine.errors import DataError, DraisineError
-from draisine.results.attributes import records, table
+from draisine.results.attributes import read_list, read_table
 from draisine.results.events import events_of
 from draisine.results.store import load, save
 from draisine.scenario.library import load as load_scenario
@@ -42,10 +42,10 @@ def test_what_is_damaged_is_named(data):
     one = data.copy()
     one.attrs = {"events": "3", "motions": "{"}
     with pytest.raises(DataError, match="'events' is damaged: it is no list"):
-        records(one, "events")
+        read_list(one, "events")
     with pytest.raises(DataError, match="'motions' is damaged: Expecting property name"):
-        table(one, "motions")
-    assert table(one, "structure") == {}
+        read_table(one, "motions")
+    assert read_table(one, "structure") == {}
 
 
 @pytest.mark.parametrize("name", ["orientation", "position", "energy"])

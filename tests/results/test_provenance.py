@@ -16,12 +16,12 @@ from draisine.analysis.linear import Linear
 from draisine.analysis.rider.loops import nested_loops, open_loop
 from draisine.analysis.rider.preview import follow_path
 from draisine.analysis.root_locus import root_locus
-from draisine.control import Step, TimeInputs, Together
+from draisine.control import CombinedLaws, Step, TimeInputs
 from draisine.control.loop_rider import LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
-from draisine.experiment.tables.circles import asked_turn
+from draisine.experiment.tables.circles import solve_turn
 from draisine.results.attributes import (
     STAMP,
     code_commit,
@@ -245,7 +245,7 @@ class TestRecipe:
     def test_of_a_rider_on_tyres(self):
         tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
         machine = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
-        law = Together(
+        law = CombinedLaws(
             (
                 follow_path(machine, 0.02, 5.0, delay=0.2),
                 TimeInputs((Step("rear_wheel", 1.0, 0.1, 0.2),)),
@@ -309,7 +309,7 @@ class TestRecipe:
         assert np.array_equal(space["locus"].eigenvalues, locus.eigenvalues)
 
     def test_of_tables_and_scenarios(self):
-        table = asked_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
+        table = solve_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
         result = draisine.run("meijaard2007/eigenvalues")
         space = {}
         exec(table.attrs["recipe"], space)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def table(data: "Dataset", name: str) -> dict[str, Any]:
+def read_table(data: "Dataset", name: str) -> dict[str, Any]:
     """Return an attribute that holds a table; an empty one where there is none."""
     found = _parse(data, name, "{}")
     if not isinstance(found, dict):
@@ -31,7 +31,7 @@ def table(data: "Dataset", name: str) -> dict[str, Any]:
     return found
 
 
-def records(data: "Dataset", name: str) -> list[Any]:
+def read_list(data: "Dataset", name: str) -> list[Any]:
     """Return an attribute that holds a list; an empty one where there is none."""
     found = _parse(data, name, "[]")
     if not isinstance(found, list):
@@ -46,7 +46,7 @@ def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
     try:
         return {
             name: (block["at"], values)
-            for block in table(data, "scenario").get("content", {}).get("expected", ())
+            for block in read_table(data, "scenario").get("content", {}).get("expected", ())
             if block.get("origin") == "measured" and "at" in block
             for name, values in block["values"].items()
             if isinstance(values, list)
@@ -60,7 +60,7 @@ def validity_of(data: "Dataset") -> Validity | None:
     if "validity" not in data.attrs:
         return None
     try:
-        return Validity.loads(json.dumps(table(data, "validity")))
+        return Validity.loads(json.dumps(read_table(data, "validity")))
     except TypeError as error:
         raise DataError(f"the dataset's attribute 'validity' is damaged: {error}.") from error
 
@@ -78,18 +78,18 @@ CREATED, COMMIT, CONTENT = "created", "commit", "content_sha256"
 STAMP = (CREATED, COMMIT, CONTENT)
 
 
-def stamped(data: "Dataset") -> "Dataset":
+def add_stamp(data: "Dataset") -> "Dataset":
     """Return a dataset with the version, the date, the commit and the hash of its content.
 
     A dataset that already has a date keeps it, and its commit: it was made then. The hash is that of
     the content now.
     """
     told = {"draisine": draisine.__version__} | data.attrs
-    new = data.assign_attrs(told if CREATED in told else told | origin())
+    new = data.assign_attrs(told if CREATED in told else told | collect_origin())
     return new.assign_attrs({CONTENT: content_hash(new)})
 
 
-def origin() -> dict[str, str]:
+def collect_origin() -> dict[str, str]:
     """Return the date and time now (UTC), and the commit of the code if known."""
     told = {CREATED: datetime.now(UTC).isoformat(timespec="seconds")}
     commit = code_commit()
@@ -109,7 +109,7 @@ def is_unchanged(data: "Dataset") -> bool | None:
     Examples
     --------
     >>> import xarray
-    >>> data = stamped(xarray.Dataset({"lean": ("time", [0.0, 0.1])}))
+    >>> data = add_stamp(xarray.Dataset({"lean": ("time", [0.0, 0.1])}))
     >>> is_unchanged(data), is_unchanged(data * 2.0)
     (True, False)
     """

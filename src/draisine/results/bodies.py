@@ -19,7 +19,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
-from draisine.results.attributes import table
+from draisine.results.attributes import read_table
 from draisine.system.layout import state_sizes
 from draisine.system.system import HERE, System, compile
 from draisine.system.tracing import Tracing
@@ -68,8 +68,8 @@ def restore_system(data: "Dataset") -> System:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
     which = str(data.attrs.get("vehicle_path", name))
     check_trust(which, "the dataset")
-    arguments = table(data, "parameters") | table(data, "structure")
-    motions, here = table(data, "motions"), data.attrs.get("vehicle_here")
+    arguments = read_table(data, "parameters") | read_table(data, "structure")
+    motions, here = read_table(data, "motions"), data.attrs.get("vehicle_here")
 
     def make() -> System:
         if here is not None:  # one of the same name would be another machine

@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
 from draisine.model import Model
-from draisine.results.questions import SeriesLabels, parse_labels
+from draisine.results.queries import SeriesLabels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -20,7 +20,7 @@ ROWS = ("normal", "along", "across")
 CycleQuantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
 """A quantity of a cycle: its dimensions, how it is measured, its unit and meaning."""
 
-FIXED_POINT: dict[str, CycleQuantity] = {
+FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
     "multiplier_real": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.real,
@@ -51,10 +51,10 @@ def _impact(name: str) -> Callable[[Stride], Floats]:
     return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
 
 
-QUANTITIES: dict[str, CycleQuantity] = {
+GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "Omega0": ((), lambda s: s.cycle.x[0], "rad/s", "turning rate just after grip 1 took hold"),
     "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body then"),
-    **FIXED_POINT,
+    **FIXED_POINT_QUANTITIES,
     "displacement": (("way",), lambda s: s.displacement, "m", "how far one cycle leads"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed upwards"),
     "swing": ((), lambda s: s.swing, "rad", "how far the body turns to and fro"),
@@ -89,9 +89,9 @@ QUANTITIES: dict[str, CycleQuantity] = {
 }
 """Everything that is told by numbers of a cycle of a machine whose grips take turns."""
 
-STEPS: dict[str, CycleQuantity] = {
+WALKING_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a strike"),
-    **FIXED_POINT,
+    **FIXED_POINT_QUANTITIES,
     "step_time": ((), lambda s: s.strike.time, "s", "time from one strike to the next"),
     "step_length": ((), lambda s: s.length, "m", "distance of the feet at a strike"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed along the ground"),
@@ -101,9 +101,9 @@ STEPS: dict[str, CycleQuantity] = {
 """Everything that is told by numbers of a cycle of a walker."""
 
 
-PERIODIC: dict[str, CycleQuantity] = {
+PERIODIC_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "what comes back after a period"),
-    **FIXED_POINT,
+    **FIXED_POINT_QUANTITIES,
 }
 """Everything that is told by numbers of a cycle of a given period."""
 
@@ -114,13 +114,16 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Se
     """
     if components:
         own = {"component": components, "multiplier": ORDINALS[: len(components)]}
-        return {name: tuple(own[dim] for dim in dims) for name, (dims, *_) in PERIODIC.items()}
+        return {
+            name: tuple(own[dim] for dim in dims)
+            for name, (dims, *_) in PERIODIC_CYCLE_QUANTITIES.items()
+        }
     labels: dict[str, tuple[str, ...]] = {"way": AXES, "row": ROWS}
     labels["joint"] = tuple(joint.name for joint in model.joints)
     labels["impact"] = tuple(c.name for c in model.pins)
     labels["component"] = () if model.steps is None else model.steps.components
     labels["multiplier"] = ORDINALS[: len(labels["component"]) or 2]
-    table = QUANTITIES if model.steps is None else STEPS
+    table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
     found = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
     return found | ({"number_of_cycles": ()} if model.steps is None else {})
 

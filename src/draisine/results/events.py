@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.errors import DataError, ParameterError, expect_known
 from draisine.model import Model
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.results.bodies import Bodies
 from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, TerrainMode
 
@@ -88,7 +88,7 @@ def _mode(mode: TerrainMode) -> dict[str, str]:
 
 def events_of(data: "Dataset") -> list[dict[str, Any]]:
     """Return the events that a dataset carries; none if it was made without."""
-    found = records(data, "events")
+    found = read_list(data, "events")
     events = [event for event in found if isinstance(event, dict)]
     for k, event in enumerate(events, 1):
         if not isinstance(event.get("time"), float | int):
@@ -113,7 +113,7 @@ def wheels_of(event: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class EventQuestion:
+class EventQuery:
     """A number of the `count`-th event of a kind and wheel; or, with count 0, how many there are."""
 
     number: str
@@ -128,7 +128,7 @@ class EventQuestion:
             return ""
         return {"time": "s", "energy": "J", "gain": "J"}.get(self.number, "N s")
 
-    def answer(self, bodies: Bodies) -> float:
+    def evaluate(self, bodies: Bodies) -> float:
         """Return the number; not a number where there is no such event or contact."""
         found = [e for e in events_of(bodies.data) if self.kind in ("", e["kind"])]
         if self.wheel:
@@ -149,17 +149,17 @@ _ONE = re.compile(r"(\S+) (\d+)(?: of (\w+))? (\w+)(?:\[([^\]]*)\])?")
 _MANY = re.compile(r"number of (\S+?)s?")
 
 
-def parse_event(text: str, model: Model) -> EventQuestion | None:
+def parse_event(text: str, model: Model) -> EventQuery | None:
     """Return what a text asks of events, or say what is wrong with it; None where it asks for
     something else.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> parse_event("collision 2 time", whipple())
-    EventQuestion(number='time', count=2, kind='collision', wheel='', labels=())
+    EventQuery(number='time', count=2, kind='collision', wheel='', labels=())
     """
     many = _MANY.fullmatch(text)
     if many:
-        return EventQuestion("time", 0, _kind(many.group(1), text))
+        return EventQuery("time", 0, _kind(many.group(1), text))
     one = _ONE.fullmatch(text)
     if one is None:
         return None
@@ -178,10 +178,10 @@ def parse_event(text: str, model: Model) -> EventQuestion | None:
             raise ParameterError(f"{text!r}: write '{word} {count} {example}'.")
         owner = labels[0].split(":")[0]
         expect_known(f"{text!r}: no contact", owner, contacts)
-        return EventQuestion(number, int(count), kind, wheel or "", labels)
+        return EventQuery(number, int(count), kind, wheel or "", labels)
     if inside is not None:
         raise ParameterError(f"{text!r}: {number} takes no labels.")
-    return EventQuestion(number, int(count), kind, wheel or "")
+    return EventQuery(number, int(count), kind, wheel or "")
 
 
 def _kind(word: str, text: str) -> str:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xarray import Dataset
 
-GRID = "sweep_grid"
+GRID_ATTRIBUTE = "sweep_grid"
 """The attribute that tells how many runs there are along each side of a grid, in JSON."""
 
-ORDER = "sweep_order"
+ORDER_ATTRIBUTE = "sweep_order"
 """The attribute of a store that tells its variables in order, in JSON."""
 
-MARK = "committed"
+COMMITTED_VARIABLE = "committed"
 """The variable of a store that marks its finished chunks."""
 
 
@@ -22,17 +22,17 @@ def unfold(data: "Dataset") -> "Dataset":
 
     >>> import xarray
     >>> sides = {"speed": ("run", [1.0, 1.0, 2.0, 2.0]), "lean": ("run", [0.0, 0.1, 0.0, 0.1])}
-    >>> grid = {GRID: json.dumps({"speed": 2, "lean": 2})}
+    >>> grid = {GRID_ATTRIBUTE: json.dumps({"speed": 2, "lean": 2})}
     >>> flat = xarray.Dataset({"fall": ("run", [1, 2, 3, 4])}, sides, grid)
     >>> unfold(flat)["fall"].sel(speed=2.0).values.tolist()
     [3, 4]
     """
     import xarray
 
-    if GRID not in data.attrs:
+    if GRID_ATTRIBUTE not in data.attrs:
         return data
     attributes = dict(data.attrs)
-    sizes = json.loads(attributes.pop(GRID))
+    sizes = json.loads(attributes.pop(GRID_ATTRIBUTE))
     shape = tuple(sizes.values())
     along = {
         name: (name, data[name].values.reshape(shape)[_edge(k, len(shape))], data[name].attrs)
@@ -54,10 +54,10 @@ def read_runs(data: "Dataset") -> "Dataset":
     """Return a dataset as it was read from a store: a sweep's without the marks of its chunks, its
     variables in the order of the scenario, not of the disk.
     """
-    if MARK not in data:
+    if COMMITTED_VARIABLE not in data:
         return data
-    order = [name for name in json.loads(data.attrs[ORDER]) if name != "run"]
+    order = [name for name in json.loads(data.attrs[ORDER_ATTRIBUTE]) if name != "run"]
     sides = [name for name in order if name in data.coords]
     found = data.reset_coords(sides)[order].set_coords(sides)
-    del found.attrs[ORDER]
+    del found.attrs[ORDER_ATTRIBUTE]
     return unfold(found)

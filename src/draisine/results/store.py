@@ -21,7 +21,7 @@ import numpy as np
 from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import CONTENT, stamped, table
+from draisine.results.attributes import CONTENT, add_stamp, read_table
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     from xarray import Dataset
 
-FORMATS = (".nc", ".zarr", ".csv")
+RESULT_SUFFIXES = (".nc", ".zarr", ".csv")
 """What a result can be written as, and read."""
 
 
-FIGURES = (".png", ".jpg", ".svg", ".pdf")
+FIGURE_SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
 """What a figure can be written as."""
 
 
@@ -45,7 +45,7 @@ AT_ONCE = (
 """The way out for a sweep into something else."""
 
 
-def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
+def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None:
     """Raise where nothing could be written, before any work is done."""
     if path.suffix not in allowed:
         only = f" {AT_ONCE}." if allowed == (".zarr",) else ""
@@ -111,7 +111,7 @@ def save(what: Any, path: str | Path) -> None:
     ...     print(draisine.load(f"{folder}/run.nc").outcome)
     completed
     """
-    data, path = stamped(dataset_of(what)), Path(path)
+    data, path = add_stamp(dataset_of(what)), Path(path)
     check_target(path)
     with whole_file(path) as new:
         match path.suffix:
@@ -228,7 +228,7 @@ def _words(data: "Dataset") -> Iterator[str]:
     """Yield all words of the scenario, and of the ride, that a dataset carries."""
     yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
-        waiting: list[Any] = [table(data, name)]
+        waiting: list[Any] = [read_table(data, name)]
         while waiting:
             one = waiting.pop()
             if isinstance(one, dict):
@@ -243,7 +243,7 @@ def _load(path: Path) -> "Dataset":
     """Return a stored dataset, loaded whole."""
     import xarray
 
-    if path.suffix not in FORMATS:
+    if path.suffix not in RESULT_SUFFIXES:
         hint = "."
         if not path.suffix:
             hint = f". If {path} is a scenario, `draisine run {path} --out {path}.nc` writes one."

@@ -7,7 +7,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model
-from draisine.results.questions import SeriesLabels, parse_labels
+from draisine.results.queries import SeriesLabels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError
-from draisine.results.runs import MARK
+from draisine.results.runs import COMMITTED_VARIABLE
 
 CODECS = {"blosc", "zlib", "gzip", "zstd", "lz4", "lzma", "bz2", "shuffle", "delta", "crc32"}
 CODECS |= {"vlen-utf8", "vlen-bytes", "vlen-array", "fixedscaleoffset", "bitround", "adler32"}
@@ -23,7 +23,9 @@ def check_zarr(path: Path) -> None:
             raise DataError(
                 f"{path}: {folder.name} is damaged: .zarray is missing. Make the result again."
             )
-    for file in sorted(path.rglob(".zarray"), key=lambda file: file.parent.name != MARK):
+    for file in sorted(
+        path.rglob(".zarray"), key=lambda file: file.parent.name != COMMITTED_VARIABLE
+    ):
         array, place = _read(path, file), file.parent.relative_to(path).as_posix()
         packers = [array.get("compressor"), *(array.get("filters") or [])]
         for packer in packers:
@@ -33,7 +35,7 @@ def check_zarr(path: Path) -> None:
                     f"{path}: {place} is packed by {name!r}, which is not unpacked here."
                 )
         missing = [key for key in _keys(path, array, place) if not (file.parent / key).is_file()]
-        if missing and place == MARK:
+        if missing and place == COMMITTED_VARIABLE:
             raise DataError(
                 f"{path}: {len(missing)} chunks of its sweep are missing. Finish it by "
                 f"`draisine sweep FILE.toml --out {path} --resume`."

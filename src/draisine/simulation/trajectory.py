@@ -209,7 +209,7 @@ class BilateralArc:
 
     def redundant_rows(self) -> list[str]:
         """Return the redundant rows of the mode."""
-        return [row.label for row in self.machine.system.survey(self.mode).spare]
+        return [row.label for row in self.machine.system.survey(self.mode).redundant]
 
 
 @dataclass(frozen=True, repr=False)

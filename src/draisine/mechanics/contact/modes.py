@@ -39,7 +39,8 @@ MOST = 2
 redundant depends on the features. Machines with more wheels use the dense system, whose rank is numerical.
 """
 
-UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+UP = (0.0, 0.0, 1.0)
+ACROSS = (0.0, 1.0, 0.0)
 
 Signature = tuple[tuple[int, str, int], ...]
 """A mode: for each closed contact its wheel, the kind of feature, and the number of rows that it holds."""
@@ -132,7 +133,8 @@ class _Rows:
         there = {graph.ops[symbol.index][1]: loads[i] for i, symbol in self.uneven.items()}
         flat = array(substitute(graph, [x for part in parts for x in part], there))
         push, *rest = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
-        forces, found = rest[: len(self.forces)], rest[len(self.forces) :]
+        forces = rest[: len(self.forces)]
+        found = rest[len(self.forces) :]
         drags |= {i: (x[:n], x[n:]) for i, x in zip(drags, found, strict=True)}
         every = [drags.get(i) for i in range(len(self.drags))]
         return replace(self, push=push, forces=forces, drags=every)
@@ -258,7 +260,9 @@ def _rows(
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
-    push, forces, uneven = 0.0 * free.F, list[Array](), dict[int, Expr]()
+    push = 0.0 * free.F
+    forces = list[Array]()
+    uneven = dict[int, Expr]()
     rates = array([0.0] * free.tree.model.memory)
     for i, (k, kind, held) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
@@ -266,7 +270,8 @@ def _rows(
         met = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
         numbers = _feature_below(kind, wheel, met.centre, point)
         point |= {f"features[{FEATURE * i + j}]": value for j, value in enumerate(numbers)}
-        slips, C = met.C @ free.speeds, met.C[:, free.columns]
+        slips = met.C @ free.speeds
+        C = met.C[:, free.columns]
         drift = tangent(list(slips), free.along, met.meeting.held)
         rows += list(C[:held])
         targets += [-x for x in drift[:held]]
@@ -274,9 +279,11 @@ def _rows(
         drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
         forces.append(np.zeros(3) if done is None else done.reported_at_zero_load[:3])
         if done is not None:
-            push, rates = push + done.force_at_zero_load[free.columns], rates + array(done.rates)
+            push = push + done.force_at_zero_load[free.columns]
+            rates = rates + array(done.rates)
         if done is not None and held:
-            lift, lifted = done.force_per_load[free.columns], done.reported_per_load[:3]
+            lift = done.force_per_load[free.columns]
+            lifted = done.reported_per_load[:3]
             drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
             if done.is_nonlinear:
                 uneven[i] = f[LOAD]
@@ -313,7 +320,8 @@ def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMach
     drawing. S selects the independent speeds: joint rates (from the `first` on) before angular and linear
     velocities.
     """
-    n, m = len(M), len(C)
+    n = len(M)
+    m = len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
     order = [*range(first, n), *range(first - 1, -1, -1)]
     labels = [f"row {k}" for k in range(m)]

@@ -65,13 +65,16 @@ def solve_rolling(
     for i in range(len(signature)):
         point |= {f"features[{FEATURE * i + j}]": x for j, x in enumerate(UP)}
     tree = assemble(model, aligned=True, evaluate=lambda values: evaluate(values, point))
-    base, geo, R = tree.links[0], geometry(tree, pose[1]), pose[0] @ tree.links[0].R
+    base = tree.links[0]
+    geo = geometry(tree, pose[1])
+    R = pose[0] @ tree.links[0].R
     touching = [
         _touch(tree, geo, R, model.contacts[k], features[FEATURE * i : FEATURE * i + 3])
         for i, (k, *_) in enumerate(signature)
     ]
     nearest = min(touching, key=lambda one: len(tree.path(one.at.link)))
-    ref, W = nearest.at.c, base.R.T @ v[3:6]
+    ref = nearest.at.c
+    W = base.R.T @ v[3:6]
     V = base.R.T @ v[:3] - cross(base.R.T @ base.o + ref, W)
     vel = velocities(tree, geo, V, W, v[6:], ref)
     rhodot = constraints.support_rate(nearest.surface, nearest.at, nearest.world, vel)

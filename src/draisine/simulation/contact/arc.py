@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import REPEATS, independent_rows
+from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
@@ -161,7 +161,7 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
         stack = units[np.array([begin + some for _, begin, some in alike])]
         if _are_independent(stack):
             continue
-        ranks = np.linalg.matrix_rank(stack, tol=REPEATS).tolist()
+        ranks = np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist()
         for (arc, _, some), C, rank in zip(alike, stack, ranks, strict=True):
             if rank < size:
                 kept = independent_rows(C, (some % 3 == 0).tolist(), rank)

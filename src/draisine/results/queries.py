@@ -18,7 +18,7 @@ from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
-from draisine.results.events import EventQuestion, parse_event
+from draisine.results.events import EventQuery, parse_event
 from draisine.results.quantities import DERIVED
 from draisine.simulation.dataset import OBSERVED
 from draisine.simulation.validity import Validity
@@ -79,7 +79,7 @@ def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tup
     return name, labels
 
 
-def series(text: str, bodies: Bodies) -> Floats:
+def evaluate_series(text: str, bodies: Bodies) -> Floats:
     """Return a series of a dataset, one value per time."""
     model, data = bodies.model, bodies.data
     name, labels = parse_series(text, model)
@@ -141,7 +141,7 @@ def unit_of(text: str, model: Model) -> str:
 
 
 @dataclass(frozen=True)
-class Question:
+class SeriesQuery:
     """A series, and how it becomes a number."""
 
     series: str
@@ -159,9 +159,9 @@ class Question:
             return "1/s"
         return "" if self.reducer.startswith("relative ") else own
 
-    def answer(self, bodies: Bodies) -> float:
+    def evaluate(self, bodies: Bodies) -> float:
         """Return the one number."""
-        t, x = bodies.data["time"].values, series(self.series, bodies)
+        t, x = bodies.data["time"].values, evaluate_series(self.series, bodies)
         return float(self.reduce(t[None], x[None])[0])
 
     def reduce(self, t: Floats, x: Floats) -> Floats:
@@ -181,7 +181,7 @@ _JUDGEMENTS: dict[str, tuple[str, Callable[[Validity], float | None]]] = {
 
 
 @dataclass(frozen=True)
-class ValidityQuestion:
+class ValidityQuery:
     """Something that the validity of a run tells."""
 
     text: str
@@ -190,7 +190,7 @@ class ValidityQuestion:
         """Return the unit of the number."""
         return _JUDGEMENTS[self.text][0]
 
-    def answer(self, bodies: Bodies) -> float:
+    def evaluate(self, bodies: Bodies) -> float:
         """Return the one number."""
         validity = validity_of(bodies.data)
         assert validity is not None
@@ -198,16 +198,16 @@ class ValidityQuestion:
         return float("nan") if found is None else found
 
 
-def parse_question(text: str, model: Model) -> Question | EventQuestion | ValidityQuestion:
+def parse_query(text: str, model: Model) -> SeriesQuery | EventQuery | ValidityQuery:
     """Return what a text asks for, or say what is wrong with it.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
-    >>> parse_question("time when lean = 90deg", whipple())
-    Question(series='lean', reducer='time when', level=1.5707963267948966)
+    >>> parse_query("time when lean = 90deg", whipple())
+    SeriesQuery(series='lean', reducer='time when', level=1.5707963267948966)
     """
     text = " ".join(text.split())
     if text in _JUDGEMENTS:
-        return ValidityQuestion(text)
+        return ValidityQuery(text)
     event = parse_event(text, model)
     if event is not None:
         return event
@@ -215,7 +215,7 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion | Validi
     if found is not None:
         reducer, rest, level = found
         parse_series(rest, model)
-        return Question(rest, reducer, level)
+        return SeriesQuery(rest, reducer, level)
     first, _, rest = text.partition(" ")
     if rest and "[" not in first:
         raise ParameterError(

@@ -9,12 +9,12 @@ from draisine.errors import DataError, ParameterError
 from draisine.model.quantity import number
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import DERIVED
-from draisine.results.questions import (
-    Question,
+from draisine.results.queries import (
+    SeriesQuery,
+    evaluate_series,
     first_crossings,
     known_series,
-    parse_question,
-    series,
+    parse_query,
     stored_series,
     unit_of,
 )
@@ -50,7 +50,7 @@ def test_every_stored_variable_is_known(bodies):
     assert {*map(str, bodies.data.data_vars), "time"} == set(stored_series(MODEL))
     for name, labels in stored_series(MODEL).items():
         text = f"{name}[{', '.join(x[-1] for x in labels)}]" if labels else name
-        assert series(text, bodies).shape == bodies.data["time"].shape
+        assert evaluate_series(text, bodies).shape == bodies.data["time"].shape
 
 
 def test_every_known_series_can_be_asked_for_and_has_a_unit(bodies):
@@ -58,7 +58,7 @@ def test_every_known_series_can_be_asked_for_and_has_a_unit(bodies):
         if name == "control_state":
             continue
         text = f"{name}[{', '.join(x[0] for x in labels)}]" if labels else name
-        assert np.isfinite(series(text, bodies)).all(), text
+        assert np.isfinite(evaluate_series(text, bodies)).all(), text
         unit_of(text, MODEL)
     assert unit_of("inputs[steer]", MODEL) == "N m"
     assert unit_of("steer_acceleration", MODEL) == "rad/s2"
@@ -73,40 +73,42 @@ def test_velocities_and_accelerations_are_derivatives(bodies, wheel, axis):
         ("wheel_centre", "wheel_centre_velocity"),
         ("wheel_centre_velocity", "wheel_centre_acceleration"),
     ):
-        slope = np.gradient(series(f"{name}[{wheel}, {axis}]", bodies), t, edge_order=2)
-        assert_allclose(slope, series(f"{rate}[{wheel}, {axis}]", bodies), atol=1e-3)
+        slope = np.gradient(evaluate_series(f"{name}[{wheel}, {axis}]", bodies), t, edge_order=2)
+        assert_allclose(slope, evaluate_series(f"{rate}[{wheel}, {axis}]", bodies), atol=1e-3)
 
 
 @pytest.mark.parametrize("angle", ["yaw", "lean", "pitch", "steer", "rear_wheel"])
 def test_angles_have_second_rates(bodies, angle):
     t = bodies.data["time"].values
-    slope = np.gradient(series(f"{angle}_rate", bodies), t, edge_order=2)
-    assert_allclose(slope, series(f"{angle}_acceleration", bodies), atol=1e-3)
+    slope = np.gradient(evaluate_series(f"{angle}_rate", bodies), t, edge_order=2)
+    assert_allclose(slope, evaluate_series(f"{angle}_acceleration", bodies), atol=1e-3)
 
 
 @pytest.mark.parametrize("wheel", ["rear", "front"])
 def test_curvatures_are_those_of_the_drawn_paths(bodies, wheel):
     t = bodies.data["time"].values
     track = bodies.data["contact_point"].sel(contact=wheel).values
-    hub = np.stack([series(f"wheel_centre[{wheel}, {a}]", bodies) for a in "xy"], axis=1)
+    hub = np.stack([evaluate_series(f"wheel_centre[{wheel}, {a}]", bodies) for a in "xy"], axis=1)
     for path, name in ((track, "track_curvature"), (hub, "path_curvature")):
         v = np.gradient(path[:, :2], t, axis=0, edge_order=2)
         a = np.gradient(v, t, axis=0, edge_order=2)
         drawn = (v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]) / np.hypot(v[:, 0], v[:, 1]) ** 3
         inside = slice(3, -3)
-        assert_allclose(series(f"{name}[{wheel}]", bodies)[inside], drawn[inside], atol=1e-4)
+        assert_allclose(
+            evaluate_series(f"{name}[{wheel}]", bodies)[inside], drawn[inside], atol=1e-4
+        )
 
 
 def test_formulations_agree_along_a_run(bodies):
-    assert series("formulation_difference", bodies).max() < 1e-11
+    assert evaluate_series("formulation_difference", bodies).max() < 1e-11
 
 
 def test_questions():
-    assert parse_question("maximum contact_force[rear, normal]", MODEL) == Question(
+    assert parse_query("maximum contact_force[rear, normal]", MODEL) == SeriesQuery(
         "contact_force[rear, normal]", "maximum"
     )
-    assert parse_question("relative spread of energy", MODEL).reducer == "relative spread of"
-    assert parse_question("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
+    assert parse_query("relative spread of energy", MODEL).reducer == "relative spread of"
+    assert parse_query("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +128,7 @@ def test_questions():
 )
 def test_wrong_questions_are_told(text, helpful):
     with pytest.raises(ParameterError, match=helpful):
-        parse_question(text, MODEL)
+        parse_query(text, MODEL)
 
 
 def test_reducers(bodies):
@@ -144,7 +146,7 @@ def test_reducers(bodies):
         "mean time": 0.25,
     }
     for text, expected in answers.items():
-        assert_allclose(parse_question(text, MODEL).answer(bodies), expected, rtol=1e-12)
+        assert_allclose(parse_query(text, MODEL).evaluate(bodies), expected, rtol=1e-12)
 
 
 def test_crossings():
@@ -158,7 +160,7 @@ def test_crossings():
 
 def test_a_run_without_laws_has_no_control_states(bodies):
     with pytest.raises(ParameterError, match="no 'control_state'"):
-        series("control_state[0]", bodies)
+        evaluate_series("control_state[0]", bodies)
 
 
 def test_a_dataset_that_tells_no_vehicle_is_refused(bodies):
