@@ -55,7 +55,7 @@ from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
@@ -175,6 +175,7 @@ class ArcDriver:
         self.numerics = numerics
         self.options = deepcopy((contact, numerics))  # mappings of the original may change
         follow_accuracy(query.tol, query.units, numerics.rtol)
+        self._watched: Surroundings | None = None  # what the records hold
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self.begin(t, boxes)
@@ -183,8 +184,9 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        self.near = self.query.sweep(t, boxes, self.contact.margin)
-        self._watch_nearby(self._capacity)
+        self._latest: Floats | None = (
+            None  # the state of the records, if contacts kept their numbers
+        )
         self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
@@ -210,8 +212,8 @@ class ArcDriver:
             half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
             swept = 0.5 * (boxes + near.boxes)
             duration = half_margin / speed
-        if near is not self.near:
-            self.near = near
+        if near is not self._watched:
+            self.near = self._watched = near
             self._watch_nearby(self._capacity)
         self.arc.swept[:] = swept
         longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
@@ -220,9 +222,7 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
-        self._latest: Floats | None = (
-            None  # the state of the records, if contacts kept their numbers
-        )
+        self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record

@@ -523,8 +523,12 @@ class ContactQuery:
         self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
-    def observe_modes(self, intervals: Sequence[ModeInterval]) -> ObservedSamples:
-        """Return forces, gaps and points of the closed contacts at all states of some intervals."""
+    def observe_modes(
+        self, intervals: Sequence[ModeInterval], forces_only: bool = False
+    ) -> ObservedSamples:
+        """Return forces, gaps and points of the closed contacts at all states of some intervals; on request
+        forces, violations and constraint rows alone, which cost less.
+        """
         m = self.motion.record
         closed = [contact for one in intervals for contact in one.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
@@ -546,17 +550,22 @@ class ContactQuery:
         most = max(len(one.closed) for one in intervals)
         room = self._observing_room(most, self.table.bundle(contacts))
         samples = self._empty_samples(len(states), len(closed), m.told)
-        self.code.observe_modes(room, Packed(packed), Packed(samples))
+        observe = self.code.observe_forces if forces_only else self.code.observe_modes
+        observe(room, Packed(packed), Packed(samples))
         return samples
 
     def _observing_room(self, most: int, bundle: Packed) -> Packed:
         """Return a mode of up to so many closed contacts of a bundle; it is made once."""
+        forms = self.table.meetings.forms
         if most not in self._rooms:
-            forms = self.table.meetings.forms
             room = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
             self._rooms[most] = Packed(room)
-        self._rooms[most].replace(contacts=bundle)
-        return self._rooms[most]
+        room = self._rooms[most]
+        room.replace(contacts=bundle)
+        if room.record.modes is not forms.signatures:  # other modes were compiled meanwhile
+            out = np.zeros(forms.size)
+            room.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
+        return room
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
         """Return room for what is observed at so many states."""

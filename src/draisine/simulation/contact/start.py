@@ -19,7 +19,7 @@ from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
-from draisine.terrain import Terrain
+from draisine.terrain.feature import Features
 from draisine.terrain.pieces import cross
 
 RIM_POINTS = 48
@@ -90,9 +90,13 @@ def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     armed = np.flatnonzero(rows[:, query.row.armed.start] > 0.0)
     if not len(armed):
         return
-    points = _points_inside(query, armed, rows[armed])
     length = query.motion.record.length
-    counts = winding_numbers(query.terrain, points.reshape(-1, 3), t, length)
+    points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
+    points[:, :2] += ASIDE * length
+    low, high = points.min(axis=0), points.max(axis=0)
+    column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
+    near = query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
+    counts = winding_numbers(near, points, t)
     buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
     if buried.any():
         name = query.machine.wheels[int(armed[buried.argmax()])].name
@@ -119,22 +123,19 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     return np.concatenate([points[:, None], rims], axis=1)
 
 
-def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -> NDArray[np.int64]:
-    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside.
+def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int64]:
+    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside; `near` contains all
+    faces above the points.
 
-    The faces above a point are counted, positive if a ray upwards leaves the ground through them and
-    negative if it enters. `length` is that of the machine, m.
+    These faces are counted, positive if a ray upwards leaves the ground through them and negative if it
+    enters.
     """
-    points = points.copy()
-    points[:, :2] += ASIDE * length
     counts = np.zeros(len(points), np.int64)
-    low, high = points.min(axis=0), points.max(axis=0)
-    column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
-    near = terrain.pick(terrain.near(0.5 * (low + high), 0.0, t, column))
     for index, (kind, motion) in enumerate(near.kinds):
-        if kind != "face":
+        some = np.flatnonzero(near.kind == index)
+        if kind != "face" or not len(some):
             continue
-        faces = near.take(np.flatnonzero(near.kind == index))
+        faces = near.take(some)
         origins, up = points, np.array([0.0, 0.0, 1.0])
         if motion is not None:
             R, p = (np.asarray(part, float) for part in motion(t))

@@ -20,7 +20,7 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion, gather, join
+from draisine.terrain.feature import Features, ObstacleMotion, gather, join
 
 DEEP = 0.05
 """By how many metres a blade may be in the ground at most, where one looks for mistakes."""
@@ -289,6 +289,10 @@ class FeatureTable:
         some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
         x_f = self.machine.inputs.f.start
         return Packed(ContactColumns(count, tables=shared.tables, x_f=x_f, **some))
+
+    def pick(self, features: Sequence[int]) -> Features:
+        """Return features of the terrain by their numbers; known ones are not made again."""
+        return self._features.take(np.array(self._take(features), int))
 
     # --- what is taken up
 

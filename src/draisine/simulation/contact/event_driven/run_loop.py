@@ -57,7 +57,12 @@ from draisine.simulation.contact.kernels import (
     put_state,
     rate,
 )
-from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
+from draisine.simulation.contact.samples import (
+    find_inside,
+    find_nearest,
+    observe_forces,
+    observe_modes,
+)
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.integrators.dop853 import WIDTH
 from draisine.simulation.trajectory import GuardKind
@@ -614,6 +619,7 @@ def terrain_code() -> Any:
         find_inside,
         find_nearest,
         observe_modes,
+        observe_forces,
     )
     parts = (choose, press, settle_friction)
     made = routine_code(*entries, *parts, width=WIDTH, passes="few")
