@@ -221,7 +221,7 @@ class TestClosedLoopLoci:
 
     def test_a_law_of_least_cost_belongs_to_one_speed(self):
         given = ("whipple", {}, None, "forward_speed", np.array([4.0, 5.0]), {"lean": 0.1})
-        with pytest.raises(ParameterError, match="ask for its one speed"):
+        with pytest.raises(ParameterError, match="--speed 5"):
             compute_root_locus(*given, laws=[{"name": "lqr"}])
 
 
