@@ -128,9 +128,9 @@ class Generic:
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
             compiled = None
-            if name in self.programs:
-                # Redundant or singular rows show only when the form is derived.
-                with suppress(RedundancyError, SingularityError):
+            # Redundant or singular rows show only when the form is derived, which `in` does already.
+            with suppress(RedundancyError, SingularityError):
+                if name in self.programs:
                     compiled = self.programs.bind(name, self.system.values)
             self._closed_forms[name] = compiled
         return self._closed_forms[name]
