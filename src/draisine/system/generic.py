@@ -128,7 +128,7 @@ class Generic:
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
             compiled = None
-            # Redundant or singular rows show only when the form is derived, which `in` does already.
+            # Redundant or singular rows show when the form is derived, at the first look-up of its name.
             with suppress(RedundancyError, SingularityError):
                 if name in self.programs:
                     compiled = self.programs.bind(name, self.system.values)
