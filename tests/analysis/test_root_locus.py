@@ -81,7 +81,7 @@ def test_it_is_drawn_and_stored(tmp_path) -> None:
 
 
 def test_what_is_unknown_is_told() -> None:
-    with pytest.raises(ParameterError, match="nothing is called 'leen'"):
+    with pytest.raises(ParameterError, match="unknown quantity or parameter 'leen'"):
         root_locus(BICYCLE, "leen", [0.1], forward_speed=5.0)
     with pytest.raises(ParameterError, match="no values"):
         root_locus(BICYCLE, "lean", [], forward_speed=5.0)

@@ -36,7 +36,7 @@ FIXED_POINT: dict[str, CycleQuantity] = {
     "growth": ((), lambda s: s.cycle.growth, "", "size of the largest multiplier"),
     "stable": ((), lambda s: s.cycle.stable, "", "whether disturbances die out"),
     "index": ((), lambda s: s.cycle.index, "", "index of the fixed point"),
-    "missed": ((), lambda s: s.cycle.missed, "", "by how much the return map misses the point"),
+    "missed": ((), lambda s: s.cycle.residual, "", "by how much the return map misses the point"),
 }
 """What is told of every cycle."""
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.metrics import REDUCERS, first_crossings, split_question
+from draisine.analysis.metrics import REDUCERS, first_crossings, split_metric
 from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
@@ -211,7 +211,7 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion | Validi
     event = parse_event(text, model)
     if event is not None:
         return event
-    found = split_question(text)
+    found = split_metric(text)
     if found is not None:
         reducer, rest, level = found
         parse_series(rest, model)
