@@ -183,7 +183,7 @@ def test_the_end_of_a_family_is_reported() -> None:
     """With the rim at 3 m/s the turns fold; beyond that lean there is none."""
     upright = steady(BICYCLE, free=["steer"], rear_wheel_speed=3.0, lean=0.0)
     found = family(
-        upright, {"lean": 1.0}, free=["steer"], keep=["rear_wheel_speed"], step=0.2, most=80
+        upright, {"lean": 1.0}, free=["steer"], keep=["rear_wheel_speed"], step=0.2, max_motions=80
     )
     deepest = found["lean"][found.folds("lean")[0]]
     below = steady(BICYCLE, free=["steer"], rear_wheel_speed=3.0, lean=deepest - 2e-3)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import LOOKED, critical_of
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -137,7 +137,7 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
     which weave, capsize and wobble first change their stability.
     """
     modes = running.eigenmodes(v)
-    low, high = max(float(v.min()), LOOKED[0]), float(v.max())
+    low, high = max(float(v.min()), SEARCHED_SPEEDS[0]), float(v.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}
     for name in ("weave", "capsize", "wobble"):

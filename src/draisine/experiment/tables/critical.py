@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.analysis.bicycle.critical import LOOKED, critical_speeds
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
@@ -52,7 +52,7 @@ def critical_study(
     }
     told = {name: system.meanings.get(name, ("", "")) for name in ranges}
     against = " and ".join(f"{n} ({meaning})" if meaning else n for n, (_, meaning) in told.items())
-    reach = "" if is_plain(system) else f" up to {LOOKED[1]:g} m/s"
+    reach = "" if is_plain(system) else f" up to {SEARCHED_SPEEDS[1]:g} m/s"
     sides = {
         n: (n, x, dict(zip(("units", "long_name"), told[n], strict=True)))
         for n, x in values.items()
