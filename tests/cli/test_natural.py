@@ -297,7 +297,7 @@ WRONG = [
     ("eigenvalues --speed 5 --no-title", "--no-title is that of a figure: --plot FILE.png"),
     ("eigenvalues --speed 5 --lean 0.1 --law follow_path,dela=0.2", "Did you mean 'delay'?"),
     ("eigenvalues --speed 5 --acceleration 1 --form thawed", "Available: frozen, dalembert"),
-    ("steady --lean 10deg --steer 5deg", "no steady motion found with lean = 0.174533"),
+    ("steady --lean 10deg --steer 5deg", "No steady motion found with lean = 0.174533"),
     ("equations bicycle --out b.pdf", "--out b.tex, which `pdflatex` makes a PDF of"),
     ("eigenvalues --law lqr", "ask for its one speed"),
     ("eigenvalues --speed 0:10", "write LOW:HIGH:COUNT, as in 0:10:101"),
