@@ -25,7 +25,7 @@ from draisine.experiment.sweep.table import (
 from draisine.results.bodies import Bodies
 from draisine.results.questions import parse_question
 from draisine.scenario.library import Loaded, accept
-from draisine.scenario.overrides import single
+from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.trajectory import Trajectory
@@ -121,7 +121,7 @@ class Runner:
 
     def _plan(self, at: dict[str, Any]) -> Plan:
         """Return what a run plans; machines of one structure share what is derived and compiled."""
-        plan = accept(self.loaded.name, self.loaded.file, single(self.loaded.content, at)).plan
+        plan = accept(self.loaded.name, self.loaded.file, single_run(self.loaded.content, at)).plan
         own, shared = plan.system.artifacts, self.loaded.plan.system.artifacts
         alike = own.vehicle is shared.vehicle and (
             fingerprint(own.structure) == fingerprint(shared.structure) is not None

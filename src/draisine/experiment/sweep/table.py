@@ -16,7 +16,7 @@ from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.results.questions import parse_question
 from draisine.results.runs import GRID
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
 from draisine.vehicles import meanings
 
@@ -80,7 +80,7 @@ def sweep_table(
     """
     import xarray
 
-    names = sides(columns)
+    names = short_names(columns)
     units = {text: parse_question(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
