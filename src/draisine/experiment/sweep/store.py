@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import lock, whole_file
+from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
 from draisine.results.attributes import CONTENT, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
@@ -32,7 +32,7 @@ class SweepStore:
 
     def create(self, like: "Dataset", count: int, identity: str) -> None:
         """Lay out a store for so many runs of a table of one, with none of them filled in."""
-        with whole_file(self.path) as new:
+        with atomic_write(self.path) as new:
             group = zarr_group(new, "w")
             for name, one in like.variables.items():
                 group.create_array(
