@@ -171,7 +171,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
             RIDER + "speed = 5.0\npath = { shape = 'slalom', amplitude = 2.0 }\n",
             "path: slalom needs wavelength, in m",
         ),
-        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "no file"),
+        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "the file 'no.py' does not exist"),
         (RIDER + "speed = 5.0\nweights = { roll = 1.0 }\n", "'roll' is not a state"),
     ],
 )
@@ -221,7 +221,7 @@ class TestClosedLoopLoci:
 
     def test_a_law_of_least_cost_belongs_to_one_speed(self):
         given = ("whipple", {}, None, "forward_speed", np.array([4.0, 5.0]), {"lean": 0.1})
-        with pytest.raises(ParameterError, match="ask for its one speed"):
+        with pytest.raises(ParameterError, match="--speed 5"):
             compute_root_locus(*given, laws=[{"name": "lqr"}])
 
 

@@ -96,7 +96,7 @@ def _locus(
 
     from draisine.cli._screen import progress_bar
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.loci import UNITS, compute_root_locus, remarks, table
+    from draisine.experiment.tables.loci import LOCUS_UNITS, compute_root_locus, remarks, table
 
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
@@ -109,9 +109,9 @@ def _locus(
             continue
         option = options.get(name, f"--{name}")
         if ":" in text:
-            values[name] = np.linspace(*span(option, text, "0:30deg:31", UNITS[name]))
+            values[name] = np.linspace(*span(option, text, "0:30deg:31", LOCUS_UNITS[name]))
             continue
-        each = numbers(option, text, "10deg, or 0:30deg:31", UNITS[name])
+        each = numbers(option, text, "10deg, or 0:30deg:31", LOCUS_UNITS[name])
         if len(each) > 1:
             values[name] = np.array(each)
         else:

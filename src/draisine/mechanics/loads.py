@@ -22,15 +22,15 @@ from draisine.mechanics.formulations.projected import (
 )
 from draisine.model import Model
 
-CLOSE = 1e-6
+LOAD_TOLERANCE = 1e-6
 """Tolerated residual of a load after the Newton steps, relative to the load (to 1 N if it is smaller)."""
 
-STEPS = 6
+LOAD_NEWTON_STEPS = 6
 """Newton steps if forces are not affine in loads. The start is an equal share of the weight per contact,
-and FACTOR**STEPS = 24 bounds the ratio of a load to its start.
+and MAX_LOAD_RATIO**LOAD_NEWTON_STEPS = 24 bounds the ratio of a load to its start.
 """
 
-FACTOR = 1.7
+MAX_LOAD_RATIO = 1.7
 """Largest ratio by which one Newton step changes a load: undamped steps overshoot at saturated tyres."""
 
 
@@ -99,7 +99,7 @@ def solve_loads(
     equal_share = weight(moving.rows.tree.model) / len(read)
     N = [0.0 if law.affine else equal_share] * len(read)
     pivots = list[Scalar]()
-    for _ in range(1 if law.affine else STEPS):
+    for _ in range(1 if law.affine else LOAD_NEWTON_STEPS):
         Q_now, slopes = law.at(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
         step, pivots = _solve(A.tolist(), residual(N, Q_now))
@@ -140,13 +140,13 @@ def weight(model: Model) -> Scalar:
 
 
 def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
-    """Return new loads that differ from the old ones by at most the factor `FACTOR`."""
-    return [clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, old, strict=True)]
+    """Return new loads that differ from the old ones by at most the factor `MAX_LOAD_RATIO`."""
+    return [clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n) for x, n in zip(new, old, strict=True)]
 
 
 def accuracy(load: Scalar, residual: Scalar) -> Scalar:
     """Return a smooth measure of convergence: 1 for a zero residual, near 0 for a diverged load."""
-    relative_square = residual * residual / (CLOSE * CLOSE * (1.0 + load * load))
+    relative_square = residual * residual / (LOAD_TOLERANCE * LOAD_TOLERANCE * (1.0 + load * load))
     return 1.0 / (1.0 + relative_square)
 
 

@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.contact.features import FEATURE
-from draisine.mechanics.contact.modes import MOST, Signature, mode_name
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
@@ -119,7 +119,7 @@ class Generic:
         """Number of inputs of closed forms after those of `motion`: features and friction, for the largest
         mode.
         """
-        return MOST * (FEATURE + 1)
+        return MAX_CLOSED_FORM_WHEELS * (FEATURE + 1)
 
     def closed_form(self, signature: Signature) -> Compiled | None:
         """Return the closed form of a mode on fixed features, or None if the mode is solved as a dense
@@ -128,9 +128,9 @@ class Generic:
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
             compiled = None
-            if name in self.programs:
-                # Redundant or singular rows show only when the form is derived.
-                with suppress(RedundancyError, SingularityError):
+            # Redundant or singular rows show when the form is derived, at the first look-up of its name.
+            with suppress(RedundancyError, SingularityError):
+                if name in self.programs:
                     compiled = self.programs.bind(name, self.system.values)
             self._closed_forms[name] = compiled
         return self._closed_forms[name]

@@ -244,8 +244,8 @@ class System:
             module: Any = find("formulation", formulation)
             accepted = inspect.signature(module.accelerations).parameters
             options: dict[str, Any] = {"tolerance": tolerance} if "tolerance" in accepted else {}
-            if "spare" in accepted:
-                options["spare"] = tuple(machine.choice.spare)
+            if "redundant" in accepted:
+                options["redundant"] = tuple(machine.choice.spare)
             key = (formulation, tolerance)
             other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)

@@ -17,8 +17,8 @@ from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
-from draisine.mechanics.contact.modes import MOST, Signature
-from draisine.mechanics.loads import CLOSE, FACTOR, weight
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature
+from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
@@ -174,7 +174,7 @@ class ContactMode(NamedTuple):
 CLOSED, MODE, TABLE, PIVOTS = range(4)
 """What the plan of a mode holds."""
 
-SIGN = 4 + MOST
+SIGN = 4 + MAX_CLOSED_FORM_WHEELS
 """How long a closed form's signature is: how many contacts are closed, for each its like and rows, and
 the rest of the plan. The first entry of all tells how many there are.
 """
@@ -356,7 +356,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
             share_redundant(s)
         change = follow_loads(s, seen)
         rounds += 1
-    if change > CLOSE:
+    if change > LOAD_TOLERANCE:
         return 1
     ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
     ydot[m.y_v :][:n] = p.x[:n]
@@ -388,8 +388,8 @@ def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, found: float)
     """
     at = k * FEATURE + LOAD
     old = contacts.features[at]
-    most = FACTOR * old + tol.load_step
-    least = max(old / FACTOR - tol.load_step, tol.least_load)
+    most = MAX_LOAD_RATIO * old + tol.load_step
+    least = max(old / MAX_LOAD_RATIO - tol.load_step, tol.least_load)
     contacts.features[at] = max(min(found, most), least)
     return abs(contacts.features[at] - old) / (tol.load_step + old)
 
@@ -425,15 +425,15 @@ def find_mode(s: ContactMode) -> int:
     return 1 where their signature is not known yet.
     """
     count, contacts, s.plan[MODE] = s.plan[CLOSED], s.contacts, 0
-    for i in range(s.modes[0] if count <= MOST else 0):
+    for i in range(s.modes[0] if count <= MAX_CLOSED_FORM_WHEELS else 0):
         sign, same = s.modes[1 + i * SIGN :], 1
         for k in range(count):
             if sign[1 + k] != STATUSES * contacts.likes[s.which[k]] + s.status[k]:
                 same = 0
         if same == 1 and sign[0] == count:
-            s.plan[MODE:][:3] = sign[1 + MOST :][:3]
+            s.plan[MODE:][:3] = sign[1 + MAX_CLOSED_FORM_WHEELS :][:3]
             return 0
-    return 1 if count <= MOST else 0
+    return 1 if count <= MAX_CLOSED_FORM_WHEELS else 0
 
 
 @routine
@@ -608,7 +608,7 @@ class ClosedForms:
         signatures = self.signatures.copy()
         at = int(signatures[0]) % KNOWN
         codes = [STATUSES * like + each for like, each in zip(likes, statuses, strict=True)]
-        row = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
+        row = [len(codes), *codes, *[0] * (MAX_CLOSED_FORM_WHEELS - len(codes)), *plan]
         signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
         signatures[0] = at + 1
         self.signatures = signatures

@@ -558,8 +558,8 @@ class ContactQuery:
         """Return a mode of up to so many closed contacts of a bundle; it is made once."""
         forms = self.table.meetings.forms
         if most not in self._rooms:
-            room = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
-            self._rooms[most] = Packed(room)
+            mode = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
+            self._rooms[most] = Packed(mode)
         room = self._rooms[most]
         room.replace(contacts=bundle)
         if room.record.modes is not forms.signatures:  # other modes were compiled meanwhile

@@ -64,9 +64,9 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
-    DENSE,
+    FIRST_DENSE_STAGE,
+    NODE_OFFSET,
     STAGES,
-    TIMES,
     Stages,
     dense,
     error_norm,
@@ -193,10 +193,10 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
             return False
         into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
         return True
-    for stage in range(1, DENSE):
+    for stage in range(1, FIRST_DENSE_STAGE):
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
-        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
+        s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return False
     return True
@@ -239,12 +239,12 @@ def try_steps(c: ArcState) -> RunStatus:
             if clock.is_implicit:
                 error = stretch_dense(g, c.turning)
             else:
-                error = error_norm(g, h, DENSE)
+                error = error_norm(g, h, FIRST_DENSE_STAGE)
             h *= 1.0 if error < 1.0 else shrink(error)
     if not clock.is_implicit:
-        for stage in range(DENSE, STAGES):
+        for stage in range(FIRST_DENSE_STAGE, STAGES):
             weigh(g, stage, h, s.x[1:])
-            s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
+            s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, clock.last_time)
             flow(s, g.k[stage * g.n :], s.lam)
         interpolate(g, h)
     clock.step, clock.next_step = h, h * grow(error)

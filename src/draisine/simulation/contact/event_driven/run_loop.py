@@ -64,7 +64,7 @@ from draisine.simulation.contact.samples import (
     observe_modes,
 )
 from draisine.simulation.contact.status import count_rows
-from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 from draisine.simulation.trajectory import GuardKind
 
 
@@ -622,7 +622,7 @@ def terrain_code() -> Any:
         observe_forces,
     )
     parts = (choose, press, settle_friction)
-    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
+    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
     share_code(made[len(entries) :])
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
