@@ -614,16 +614,10 @@ class Trials(Sequence[Trial]):
             return tuple(self[i] for i in range(len(self))[k])
         row, count = self._rows[k], len(self._keys)
         at = trial_layout(len(row) - 1 - 5 * count, count)
-        each = zip(
-            self._keys, row[at.closed], row[at.push].reshape(-1, 3), row[at.away], strict=True
-        )
-        pushes: dict[Key, Floats] = {}
-        separations: dict[Key, float] = {}
-        for key, closed, push, away in each:
-            if closed == 1.0:
-                pushes[key] = push
-            else:
-                separations[key] = float(away)
+        closed, push = row[at.closed].tolist(), row[at.push].reshape(-1, 3)
+        away = row[at.away].tolist()
+        pushes = {key: push[i] for i, key in enumerate(self._keys) if closed[i] == 1.0}
+        separations = {key: away[i] for i, key in enumerate(self._keys) if closed[i] != 1.0}
         sound = bool(row[at.sound.start] == 1.0)
         return Trial(tuple(pushes), pushes, separations, self._start + row[at.x], sound)
 
