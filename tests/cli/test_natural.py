@@ -317,7 +317,7 @@ WRONG = [
         "run euler-disc --animate disc.html",
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
-    ("run scooter.py", "no file 'scooter.py'"),
+    ("run scooter.py", "'scooter.py' does not exist"),
     ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
     ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),

@@ -9,7 +9,7 @@ from cyclopts.exceptions import CoercionError, RepeatArgumentError
 
 from draisine.cli._options import EXAMPLES as VALUES
 from draisine.errors import ParameterError, did_you_mean
-from draisine.registry import ALIASES, ROBOTS, names
+from draisine.registry import ALIASES, ROBOT_SUFFIXES, names
 
 COMMANDS = {
     "eigenvalues": "critical critical-speeds modes stability linearise linearize linear weave",
@@ -44,7 +44,7 @@ FILES = {
     ".jpg": "open FILE",
     ".svg": "open FILE",
     ".gif": "open FILE",
-} | dict.fromkeys(ROBOTS, "new vehicle STEM --from FILE")
+} | dict.fromkeys(ROBOT_SUFFIXES, "new vehicle STEM --from FILE")
 """What people may want with a file, by its ending."""
 
 EXAMPLES = {

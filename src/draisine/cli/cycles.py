@@ -27,7 +27,13 @@ def cycles(
     :param joint: At an impact, free and then set back to their motions (as published), or held on them.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
+    from draisine.experiment.tables.cycles import (
+        find_all_cycles,
+        remarks,
+        scan_cycles,
+        summary,
+        table,
+    )
     from draisine.registry import find
     from draisine.vehicles import meanings
 
@@ -44,7 +50,7 @@ def cycles(
         raise ParameterError(f"--scan changes {over}; leave its one value out.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
-            data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
+            data = find_all_cycles(vehicle, given, machine.parameter_set, joint=joint)
         else:
             values = _values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
             how: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}

@@ -96,7 +96,7 @@ def _locus(
 
     from draisine.cli._screen import progress_bar
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.loci import UNITS, locus, remarks, table
+    from draisine.experiment.tables.loci import UNITS, compute_root_locus, remarks, table
 
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
@@ -125,7 +125,7 @@ def _locus(
     over, grid = next(iter(values.items()))
     given = (vehicle, machine.parameters, machine.parameter_set, over, grid, fixed, form)
     with progress_bar(f"root locus of {vehicle}"):
-        data = locus(*given, law_tables(law or []))
+        data = compute_root_locus(*given, law_tables(law or []))
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
@@ -146,7 +146,7 @@ def _study(
     import numpy as np
 
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.critical import critical_study, table
+    from draisine.experiment.tables.critical import compute_critical_speeds, table
     from draisine.registry import find
     from draisine.vehicles import meanings
 
@@ -162,7 +162,7 @@ def _study(
         name, _, asked = text.partition("=")
         ends[name] = span(f"--set {name}", asked, "0.04:0.12:5", units.get(name, (None, ""))[0])
     fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
-    data = critical_study(vehicle, fixed.parameters, fixed.parameter_set, ends)
+    data = compute_critical_speeds(vehicle, fixed.parameters, fixed.parameter_set, ends)
     if output.json:
         columns = {str(n): x.values for n, x in data.variables.items() if n != "outcome"}
         for name, x in columns.items():

@@ -26,7 +26,7 @@ def export(
         VEHICLE-simulink if not given.
     :param as_: FMI 3 or 2, with the compiled machine and its source, or the source of an S-function.
     """
-    from draisine.experiment.simulator import typed_law, typed_start
+    from draisine.experiment.simulator import parse_law, parse_start
     from draisine.interop.fmi import export_fmu
     from draisine.interop.simulink import export_sfunction
     from draisine.scenario.validate.vehicle import build_system
@@ -34,8 +34,8 @@ def export(
     usual = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
     target = out or free_name(Path(usual), force)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    start = typed_start(system, begin.values, begin.statuses)
-    given = {"mode": begin.statuses, "law": typed_law(system, begin.laws, begin.values)}
+    start = parse_start(system, begin.values, begin.statuses)
+    given = {"mode": begin.statuses, "law": parse_law(system, begin.laws, begin.values)}
     if as_ == "simulink":
         made = export_sfunction(system, start, target, **given)
         print("\n".join(f"S-function: {path}" for path in made))

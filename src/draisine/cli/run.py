@@ -167,11 +167,11 @@ def _keep(result: "Result", output: OutputOptions, linear: bool, alone: bool) ->
     if not linear:
         output.keep(result.data)
         return
-    from draisine.experiment.kinds.linear import linear_motion
+    from draisine.experiment.kinds.linear import simulate_linear
     from draisine.results.comparison import compare
 
     replace(output, plot=None, width=None).keep(result.data)
-    both = compare(result.data, linear_motion(result.loaded.plan, result.data))
+    both = compare(result.data, simulate_linear(result.loaded.plan, result.data))
     replace(output, out=None).keep(both)
 
 

@@ -208,7 +208,7 @@ def _forces(model: "Model") -> "Iterator[str]":
 def _repeated(system: "System") -> "Iterator[str]":
     """Yield which rows repeat others, always or in the drawing."""
     rows = system.survey()
-    for spare in rows.spare:
+    for spare in rows.redundant:
         yield f"row {spare}; forces are shared by least norm"
     if rows.singular:
         yield f"the drawing is a singular shape of the rows {', '.join(rows.singular)}"

@@ -36,7 +36,12 @@ def steady(
         a rear wheel that does not roll).
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
+    from draisine.experiment.tables.circles import (
+        find_hands_free_circles,
+        simulate_turn,
+        solve_turn,
+        trace_turns,
+    )
 
     output.check()
     asked: dict[str, Any] = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
@@ -49,12 +54,12 @@ def steady(
     ride = None
     with progress_bar(f"circles of {vehicle}"):
         if not asked:
-            data = hands_free(*given, kind=family)
+            data = find_hands_free_circles(*given, kind=family)
         elif list(asked) == ["speed"]:
-            data = turns_at(*given, speed=asked["speed"])
+            data = trace_turns(*given, speed=asked["speed"])
         else:
-            data = asked_turn(*given, **asked)
-            ride = ride_turn(*given, **asked) if output.plot is not None else None
+            data = solve_turn(*given, **asked)
+            ride = simulate_turn(*given, **asked) if output.plot is not None else None
     _tell(vehicle, data, output.json)
     if ride is not None:
         replace(output, out=None).keep(ride)

@@ -24,7 +24,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     :param json: Print JSON.
     """
     from draisine.analysis.connection.inverse import needed_torques
-    from draisine.results.attributes import table
+    from draisine.results.attributes import read_table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
     from draisine.system.state import State
@@ -37,7 +37,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     if missing := [name for name in parts if name not in one]:
         raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
     q, p, r, v, vdot = (one[name].values for name in parts)
-    mode = table(data, "mode")
+    mode = read_table(data, "mode")
     found = needed_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(found, float(one["time"])))

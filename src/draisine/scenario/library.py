@@ -378,11 +378,11 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _inside(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
-    from draisine.results.attributes import table
+    from draisine.results.attributes import read_table
     from draisine.results.store import code_files, load
 
     data = load(path, trust)
-    found = table(data, "scenario")
+    found = read_table(data, "scenario")
     if not found:
         raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
     for file in code_files(data):

@@ -140,7 +140,7 @@ def cluster_of(distributed, workers):
 
 def wait_for_chunks(process, count):
     """Wait until a driver has stored some chunks."""
-    marks = Path("a.zarr", stores.MARK)
+    marks = Path("a.zarr", stores.COMMITTED_VARIABLE)
     while process.poll() is None and len(list(marks.glob("[0-9]*"))) < count:
         time.sleep(0.01)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
-from draisine.experiment.kinds.run import carry_out, run_dataset, was_interrupted
+from draisine.experiment.kinds.run import run_dataset, simulate_plan, was_interrupted
 from draisine.experiment.sweep.designs import Columns, Design, design_of, side
 from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL, PARAMETERS, Lanes
@@ -23,7 +23,7 @@ from draisine.experiment.sweep.table import (
     outcome_words,
 )
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question
+from draisine.results.queries import parse_query
 from draisine.scenario.library import Loaded, accept
 from draisine.scenario.overrides import single
 from draisine.scenario.plan import Plan
@@ -136,7 +136,7 @@ class Runner:
             rows.outcome[k] = NO_MACHINE
             return
         try:
-            found = carry_out(plan)
+            found = simulate_plan(plan)
         except ConfigurationError:
             rows.outcome[k] = NO_START
             return
@@ -152,7 +152,7 @@ class Runner:
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
         for text in self.questions:
-            rows.answers[text][k] = parse_question(text, model).answer(bodies)
+            rows.answers[text][k] = parse_query(text, model).evaluate(bodies)
         rows.outcome[k] = outcome_words(found.outcome)
 
 

@@ -9,8 +9,8 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.control._combined import CombinedLaws
 from draisine.control._signals.time_inputs import TimeInputs
-from draisine.control._together import Together
 from draisine.errors import DraisineError
 from draisine.mechanics.readings import Readings, call_law, law_start, law_states
 from draisine.scenario.overrides import key_parts
@@ -75,7 +75,7 @@ def _place(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     table, number, *rest = key_parts(path)
     within: list[tuple[Any, str, int]] = []
     k, name = int(number), ".".join(map(str, rest))
-    if isinstance(law, Together):
+    if isinstance(law, CombinedLaws):
         within.append((law, "laws", k if table == "law" else len(law.laws) - 1))
         law = law.laws[within[-1][2]]
     if table == "inputs":

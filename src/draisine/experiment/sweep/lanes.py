@@ -14,7 +14,7 @@ from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
 from draisine.control.follow_path import FollowPath
-from draisine.control.lqr import LeastCost
+from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
 from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
 from draisine.experiment.sweep.samples import Indices, Samples
@@ -29,11 +29,11 @@ from draisine.experiment.sweep.table import (
 from draisine.mechanics.readings import law_states
 from draisine.model.names import state_names
 from draisine.registry import find
-from draisine.results.questions import (
-    Question,
-    ValidityQuestion,
+from draisine.results.queries import (
+    SeriesQuery,
+    ValidityQuery,
     observed_entry,
-    parse_question,
+    parse_query,
 )
 from draisine.scenario.plan import Plan
 from draisine.simulation.bilateral import REASONS
@@ -51,7 +51,7 @@ from draisine.simulation.validity.assess import (
 from draisine.simulation.validity.fall import fall_rule
 from draisine.simulation.validity.margins import crossing_times
 from draisine.simulation.validity.record import ENERGY_DRIFT
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
 from draisine.system.state import State, states
@@ -83,7 +83,7 @@ class Lanes:
     ) -> None:
         self.plan, self.until, self.free, model = plan, until, tuple(free), plan.system.model
         self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
-        self.questions = {text: parse_question(text, model) for text in questions}
+        self.questions = {text: parse_query(text, model) for text in questions}
 
     def fits(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in these key paths can go side by side with the numbers that
@@ -107,21 +107,21 @@ class Lanes:
             and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
-                for row in plan.system.survey(plan.contact.mode).spare
+                for row in plan.system.survey(plan.contact.mode).redundant
             )
             and self._is_traced()
             and self._bytes() < ROOM
         )
 
     def _is_observed(self, question: object) -> bool:
-        if isinstance(question, Question):
+        if isinstance(question, SeriesQuery):
             return observed_entry(question.series, self.plan.system.model) is not None
-        return isinstance(question, ValidityQuestion)
+        return isinstance(question, ValidityQuery)
 
     def _is_designed(self) -> bool:
         """Return whether a law is made for each machine and its speed anew."""
         laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) in (LeastCost, FollowPath) for entry in laws)
+        return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be compiled; one that runs in Python drives one machine."""
@@ -149,10 +149,10 @@ class Lanes:
         asked = [
             observed_entry(question.series, model)
             for question in self.questions.values()
-            if isinstance(question, Question)
+            if isinstance(question, SeriesQuery)
         ]
         wanted = [one for one in asked if one is not None]
-        if any(isinstance(question, ValidityQuestion) for question in self.questions.values()):
+        if any(isinstance(question, ValidityQuery) for question in self.questions.values()):
             wanted += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
             wanted += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         for name, k in dict.fromkeys(wanted):
@@ -189,7 +189,7 @@ class Lanes:
         for name, path in names_in(columns, PARAMETERS).items():
             own[list(system.parameters).index(name)] = columns[path]
         rows.outcome[
-            [*impossible_machines(system.artifacts, own), *self._impossible_laws(columns)]
+            [*find_invalid_machines(system.artifacts, own), *self._impossible_laws(columns)]
         ] = NO_MACHINE
         there = np.flatnonzero(rows.outcome != NO_MACHINE)
         asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
@@ -332,7 +332,7 @@ class Lanes:
 
         return {
             text: question.reduce(t, series(question.series))
-            if isinstance(question, Question)
+            if isinstance(question, SeriesQuery)
             else judged(" ".join(text.split()))
             for text, question in self.questions.items()
         }

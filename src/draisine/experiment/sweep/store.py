@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import CONTENT, content_hash, origin
-from draisine.results.runs import MARK, ORDER, read_runs
+from draisine.results.attributes import CONTENT, collect_origin, content_hash
+from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
 from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class SweepStore:
                     attributes={"_ARRAY_DIMENSIONS": ["run"], **one.attrs},
                 )
             group.create_array(
-                MARK,
+                COMMITTED_VARIABLE,
                 shape=(-(-count // self.chunk),),
                 chunks=(1,),
                 dtype="int8",
@@ -54,13 +54,13 @@ class SweepStore:
             aside = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
             # Without a hash: `finish` adds it when all chunks are there.
-            told = like.attrs | origin()
-            group.attrs.update(told | {"coordinates": " ".join(aside), ORDER: order})
+            told = like.attrs | collect_origin()
+            group.attrs.update(told | {"coordinates": " ".join(aside), ORDER_ATTRIBUTE: order})
 
     def check_identity(self, identity: str) -> None:
         """Raise where the store is of another sweep: resuming would mix two."""
         try:
-            found = self._group[MARK].attrs.get("identity")
+            found = self._group[COMMITTED_VARIABLE].attrs.get("identity")
         except (KeyError, ValueError, OSError):
             raise DataError(f"{self.path}: holds no sweep that could be resumed.") from None
         if found != identity:
@@ -71,7 +71,7 @@ class SweepStore:
 
     def missing(self) -> list[int]:
         """Return which chunks are not there yet."""
-        return [k for k, mark in enumerate(self._group[MARK][:].tolist()) if not mark]
+        return [k for k, mark in enumerate(self._group[COMMITTED_VARIABLE][:].tolist()) if not mark]
 
     def write(self, k: int, table: "Dataset") -> None:
         """Write a chunk that is whole, and then its mark."""
@@ -83,7 +83,7 @@ class SweepStore:
                 for name, one in table.variables.items():
                     text = one.dtype.kind in "UO"
                     self._group[str(name)][here] = one.values.astype(str) if text else one.values
-                self._group[MARK][k] = 1
+                self._group[COMMITTED_VARIABLE][k] = 1
         except OSError as error:
             raise DataError(
                 f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. Those before "
@@ -102,7 +102,7 @@ class SweepStore:
         """
         import xarray
 
-        missing, count = len(self.missing()), self._group[MARK].shape[0]
+        missing, count = len(self.missing()), self._group[COMMITTED_VARIABLE].shape[0]
         if missing:
             raise SimulationError(
                 f"the sweep was interrupted; {self.path} keeps {count - missing} of {count} chunks. "

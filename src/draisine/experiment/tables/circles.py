@@ -49,7 +49,7 @@ SEEN = {
 
 
 @recorded
-def hands_free(
+def find_hands_free_circles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -59,7 +59,7 @@ def hands_free(
     """Return a family of hands-free circles (see `steady_turns`); of a machine without capsize speed the
     turns at 10 m/s with a steer torque.
 
-    >>> circles = hands_free("whipple")
+    >>> circles = find_hands_free_circles("whipple")
     >>> print(f"{float(circles.rear_wheel_speed[0]):.6f} m/s")
     6.024262 m/s
     """
@@ -80,7 +80,7 @@ _KINDS = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at re
 
 
 @recorded
-def turns_at(
+def trace_turns(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -90,7 +90,7 @@ def turns_at(
     """Return the turns to the right at a speed (m/s), from straight running to a lean of 50 deg or to
     the fold at which they end; a torque at the handlebar keeps them up.
 
-    >>> turns = turns_at("motorcycle", speed=20.0)
+    >>> turns = trace_turns("motorcycle", speed=20.0)
     >>> print(f"{float(turns.lean[-1]):.4f} rad")
     0.8727 rad
     """
@@ -115,7 +115,7 @@ def _turns(system: System, speed: float, begun: float) -> "Dataset":
 
 
 @recorded
-def asked_turn(
+def solve_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -126,14 +126,14 @@ def asked_turn(
     `steer`. A constant torque at the handlebar keeps it up; if tyres slip, one at the rear wheel keeps the
     speed.
 
-    >>> turn = asked_turn("whipple", speed=5.0, radius=20.0)
+    >>> turn = solve_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
     20.0000000000 m, -0.1058 N m
     """
     return _dataset_of_turn(*_asked_turn(vehicle, parameters, parameter_set, asked))
 
 
-def ride_turn(
+def simulate_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -142,7 +142,7 @@ def ride_turn(
     """Return the run along a circle with prescribed quantities, with its torques: once around, or until
     rounding errors have grown to a thousandth if it is unstable.
 
-    >>> run = ride_turn("whipple", speed=5.0, radius=20.0)
+    >>> run = simulate_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(run.time[-1]):.4f} s")
     25.1327 s
     """

@@ -26,7 +26,7 @@ SPEEDS = {
 
 
 @recorded
-def critical_study(
+def compute_critical_speeds(
     vehicle: str,
     parameters: Mapping[str, Any],
     parameter_set: str | None,
@@ -35,7 +35,7 @@ def critical_study(
     """Return critical speeds at evenly spaced values of parameters, from the first end of each to the other;
     of several at all combinations.
 
-    >>> found = critical_study("whipple", {}, None, {"c": (0.04, 0.12, 3)})
+    >>> found = compute_critical_speeds("whipple", {}, None, {"c": (0.04, 0.12, 3)})
     >>> print(found.weave.values.round(3))
     [3.753 4.292 4.696]
     """

@@ -15,9 +15,9 @@ from draisine.analysis.gait.map import ANGLES, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
-from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
+from draisine.experiment.kinds.cycle import cycle_dataset, dimension_labels, lines, simulate_cycle
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
+from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import recorded
 from draisine.vehicles import expect_parameters
@@ -38,7 +38,7 @@ JointStatus = Literal["free", "held"]
 
 
 @recorded
-def every_cycle(
+def find_all_cycles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
@@ -47,7 +47,7 @@ def every_cycle(
 ) -> "Dataset":
     """Return all cycles of a machine, with their motions: time first, then one entry per cycle.
 
-    >>> found = every_cycle("rocr")
+    >>> found = find_all_cycles("rocr")
     >>> [f"{speed:.6f}" for speed in found.mean_speed.values]
     ['0.299982', '-0.191738']
     """
@@ -59,7 +59,7 @@ def every_cycle(
     if not found:
         raise ParameterError(f"{vehicle}: no cycle was found with these parameters.")
     strides = [Stride(walk, cycle) for cycle in found]
-    each = [cycle_dataset(stride, ride_cycle(stride, SAMPLES)) for stride in strides]
+    each = [cycle_dataset(stride, simulate_cycle(stride, SAMPLES)) for stride in strides]
     data = xarray.concat(each, "cycle", combine_attrs="override").transpose("time", "cycle", ...)
     return _signed(data, walk, f"limit cycles of {vehicle}", begun)
 
@@ -144,14 +144,14 @@ def _table_of(
             k = int(np.argmin(np.abs(values - value)))
             stride = measured(value, cycle)
             for name in SCANNED:
-                dims, measure, unit, meaning = QUANTITIES[name]
+                dims, measure, unit, meaning = GRIP_CYCLE_QUANTITIES[name]
                 x = measure(stride)
                 if name not in data:
                     blank = np.full((len(values), len(found), *np.shape(x)), np.nan)
                     attributes = {"units": unit, "long_name": meaning}
                     data[name] = ((over, "family", *dims), blank, attributes)
                 data[name][1][k, j] = x
-    labels = labels_of(walk)
+    labels = dimension_labels(walk)
     coords = {over: values, "family": np.arange(1, len(found) + 1), "joint": labels["joint"]}
     return xarray.Dataset(data, coords=coords | {"multiplier": list(ORDINALS[:2])})
 

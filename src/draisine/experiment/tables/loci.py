@@ -24,7 +24,7 @@ UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m
 
 
 @recorded
-def locus(
+def compute_root_locus(
     vehicle: str,
     parameters: Mapping[str, Any],
     parameter_set: str | None,
@@ -40,7 +40,7 @@ def locus(
     loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
 
     >>> import numpy as np
-    >>> found = locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
+    >>> found = compute_root_locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
     >>> found.sizes["value"], found.attrs["locus_over"]
     (2, 'lean')
     """

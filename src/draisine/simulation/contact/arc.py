@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import REPEATS, independent_rows
+from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
 from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
@@ -96,7 +96,7 @@ class TerrainArc(_FreeArc):
             ModeInterval(*dense.flat, arc.closed, arc.inputs)
             for arc, dense in zip(arcs, outputs, strict=True)
         ]
-        samples = query.observe_modes(intervals)
+        samples = query.observe_modes(intervals, forces_only=True)
         t = np.concatenate([dense.t for dense in outputs])
         arc_of_step = np.repeat(np.arange(len(arcs)), [len(dense.t) for dense in outputs])
         forces = samples.forces.reshape(t.size, -1)[:, : 3 * samples.wheels].T
@@ -142,31 +142,44 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
 
     `jacobians` holds the rows of all closed contacts, one arc after the other.
     """
-    n = arcs[0].machine.speeds
-    contacts = iter(jacobians[:-1].reshape(-1, 3, n))
-    redundant: dict[str, None] = {}
-    problems: dict[int, list[tuple[list[str], Floats]]] = {}
+    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three per contact
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    units = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    held = np.array([count_rows(status) for arc in arcs for _, status, _ in arc.closed], int)
+    is_held = (np.arange(3) < held[:, None]).ravel() & (lengths > 0.0)
+    begin = 0
+    problems: dict[int, list[tuple[TerrainArc, int, Integers]]] = {}
     for arc in arcs:
-        labels: list[str] = []
-        rows: list[Floats] = []
-        for ((wheel, feature), _), (_, status, _) in zip(arc.mode, arc.closed, strict=True):
-            C = next(contacts)
-            for name, row in zip(AXES[: count_rows(status)], C, strict=False):
-                if row.any():
-                    labels.append(f"{wheel}:{feature}.{name}")
-                    rows.append(row)
-        if len(arc.closed) > 1 and rows:
-            problems.setdefault(len(rows), []).append((labels, np.array(rows)))
+        end = begin + 3 * len(arc.closed)
+        numbers = np.flatnonzero(is_held[begin:end])
+        if len(arc.closed) > 1 and len(numbers):
+            problems.setdefault(len(numbers), []).append((arc, begin, numbers))
+        begin = end
+    redundant: dict[str, None] = {}
     for size, of_size in problems.items():
         # Problems of one size are one stack: NumPy needs longer for a call than for its numbers.
-        stack = np.array([rows for _, rows in of_size])
-        stack /= np.linalg.norm(stack, axis=2, keepdims=True)
-        ranks = np.linalg.matrix_rank(stack, tol=REPEATS).tolist()
-        for (labels, _), C, rank in zip(of_size, stack, ranks, strict=True):
+        stack = units[np.array([begin + numbers for _, begin, numbers in of_size])]
+        if _are_independent(stack):
+            continue
+        ranks = np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist()
+        for (arc, _, numbers), C, rank in zip(of_size, stack, ranks, strict=True):
             if rank < size:
-                kept = independent_rows(C, [label.endswith("normal") for label in labels], rank)
-                redundant |= dict.fromkeys(x for k, x in enumerate(labels) if k not in kept)
+                kept = independent_rows(C, (numbers % 3 == 0).tolist(), rank)
+                for k in np.delete(numbers, kept).tolist():
+                    (wheel, feature), _ = arc.mode[k // 3]
+                    redundant[f"{wheel}:{feature}.{AXES[k % 3]}"] = None
     return list(redundant)
+
+
+def _are_independent(stack: Floats) -> bool:
+    """Return whether sets of unit rows (sets, rows, n) are independent beyond doubt: their Gram matrices are
+    positive definite with eigenvalues above 1e-12, their singular values above 1e-6.
+    """
+    try:
+        np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:

@@ -24,8 +24,8 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
     Trial,
+    Trials,
     empty_choice,
-    make_trials,
     read_trials,
     select_independent_rows,
     trial_layout,
@@ -55,7 +55,7 @@ from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
@@ -119,8 +119,7 @@ class Cause:
     border: int = -1  # index of its border, -1 for none
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventRecord:
+class EventRecord(NamedTuple):
     """An event of the log."""
 
     t: float  # s
@@ -176,6 +175,7 @@ class ArcDriver:
         self.numerics = numerics
         self.options = deepcopy((contact, numerics))  # mappings of the original may change
         follow_accuracy(query.tol, query.units, numerics.rtol)
+        self._watched: Surroundings | None = None  # what the records hold
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self.begin(t, boxes)
@@ -184,8 +184,8 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        self.near = self.query.find_surroundings(t, boxes, self.contact.margin)
-        self._watch_nearby(self._capacity)
+        # The state of the records, if contacts kept their numbers.
+        self._latest: Floats | None = None
         self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
@@ -211,8 +211,8 @@ class ArcDriver:
             half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
             swept = 0.5 * (boxes + near.boxes)
             duration = half_margin / speed
-        if near is not self.near:
-            self.near = near
+        if near is not self._watched:
+            self.near = self._watched = near
             self._watch_nearby(self._capacity)
         self.arc.swept[:] = swept
         longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
@@ -221,9 +221,7 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
-        self._latest: Floats | None = (
-            None  # the state of the records, if contacts kept their numbers
-        )
+        self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record
@@ -686,7 +684,7 @@ class ArcDriver:
             size = trial_layout(query.n, count).size
             first = int(log.trial_offset[k])
             rows = log.trials[first : first + trial_count * size].reshape(-1, size)
-            trials = make_trials(rows, keys, log.y[k, query.y.v])
+            trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
         impulses = log.impulses[k].reshape(-1, IMPULSE_ENTRIES)[:count].copy()
@@ -703,7 +701,7 @@ class ArcDriver:
         k = self.loop.progress.events
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
-    def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
+    def trials(self) -> tuple[list[Key], Trials]:
         """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
         event = self.event
         count = int(event.sizes[CANDIDATES])

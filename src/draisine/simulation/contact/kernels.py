@@ -17,8 +17,8 @@ from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
-from draisine.mechanics.contact.modes import MOST, Signature
-from draisine.mechanics.loads import CLOSE, FACTOR, weight
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature
+from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
@@ -172,7 +172,7 @@ CLOSED, FORM, FORM_TABLE, FORM_PIVOTS = range(4)
 its constants, number of its pivots.
 """
 
-SIGNATURE_SIZE = 4 + MOST
+SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
 """Size of the signature of a closed form: number of closed contacts, pair and status of each, and the last
 three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
@@ -368,7 +368,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
             share_redundant(s)
         change = follow_loads(s, seen)
         iterations += 1
-    if change > CLOSE:
+    if change > LOAD_TOLERANCE:
         return 1
     ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
     ydot[m.y_v :][:n] = p.x[:n]
@@ -402,8 +402,8 @@ def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, load: float) 
     """
     entry = k * FEATURE + LOAD
     old = contacts.features[entry]
-    largest = FACTOR * old + tol.load_step
-    least = max(old / FACTOR - tol.load_step, tol.least_load)
+    largest = MAX_LOAD_RATIO * old + tol.load_step
+    least = max(old / MAX_LOAD_RATIO - tol.load_step, tol.least_load)
     contacts.features[entry] = max(min(load, largest), least)
     return abs(contacts.features[entry] - old) / (tol.load_step + old)
 
@@ -443,7 +443,7 @@ def find_closed_form(s: ContactMode) -> int:
     """
     count = s.plan[CLOSED]
     s.plan[FORM] = 0
-    if count > MOST:
+    if count > MAX_CLOSED_FORM_WHEELS:
         return 0
     for i in range(s.modes[0]):
         signature = s.modes[1 + i * SIGNATURE_SIZE :]
@@ -452,7 +452,7 @@ def find_closed_form(s: ContactMode) -> int:
             if signature[1 + k] != STATUSES * s.contacts.pair[s.which[k]] + s.status[k]:
                 matches = False
         if matches:
-            s.plan[FORM:][:3] = signature[1 + MOST :][:3]
+            s.plan[FORM:][:3] = signature[1 + MAX_CLOSED_FORM_WHEELS :][:3]
             return 0
     return 1
 
@@ -642,7 +642,7 @@ class ClosedForms:
         signatures = self.signatures.copy()
         index = int(signatures[0]) % MAX_CLOSED_FORMS
         codes = [STATUSES * pair + status for pair, status in zip(pairs, statuses, strict=True)]
-        entry = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
+        entry = [len(codes), *codes, *[0] * (MAX_CLOSED_FORM_WHEELS - len(codes)), *plan]
         signatures[1 + index * SIGNATURE_SIZE : 1 + (index + 1) * SIGNATURE_SIZE] = entry
         signatures[0] = index + 1
         self.signatures = signatures

@@ -580,8 +580,12 @@ class ContactQuery:
         self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, rows)
         return rows
 
-    def observe_modes(self, intervals: Sequence[ModeInterval]) -> ObservedSamples:
-        """Return forces, gaps and points of the closed contacts at all states of some intervals."""
+    def observe_modes(
+        self, intervals: Sequence[ModeInterval], forces_only: bool = False
+    ) -> ObservedSamples:
+        """Return forces, gaps and points of the closed contacts at all states of some intervals; on request
+        forces, violations and constraint rows alone, which cost less.
+        """
         closed = [contact for interval in intervals for contact in interval.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
         index = {contact: k for k, contact in enumerate(contacts)}
@@ -602,17 +606,22 @@ class ContactQuery:
         most = max(len(interval.closed) for interval in intervals)
         mode = self._observing_mode(most, self.table.pack(contacts))
         samples = self._empty_samples(len(states), len(closed), self.motion.record.output_size)
-        self.code.observe_modes(mode, Packed(packed), Packed(samples))
+        observe = self.code.observe_forces if forces_only else self.code.observe_modes
+        observe(mode, Packed(packed), Packed(samples))
         return samples
 
     def _observing_mode(self, most: int, contacts: Packed) -> Packed:
         """Return a mode with room for up to `most` closed contacts; one of each size is kept."""
+        forms = self.table.pairs.forms
         if most not in self._observing_modes:
-            forms = self.table.pairs.forms
             mode = kernels.make_mode(self.machine, self.motion, contacts, most, self.x, forms)
             self._observing_modes[most] = Packed(mode)
-        self._observing_modes[most].replace(contacts=contacts)
-        return self._observing_modes[most]
+        packed = self._observing_modes[most]
+        packed.replace(contacts=contacts)
+        if packed.record.modes is not forms.signatures:  # closed forms were added meanwhile
+            out = np.zeros(forms.size)
+            packed.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
+        return packed
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
         """Return room for the observed quantities of `count` states."""

@@ -447,11 +447,10 @@ class TerrainRun:
         """Store the event-driven arc that ends here, and the event that ends it."""
         query = self.query
         if self.samples:
-            times, states = (np.concatenate(parts) for parts in zip(*self.samples, strict=True))
+            times, states = _join(self.samples)
             dense = None
             if self.nodes:
-                t, y = (np.concatenate(parts) for parts in zip(*self.nodes, strict=True))
-                dense = DenseOutput(t, y, query.inputs)
+                dense = DenseOutput(*_join(self.nodes), query.inputs)
             arc = TerrainArc(
                 machine=query.machine,
                 t=times,
@@ -709,6 +708,14 @@ class TerrainRun:
         self.steps = None
         if event is not None:
             self.events.append(event)
+
+
+def _join(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return times and states of the parts of an arc, one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    times, states = zip(*parts, strict=True)
+    return np.concatenate(times), np.concatenate(states)
 
 
 def run_on_terrain(task: Task) -> Trajectory:

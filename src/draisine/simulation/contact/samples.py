@@ -23,6 +23,9 @@ from draisine.simulation.contact.kernels import (
     Dynamics,
     border_excess,
     evaluate_gap,
+    evaluate_row,
+    find_closed_form,
+    flow,
     is_above,
     put_state,
     rate,
@@ -74,13 +77,7 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
     n = m.y_z + m.states
     for j in range(intervals.size):
         first = intervals.first_contact[j]
-        count = intervals.first_contact[j + 1] - first
-        s.plan[CLOSED] = count
-        s.which[:count] = intervals.which[first:][:count]
-        s.status[:count] = intervals.status[first:][:count]
-        s.mu[:count] = intervals.mu[first:][:count]
-        n_inputs = intervals.n_inputs
-        s.x[intervals.x_inputs :][:n_inputs] = intervals.inputs[j * n_inputs :][:n_inputs]
+        count = set_mode(s, intervals, j)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
@@ -93,6 +90,49 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
                 if i == intervals.first_state[j]:
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]
                     rows[: 3 * m.speeds] = s.seen[k * m.row + m.C :][: 3 * m.speeds]
+
+
+@routine
+def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
+    """Write the closed contacts and the inputs of an interval; return the number of the former."""
+    first = intervals.first_contact[j]
+    count = intervals.first_contact[j + 1] - first
+    s.plan[CLOSED] = count
+    s.which[:count] = intervals.which[first:][:count]
+    s.status[:count] = intervals.status[first:][:count]
+    s.mu[:count] = intervals.mu[first:][:count]
+    size = intervals.n_inputs
+    s.x[intervals.x_inputs :][:size] = intervals.inputs[j * size :][:size]
+    return count
+
+
+@routine
+def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
+    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form if
+    a mode has one.
+    """
+    m = s.motion
+    n = m.y_z + m.states
+    for j in range(intervals.size):
+        first = intervals.first_contact[j]
+        count = set_mode(s, intervals, j)
+        find_closed_form(s)
+        for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
+            put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
+            if flow(s, samples.ydot, s.lam) != 0:
+                # A run may have stopped at a state whose contacts contradict each other.
+                s.lam[: 3 * count] = NAN
+            for k in range(count):
+                row = s.seen[k * m.row :]
+                evaluate_gap(s.x, s.contacts, s.which[k], row)
+                if count_rows(s.status[k]) > 0:
+                    samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
+                owner = i * samples.owners + s.contacts.wheels[s.which[k]]
+                samples.forces[3 * owner :][:3] += s.lam[3 * k :][:3]
+                if i == intervals.first_state[j]:
+                    evaluate_row(s.x, s.contacts, s.which[k], row)
+                    rows = samples.jacobians[(first + k) * 3 * m.speeds :]
+                    rows[: 3 * m.speeds] = row[m.C :][: 3 * m.speeds]
 
 
 @routine

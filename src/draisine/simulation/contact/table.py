@@ -25,7 +25,7 @@ from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion, gather, join
+from draisine.terrain.feature import Features, ObstacleMotion, gather, join
 
 MAX_BLADE_DEPTH = (
     0.05  # m; a blade that is deeper in the ground counts as below it, not as penetrating
@@ -329,6 +329,10 @@ class FeatureTable:
                 **by_pair,
             )
         )
+
+    def pick(self, features: Sequence[int]) -> Features:
+        """Return features of the terrain by their numbers; those of earlier searches are not made again."""
+        return self._features.take(np.array(self._add_features(features), int))
 
     # --- rows of features
 

@@ -24,7 +24,8 @@ projection on the speeds that the contacts leave free (`saddle_point`).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -182,7 +183,7 @@ class Selection:
     """
 
     chosen: Trial
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: Sequence[Trial] = field(repr=False)
 
 
 class Choice(NamedTuple):
@@ -337,6 +338,7 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
     return number
 
 
+@cache
 def trial_layout(n: int, count: int) -> Layout:
     """Return the layout of a trial among `count` contacts."""
     return Layout(
@@ -596,32 +598,47 @@ def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats
     return Selection(trials[which], trials)
 
 
-def read_trials(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
+def read_trials(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> "Trials":
     """Return the trials of a choice among contacts, whose results are changes of a start."""
     count = int(g.sizes[TRIALS])
     size = trial_layout(g.n, int(g.sizes[CONTACTS])).size
-    return make_trials(g.trials[: count * size].reshape(count, size), keys, start)
+    return Trials(g.trials[: count * size].reshape(count, size), keys, start)
 
 
-def make_trials(
-    rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0
-) -> tuple[Trial, ...]:
-    """Return trials among contacts, one row of numbers each, whose results are changes of a start."""
-    count = len(keys)
-    layout = trial_layout(rows.shape[1] - 1 - 5 * count, count)
-    rows = rows.copy()
-    admissible = (rows[:, layout.admissible.start] == 1.0).tolist()
-    multipliers = rows[:, layout.multipliers].reshape(len(rows), count, 3)
-    separations = rows[:, layout.separations].tolist()
-    trials = []
-    for i, closed in enumerate((rows[:, layout.closed] == 1.0).tolist()):
-        pushes = {key: multipliers[i, k] for k, key in enumerate(keys) if closed[k]}
-        apart = {key: separations[i][k] for k, key in enumerate(keys) if not closed[k]}
-        trials.append(Trial(tuple(pushes), pushes, apart, start + rows[i, layout.x], admissible[i]))
-    return tuple(trials)
+class Trials(Sequence[Trial]):
+    """Trials among contacts, one row of numbers each, whose results are changes of a start.
+
+    A `Trial` is made when it is read: most are not.
+    """
+
+    def __init__(self, rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0) -> None:
+        self._rows = rows.copy()
+        self._keys = tuple(keys)
+        self._start = np.array(start)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return tuple(self[i] for i in range(len(self))[k])
+        row = self._rows[k]
+        count = len(self._keys)
+        layout = trial_layout(len(row) - 1 - 5 * count, count)
+        multipliers = row[layout.multipliers].reshape(-1, 3)
+        pushes: dict[Key, Floats] = {}
+        separations: dict[Key, float] = {}
+        for i, key in enumerate(self._keys):
+            if row[layout.closed.start + i] == 1.0:
+                pushes[key] = multipliers[i]
+            else:
+                separations[key] = float(row[layout.separations.start + i])
+        is_admissible = bool(row[layout.admissible.start] == 1.0)
+        result = self._start + row[layout.x]
+        return Trial(tuple(pushes), pushes, separations, result, is_admissible)
 
 
-def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
+def no_contact_set(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
     """Return the error of contacts of which no set is admissible, or several equally are."""
     admissible = [trial for trial in trials if trial.admissible]
     if admissible:

@@ -57,9 +57,14 @@ from draisine.simulation.contact.kernels import (
     put_state,
     rate,
 )
-from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
+from draisine.simulation.contact.samples import (
+    find_inside,
+    find_nearest,
+    observe_forces,
+    observe_modes,
+)
 from draisine.simulation.contact.status import count_rows
-from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 from draisine.simulation.trajectory import GuardKind
 
 
@@ -614,9 +619,10 @@ def terrain_code() -> Any:
         find_inside,
         find_nearest,
         observe_modes,
+        observe_forces,
     )
     parts = (choose_set, solve_single_contact, solve_friction_law)
-    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
+    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
     share_code(made[len(entries) :])
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
