@@ -24,6 +24,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import draisine
 from draisine.errors import ContactSetError, DraisineError
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.terrain import Mesh, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 
@@ -202,7 +203,7 @@ def largest_least_force(error, run):
         y, t = _later(look, t, y, touching), t + SOON
     rows = look.meet(t, y, touching)
     met = zip(touching, rows, strict=True)
-    contacts = [look.candidate(c, row, np.inf, 3) for c, row in met]
+    contacts = [look.candidate(c, row, np.inf, Status.ROLLING) for c, row in met]
     parts, v = look.dynamics(t, y), look.speeds(y)
     M, (held, targets) = parts["M"].reshape(look.n, look.n), look.held(parts)
     if tried and any(k.relative(v)[0] < -1e-9 for k in contacts):

@@ -227,7 +227,7 @@ def test_show_tells_couplings_and_rows_that_repeat_others(capsys):
     out = " ".join(said(capsys, "show", "car").split())
     assert "13 speeds, 11 constraints: 2 degrees of freedom" in out
     assert "coupling left_link: steer, left_steer" in out
-    assert "row rear_right.across repeats rear_left.across (always)" in out
+    assert "row rear_right.across is redundant with rear_left.across (always)" in out
 
 
 def test_show(capsys):

@@ -53,7 +53,7 @@ def test_a_scan_tells_where_things_change(capsys):
     assert set(table["family"]) == {1.0, 2.0}
     found = json.loads(said(capsys, "cycles", "rocr", "--scan", "3.7:3.8:3", "--json"))
     assert found["over"] == "phase"
-    assert found["families"][0]["stands_still_at"] == pytest.approx([3.751888761136569])
+    assert found["families"][0]["zero_speed_at"] == pytest.approx([3.751888761136569])
     assert len(found["families"][0]["members"]) == 3
 
 

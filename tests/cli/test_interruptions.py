@@ -58,7 +58,7 @@ def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
 
 def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
     Path("mine.toml").write_text(SWEEP)
-    impatient(monkeypatch, chunks, "carry_out", 2)
+    impatient(monkeypatch, chunks, "simulate_plan", 2)
     assert main(["run", "mine.toml", "--out", "part.nc"]) == 1
     told = capsys.readouterr()
     assert "1 of 3 runs, computed in" in told.out

@@ -311,7 +311,7 @@ WRONG = [
         "steady --speed 5 --radius 20 --family reversed",
         "--family reversed selects a family of hands-free circles",
     ),
-    ("eigenvalues --lean 10deg", "needs a speed: --speed 5"),
+    ("eigenvalues --lean 10deg", "--speed 5"),
     ("eigenvalues --speed 3:5:3 --lean 0:0.1:3", "--speed and --lean are ranges"),
     ("eigenvalues --speed 5 --lean 0.1 --form frozen", "--form frozen needs an acceleration"),
     ("eigenvalues --speed 5 --no-title", "--no-title has no effect without a figure"),

@@ -180,7 +180,7 @@ def chart(found: Variation) -> Chart:
     coordinates = ["lean", *firm, "pitch", "yaw", *loose, "x", "y", "z"]
     hard = found.d["conditions"]["dx"]
     rows = heading_rows(found, coordinates)
-    kept = np.flatnonzero(independent(hard, rows, alike=True)[0])
+    kept = np.flatnonzero(independent(hard, rows, in_all_cases=True)[0])
     if hard.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "the coordinates lean, pitch, yaw, x, y, z and the joints do not tell neighbouring "
@@ -189,7 +189,7 @@ def chart(found: Variation) -> Chart:
     rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw")]
     rates += [name for name in model.speeds if name not in rates]
     none = np.zeros((len(found), 0, rows.shape[2]))
-    fast = np.flatnonzero(independent(none, found.rows(rates, "du"), alike=True)[0])
+    fast = np.flatnonzero(independent(none, found.rows(rates, "du"), in_all_cases=True)[0])
     return chart_of(found, [coordinates[k] for k in kept], [rates[k] for k in fast])
 
 

@@ -13,9 +13,9 @@ from draisine.errors import DataError
 
 def check_figure(path: Path) -> None:
     """Raise if a figure cannot be written to a path."""
-    from draisine.results.store import FIGURES, check_target
+    from draisine.results.store import FIGURE_SUFFIXES, check_target
 
-    check_target(path, FIGURES)
+    check_target(path, FIGURE_SUFFIXES)
 
 
 def check_targets(out: Path | None, plot: Path | None) -> None:

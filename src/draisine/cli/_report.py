@@ -30,9 +30,9 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
     rows = state_table(result) if is_single_state else table(result, full)
     if rows:
         if is_single_state:
-            headings = ("value", "rate", "acceleration")
+            headings = ["value", "rate", "acceleration"]
         else:
-            headings = ("start", "end", "minimum", "maximum")
+            headings = ["start", "end", "minimum", "maximum"]
         quantities = Table("quantity", "unit", *numeric_columns(*headings))
         for name, unit, numbers in rows:
             texts = [f"{x:.6g}" for x in numbers] if is_single_state else _comparable(numbers)

@@ -41,7 +41,13 @@ def cycles(
         Prescribed joints at an impact: free and then reset to their motions (as published), or held.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
+    from draisine.experiment.tables.cycles import (
+        find_all_cycles,
+        remarks,
+        scan_cycles,
+        summary,
+        table,
+    )
     from draisine.registry import find
     from draisine.vehicles import meanings
 
@@ -58,7 +64,7 @@ def cycles(
         raise ParameterError(f"--scan varies {over}. Leave out its single value.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
-            data = every_cycle(vehicle, parameters, machine.parameter_set, joint=joint)
+            data = find_all_cycles(vehicle, parameters, machine.parameter_set, joint=joint)
         else:
             values = _scan_values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
             options: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}

@@ -105,7 +105,7 @@ def _print_locus(
 
     from draisine.cli._screen import progress_bar
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.loci import UNITS, locus, remarks, table
+    from draisine.experiment.tables.loci import LOCUS_UNITS, compute_root_locus, remarks, table
 
     if form not in (None, "frozen", "dalembert"):
         raise ParameterError(f"Unknown --form {form}. Available: frozen, dalembert.")
@@ -119,9 +119,9 @@ def _print_locus(
             continue
         option = options.get(name, f"--{name}")
         if ":" in text:
-            values[name] = np.linspace(*parse_range(option, text, "0:30deg:31", UNITS[name]))
+            values[name] = np.linspace(*parse_range(option, text, "0:30deg:31", LOCUS_UNITS[name]))
             continue
-        each = parse_numbers(option, text, "10deg, or 0:30deg:31", UNITS[name])
+        each = parse_numbers(option, text, "10deg, or 0:30deg:31", LOCUS_UNITS[name])
         if len(each) > 1:
             values[name] = np.array(each)
         else:
@@ -137,7 +137,9 @@ def _print_locus(
     over, grid = next(iter(values.items()))
     parameters = (machine.parameters, machine.parameter_set)
     with progress_bar(f"root locus of {vehicle}"):
-        data = locus(vehicle, *parameters, over, grid, fixed, form, law_tables(law or []))
+        data = compute_root_locus(
+            vehicle, *parameters, over, grid, fixed, form, law_tables(law or [])
+        )
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})
@@ -158,7 +160,7 @@ def _print_critical_speeds(
     import numpy as np
 
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.critical import critical_study, table
+    from draisine.experiment.tables.critical import compute_critical_speeds, table
     from draisine.registry import find
     from draisine.vehicles import meanings
 
@@ -179,7 +181,7 @@ def _print_critical_speeds(
             f"--set {name}", interval, "0.04:0.12:5", units.get(name, (None, ""))[0]
         )
     fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
-    data = critical_study(vehicle, fixed.parameters, fixed.parameter_set, ends)
+    data = compute_critical_speeds(vehicle, fixed.parameters, fixed.parameter_set, ends)
     if output.json:
         columns = {str(n): x.values for n, x in data.variables.items() if n != "outcome"}
         for name, x in columns.items():

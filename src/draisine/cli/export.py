@@ -36,7 +36,7 @@ def export(
     as_
         FMI 3 or 2 (compiled code with its source), or the source of an S-function.
     """
-    from draisine.experiment.simulator import typed_law, typed_start
+    from draisine.experiment.simulator import parse_law, parse_start
     from draisine.interop.fmi import export_fmu
     from draisine.interop.simulink import export_sfunction
     from draisine.scenario.validate.vehicle import build_system
@@ -44,8 +44,8 @@ def export(
     default = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
     target = out or unused_path(Path(default), force)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    start = typed_start(system, begin.values, begin.statuses)
-    options = {"mode": begin.statuses, "law": typed_law(system, begin.laws, begin.values)}
+    start = parse_start(system, begin.values, begin.statuses)
+    options = {"mode": begin.statuses, "law": parse_law(system, begin.laws, begin.values)}
     if as_ == "simulink":
         files = export_sfunction(system, start, target, **options)
         print("\n".join(f"S-function: {path}" for path in files))

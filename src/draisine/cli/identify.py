@@ -92,7 +92,7 @@ def identify(
     from draisine.analysis.identify import Prior
     from draisine.analysis.identify import identify as fit
     from draisine.errors import ParameterError
-    from draisine.experiment.simulator import typed_law
+    from draisine.experiment.simulator import parse_law
     from draisine.scenario.validate.vehicle import build_system
 
     if not recordings:
@@ -127,7 +127,7 @@ def identify(
             system,
             runs,
             unknown_names,
-            law=typed_law(system, law_tables(law or []), runs[0].start),
+            law=parse_law(system, law_tables(law or []), runs[0].start),
             prior=Prior.independent(system.parameters, priors) if priors else None,
             white_noise=white_noise,
             starts=starts,

@@ -179,11 +179,11 @@ def _write(result: "Result", output: OutputOptions, linear: bool, no_animation: 
     if not linear:
         output.write(result.data)
         return
-    from draisine.experiment.kinds.linear import linear_motion
+    from draisine.experiment.kinds.linear import simulate_linear
     from draisine.results.comparison import compare
 
     replace(output, plot=None, width=None).write(result.data)
-    both = compare(result.data, linear_motion(result.loaded.plan, result.data))
+    both = compare(result.data, simulate_linear(result.loaded.plan, result.data))
     replace(output, out=None).write(both)
 
 

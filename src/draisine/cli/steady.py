@@ -54,7 +54,12 @@ def steady(
         wheel that does not roll).
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
+    from draisine.experiment.tables.circles import (
+        find_hands_free_circles,
+        simulate_turn,
+        solve_turn,
+        trace_turns,
+    )
 
     output.check()
     values: dict[str, Any] = _parse_values(speed=speed, radius=radius, lean=lean, steer=steer)
@@ -68,12 +73,12 @@ def steady(
     ride = None
     with progress_bar(f"circles of {vehicle}"):
         if not values:
-            data = hands_free(*system, kind=family)
+            data = find_hands_free_circles(*system, kind=family)
         elif list(values) == ["speed"]:
-            data = turns_at(*system, speed=values["speed"])
+            data = trace_turns(*system, speed=values["speed"])
         else:
-            data = asked_turn(*system, **values)
-            ride = ride_turn(*system, **values) if output.plot is not None else None
+            data = solve_turn(*system, **values)
+            ride = simulate_turn(*system, **values) if output.plot is not None else None
     _print_circles(vehicle, data, output.json)
     if ride is not None:
         replace(output, out=None).write(ride)

@@ -86,15 +86,15 @@ class Store:
         >>> list(store.entries().values()), store.clear(), store.get("key")
         ([46], 1, None)
         """
-        found = {}
+        sizes = {}
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.iterdir()):
                 if not path.is_file():
                     continue
                 with contextlib.suppress(OSError), path.open("rb") as file:
                     if file.read(len(_MAGIC)) == _MAGIC:
-                        found[path] = path.stat().st_size
-        return found
+                        sizes[path] = path.stat().st_size
+        return sizes
 
     def clear(self) -> int:
         """Remove the files that are ours, and no others; return how many."""

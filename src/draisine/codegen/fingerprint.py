@@ -94,16 +94,16 @@ class _Digest:
         data = content.encode() if isinstance(content, str) else content
         self._hash.update(f"{kind} {len(data)}:".encode() + data)
 
-    def many(self, kind: str, things: Any) -> None:
+    def many(self, kind: str, values: Any) -> None:
         """Take in a sequence: its kind, its length and its entries."""
-        entries = list(things)
+        entries = list(values)
         self.word(kind, str(len(entries)))
         for entry in entries:
             self.add(entry)
 
-    def named(self, kind: str, things: dict[str, Any]) -> None:
+    def named(self, kind: str, values: dict[str, Any]) -> None:
         """Take in things by name."""
-        self.many(kind, (part for item in things.items() for part in item))
+        self.many(kind, (entry for item in values.items() for entry in item))
 
     def add(self, thing: Any) -> None:
         """Take in anything."""
@@ -257,12 +257,16 @@ def _take_class(digest: _Digest, thing: type) -> None:
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
     """Yield the members of a class that may decide what its objects do."""
-    for name, own in vars(kind).items():
-        written = getattr(getattr(own, "__code__", None), "co_filename", "") == "<string>"
-        made = dataclasses.is_dataclass(kind) and name in _GENERATED and (written or own is None)
-        slot = isinstance(own, (MemberDescriptorType, GetSetDescriptorType))
-        if not (made or slot or name in _PLAIN):
-            yield name, own
+    for name, member in vars(kind).items():
+        is_generated = getattr(getattr(member, "__code__", None), "co_filename", "") == "<string>"
+        generated_by_dataclass = (
+            dataclasses.is_dataclass(kind)
+            and name in _GENERATED
+            and (is_generated or member is None)
+        )
+        slot = isinstance(member, (MemberDescriptorType, GetSetDescriptorType))
+        if not (generated_by_dataclass or slot or name in _PLAIN):
+            yield name, member
 
 
 def _take_enum(digest: _Digest, thing: Enum) -> None:
@@ -287,12 +291,12 @@ def _take_object(digest: _Digest, thing: Any) -> None:
         reduced: Any = object.__reduce_ex__(thing, 2)
     except TypeError:
         raise _Unknown from None
-    _, (_, *given), _, *items = reduced
+    _, (_, *constructor_arguments), _, *items = reduced
     digest.word("object")
     digest.add(kind)
-    digest.many("given", given)
+    digest.many("given", constructor_arguments)
     digest.named("attributes", _attributes(thing))
-    digest.many("items", (list(part) for part in items if part is not None))
+    digest.many("items", (list(entries) for entries in items if entries is not None))
 
 
 def _overrides(kind: Any, name: str) -> bool:
@@ -309,14 +313,19 @@ def _attributes(thing: Any) -> dict[str, Any]:
     """Return the attributes and slots of an object by name; what a settled class keeps of its own
     properties follows from the rest.
     """
-    kind, out = type(thing), dict(getattr(thing, "__dict__", {}))
+    kind = type(thing)
+    attributes = dict(getattr(thing, "__dict__", {}))
     if _home(kind.__module__) in _SETTLED:
-        out = {k: x for k, x in out.items() if not isinstance(vars(kind).get(k), cached_property)}
+        attributes = {
+            k: x
+            for k, x in attributes.items()
+            if not isinstance(vars(kind).get(k), cached_property)
+        }
     for base in kind.__mro__:
         for name, slot in vars(base).items():
             if isinstance(slot, MemberDescriptorType) and hasattr(thing, name):
-                out[f"{base.__qualname__}.{name}"] = getattr(thing, name)
-    return out
+                attributes[f"{base.__qualname__}.{name}"] = getattr(thing, name)
+    return attributes
 
 
 def _home(module: str | None) -> str:

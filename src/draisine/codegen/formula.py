@@ -37,19 +37,20 @@ class Symbol:
     @classmethod
     def parse(cls, text: str) -> "Symbol":
         """Return the symbol that a piece of LaTeX writes."""
-        found = re.fullmatch(
+        match = re.fullmatch(
             r"(?P<over>\\(?:dot|ddot|bar)\{)?\\?(?P<letter>[A-Za-z]+)\}?(?:_\{?(?P<below>.*?)\}*)?",
             text,
         )
-        if found is None:
+        if match is None:
             raise ValueError(
                 f"symbol {text!r}: write a letter, a Greek name, or one with _{{...}}."
             )
-        over, below = found["over"] or "", found["below"]
+        over = match["over"] or ""
+        below = match["below"]
         under: tuple[str | Symbol, ...] = ()
         if below:
             under = (cls.parse(below) if below[0] == "\\" else below,)
-        return cls(found["letter"], under, over.count("dot") + over.count("dd"), "bar" in over)
+        return cls(match["letter"], under, over.count("dot") + over.count("dd"), "bar" in over)
 
     @property
     def plain(self) -> str:
@@ -150,7 +151,8 @@ Expression = (
 Line = tuple[Symbol, Expression]
 """A definition: `symbol = expression`."""
 
-ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
+ZERO = Number(Fraction(0))
+ONE = Number(Fraction(1))
 
 
 def name_of(text: str) -> Name:
@@ -199,9 +201,9 @@ def symbols_in(x: Expression | None) -> Iterator[Symbol]:
     match x:
         case Name(symbol):
             yield symbol
-        case Sum(parts) | Product(parts) | Function(_, parts):
-            for part in parts:
-                yield from symbols_in(part)
+        case Sum(children) | Product(children) | Function(_, children):
+            for child in children:
+                yield from symbols_in(child)
         case Power(inside, _) | Root(inside) | Transpose(inside):
             yield from symbols_in(inside)
         case Quotient(above, below):

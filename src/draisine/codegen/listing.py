@@ -36,11 +36,11 @@ def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Se
     """Return the statements in pieces of about `size` steps; values cross through scratch."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
-    home: dict[int, int] = {}
+    group_of: dict[int, int] = {}
     for s in statements:
         g = len(groups) - 1
         if s.place is not None:
-            g = max((home[k] for k in s.reads if k in home), default=0)
+            g = max((group_of[k] for k in s.reads if k in group_of), default=0)
         while counts[g] and counts[g] + s.size > size:
             g += 1
             if g == len(groups):
@@ -49,15 +49,15 @@ def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Se
         groups[g].append(s)
         counts[g] += s.size
         if s.place is None:
-            home[s.step] = g
-    wanted: list[set[int]] = [set().union(*[s.reads for s in group]) for group in groups]
+            group_of[s.step] = g
+    reads: list[set[int]] = [set().union(*[s.reads for s in group]) for group in groups]
     pieces = []
     for g, group in enumerate(groups):
-        own = {s.step for s in group if s.place is None}
-        fetches = sorted(k for k in wanted[g] if k in home and k not in own)
-        later = set[int]().union(*wanted[g + 1 :])
-        loads = [(i, place) for i, place in section.leaves.items() if i in wanted[g]]
-        pieces.append(Segment(loads, fetches, group, sorted(own & later)))
+        defined = {s.step for s in group if s.place is None}
+        fetches = sorted(k for k in reads[g] if k in group_of and k not in defined)
+        later = set[int]().union(*reads[g + 1 :])
+        loads = [(i, place) for i, place in section.leaves.items() if i in reads[g]]
+        pieces.append(Segment(loads, fetches, group, sorted(defined & later)))
     return pieces
 
 
@@ -69,14 +69,15 @@ def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     >>> identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
     ['q', 'lambda_', 'q_', 'q_3_', 'rear_u']
     """
-    taken, found = set(reserved), list[str]()
+    taken = set(reserved)
+    words = list[str]()
     for name in names:
         word = free_word(name, taken)
         while word in taken or re.search(r"_\d+$", word):
             word += "_"
         taken.add(word)
-        found.append(word)
-    return found
+        words.append(word)
+    return words
 
 
 def free_word(name: str, reserved: Iterable[str]) -> str:
@@ -148,7 +149,9 @@ class Listing:
         sinks: Mapping[str, str],
         size: int | None = None,
     ) -> None:
-        self.section, self.sources, self.sinks = section, sources, sinks
+        self.section = section
+        self.sources = sources
+        self.sinks = sinks
         self.statements = gather(program, section, notation.compose, self._term, WIDTH)
         self.pieces = cut(section, self.statements, size or len(program.steps))
         kept = sorted(i for piece in self.pieces for i in piece.keeps)
@@ -202,4 +205,4 @@ def describe_arrays(program: Program, names: Mapping[str, Sequence[str]] | None)
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]
     lines = [f"Inputs: {', '.join(inputs)}.", f"Outputs: {', '.join(outputs)}."]
     lines += [f"{x}: {', '.join(entries)}." for x, entries in (names or {}).items() if entries]
-    return [part for line in lines for part in wrap(line, 96, subsequent_indent="  ")]
+    return [wrapped for line in lines for wrapped in wrap(line, 96, subsequent_indent="  ")]

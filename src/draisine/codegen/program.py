@@ -106,8 +106,8 @@ def trace_program(
             steps.append(op if op[0] == "const" else (op[0], *(position[k] for k in op[1:])))
             fixed.append(all(fixed[k] for k in arguments(steps[-1])))
     sizes = {array: len(symbols) for array, symbols in inputs.items()}
-    found = {key: [position[i] for i in values] for key, values in flat.items()}
-    return Program(name, sizes, steps, found, fixed)
+    output_steps = {key: [position[i] for i in values] for key, values in flat.items()}
+    return Program(name, sizes, steps, output_steps, fixed)
 
 
 def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
@@ -125,19 +125,20 @@ def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
     for k in range(len(program.steps) - 1, -1, -1):
         if k in needed:
             needed.update(arguments(program.steps[k]))
-    place = {k: i for i, k in enumerate(sorted(needed))}
+    position = {k: i for i, k in enumerate(sorted(needed))}
     steps = [
-        step if step[0] in ("const", "input") else (step[0], *(place[k] for k in step[1:]))
-        for step in (program.steps[k] for k in place)
+        step if step[0] in ("const", "input") else (step[0], *(position[k] for k in step[1:]))
+        for step in (program.steps[k] for k in position)
     ]
-    fixed = [program.fixed[k] for k in place]
-    found = {name: [place[k] for k in entries] for name, entries in outputs.items()}
-    return Program(program.name, program.inputs, steps, found, fixed)
+    fixed = [program.fixed[k] for k in position]
+    output_steps = {name: [position[k] for k in entries] for name, entries in outputs.items()}
+    return Program(program.name, program.inputs, steps, output_steps, fixed)
 
 
 def flatten(program: Program) -> Program:
     """Return a program with one array in, x, and one out: the convention of machine code."""
-    start, starts = 0, dict[str, int]()
+    start = 0
+    starts = dict[str, int]()
     for array, size in program.inputs.items():
         if array != "parameters":
             starts[array] = start
@@ -183,11 +184,11 @@ class Callback:
         self.error: BaseException | None = None
 
         def call(x: int, _table: int, out: int, _count: int) -> None:
-            found = _doubles(out, size_out)
+            result = _doubles(out, size_out)
             try:
-                found[:] = function(_doubles(x, size_in).copy())
+                result[:] = function(_doubles(x, size_in).copy())
             except BaseException as error:
-                found[:] = np.nan
+                result[:] = np.nan
                 self.error = self.error or error
 
         self._code = prototype()(call)

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 
 from draisine.codegen.program import Instruction, Program, arguments
 
-SUM, PRODUCT, ATOM = 1, 2, 3
+SUM = 1
+PRODUCT = 2
+ATOM = 3
 """How tightly an expression binds."""
 
 Entry = tuple[str, int]
@@ -76,10 +78,10 @@ def sections(program: Program) -> tuple[Section, Section]:
         for k, step in enumerate(entries)
     ]
     inputs = {i: (s[1], s[2]) for i, s in enumerate(program.steps) if s[0] == "input"}
-    given = {i: place for i, place in inputs.items() if program.fixed[i]}
-    free = {i: place for i, place in inputs.items() if not program.fixed[i]}
-    prologue = _section(program, given, [(place, step) for step, place in slots.items()])
-    return prologue, _section(program, free | slots, outputs)
+    parameters = {i: place for i, place in inputs.items() if program.fixed[i]}
+    variables = {i: place for i, place in inputs.items() if not program.fixed[i]}
+    prologue = _section(program, parameters, [(place, step) for step, place in slots.items()])
+    return prologue, _section(program, variables | slots, outputs)
 
 
 def _section(
@@ -106,8 +108,11 @@ class _Gatherer:
         name: Callable[[int], Term],
         width: int,
     ) -> None:
-        self.program, self.section, self.compose = program, section, compose
-        self.name, self.width = name, width
+        self.program = program
+        self.section = section
+        self.compose = compose
+        self.name = name
+        self.width = width
         self.statements: list[Statement] = []
         self.open: dict[int, tuple[Term, frozenset[int], int]] = {}
         uses = Counter(k for i in section.steps for k in arguments(program.steps[i]))

@@ -25,7 +25,10 @@ LINE = 88.0
 
 _WIDE = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
 _WIDE |= dict.fromkeys("iljtfrIJ", 0.8)
-_SIGN, _BRACKET, _SPACE, _SMALL = 2.4, 0.8, 0.35, 0.72
+_SIGN = 2.4
+_BRACKET = 0.8
+_SPACE = 0.35
+_SMALL = 0.72
 
 
 def width(x: Expression) -> float:

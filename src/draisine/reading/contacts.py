@@ -65,7 +65,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
     sheet.say(*sentence(f"{note}contact point{place}."))
     for k, (contact, (at, surface)) in enumerate(
-        zip(subject.model.contacts, subject.rows.found, strict=True)
+        zip(subject.model.contacts, subject.rows.contact_points, strict=True)
     ):
         if is_zero(surface.ring):
             continue

@@ -34,13 +34,13 @@ from draisine.simulation.options import (
     ContactOptions,
     Numerics,
     Task,
-    check_turn,
+    check_quaternion,
     memory_start,
 )
 from draisine.simulation.run_kinds import check_options
 from draisine.simulation.validity.assess import FORCE_RESOLUTION
 from draisine.simulation.validity.fall import FallRule, fall_rule, has_fallen
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
 from draisine.system.state import State
@@ -166,7 +166,7 @@ def _check_states(states: Any) -> None:
         raise ParameterError("simulate_many: no states given.")
     for state in states:
         if isinstance(state, State):
-            check_turn(state)
+            check_quaternion(state)
 
 
 def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
@@ -174,7 +174,7 @@ def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Float
     changed = check_numbers(system.vehicle, system.parameters, changes)
     own = _columns("parameter", list(system.parameters), system.values, count, changed)
     if changed:  # else the system itself was drawn
-        for k, text in impossible_machines(system.artifacts, own).items():
+        for k, text in find_invalid_machines(system.artifacts, own).items():
             raise ParameterError(f"machine {k}: {text}")
     return own
 
@@ -205,7 +205,7 @@ def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> N
     """Raise where rows repeat others for one value of a parameter that differs among machines."""
     if not parameters:
         return
-    for row in system.survey(task.mode).spare:
+    for row in system.survey(task.mode).redundant:
         for name in row.parameters:
             if name in parameters:
                 raise ParameterError(

@@ -5,7 +5,7 @@ from typing import Any
 
 from draisine.codegen.files import whole_file
 from draisine.errors import DataError
-from draisine.results.store import FIGURES, check_target
+from draisine.results.store import FIGURE_SUFFIXES, check_target
 from draisine.view.style import figure_of
 
 DPI = 288
@@ -17,7 +17,7 @@ FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42}
 
 def save(axes: Any, path: Path) -> None:
     """Write the figure that axes belong to; nothing half-written remains if that fails."""
-    check_target(path, FIGURES)
+    check_target(path, FIGURE_SUFFIXES)
     from matplotlib import rc_context
 
     with whole_file(path) as new, rc_context(FONTS):

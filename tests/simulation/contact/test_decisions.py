@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from draisine.model import Wheel
 from draisine.simulation.contact.event_driven import events, run_loop
 from draisine.simulation.contact.event_driven.arc_integration import ArcClock, RunStatus
 from draisine.simulation.contact.event_driven.events import (
@@ -26,6 +27,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     is_idle,
     set_border_hysteresis,
 )
+from draisine.simulation.contact.status import TYRE_STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 
@@ -114,6 +116,18 @@ def test_contacts_at_one_point_with_one_normal_are_the_same(event):
     assert not is_same(event, 0, 1)
 
 
+# --- statuses
+
+
+def test_a_status_holds_the_rows_that_the_model_forbids():
+    """A status of the engine has as many rows as the model has forbidden directions."""
+    plain = Wheel("plain", "frame", (0.0, 0.0, 0.3), (0.0, 1.0, 0.0), 0.3)
+    assert count_rows(Status.OPEN) == len(plain.rows["open"])
+    assert count_rows(Status.SLIDING) == len(plain.rows["sliding"])
+    assert count_rows(Status.ROLLING) == len(plain.rows["rolling"])
+    assert [count_rows(status) for status in TYRE_STATUSES] == [0, 1, 2]
+
+
 # --- the first slip
 
 
@@ -124,7 +138,7 @@ def slipping(directions, plans):
         slides=np.array(plans),
         ways=np.array(directions, float).ravel(),
         chosen=np.ones(count, int),
-        held=np.full(count, 3),
+        status=np.full(count, Status.ROLLING),
     )
 
 
@@ -147,7 +161,7 @@ def test_the_fastest_first_slip_has_length_one_and_none_is_below_a_fifth():
 def test_rows_that_demand_a_speed(plan, chosen, rows):
     """Of a contact that holds two rows."""
     e = slipping([(0.0, 0.0)], [plan])
-    e.chosen[0], e.held[0] = chosen, 2
+    e.chosen[0], e.status[0] = chosen, Status.TRACKING_TYRE
     assert count_demanded_rows(e, 0) == rows
 
 

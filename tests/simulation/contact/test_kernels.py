@@ -15,6 +15,7 @@ from draisine.simulation.contact.complementarity.coulomb import friction_law
 from draisine.simulation.contact.complementarity.linear import solve
 from draisine.simulation.contact.complementarity.sharing import push_least, share
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
 from draisine.terrain import Terrain, edge, face, move_ground, plane
@@ -30,7 +31,11 @@ def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
     system = bicycle()
     rng = np.random.default_rng(1)
     look = ContactQuery(generic(system), plane(), np.zeros(3))
-    closed = [(WheelOnFeature(k, 0), 3, np.inf) for k, s in enumerate(statuses) if s == "rolling"]
+    closed = [
+        (WheelOnFeature(k, 0), Status.ROLLING, np.inf)
+        for k, s in enumerate(statuses)
+        if s == "rolling"
+    ]
     for _ in range(5):
         asked = {"lean": rng.normal(scale=0.3), "steer": rng.normal(scale=0.3)}
         asked |= {"lean_rate": rng.normal(), "steer_rate": rng.normal()}
@@ -140,8 +145,8 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     chord = np.linalg.svd(C.T)[2][-1:].T
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
-        normals, rows = np.array([0, 3]), np.array([3, 3])
-        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, 1, np.empty(126))
+        normals, status = np.array([0, 3]), np.full(2, Status.ROLLING)
+        share(lam, 6, chord.ravel(), 1, normals, status, mu, 2, 1, np.empty(126))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
@@ -157,7 +162,7 @@ def test_forces_of_many_contacts_find_their_cones(seed):
     inside = rng.normal(size=(contacts, 3))
     inside[:, 0] = 1.001 * np.hypot(*inside.T[1:]) / mu
     lam = inside.ravel() - null @ (null.T @ inside.ravel())
-    found, rows = lam.copy(), np.full(contacts, 3)
+    found, status = lam.copy(), np.full(contacts, Status.ROLLING)
     normals = 3 * np.arange(contacts)
     share(
         found,
@@ -165,7 +170,7 @@ def test_forces_of_many_contacts_find_their_cones(seed):
         null.ravel(),
         count,
         normals,
-        rows,
+        status,
         mu,
         contacts,
         0,
@@ -207,8 +212,8 @@ def test_vectors_that_change_no_normal_force_are_left_alone():
     null[0, 0], null[3, 1] = 1e-17, -1e-17
     lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
     found = lam.copy()
-    rows = np.array([3, 3])
-    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, 0, np.empty(126))
+    status = np.full(2, Status.ROLLING)
+    share(found, 6, null.ravel(), 2, np.array([0, 3]), status, np.zeros(2), 2, 0, np.empty(126))
     assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.query import ContactQuery, ModeInterval
 from draisine.simulation.contact.samples import box_distance
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.system.generic import generic
@@ -55,6 +55,25 @@ def test_a_machine_below_the_ground_has_a_gap_only_if_it_sinks(bicycle):
     assert np.isinf(gaps).all()
     gaps, _ = observe_nearest(bicycle, plane(), depth, sinks=True)
     assert_allclose(gaps, -0.01, atol=1e-12)
+
+
+@pytest.mark.parametrize("mu", [np.inf, 0.3])
+def test_forces_alone_are_those_of_all_observations(bicycle, mu):
+    """Closed forms against the saddle-point system, with wheels that roll, slide and fly."""
+    level = draisine.state(bicycle, forward_speed=3.0, lean_rate=0.2)
+    start = draisine.State(level.q, level.p + [0.0, 0.0, 0.05], level.r, level.v)
+    contact = ContactOptions(mu=mu)
+    run = draisine.simulate(bicycle, start, 0.4, terrain=bumpy_ground(), contact=contact)
+    arcs = run.arcs
+    look = arcs[0]._query()
+    intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
+    whole = look.observe_modes(intervals)
+    forces = look.observe_modes(intervals, forces_only=True)
+    largest = np.abs(whole.forces).max()
+    assert largest > 100.0
+    assert_allclose(forces.forces, whole.forces, atol=1e-9 * largest)
+    assert_allclose(forces.violation, whole.violation, atol=1e-13)
+    assert_allclose(forces.jacobians, whole.jacobians, atol=1e-13)
 
 
 def test_large_grounds_are_searched_within_one_metre(bicycle):

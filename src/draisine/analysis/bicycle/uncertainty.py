@@ -26,7 +26,7 @@ from draisine.analysis.bicycle.sensitivity import sensitivities, straight_change
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import check_number
@@ -149,7 +149,7 @@ def _draw(
             system.values[places] + sizes * rng.standard_normal((len(places), len(missing))).T
         )
         tried += len(missing)
-        wrong = impossible_machines(system.artifacts, table)
+        wrong = find_invalid_machines(system.artifacts, table)
         missing = np.array(sorted(wrong), dtype=int)
         why = next(iter(wrong.values()), why)
         if tried > FUTILE * count:

@@ -19,6 +19,7 @@ from draisine.analysis.gradient.tangents import Directions, TangentProgram, tang
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
@@ -117,13 +118,14 @@ class TerrainTangents:
         push = -motion["F"]
         rates = np.hstack([motion["flow"], jets[:, at.v], motion["zdot"]])
         rows, per_multiplier = [], []
-        for (contact, held, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+        for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+            held = count_rows(status)
             row = self.row(t, jets, contact, dt, load)
             all_rows = row["C"].reshape(count, 3, n)
             # Contact force (normal, along, across) per unit of each multiplier.
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
-            if held == 1 and 0.0 < mu < np.inf:
+            if status == Status.SLIDING and 0.0 < mu < np.inf:
                 unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, at.v]))
             C.append(all_rows[:, :held])
             G.append((transpose(jet(all_rows)) @ jet(unit)).stack)
@@ -162,7 +164,9 @@ class TerrainTangents:
         """
         at, n, count = self.machine.layout, self.query.n, len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [(self.row(t, jets, contact, dt), held) for contact, held, _ in closed]
+        rows = [
+            (self.row(t, jets, contact, dt), count_rows(status)) for contact, status, _ in closed
+        ]
         C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
         J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
         M, v = jet(motion["M"].reshape(count, n, n)), jet(jets[:, at.v, None])
@@ -181,7 +185,9 @@ class TerrainTangents:
         """
         at, n, count = self.machine.layout, self.query.n, len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [self.row(t, jets, contact, dt) for contact, held, _ in closed if held]
+        rows = [
+            self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
+        ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
         # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
         # derivative of `stretch` does not count.

@@ -32,6 +32,7 @@ from draisine.analysis.gradient.mode import (
 )
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.stepping import step
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
@@ -148,7 +149,7 @@ class SteppedTangents:
     def _contact(self, c: int) -> _StepContact:
         """Return contact c of the engine's last step."""
         record, p = self.stepper.record, self.stepper.record.problem
-        k, rows = int(record.which[c]), int(record.grip[c])
+        k, rows = int(record.which[c]), count_rows(record.status[c])
         own = slice(3 * c, 3 * c + rows)
         load = float(record.carried[k])
         limit = step.MAX_TYRE_LOAD * self.query.motion.record.share
@@ -161,7 +162,7 @@ class SteppedTangents:
             p.velocity[own].copy(),
             bool(record.tyred[k]),
             load,
-            bool(record.held[k]) and load < limit,
+            count_rows(record.closed_status[k]) > 0 and load < limit,
         )
 
     def _record_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
@@ -379,7 +380,7 @@ def _status(record: step.TimeStepping, c: int) -> StepStatus:
     force = p.impulse[own] - velocity / p.scale[c]
     if force[0] <= 0.0 or p.impulse[3 * c] <= 0.0:
         return StepStatus.OPEN
-    if record.grip[c] == 1:
+    if count_rows(record.status[c]) == 1:
         return StepStatus.SLIDING
     is_inside = np.hypot(force[1], force[2]) <= p.mu[c] * force[0]
     return StepStatus.STICKING if is_inside else StepStatus.SLIDING

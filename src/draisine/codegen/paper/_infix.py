@@ -30,7 +30,9 @@ from draisine.codegen.formula import (
     negative,
 )
 
-_ATOM, _PRODUCT, _SUM = 2, 1, 0
+_ATOM = 2
+_PRODUCT = 1
+_SUM = 0
 
 
 def _fraction(value: Fraction) -> str:
@@ -68,11 +70,12 @@ class Infix:
                 yield from map(self.remark.format, self.sentence(step))
                 continue
             if isinstance(step, Assignment):
-                symbol, whole = entries(step)
-                rows = [self.row.format(", ".join(map(self.formula, row))) for row in whole]
+                symbol, matrix = entries(step)
+                rows = [self.row.format(", ".join(map(self.formula, row))) for row in matrix]
                 right = self.matrix.format(self.between_rows.join(rows))
             else:
-                symbol, right = step[0], self.formula(step[1])
+                symbol = step[0]
+                right = self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
 
     def sentence(self, said: Paragraph | Relation) -> list[str]:
@@ -84,8 +87,8 @@ class Infix:
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
         """Return an expression, in brackets where its surroundings bind more tightly."""
-        text, own = self._write(x)
-        return f"({text})" if own < level else text
+        text, precedence = self._write(x)
+        return f"({text})" if precedence < level else text
 
     def _write(self, x: Expression) -> tuple[str, int]:
         match x:
@@ -123,20 +126,20 @@ class Infix:
 
     def _call(self, name: str, arguments: list[Expression]) -> str:
         written = [self.formula(a) for a in arguments]
-        own = self.functions.get(name, name)
-        if "{" in own:
-            return own.format(*written)
-        return self.call.format(own, ", ".join(written))
+        template = self.functions.get(name, name)
+        if "{" in template:
+            return template.format(*written)
+        return self.call.format(template, ", ".join(written))
 
 
 def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
     """Return the symbol and the whole of a matrix; a column that was written as a row stands up."""
     rows = [list(row) for row in block.matrix.rows]
-    whole = [
+    matrix = [
         [x if x is not None else rows[j][i] for j, x in enumerate(row)]
         for i, row in enumerate(rows)
     ]
-    filled = [[x for x in row if x is not None] for row in whole]
+    filled = [[x for x in row if x is not None] for row in matrix]
     if isinstance(block.symbol, Transpose) and isinstance(block.symbol.of, Name):
         return block.symbol.of.symbol, [[x] for x in filled[0]]
     assert isinstance(block.symbol, Name)

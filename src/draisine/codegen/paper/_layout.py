@@ -18,29 +18,29 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     """Return the lines in groups of one to four columns, each symbol still before its uses: what is
     short comes together.
     """
-    left = list(lines)
+    remaining = list(lines)
     fitting = {line[0]: _columns(line) for line in lines}
     waiting = {symbol for symbol, _ in lines}
     needs = {line[0]: _needs(line) & waiting for line in lines}
-    out: list[tuple[int, list[Line]]] = []
-    while left:
-        ready = [x for x in left if not needs[x[0]] & waiting]
-        room = [fitting[x[0]] for x in ready]
-        count = max(COLUMNS, key=lambda n: _fill(n, room))
+    grouped: list[tuple[int, list[Line]]] = []
+    while remaining:
+        ready = [x for x in remaining if not needs[x[0]] & waiting]
+        column_counts = [fitting[x[0]] for x in ready]
+        count = max(COLUMNS, key=lambda n: _fill(n, column_counts))
         chosen = [x for x in ready if fitting[x[0]] >= count]
-        if out and out[-1][0] == count:
-            out[-1][1].extend(chosen)
+        if grouped and grouped[-1][0] == count:
+            grouped[-1][1].extend(chosen)
         else:
-            out.append((count, chosen))
+            grouped.append((count, chosen))
         waiting -= {symbol for symbol, _ in chosen}
-        left = [x for x in left if x[0] in waiting]
-    return out
+        remaining = [x for x in remaining if x[0] in waiting]
+    return grouped
 
 
 def _needs(line: Line) -> set[Symbol]:
     """Return the symbols of a line, and the angles of cosines and sines."""
-    found = set(symbols_in(line[1]))
-    return found | {x for s in found for x in s.below if isinstance(x, Symbol)}
+    symbols = set(symbols_in(line[1]))
+    return symbols | {x for s in symbols for x in s.below if isinstance(x, Symbol)}
 
 
 def _fill(columns: int, room: Sequence[int]) -> tuple[float, int]:
@@ -60,13 +60,13 @@ def break_line(line: Line) -> list[list[Expression]]:
     if line_width(line) <= LINE or not isinstance(right, Sum):
         return [[right]]
     room = LINE - symbol_width(line[0]) - 5.0
-    out: list[list[Expression]] = [[]]
+    broken: list[list[Expression]] = [[]]
     used = 0.0
     for term in right.terms:
         size = width(term) + 2.4
-        if out[-1] and used + size > room:
-            out.append([])
+        if broken[-1] and used + size > room:
+            broken.append([])
             used = 0.0
-        out[-1].append(term)
+        broken[-1].append(term)
         used += size
-    return out
+    return broken

@@ -97,8 +97,8 @@ def _table(lines: Sequence[Line]) -> str:
     """Return lines as a table, short ones beside each other."""
     rows = []
     for columns, group in groups(lines):
-        for at in range(0, len(group), columns):
-            cells = [_math(_broken(line)) for line in group[at : at + columns]]
+        for first in range(0, len(group), columns):
+            cells = [_math(_broken(line)) for line in group[first : first + columns]]
             span = f' colspan="{12 // columns}"'
             rows.append("<tr>" + "".join(f"<td{span}>{cell}</td>" for cell in cells) + "</tr>")
     return f'<table class="lines">{"".join(rows)}</table>'
@@ -186,7 +186,8 @@ def _factor(x: Expression) -> str:
 
 
 def _number(value: Fraction) -> str:
-    minus, value = "<mo>&#x2212;</mo>" if value < 0 else "", abs(value)
+    minus = "<mo>&#x2212;</mo>" if value < 0 else ""
+    value = abs(value)
     if value.denominator == 1:
         inside = f"<mn>{value.numerator}</mn>"
     elif value.denominator <= 99:

@@ -116,10 +116,10 @@ def _display(rows: list[str], number: int | str | None) -> list[str]:
 
 def definitions(lines: Sequence[Line], number: int) -> list[str]:
     """Return lines as displays, short ones beside each other."""
-    found = [group for _, group in rows(lines)]
+    groups = [group for _, group in rows(lines)]
     out: list[str] = []
-    for k, group in enumerate(found):
-        out += _display(group, number if k == len(found) - 1 else None)
+    for k, group in enumerate(groups):
+        out += _display(group, number if k == len(groups) - 1 else None)
     return out
 
 
@@ -127,8 +127,8 @@ def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
     """Give the rows of each group of lines with as many columns."""
     for columns, group in groups(lines):
         out = []
-        for at in range(0, len(group), columns):
-            row = group[at : at + columns]
+        for start in range(0, len(group), columns):
+            row = group[start : start + columns]
             if columns > 1:
                 out.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
                 continue

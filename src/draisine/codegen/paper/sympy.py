@@ -53,18 +53,19 @@ def build(page: Page) -> SimpleNamespace:
     """
     sympy = import_extra("sympy", "symbolic")
     values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}
-    found = {_PYTHON.symbol(s): x for s, x in values.items()}
+    objects = {_PYTHON.symbol(s): x for s, x in values.items()}
     for step in steps(page):
         if isinstance(step, Assignment):
             symbol, rows = entries(step)
-            made = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
+            value = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
         elif isinstance(step, str | Paragraph | Relation):
             continue
         else:
-            symbol, made = step[0], _object(step[1], values, sympy)
-            values[symbol] = made
-        found[_PYTHON.symbol(symbol)] = made
-    return SimpleNamespace(**found)
+            symbol = step[0]
+            value = _object(step[1], values, sympy)
+            values[symbol] = value
+        objects[_PYTHON.symbol(symbol)] = value
+    return SimpleNamespace(**objects)
 
 
 def _object(x: Expression, values: dict[Symbol, Any], sympy: Any) -> Any:

@@ -35,7 +35,8 @@ from draisine.codegen.routine.kinds import (
     name_of,
 )
 
-_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
+_addressof = ctypes.addressof
+_from_buffer = ctypes.c_char.from_buffer
 
 
 class Slot(NamedTuple):
@@ -49,12 +50,12 @@ class Slot(NamedTuple):
 @cache
 def layout(record: type) -> dict[str, Slot]:
     """Return the locations of the fields of a record."""
-    places: dict[str, Slot] = {}
-    at = 0
+    slots: dict[str, Slot] = {}
+    first = 0
     for name, kind in fields(record).items():
-        places[name] = Slot(at, slot_count(kind), kind)
-        at += slot_count(kind)
-    return places
+        slots[name] = Slot(first, slot_count(kind), kind)
+        first += slot_count(kind)
+    return slots
 
 
 def slot_count(kind: Kind) -> int:
@@ -140,7 +141,7 @@ def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
 
 def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
     inner = [pack(value) for value in values]
-    pointers = np.array([one.address for one in inner], dtype=np.int64)
+    pointers = np.array([packed.address for packed in inner], dtype=np.int64)
     kept += [inner, pointers]
     return (int(pointers.ctypes.data),)
 
@@ -171,7 +172,8 @@ class Packed:
 
     def _fill(self, record: Any) -> None:
         owner: type = type(record)
-        self.record, self._kept = record, list[Any]()
+        self.record = record
+        self._kept = list[Any]()
         slots: list[Any] = list(record)
         arrays, others = _indirect(owner)
         for k, dtype in arrays:
@@ -324,7 +326,8 @@ class _Field:
     """A field of a `Record`: reads and writes its slots."""
 
     def __init__(self, name: str, default: Any) -> None:
-        self.name, self.default = name, default
+        self.name = name
+        self.default = default
         self._accesses: dict[type, _Access] = {}  # by the class of the record
 
     def _access(self, owner: type) -> "_Access":
@@ -348,7 +351,8 @@ class _Field:
         kept: list[Any] = []
         access.pack_into(record._bytes, access.at, *access.encode(value, kept))
         if access.read is None:
-            record._objects[self.name], record._kept[self.name] = value, kept
+            record._objects[self.name] = value
+            record._kept[self.name] = kept
 
 
 class _Access:
@@ -357,21 +361,24 @@ class _Access:
     """
 
     def __init__(self, slot: Slot) -> None:
-        kind, form = slot.kind, struct.Struct("=" + _format(slot.kind))
-        self.at, self.pack_into = 8 * slot.first, form.pack_into
+        kind = slot.kind
+        form = struct.Struct("=" + _format(slot.kind))
+        self.at = 8 * slot.first
+        self.pack_into = form.pack_into
         self.encode = None if kind in (INT, FLOAT, ADDRESS) else encoder(kind)
         self.read: Callable[[bytearray], Any] | None = None
         if isinstance(kind, ArrayKind) or is_record(kind):
             return
-        at, unpack_from = self.at, form.unpack_from
+        offset = self.at
+        unpack_from = form.unpack_from
         if self.encode is None:
-            self.read = lambda memory: unpack_from(memory, at)[0]
+            self.read = lambda memory: unpack_from(memory, offset)[0]
         else:
             convert: Any = bool if kind == BOOL else kind
-            self.read = lambda memory: convert(*unpack_from(memory, at))
+            self.read = lambda memory: convert(*unpack_from(memory, offset))
 
 
-def make_record(record: type, **given: Any) -> Any:
+def make_record(record: type, **values: Any) -> Any:
     """Return a record with arrays of zeros for fields that are given as sizes.
 
     Parameters
@@ -383,10 +390,10 @@ def make_record(record: type, **given: Any) -> Any:
         it may be packed already.
     """
     for name, dtype in _array_types(record).items():
-        size = given.get(name)
+        size = values.get(name)
         if isinstance(size, (int, tuple)):
-            given[name] = np.zeros(size, dtype)
-    return record(**given)
+            values[name] = np.zeros(size, dtype)
+    return record(**values)
 
 
 @cache

@@ -148,15 +148,15 @@ class _SubsetReader:
             self.assign(target, self.expression(value), value)
             return
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(one) for one in value.elts]
+            kinds = [self.expression(element) for element in value.elts]
             values: list[ast.expr] = value.elts
         else:
             kinds = self.several(value)
             values = [value] * len(kinds)
         if len(target.elts) != len(kinds):
             self.refuse(node, f"assigns {len(kinds)} values to {len(target.elts)} targets")
-        for one, kind, source in zip(target.elts, kinds, values, strict=True):
-            self.assign(one, kind, source)
+        for element, kind, source in zip(target.elts, kinds, values, strict=True):
+            self.assign(element, kind, source)
 
     def several(self, value: ast.expr) -> list[Kind]:
         """Return the types of several values in one expression: results of a routine, or entries."""
@@ -171,14 +171,20 @@ class _SubsetReader:
         raise AssertionError
 
     def give_back(self, node: ast.Return) -> None:
-        wanted, value = self.routine.returns, node.value
+        wanted = self.routine.returns
+        value = node.value
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(one) for one in value.elts]
+            kinds = [self.expression(element) for element in value.elts]
             several = wanted if isinstance(wanted, tuple) else ()
             if len(kinds) != len(several):
                 self.refuse(node, f"returns {len(kinds)} values instead of {name_of(wanted)}")
-            for one, kind, own in zip(value.elts, kinds, several, strict=True):
-                self.agree(one, kind, own, f"returns {name_of(kind)} instead of {name_of(own)}")
+            for element, kind, declared in zip(value.elts, kinds, several, strict=True):
+                self.agree(
+                    element,
+                    kind,
+                    declared,
+                    f"returns {name_of(kind)} instead of {name_of(declared)}",
+                )
             return
         kind = NONE if value is None else self.expression(value, several=True)
         self.agree(node, kind, wanted, f"returns {name_of(kind)} instead of {name_of(wanted)}")
@@ -223,34 +229,34 @@ class _SubsetReader:
                                     "slices with an end, or fields of a Record")  # fmt: skip
 
     def assign_element(self, target: ast.Subscript, kind: Kind) -> None:
-        own = self.expression(target)
+        declared = self.expression(target)
         base = self.kinds[target.value]
         if is_fixed(base):
             self.refuse(
                 target, f"cannot assign to an entry of a {name_of(base)}; assign a whole vector"
             )
-        if own not in (FLOAT, INT, BOOL):
-            self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(own)}); assign to its "
+        if declared not in (FLOAT, INT, BOOL):
+            self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(declared)}); assign to its "
                                 "elements or to a slice with an end")  # fmt: skip
-        if kind != own:
+        if kind != declared:
             self.agree(
-                target, kind, own, f"assigns {name_of(kind)} to an element of {name_of(base)}"
+                target, kind, declared, f"assigns {name_of(kind)} to an element of {name_of(base)}"
             )
         if self.each and not self.stride(_last_index(target)):
             self.refuse(target, "assigns the same element in every SIMD lane")
 
     def assign_field(self, target: ast.Attribute, kind: Kind) -> None:
-        own = self.expression(target)
+        declared = self.expression(target)
         owner = self.kinds.get(target.value)
         if not is_mutable(owner):
             what = name_of(owner) if owner is not None else ast.unparse(target.value)
             self.refuse(target, f"cannot assign to field {target.attr!r} of {what}, which is read-only; "
                                 "derive the record from Record")  # fmt: skip
-        if isinstance(own, ArrayKind) or is_record(own):
-            self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(own)}); arrays and "
+        if isinstance(declared, ArrayKind) or is_record(declared):
+            self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(declared)}); arrays and "
                                 "records inside a record are set in Python")  # fmt: skip
-        what = f"field {target.attr!r}, which is {name_of(own)}"
-        self.agree(target, kind, own, f"assigns {name_of(kind)} to {what}")
+        what = f"field {target.attr!r}, which is {name_of(declared)}"
+        self.agree(target, kind, declared, f"assigns {name_of(kind)} to {what}")
         if self.each:
             self.refuse(target, "assigns the same field in every SIMD lane")
 
@@ -261,14 +267,17 @@ class _SubsetReader:
             )
         if kind == NONE:
             self.refuse(target, f"assigns to {name!r} a call that returns nothing")
-        known = self.names.setdefault(name, kind)
-        self.kinds[target] = known
+        declared = self.names.setdefault(name, kind)
+        self.kinds[target] = declared
         self.agree(
-            target, kind, known, f"assigns {name_of(kind)} to {name!r}, which is {name_of(known)}"
+            target,
+            kind,
+            declared,
+            f"assigns {name_of(kind)} to {name!r}, which is {name_of(declared)}",
         )
-        if self.each and known in (FLOAT, BOOL):
+        if self.each and declared in (FLOAT, BOOL):
             self.lanes.add(name)
-        elif self.each and (known != INT or self.varies(value)):
+        elif self.each and (declared != INT or self.varies(value)):
             self.refuse(target, "assigns inside `each` to names of numbers and bools only, and no "
                                 "integer that differs between SIMD lanes")  # fmt: skip
         elif name in self.lanes:
@@ -369,7 +378,8 @@ class _SubsetReader:
         return fields(record)[field]
 
     def subscript(self, node: ast.Subscript) -> Kind:
-        value, index = node.value, node.slice
+        value = node.value
+        index = node.slice
         match index:
             case ast.Slice(lower=ast.expr() as low, upper=None, step=None) if not self.each:
                 self.whole(low)
@@ -411,13 +421,13 @@ class _SubsetReader:
             return self.refuse(node, f"needs a matrix instead of {name_of(kind)}")
         self.named(node, value)
         if isinstance(row, ast.Slice) and isinstance(column, ast.Slice):
-            for part in (row, column):
-                if part.upper is not None or part.step is not None or self.each:
+            for axis in (row, column):
+                if axis.upper is not None or axis.step is not None or self.each:
                     self.refuse(
                         node, f"cannot use `{ast.unparse(node)}` as a value: write A[i:, j:]"
                     )
-                if part.lower is not None:
-                    self.whole(part.lower)
+                if axis.lower is not None:
+                    self.whole(axis.lower)
             return kind
         if isinstance(row, ast.Slice):
             self.refuse(node, f"cannot use the column `{ast.unparse(node)}` as a value")
@@ -438,7 +448,8 @@ class _SubsetReader:
             )
 
     def index(self, node: ast.expr) -> None:
-        outer, self.indexing = self.indexing, True
+        outer = self.indexing
+        self.indexing = True
         self.whole(node)
         self.indexing = outer
 
@@ -467,9 +478,9 @@ class _SubsetReader:
         return name not in self.routine.parameters and name not in self.names
 
     def outside(self, node: ast.expr, name: str) -> Any:
-        known = self.routine.outside
-        if name in known:
-            return known[name]
+        names = self.routine.outside
+        if name in names:
+            return names[name]
         builtin = {f.__name__: f for f in FUNCTIONS}.get(name)
         return builtin if builtin else self.refuse(node, f"does not know the name {name!r}")
 
@@ -481,7 +492,8 @@ class _SubsetReader:
         raise AssertionError
 
     def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
-        a, b = self.expression(left), self.expression(right)
+        a = self.expression(left)
+        b = self.expression(right)
         if isinstance(op, (ast.Is, ast.IsNot)):
             if not is_enum(a) or a != b:
                 self.refuse(node, "can use `is` between members of one IntEnum only; use == or !=")
@@ -575,17 +587,18 @@ class _SubsetReader:
     def call_routine(
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
-        name, wanted = target.__name__, target.parameters
+        name = target.__name__
+        wanted = target.parameters
         if self.each:
             self.refuse(node, f"cannot call routine {name!r} inside `each`")
         if len(kinds) != len(wanted):
             self.refuse(
                 node, f"calls {name!r} with {len(kinds)} arguments instead of {len(wanted)}"
             )
-        for a, kind, (argument, own) in zip(args, kinds, wanted.items(), strict=True):
-            if kind != own:
-                what = f"argument {argument!r} of {name!r}, which is {name_of(own)}"
-                self.agree(a, kind, own, f"passes {name_of(kind)} to {what}")
+        for a, kind, (argument, declared) in zip(args, kinds, wanted.items(), strict=True):
+            if kind != declared:
+                what = f"argument {argument!r} of {name!r}, which is {name_of(declared)}"
+                self.agree(a, kind, declared, f"passes {name_of(kind)} to {what}")
         return target.returns
 
     def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
@@ -622,8 +635,8 @@ class _SubsetReader:
                 )
         if len(args) != 2 or kind.axes != 1 or self.each:
             self.refuse(node, "can reshape an array to two axes only, outside of `each`")
-        for one in args:
-            self.whole(one)
+        for size in args:
+            self.whole(size)
         product = ast.BinOp(args[0], ast.Mult(), args[1])
         if slice_length(value) != slice_length(product):
             self.refuse(node, f"reshapes `{ast.unparse(value)}` to `{ast.unparse(product)}` entries, which "
@@ -650,7 +663,7 @@ class _SubsetReader:
 def has_slice(node: ast.Subscript) -> bool:
     """Return whether a subscript contains a slice."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return any(isinstance(part, ast.Slice) for part in parts)
+    return any(isinstance(axis, ast.Slice) for axis in parts)
 
 
 def _last_index(node: ast.Subscript) -> ast.expr:
@@ -658,9 +671,9 @@ def _last_index(node: ast.Subscript) -> ast.expr:
     return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
 
 
-def _guess(word: str, known: Any) -> str:
+def _guess(word: str, candidates: Any) -> str:
     """Return a suggestion for a word that is not known."""
-    names = known.__members__ if is_enum(known) else known
+    names = candidates.__members__ if is_enum(candidates) else candidates
     near = get_close_matches(word, names, n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
@@ -672,7 +685,8 @@ def runs_with(index: ast.expr, name: str) -> bool:
     if isinstance(index, ast.Name):
         return index.id == name
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        left, right = runs_with(index.left, name), runs_with(index.right, name)
+        left = runs_with(index.left, name)
+        right = runs_with(index.right, name)
         if left and right:
             raise ValueError
         return left or right

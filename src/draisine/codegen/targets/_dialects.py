@@ -91,8 +91,8 @@ def _c_head(routine: Routine, name: str) -> str:
     if not isinstance(routine.returns, tuple):
         return f"static {c_type(routine.returns, name)}({arguments or 'void'})"
     several = " ".join(f"{c_type(kind, f'value_{k}')};" for k, kind in enumerate(routine.returns))
-    own = f"typedef struct {{ {several} }} {name}_results;\n"
-    return f"{own}static {name}_results {name}({arguments or 'void'})"
+    results_type = f"typedef struct {{ {several} }} {name}_results;\n"
+    return f"{results_type}static {name}_results {name}({arguments or 'void'})"
 
 
 def c_dialect(number: Callable[[float], str]) -> Dialect:
@@ -172,10 +172,10 @@ def _c_record(record: type) -> str:
 
 def _used(routines: Iterable[Routine]) -> list[Kind]:
     """Return all kinds in routines and their callees, those inside a record before it."""
-    found: dict[Kind, None] = {}
+    kinds: dict[Kind, None] = {}
 
     def add(kind: Kind) -> None:
-        if kind in found:
+        if kind in kinds:
             return
         if isinstance(kind, tuple):
             inner = list(kind)
@@ -183,15 +183,20 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
             inner = list(fields(kind).values())
         else:
             inner = [kind.element] if isinstance(kind, ArrayKind) else []
-        for one in inner:
-            add(one)
-        found[kind] = None
+        for child in inner:
+            add(child)
+        kinds[kind] = None
 
-    for one in dict.fromkeys(one for routine in routines for one in routine.family):
-        it = read(one)
-        for kind in (*one.parameters.values(), one.returns, *it.names.values(), *it.kinds.values()):
+    for member in dict.fromkeys(member for routine in routines for member in routine.family):
+        it = read(member)
+        for kind in (
+            *member.parameters.values(),
+            member.returns,
+            *it.names.values(),
+            *it.kinds.values(),
+        ):
             add(kind)
-    return list(found)
+    return list(kinds)
 
 
 # --- JavaScript

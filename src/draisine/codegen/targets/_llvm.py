@@ -86,8 +86,8 @@ def load(
     written and translated if the store has nothing for the task; `task` names all that the text is made
     from. Text that is `ordered` stays so.
     """
-    whole = (host(), llvmlite.__version__, source([__file__]), passes, task)
-    key = hashlib.sha256(repr(whole).encode()).hexdigest()
+    identity = (host(), llvmlite.__version__, source([__file__]), passes, task)
+    key = hashlib.sha256(repr(identity).encode()).hexdigest()
     with _lock:
         code = store.get(key) if store is not None else None
         if code is None:

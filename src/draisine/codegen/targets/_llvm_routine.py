@@ -69,11 +69,11 @@ def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) 
     for kind in dict.fromkeys(["double", _vector(width)]):
         s = suffix(kind)
         parts += [f"declare {kind} @llvm.{f}.{s}({kind})" for f in ("fabs", "sqrt")]
-    family = list(dict.fromkeys(one for routine in routines for one in routine.family))
-    names = {one: f"{symbol(one)}.{k}" for k, one in enumerate(family)}
-    names |= {one: symbol(one) for one in routines}
-    parts += [_LlvmWriter(read(one), width, names, known).function() for one in family]
-    parts += [_results_entry(one) for one in routines if has_results(one.returns)]
+    family = list(dict.fromkeys(member for routine in routines for member in routine.family))
+    names = {member: f"{symbol(member)}.{k}" for k, member in enumerate(family)}
+    names |= {member: symbol(member) for member in routines}
+    parts += [_LlvmWriter(read(member), width, names, known).function() for member in family]
+    parts += [_results_entry(member) for member in routines if has_results(member.returns)]
     return "\n".join(parts)
 
 
@@ -129,24 +129,25 @@ def _argument(type_: str) -> str:
 
 def _results_entry(routine: Routine) -> str:
     """Return a function that writes several results into slots of eight bytes behind a pointer."""
-    kinds, whole = result_kinds(routine.returns), type_of(routine.returns)
-    given = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
-    lines = [f"  %all = call {whole} @{symbol(routine)}({', '.join(given)})"]
-    at = 0
+    kinds = result_kinds(routine.returns)
+    type_all = type_of(routine.returns)
+    arguments = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
+    lines = [f"  %all = call {type_all} @{symbol(routine)}({', '.join(arguments)})"]
+    slot = 0
     for k, kind in enumerate(kinds):
         where = f", {k}" if isinstance(routine.returns, tuple) else ""
         entries = [f", {j}" for j in range(kind.size)] if is_fixed(kind) else [""]
         type_ = "double" if is_fixed(kind) else type_of(kind)
         for entry in entries:
-            lines.append(f"  %v{at} = extractvalue {whole} %all{where}{entry}")
-            lines.append(f"  %p{at} = getelementptr i64, ptr %results, i64 {at}")
-            value = f"{type_} %v{at}"
+            lines.append(f"  %v{slot} = extractvalue {type_all} %all{where}{entry}")
+            lines.append(f"  %p{slot} = getelementptr i64, ptr %results, i64 {slot}")
+            value = f"{type_} %v{slot}"
             if type_ == "i1":
-                lines.append(f"  %w{at} = zext i1 %v{at} to i64")
-                value = f"i64 %w{at}"
-            lines.append(f"  store {value}, ptr %p{at}, align 8")
-            at += 1
-    head = f"define void @{symbol(routine)}.results({', '.join([*given, 'ptr %results'])}) {{"
+                lines.append(f"  %w{slot} = zext i1 %v{slot} to i64")
+                value = f"i64 %w{slot}"
+            lines.append(f"  store {value}, ptr %p{slot}, align 8")
+            slot += 1
+    head = f"define void @{symbol(routine)}.results({', '.join([*arguments, 'ptr %results'])}) {{"
     return "\n".join([head, *lines, "  ret void", "}", ""])
 
 
@@ -178,7 +179,9 @@ class _LlvmWriter:
     def __init__(
         self, definition: Definition, width: int, symbols: dict[Routine, str], known: KnownFields
     ) -> None:
-        self.it, self.full, self.symbols = definition, width, symbols
+        self.it = definition
+        self.full = width
+        self.symbols = symbols
         self.known = {(record, field): number for record, field, number in known}
         self.lines: list[str] = []
         self.slots: list[str] = []
@@ -235,12 +238,14 @@ class _LlvmWriter:
     def statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                made = [self.value(v) for v in values]
-                for target, one in zip(targets, made, strict=True):
-                    self.assign(target, one)
+                results = [self.value(v) for v in values]
+                for target, result in zip(targets, results, strict=True):
+                    self.assign(target, result)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                for target, one in zip(targets, self.parts(self.value(value), value), strict=True):
-                    self.assign(target, one)
+                for target, result in zip(
+                    targets, self.parts(self.value(value), value), strict=True
+                ):
+                    self.assign(target, result)
             case ast.Assign(targets=[target], value=value):
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
@@ -272,7 +277,7 @@ class _LlvmWriter:
         else:
             if isinstance(node, ast.Tuple):
                 assert isinstance(kind, tuple)
-                parts = [self.value(one) for one in node.elts]
+                parts = [self.value(element) for element in node.elts]
                 types = map(type_of, kind)
                 value = self.together(type_of(kind), list(map(self.convert, parts, types)))
             else:
@@ -284,23 +289,25 @@ class _LlvmWriter:
 
     def together(self, type_: str, parts: Sequence[Value]) -> Value:
         """Return several values as one."""
-        whole = Value(type_, "undef")
-        for k, part in enumerate(parts):
-            text = f"insertvalue {type_} {whole.text}, {part.type} {part.text}, {k}"
-            whole = self.emit(type_, text)
-        return whole
+        combined = Value(type_, "undef")
+        for k, value in enumerate(parts):
+            text = f"insertvalue {type_} {combined.text}, {value.type} {value.text}, {k}"
+            combined = self.emit(type_, text)
+        return combined
 
-    def part(self, whole: Value, k: int, type_: str) -> Value:
+    def part(self, combined: Value, k: int, type_: str) -> Value:
         """Return one of the values in another one."""
-        return self.emit(type_, f"extractvalue {whole.type} {whole.text}, {k}")
+        return self.emit(type_, f"extractvalue {combined.type} {combined.text}, {k}")
 
-    def parts(self, whole: Value, node: ast.expr) -> list[Value]:
+    def parts(self, combined: Value, node: ast.expr) -> list[Value]:
         """Return all values in another one."""
         kind = self.it.kinds[node]
         types = (
-            [type_of(one) for one in kind] if isinstance(kind, tuple) else ["double"] * _size(whole)
+            [type_of(entry) for entry in kind]
+            if isinstance(kind, tuple)
+            else ["double"] * _size(combined)
         )
-        return [self.part(whole, k, type_) for k, type_ in enumerate(types)]
+        return [self.part(combined, k, type_) for k, type_ in enumerate(types)]
 
     def entries(self, vector: Value) -> list[Value]:
         """Return the entries of a fixed-size vector."""
@@ -311,9 +318,11 @@ class _LlvmWriter:
     def assign(self, target: ast.expr, value: Value) -> None:
         match target:
             case ast.Name(id=name):
-                kind, slot = type_of(self.it.names[name]), f"%{name}.a"
+                kind = type_of(self.it.names[name])
+                slot = f"%{name}.a"
                 if self.width > 1 and name in self.it.lanes:
-                    kind, slot = _vector(self.width, kind), f"%{name}.v"
+                    kind = _vector(self.width, kind)
+                    slot = f"%{name}.v"
                 value = self.convert(value, kind)
                 self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
             case ast.Attribute(value=record, attr=field):
@@ -336,7 +345,9 @@ class _LlvmWriter:
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
     def branching(self, node: ast.If) -> None:
-        yes, no, end = self.new(), self.new(), self.new()
+        yes = self.new()
+        no = self.new()
+        end = self.new()
         self.test(node.test, yes, no)
         self.label(yes)
         self.block(node.body)
@@ -347,7 +358,9 @@ class _LlvmWriter:
         self.label(end)
 
     def repetition(self, node: ast.While) -> None:
-        again, inside, end = self.new(), self.new(), self.new()
+        again = self.new()
+        inside = self.new()
+        end = self.new()
         self.jump(again)
         self.label(again)
         self.test(node.test, inside, end)
@@ -392,17 +405,19 @@ class _LlvmWriter:
         self.lines.append(f"  store i64 {first.text}, ptr {counter}")
         self.jump(again)
         self.label(again)
-        at = self.emit("i64", f"load i64, ptr {counter}")
-        more = self.emit("i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {at.text}, {end.text}")
+        current = self.emit("i64", f"load i64, ptr {counter}")
+        more = self.emit(
+            "i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {current.text}, {end.text}"
+        )
         self.lines.append(f"  br i1 {more.text}, label %{inside}, label %{done}")
         self.label(inside)
-        self.lines.append(f"  store i64 {at.text}, ptr %{node.target.id}.a")
+        self.lines.append(f"  store i64 {current.text}, ptr %{node.target.id}.a")
         self.exits.append((onward, done))
         self.block(node.body)
         self.exits.pop()
         self.jump(onward)
         self.label(onward)
-        following = self.emit("i64", f"add i64 {at.text}, {step}")
+        following = self.emit("i64", f"add i64 {current.text}, {step}")
         self.lines.append(f"  store i64 {following.text}, ptr {counter}")
         self.jump(again)
         self.label(done)
@@ -424,8 +439,8 @@ class _LlvmWriter:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand, no, yes)
             case _:
-                found = self.value(node)
-                self.lines.append(f"  br i1 {found.text}, label %{yes}, label %{no}")
+                condition = self.value(node)
+                self.lines.append(f"  br i1 {condition.text}, label %{yes}, label %{no}")
 
     # --- expressions
 
@@ -459,7 +474,7 @@ class _LlvmWriter:
 
     def negative(self, x: Value) -> Value:
         if _size(x):
-            return self.together(x.type, [self.negative(one) for one in self.entries(x)])
+            return self.together(x.type, [self.negative(entry) for entry in self.entries(x)])
         if "i64" in x.type:
             zero = "0" if x.type == "i64" else "zeroinitializer"
             return self.emit(x.type, f"sub {x.type} {zero}, {x.text}")
@@ -498,13 +513,15 @@ class _LlvmWriter:
         """Return the address of a field and its type."""
         owner = self.it.kinds[record]
         assert isinstance(owner, type)
-        base, slot = self.value(record), layout(owner)[field]
+        base = self.value(record)
+        slot = layout(owner)[field]
         return self.place(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
 
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> Value:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.it.kinds[node.value]
+        result = self.it.kinds[node]
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
                 return self.place(self.value(node.value), self.value(low), kind)
@@ -514,7 +531,7 @@ class _LlvmWriter:
                 return self.block_view(self.value(node.value), row, column)
         if is_fixed(kind):
             return self.entry(self.value(node.value), node.slice)
-        if is_matrix(kind) and isinstance(own, ArrayKind):
+        if is_matrix(kind) and isinstance(result, ArrayKind):
             return self.entry_address(self.value(node.value), node.slice, None)
         address, type_, stored = self.element(node)
         value = self.emit(
@@ -526,7 +543,8 @@ class _LlvmWriter:
         """Return the address of an element, its type, and its type in memory: SIMD vectors if it runs with
         the lanes.
         """
-        array, kind = self.value(node.value), self.it.kinds[node.value]
+        array = self.value(node.value)
+        kind = self.it.kinds[node.value]
         assert isinstance(kind, ArrayKind)
         if isinstance(node.slice, ast.Tuple):
             row, last = node.slice.elts
@@ -534,17 +552,19 @@ class _LlvmWriter:
         else:
             last = node.slice
             address = self.place(array, self.value(last), kind).text
-        type_, stored = type_of(kind.element), _stored(kind.element)
+        type_ = type_of(kind.element)
+        stored = _stored(kind.element)
         if self.width > 1 and runs_with(last, self.each):
-            type_, stored = _vector(self.width, type_), _vector(self.width, stored)
+            type_ = _vector(self.width, type_)
+            stored = _vector(self.width, stored)
         return address, type_, stored
 
     def entry_address(self, matrix: Value, row: ast.expr, column: ast.expr | None) -> Value:
         """Return the address of an entry of a matrix, or of a row."""
-        at = self.binary(ast.Mult(), self.value(row), self.part(matrix, 1, "i64"))
+        offset = self.binary(ast.Mult(), self.value(row), self.part(matrix, 1, "i64"))
         if column is not None:
-            at = self.binary(ast.Add(), at, self.value(column))
-        return self.place(self.part(matrix, 0, "ptr"), at)
+            offset = self.binary(ast.Add(), offset, self.value(column))
+        return self.place(self.part(matrix, 0, "ptr"), offset)
 
     def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
         """Return the part of a matrix from a row and a column on."""
@@ -552,12 +572,12 @@ class _LlvmWriter:
         where = self.entry_address(matrix, row if row is not None else zero, column)
         return self.together(_MATRIX, [where, self.part(matrix, 1, "i64")])
 
-    def reshape(self, part: ast.expr, columns: ast.expr) -> Value:
+    def reshape(self, array_slice: ast.expr, columns: ast.expr) -> Value:
         """Return a matrix on the elements of an array."""
-        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        where = self.value(part.value)
-        if part.slice.lower is not None:
-            where = self.place(where, self.value(part.slice.lower))
+        assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
+        where = self.value(array_slice.value)
+        if array_slice.slice.lower is not None:
+            where = self.place(where, self.value(array_slice.slice.lower))
         return self.together(_MATRIX, [where, self.value(columns)])
 
     def entry(self, vector: Value, index: ast.expr) -> Value:
@@ -586,9 +606,9 @@ class _LlvmWriter:
             value = self.emit("double", f"sitofp i64 {value.text} to double")
         if not value.type.startswith("<") and kind.startswith("<"):
             text = f"insertelement {kind} undef, {value.type} {value.text}, i32 0"
-            one = self.emit(kind, text)
+            first_lane = self.emit(kind, text)
             zeros = f"<{kind[1:].split()[0]} x i32> zeroinitializer"
-            return self.emit(kind, f"shufflevector {kind} {one.text}, {kind} undef, {zeros}")
+            return self.emit(kind, f"shufflevector {kind} {first_lane.text}, {kind} undef, {zeros}")
         if value.type.startswith("<") and "i64" in value.type:
             return self.emit(kind, f"sitofp {value.type} {value.text} to {kind}")
         return value
@@ -610,7 +630,8 @@ class _LlvmWriter:
             each = [self.binary(op, x, y) for x, y in zip(left, right, strict=True)]
             return self.together(f"[{size} x double]", each)
         if isinstance(op, ast.Pow):
-            a, b = self.convert(a, "double"), self.convert(b, "double")
+            a = self.convert(a, "double")
+            b = self.convert(b, "double")
             return self.emit(
                 "double", f"call double @pow(double {a.text}, double {b.text}) nobuiltin"
             )
@@ -639,11 +660,11 @@ class _LlvmWriter:
             return self.emit(x.type, f"xor {x.type} {x.text}, {ones}")
         assert isinstance(node, ast.BoolOp)
         word = "and" if isinstance(node.op, ast.And) else "or"
-        found = self.value(node.values[0])
+        combined = self.value(node.values[0])
         for other in node.values[1:]:
-            found, x = self.alike(found, self.value(other))
-            found = self.emit(x.type, f"{word} {x.type} {found.text}, {x.text}")
-        return found
+            combined, x = self.alike(combined, self.value(other))
+            combined = self.emit(x.type, f"{word} {x.type} {combined.text}, {x.text}")
+        return combined
 
     def choice(self, node: ast.IfExp, kind: str = "") -> Value:
         if self.each:
@@ -654,12 +675,15 @@ class _LlvmWriter:
             kind = _vector(self.width, a.type)
             return self.select(test, self.convert(a, kind), self.convert(b, kind))
         kind = kind or type_of(self.it.kinds[node])
-        yes, no, end, slot = self.new(), self.new(), self.new(), f"%{self.new()}"
+        yes = self.new()
+        no = self.new()
+        end = self.new()
+        slot = f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {kind}")
         self.test(node.test, yes, no)
-        for label, part in ((yes, node.body), (no, node.orelse)):
+        for label, branch in ((yes, node.body), (no, node.orelse)):
             self.label(label)
-            x = self.convert(self.value(part), kind)
+            x = self.convert(self.value(branch), kind)
             self.lines.append(f"  store {kind} {x.text}, ptr {slot}")
             self.jump(end)
         self.label(end)
@@ -672,8 +696,8 @@ class _LlvmWriter:
     def call(self, target: Any, args: list[Value]) -> Value:
         if isinstance(target, Routine):
             kinds = [type_of(kind) for kind in target.parameters.values()]
-            given = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]
-            text = ", ".join(f"{_argument(a.type)} {a.text}" for a in given)
+            converted = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]
+            text = ", ".join(f"{_argument(a.type)} {a.text}" for a in converted)
             returns = type_of(target.returns)
             line = f"call {_extended(returns)} @{self.symbols[target]}({text})"
             if returns != "void":
@@ -693,18 +717,20 @@ class _LlvmWriter:
 
     def product(self, word: str, a: Value, b: Value) -> Value:
         """Return the scalar or the vector product of two fixed-size vectors."""
-        x, y = self.entries(a), self.entries(b)
+        x = self.entries(a)
+        y = self.entries(b)
         if word == "dot":
             total, *others = (self.binary(ast.Mult(), p, q) for p, q in zip(x, y, strict=True))
             for term in others:
                 total = self.binary(ast.Add(), total, term)
             return total
         pairs = [(1, 2), (2, 0), (0, 1)]
-        found = []
+        entries = []
         for i, j in pairs:
-            first, second = self.binary(ast.Mult(), x[i], y[j]), self.binary(ast.Mult(), x[j], y[i])
-            found.append(self.binary(ast.Sub(), first, second))
-        return self.together(a.type, found)
+            first = self.binary(ast.Mult(), x[i], y[j])
+            second = self.binary(ast.Mult(), x[j], y[i])
+            entries.append(self.binary(ast.Sub(), first, second))
+        return self.together(a.type, entries)
 
     def function_of(self, word: str, args: list[Value]) -> Value:
         """Return a function of numbers: Python's min and max keep their first argument unless the

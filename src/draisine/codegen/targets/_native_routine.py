@@ -82,7 +82,8 @@ def room(make: Callable[..., Any], *sizes: int) -> Any:
     """Return a record of some sizes that belongs to this thread, packed if it is a named tuple: made once,
     and left as its last user left it.
     """
-    kept, wanted = _rooms.kept, (make, *sizes)
+    kept = _rooms.kept
+    wanted = (make, *sizes)
     if wanted not in kept:
         if len(kept) >= ROOMS:
             del kept[next(iter(kept))]
@@ -104,7 +105,7 @@ class NativeRoutine:
         kinds = list(routine.parameters.values())
         self._several = has_results(routine.returns)
         self.address: int = code.addresses[entry_symbol(routine)]
-        types = [one for kind in kinds for one in _c_types(kind)]
+        types = [c_type for kind in kinds for c_type in _c_types(kind)]
         returns = None if self._several else _C[type_of(routine.returns)]
         if self._several:
             self._results = _Results(routine.returns)
@@ -120,19 +121,19 @@ class NativeRoutine:
         """Return what the routine returns."""
         if not self._is_plain:
             return self._call_encoded(arguments)
-        given = zip(arguments, self._dtypes, strict=True)
-        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in given])
+        pairs = zip(arguments, self._dtypes, strict=True)
+        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in pairs])
 
     def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
         """Return the result of a call with arguments or results of several parts."""
-        given: list[Any] = []
+        encoded: list[Any] = []
         kept: list[Any] = []  # until the call is over
         for x, encode in zip(arguments, self._encoders, strict=True):
-            given += encode(x, kept)
+            encoded += encode(x, kept)
         if self._several:
-            return self._results.read(lambda where: self._call(*given, where))
-        found = self._call(*given)
-        return found if self._enum is None else self._enum(found)
+            return self._results.read(lambda where: self._call(*encoded, where))
+        result = self._call(*encoded)
+        return result if self._enum is None else self._enum(result)
 
 
 def _c_types(kind: Kind) -> list[Any]:
@@ -156,20 +157,23 @@ class _Results:
     """Several results, which machine code writes into memory."""
 
     def __init__(self, kind: Kind) -> None:
-        self._kinds, self._several = result_kinds(kind), isinstance(kind, tuple)
+        self._kinds = result_kinds(kind)
+        self._several = isinstance(kind, tuple)
         slots = [kind.size if is_fixed(kind) else 1 for kind in self._kinds]
         letters = ("d" if k == FLOAT or is_fixed(k) else "q" for k in self._kinds)
         form = "".join(letter * n for letter, n in zip(letters, slots, strict=True))
-        self._form, self._slots = struct.Struct("=" + form), slots
+        self._form = struct.Struct("=" + form)
+        self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
         """Return the results of a call with the address of memory for them."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
-        entries, found = iter(self._form.unpack(memory)), []
+        entries = iter(self._form.unpack(memory))
+        results = []
         for kind, slots in zip(self._kinds, self._slots, strict=True):
-            found.append(_as_python(kind, *(next(entries) for _ in range(slots))))
-        return tuple(found) if self._several else found[0]
+            results.append(_as_python(kind, *(next(entries) for _ in range(slots))))
+        return tuple(results) if self._several else results[0]
 
 
 def _as_python(kind: Kind, *slots: Any) -> Any:
@@ -188,15 +192,15 @@ class InterpretedRoutine(NativeRoutine):
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the Python function returns."""
-        given = map(_as_argument, arguments, self._kinds)
+        converted = map(_as_argument, arguments, self._kinds)
         with np.errstate(
             all="ignore"
         ):  # like machine code, which knows inf and nan without warnings
-            found = self.routine.function(*given)
+            result = self.routine.function(*converted)
         kind = self.routine.returns
         if not isinstance(kind, tuple):
-            return _as_result(found, kind)
-        return tuple(map(_as_result, found, kind))
+            return _as_result(result, kind)
+        return tuple(map(_as_result, result, kind))
 
 
 def _as_argument(value: Any, kind: Kind) -> Any:
@@ -237,13 +241,13 @@ def compile_routines(
         Where machine code is looked up and kept.
     """
     if is_interpreted():
-        return [InterpretedRoutine(one) for one in routines]
+        return [InterpretedRoutine(routine) for routine in routines]
     task = (
         source([str(module.__file__) for module in _FILES]),
         width,
         [(record.__qualname__, field, number) for record, field, number in known],
-        tuple(one.text for one in routines),
+        tuple(routine.text for routine in routines),
     )
-    names = [entry_symbol(one) for one in routines]
+    names = [entry_symbol(routine) for routine in routines]
     code = load(task, lambda: write(routines, width, known), names, store, passes)
-    return [NativeRoutine(one, code) for one in routines]
+    return [NativeRoutine(routine, code) for routine in routines]

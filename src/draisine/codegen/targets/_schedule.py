@@ -15,7 +15,8 @@ from draisine.codegen.program import Program, arguments
 BEGUN = 3
 """How many steps begin in a cycle."""
 
-ALIVE, CHOICE = 28, 4
+ALIVE = 28
+CHOICE = 4
 """With more values than this alive, of so many steps that are most urgent the one goes first that
 frees most."""
 
@@ -30,17 +31,17 @@ def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
     >>> by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
     [2, 1, 3, 4]
     """
-    own = set(steps)
-    reads = {i: own.intersection(arguments(program.steps[i])) for i in steps}
+    scheduled = set(steps)
+    reads = {i: scheduled.intersection(arguments(program.steps[i])) for i in steps}
     users: dict[int, list[int]] = {i: [] for i in steps}
     for i in steps:
         for k in reads[i]:
             users[k].append(i)
-    takes = {i: _latency(program, i, users[i]) for i in steps}
-    left: dict[int, int] = {}
+    latency = {i: _latency(program, i, users[i]) for i in steps}
+    remaining: dict[int, int] = {}
     for i in reversed(steps):
-        left[i] = takes[i] + max((left[k] for k in users[i]), default=0)
-    return _begin_in_turn(steps, reads, users, takes, left)
+        remaining[i] = latency[i] + max((remaining[k] for k in users[i]), default=0)
+    return _begin_in_turn(steps, reads, users, latency, remaining)
 
 
 def _latency(program: Program, i: int, users: Sequence[int]) -> int:
@@ -54,31 +55,35 @@ def _begin_in_turn(
     steps: Sequence[int],
     reads: dict[int, set[int]],
     users: dict[int, list[int]],
-    takes: dict[int, int],
-    left: dict[int, int],
+    latency: dict[int, int],
+    remaining: dict[int, int],
 ) -> list[int]:
     """Return steps as they begin: among those that can, the one with most cycles left to an output."""
     missing = {i: len(reads[i]) for i in steps}
     unread = {i: len(users[i]) for i in steps}
-    ready = sorted((-left[i], i) for i in steps if not missing[i])
+    ready = sorted((-remaining[i], i) for i in steps if not missing[i])
     later: list[tuple[int, int, int]] = []
-    order, there, now, alive = list[int](), dict[int, int](), 0, 0
+    order = list[int]()
+    available = dict[int, int]()
+    cycle = 0
+    alive = 0
     while ready or later:
-        now = now if ready else max(now, later[0][0])
-        while later and later[0][0] <= now:
+        cycle = cycle if ready else max(cycle, later[0][0])
+        while later and later[0][0] <= cycle:
             insort(ready, heappop(later)[1:])
         for _ in range(min(BEGUN, len(ready))):
             choice = range(min(CHOICE if alive > ALIVE else 1, len(ready)))
             best = max(choice, key=lambda c: sum(unread[k] == 1 for k in reads[ready[c][1]]))
             i = ready.pop(best)[1]
             order.append(i)
-            there[i], alive = now + takes[i], alive + 1
+            available[i] = cycle + latency[i]
+            alive = alive + 1
             for k in reads[i]:
                 unread[k] -= 1
                 alive -= unread[k] == 0
             for k in users[i]:
                 missing[k] -= 1
                 if not missing[k]:
-                    heappush(later, (max(there[r] for r in reads[k]), -left[k], k))
-        now += 1
+                    heappush(later, (max(available[r] for r in reads[k]), -remaining[k], k))
+        cycle += 1
     return order

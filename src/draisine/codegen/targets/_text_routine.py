@@ -22,7 +22,10 @@ from draisine.codegen.statements import ATOM, PRODUCT, SUM
 from draisine.codegen.targets._dialects import Dialect
 from draisine.errors import RoutineError
 
-CHOICE, OR, AND, TEST = -3, -2, -1, 0
+CHOICE = -3
+OR = -2
+AND = -1
+TEST = 0
 """The precedence of conditions, below sums and products."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
@@ -41,13 +44,13 @@ _WORDS: dict[type[ast.operator], str] = {
 def write(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
     family = routine.family
-    names = {one: f"{name}_{one.__name__}" for one in family}
+    names = {member: f"{name}_{member.__name__}" for member in family}
     taken = list(names.values())
-    for k, one in enumerate(family):
-        if taken.count(names[one]) > 1:
-            names[one] += f"_{k}"
+    for k, member in enumerate(family):
+        if taken.count(names[member]) > 1:
+            names[member] += f"_{k}"
     names[routine] = name
-    return "\n".join(_TextWriter(read(one), dialect, names).function() for one in family)
+    return "\n".join(_TextWriter(read(member), dialect, names).function() for member in family)
 
 
 BoundText = tuple[str, int]
@@ -58,7 +61,9 @@ class _TextWriter:
     """Writes one function."""
 
     def __init__(self, definition: Definition, dialect: Dialect, names: dict[Routine, str]) -> None:
-        self.it, self.say, self.names = definition, dialect, names
+        self.it = definition
+        self.say = dialect
+        self.names = names
         self.lines: list[str] = []
         self.depth = 1
         self.indexing = False
@@ -181,7 +186,8 @@ class _TextWriter:
         if not self.is_c:
             self.line(f"[{', '.join(map(self.target, targets))}] = {self.text(value)};")
             return
-        kind, text = self.results_type(value), self.text(value)
+        kind = self.results_type(value)
+        text = self.text(value)
         entry = "results.at[{}]" if is_fixed(self.it.kinds[value]) else "results.value_{}"
         self.line("{")
         self.depth += 1
@@ -216,7 +222,8 @@ class _TextWriter:
     def loop(self, node: ast.For) -> None:
         low, high = bounds(node)
         assert isinstance(node.target, ast.Name)
-        name, step = node.target.id, step_of(node)
+        name = node.target.id
+        step = step_of(node)
         start = "0" if low is None else self.place(low)
         test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
@@ -226,8 +233,8 @@ class _TextWriter:
 
     def text(self, node: ast.expr, level: int = CHOICE) -> str:
         """Return an expression, in parentheses if its precedence is below a level."""
-        text, own = self.expression(node)
-        return text if own >= level else f"({text})"
+        text, precedence = self.expression(node)
+        return text if precedence >= level else f"({text})"
 
     def target(self, node: ast.expr) -> str:
         """Return the place that an assignment writes to."""
@@ -238,8 +245,8 @@ class _TextWriter:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self.number(value)
             case ast.Name(id=name):
-                known = name in self.it.routine.parameters or name in self.it.names
-                return (name, ATOM) if known else self.number(self.it.meaning[name])
+                is_local = name in self.it.routine.parameters or name in self.it.names
+                return (name, ATOM) if is_local else self.number(self.it.meaning[name])
             case ast.Attribute() if node in self.it.constants:
                 member = self.it.constants[node]
                 return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
@@ -250,8 +257,10 @@ class _TextWriter:
             case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(self.it.kinds[node]):
                 return self.vector_function("neg", operand, operand), ATOM
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                whole = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
-                return (self.say.negative if whole else "-{}").format(self.text(operand, ATOM)), SUM
+                is_integer = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
+                return (self.say.negative if is_integer else "-{}").format(
+                    self.text(operand, ATOM)
+                ), SUM
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"!{self.text(operand, ATOM)}", PRODUCT
             case ast.BoolOp(op=op, values=values):
@@ -275,7 +284,8 @@ class _TextWriter:
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> BoundText:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.it.kinds[node.value]
+        result = self.it.kinds[node]
         base = self.text(node.value, ATOM)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
@@ -284,17 +294,20 @@ class _TextWriter:
                 return self.view(node, base, low, None), ATOM
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
                 return self.view(node, base, row, column), ATOM
-        if is_matrix(kind) and isinstance(own, ArrayKind):
+        if is_matrix(kind) and isinstance(result, ArrayKind):
             return self.say.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
         text = self.element(node)
         return (self.say.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
 
     def element(self, node: ast.Subscript) -> str:
         """Return an element of an array, of a matrix or of a fixed-size vector."""
-        base, place = node.value, node.slice
+        base = node.value
+        place = node.slice
         if isinstance(base, ast.Subscript) and is_matrix(self.it.kinds[base.value]):
             # An entry of a row A[i][j] is an entry of the matrix; a view would cost JavaScript an object.
-            matrix, row, column = self.text(base.value, ATOM), base.slice, place
+            matrix = self.text(base.value, ATOM)
+            row = base.slice
+            column = place
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         if isinstance(place, ast.Tuple):
             row, column = place.elts
@@ -313,27 +326,30 @@ class _TextWriter:
 
     def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
         """Return the part of a matrix from a row and a column on."""
-        at = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
+        first = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
         kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=f"{base}.stride")
+        return self.say.matrix.format(kind=kind, at=first, stride=f"{base}.stride")
 
-    def reshape(self, node: ast.expr, part: ast.expr, columns: ast.expr) -> str:
+    def reshape(self, node: ast.expr, array_slice: ast.expr, columns: ast.expr) -> str:
         """Return a matrix on the elements of an array."""
-        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        at, low = self.text(part.value, ATOM), part.slice.lower
+        assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
+        first = self.text(array_slice.value, ATOM)
+        low = array_slice.slice.lower
         if low is not None:
-            at = self.say.rest.format(at, self.place(low, SUM))
+            first = self.say.rest.format(first, self.place(low, SUM))
         kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=self.place(columns))
+        return self.say.matrix.format(kind=kind, at=first, stride=self.place(columns))
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
         """Return a function of fixed-size vectors; `first` is one of its size."""
-        kind, arguments = name_of(self.it.kinds[first]), ", ".join(map(self.text, args))
+        kind = name_of(self.it.kinds[first])
+        arguments = ", ".join(map(self.text, args))
         return self.say.vector_function.format(kind=kind, word=word, arguments=arguments)
 
     def place(self, index: ast.expr, level: int = CHOICE) -> str:
         """Return an index or a bound, for which a zero with a sign is as good as one without."""
-        outer, self.indexing = self.indexing, True
+        outer = self.indexing
+        self.indexing = True
         text = self.text(index, level)
         self.indexing = outer
         return text
@@ -346,7 +362,8 @@ class _TextWriter:
 
     def binary(self, node: ast.BinOp) -> BoundText:
         if is_fixed(self.it.kinds[node]):
-            left, right = node.left, node.right
+            left = node.left
+            right = node.right
             if not is_fixed(self.it.kinds[left]):
                 left, right = right, left
             return self.vector_function(_WORDS[type(node.op)], left, left, right), ATOM
@@ -354,18 +371,20 @@ class _TextWriter:
             parts = (self.text(node.left), self.text(node.right))
             return self.say.functions["pow"].format(*parts), ATOM
         sign, level = _ARITHMETIC[type(node.op)]
-        a, b = self.text(node.left, level), self.text(node.right, level + 1)
-        whole = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
+        a = self.text(node.left, level)
+        b = self.text(node.right, level + 1)
+        are_integers = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
         if isinstance(node.op, ast.FloorDiv):
             return self.say.whole_quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Div) and whole:
+        if isinstance(node.op, ast.Div) and are_integers:
             return self.say.quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Mult) and whole and not self.indexing:
+        if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
             return self.say.product.format(a, b), SUM
         return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
-        target, texts = self.it.meaning[name], [self.text(a) for a in args]
+        target = self.it.meaning[name]
+        texts = [self.text(a) for a in args]
         if isinstance(target, Routine):
             return f"{self.names[target]}({', '.join(texts)})", ATOM
         if is_fixed(target):

@@ -53,8 +53,8 @@ def emit(
     sources, sinks = array_names(
         program, [*RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
     )
-    given = {"parameters": "parameters"}
-    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
+    prologue_inputs = {"parameters": "parameters"}
+    first = Listing(program, prologue, _NOTATION, prologue_inputs, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
     scope = f"{linkage} " if linkage else ""
     lines = [
@@ -108,10 +108,12 @@ def _function(name: str, listing: Listing, scope: str) -> list[str]:
     head = _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
     if len(listing.pieces) == 1:
         return ["", head, "{", *unused, *_indented(listing.lines(listing.pieces[0], _NEW)), "}"]
-    lines, calls = list[str](), list[str]()
+    lines = list[str]()
+    calls = list[str]()
     for k, piece in enumerate(listing.pieces):
         shared = ["scratch"] if piece.fetches or piece.keeps else []
-        sources, sinks = listing.read(piece), [*listing.filled(piece), *shared]
+        sources = listing.read(piece)
+        sinks = [*listing.filled(piece), *shared]
         lines += ["", _head(f"static void {name}_part{k}", sources, sinks), "{"]
         lines += [*_indented(listing.lines(piece, _NEW)), "}"]
         calls.append(f"    {name}_part{k}({', '.join([*sources, *sinks])});")

@@ -39,8 +39,8 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     name = free_word(program.name, RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(program, [*RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
-    given = {"parameters": "parameters"}
-    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
+    prologue_inputs = {"parameters": "parameters"}
+    first = Listing(program, prologue, _NOTATION, prologue_inputs, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
     room = max(len(first.scratch), len(second.scratch))
     lines = [
@@ -77,7 +77,8 @@ def _function(name: str, listing: Listing) -> list[str]:
     head = f"export function {name}({arrays}) {{"
     if len(listing.pieces) == 1:
         return ["", head, *_body(listing, listing.pieces[0]), "}"]
-    lines, calls = list[str](), list[str]()
+    lines = list[str]()
+    calls = list[str]()
     for k, piece in enumerate(listing.pieces):
         taken = ", ".join([*listing.read(piece), *listing.filled(piece)])
         lines += ["", f"function {name}Part{k}({taken}) {{", *_body(listing, piece), "}"]

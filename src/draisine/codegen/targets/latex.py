@@ -52,40 +52,40 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     outputs = _symbols(sizes, names or {}, symbols.values())
     prologue, body = sections(program)
     letters = _letters([*symbols.values(), *outputs.values()])
-    known = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
-    first = _gathered(program, prologue, known)
-    given = [s for s in first if s.place is None or s.term.op]
-    known |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(given, 1)}
-    second = _gathered(program, body, known)
+    name_of = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
+    first = _gathered(program, prologue, name_of)
+    parameter_steps = [s for s in first if s.place is None or s.term.op]
+    name_of |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(parameter_steps, 1)}
+    second = _gathered(program, body, name_of)
     named = [s for s in second if s.place is None]
-    known |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
+    name_of |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
     parts = [_HEAD % _escaped(program.name), r"\subsection*{Inputs}", *_inputs(program, symbols)]
     for title, statements in (
-        ("Of the parameters alone", given),
+        ("Of the parameters alone", parameter_steps),
         ("Of the state", named),
         ("Outputs", [s for s in second if s.place is not None]),
     ):
-        rows = [_row(s, known, outputs) for s in statements]
+        rows = [_row(s, name_of, outputs) for s in statements]
         if rows:
             parts += [rf"\subsection*{{{title}}}", *_displays(rows)]
     return "\n".join([*parts, r"\end{document}", ""])
 
 
-def _gathered(program: Program, section: Section, known: dict[int, str]) -> list[Statement]:
+def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
     """Return the statements of a section; a step without a name yet is its number between marks."""
 
     def name(i: int) -> Term:
-        return Term(known[i], width=_width(known[i])) if i in known else Term(f"@{i}@", width=4)
+        return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
 
     return gather(program, section, _compose, name, WIDTH)
 
 
-def _row(statement: Statement, known: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
-    left = known.get(statement.step, "")
+def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
+    left_side = names.get(statement.step, "")
     if statement.place is not None and statement.place in outputs:
-        left = outputs[statement.place]
-    right = re.sub(r"@(\d+)@", lambda m: known[int(m[1])], statement.term.text)
-    return f"{left} &= {right}"
+        left_side = outputs[statement.place]
+    right = re.sub(r"@(\d+)@", lambda m: names[int(m[1])], statement.term.text)
+    return f"{left_side} &= {right}"
 
 
 def _displays(rows: list[str]) -> list[str]:
@@ -113,17 +113,17 @@ def _symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
 ) -> dict[Entry, str]:
     """Return how each entry of each array is written, no two alike and none as one in use."""
-    found: dict[Entry, str] = {}
+    symbols: dict[Entry, str] = {}
     taken = set(used)
     for array, size in arrays.items():
         for k in range(size):
-            own = names[array][k] if array in names else ""
-            text = _symbol(own, []) if own else _symbol(array, [k] if size > 1 else [])
+            own_name = names[array][k] if array in names else ""
+            text = _symbol(own_name, []) if own_name else _symbol(array, [k] if size > 1 else [])
             while text in taken:
                 text = f"{{{text}}}'"
             taken.add(text)
-            found[array, k] = text
-    return found
+            symbols[array, k] = text
+    return symbols
 
 
 def _symbol(name: str, indices: Sequence[int]) -> str:
@@ -223,23 +223,27 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
     if a.op == "inv" and b.op != "inv":
         a, b = b, a
     if b.op == "inv":
-        above, below = a.text, b.parts[0]
+        above = a.text
+        below = b.parts[0]
         if a.op == "inv":
             inner = _product(("mul", 0, 1), (a.parts[0], below))
-            above, below = "1", inner
+            above = "1"
+            below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
         return Term(text, ATOM, max(a.width, below.width) + 1, "quotient")
     if b.op == "const" and a.op != "const":
         a, b = b, a
-    left, right = _held(a, PRODUCT), _held(b, PRODUCT)
-    space = r" \cdot " if right[0].isdigit() else r"\,"
-    return Term(f"{left}{space}{right}", PRODUCT, width, "mul")
+    first = _held(a, PRODUCT)
+    second = _held(b, PRODUCT)
+    space = r" \cdot " if second[0].isdigit() else r"\,"
+    return Term(f"{first}{space}{second}", PRODUCT, width, "mul")
 
 
 def _choice(args: Sequence[Term]) -> Term:
     test, yes, no = args
     condition = test.parts[0].text if test.op == "lt" else rf"{test.text} \neq 0"
-    first, second = rf"{yes.text} & \text{{if }} {condition}", rf"{no.text} & \text{{otherwise}}"
-    text = rf"\begin{{cases}} {first} \\ {second} \end{{cases}}"
+    yes_case = rf"{yes.text} & \text{{if }} {condition}"
+    no_case = rf"{no.text} & \text{{otherwise}}"
+    text = rf"\begin{{cases}} {yes_case} \\ {no_case} \end{{cases}}"
     width = max(yes.width, no.width) + test.width + 14
     return Term(text, ATOM, width, "where", alone=True)

@@ -55,7 +55,8 @@ __all__ = [
     "shared_code",
 ]
 
-WHOLE, CHUNK = 1500, 400
+WHOLE = 1500
+CHUNK = 400
 """Most steps in one function, and how many a piece of a longer program has: code generation is
 superlinear in the length of a block, and more so the more of its values others read.
 """
@@ -69,7 +70,8 @@ class Native:
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
-        self.program, self._store = program, store
+        self.program = program
+        self._store = store
         self._pieces: dict[tuple[int, bool], MachineCode] = {}
         self.lanes = lanes()
         self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
@@ -116,9 +118,9 @@ def routine_code(
 _shared: dict[Routine, NativeRoutine] = {}
 
 
-def share_code(some: Sequence[NativeRoutine]) -> None:
+def share_code(routines: Sequence[NativeRoutine]) -> None:
     """Let others have routines that are parts of a larger piece; none of them may have lanes."""
-    _shared.update((one.routine, one) for one in some)
+    _shared.update((native.routine, native) for native in routines)
 
 
 def shared_code(routine: Routine) -> NativeRoutine:
@@ -173,19 +175,19 @@ _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
 _CLEAR = "draisine.clear"
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
     """Return where places follow each other: the first, and how many.
 
     >>> _runs([2, 3, 4, 8])
     [(2, 3), (8, 1)]
     """
-    out: list[tuple[int, int]] = []
-    for k in places:
-        if out and k == sum(out[-1]):
-            out[-1] = (out[-1][0], out[-1][1] + 1)
+    runs: list[tuple[int, int]] = []
+    for k in indices:
+        if runs and k == sum(runs[-1]):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
-            out.append((k, 1))
-    return out
+            runs.append((k, 1))
+    return runs
 
 
 def _clear(kind: str) -> str:
@@ -214,11 +216,15 @@ class _ProgramWriter:
     """
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
-        self.program, self.kind, self.prologue = program, kind, prologue
-        self.simd, self.entry = kind != "double", "float" if "float" in kind else "double"
+        self.program = program
+        self.kind = kind
+        self.prologue = prologue
+        self.simd = kind != "double"
+        self.entry = "float" if "float" in kind else "double"
         self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
         self.slot = {step: k for k, step in enumerate(program.table)}
-        offset, self.offsets = 0, dict[str, int]()
+        offset = 0
+        self.offsets = dict[str, int]()
         for array, size in program.inputs.items():
             self.offsets[array] = 0 if array == "parameters" else offset
             offset += 0 if array == "parameters" else size
@@ -246,7 +252,8 @@ class _ProgramWriter:
             for k in arguments(self.program.steps[i]):
                 if k in home and home[k] != home[i]:
                     shared.setdefault(k, len(shared))
-        texts, calls = [], []
+        texts = []
+        calls = []
         for c, chunk in enumerate(chunks):
             results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
             name = f"{self.name}_{c}"
@@ -268,7 +275,8 @@ class _ProgramWriter:
     ) -> str:
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
-        self.shared, self.own = shared, set(steps)
+        self.shared = shared
+        self.own = set(steps)
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
@@ -283,8 +291,8 @@ class _ProgramWriter:
         for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
             where = self._address("%out", first, strided=True)
             self.lines.append(f"  call void @{_CLEAR}(ptr {where}, i64 {count}, i64 %stride)")
-        for i, rest in places.items():
-            for k in rest:
+        for i, entries in places.items():
+            for k in entries:
                 self._store("%out", k, self._value(i), strided=True)
         scratch = ", ptr %scratch" if self.split else ""
         linkage = "internal " if self.split else ""
@@ -294,14 +302,14 @@ class _ProgramWriter:
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _address(self, base: str, k: int, strided: bool) -> str:
-        tag = f"%a{len(self.lines)}"
+        name = f"%a{len(self.lines)}"
         if self.simd and strided:
             entry = self.entry if base == "%table" else "double"
-            self.lines.append(f"  {tag}m = mul i64 %stride, {k}")
-            self.lines.append(f"  {tag} = getelementptr {entry}, ptr {base}, i64 {tag}m")
+            self.lines.append(f"  {name}m = mul i64 %stride, {k}")
+            self.lines.append(f"  {name} = getelementptr {entry}, ptr {base}, i64 {name}m")
         else:
-            self.lines.append(f"  {tag} = getelementptr {self.kind}, ptr {base}, i64 {k}")
-        return tag
+            self.lines.append(f"  {name} = getelementptr {self.kind}, ptr {base}, i64 {k}")
+        return name
 
     def _load(self, base: str, k: int, strided: bool) -> str:
         where = self._address(base, k, strided)
@@ -340,7 +348,8 @@ class _ProgramWriter:
         return value
 
     def _step(self, i: int, step: Instruction) -> None:
-        kind, tag = self.kind, f"%s{i}"
+        kind = self.kind
+        tag = f"%s{i}"
         args = [self._value(k) for k in step[1:]]
         op = step[0]
         kind_name = suffix(kind)

@@ -27,8 +27,8 @@ def write(
     """Return the program as Python over an array library that has NumPy's functions."""
     name = free_word(program.name, keyword.kwlist)
     prologue, body = sections(program)
-    own = [library, "parameters", "_array", name, f"{name}_prologue"]
-    sources, _ = array_names(program, [*keyword.kwlist, *own])
+    reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
+    sources, _ = array_names(program, [*keyword.kwlist, *reserved_names])
     notation = _notation(library)
     first = Listing(program, prologue, notation, {"parameters": "parameters"}, {})
     second = Listing(program, body, notation, sources, {})

@@ -6,7 +6,7 @@ from typing import Any
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import TWIST, Model
 from draisine.results import cycle
-from draisine.results.questions import parse_labels, parse_question, parse_series
+from draisine.results.queries import parse_labels, parse_query, parse_series
 from draisine.results.straight import straight_labels
 from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import Expected, RunTable
@@ -69,7 +69,7 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             return lambda text, _: _check_asked(text, kind, known)
         case "state":
             return parse_series
-    return parse_series if at is not None else parse_question
+    return parse_series if at is not None else parse_query
 
 
 def _gait_side(tables: Tables) -> str:

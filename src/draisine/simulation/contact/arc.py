@@ -10,8 +10,9 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import REPEATS, independent_rows
+from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
@@ -97,7 +98,7 @@ class TerrainArc(_FreeArc):
             ModeInterval(*dense.flat, arc.closed, arc.inputs)
             for arc, dense in zip(arcs, outputs, strict=True)
         ]
-        samples = look.observe_modes(intervals)
+        samples = look.observe_modes(intervals, forces_only=True)
         t = np.concatenate([dense.t for dense in outputs])
         arc_of_step = np.repeat(np.arange(len(arcs)), [len(dense.t) for dense in outputs])
         forces = samples.forces.reshape(t.size, -1)[:, : 3 * samples.wheels].T
@@ -141,32 +142,44 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
 
     `jacobians` holds the rows of all closed contacts, one arc after the other.
     """
-    n = arcs[0].machine.speeds
-    contacts = iter(jacobians[:-1].reshape(-1, 3, n))
-    found: dict[str, None] = {}
-    problems: dict[int, list[tuple[list[str], Floats]]] = {}
+    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three per contact
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    units = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    held = np.array([count_rows(status) for arc in arcs for _, status, _ in arc.closed], int)
+    is_held = (np.arange(3) < held[:, None]).ravel() & (lengths > 0.0)
+    begin = 0
+    problems: dict[int, list[tuple[TerrainArc, int, Integers]]] = {}
     for arc in arcs:
-        labels: list[str] = []
-        rows: list[Floats] = []
-        for ((wheel, feature), _), (_, held, _) in zip(arc.mode, arc.closed, strict=True):
-            C = next(contacts)
-            for name, row in zip(AXES[:held], C, strict=False):
-                if row.any():
-                    labels.append(f"{wheel}:{feature}.{name}")
-                    rows.append(row)
-        if len(arc.closed) > 1 and rows:
-            problems.setdefault(len(rows), []).append((labels, np.array(rows)))
-    for size, some in problems.items():
+        end = begin + 3 * len(arc.closed)
+        some = np.flatnonzero(is_held[begin:end])
+        if len(arc.closed) > 1 and len(some):
+            problems.setdefault(len(some), []).append((arc, begin, some))
+        begin = end
+    found: dict[str, None] = {}
+    for size, alike in problems.items():
         # Problems of one size are one stack: NumPy needs longer for a call than for its numbers.
-        stack = np.array([rows for _, rows in some])
-        stack /= np.linalg.norm(stack, axis=2, keepdims=True)
-        for (labels, _), C, rank in zip(
-            some, stack, np.linalg.matrix_rank(stack, tol=REPEATS).tolist(), strict=True
-        ):
+        stack = units[np.array([begin + some for _, begin, some in alike])]
+        if _are_independent(stack):
+            continue
+        ranks = np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist()
+        for (arc, _, some), C, rank in zip(alike, stack, ranks, strict=True):
             if rank < size:
-                kept = independent_rows(C, [label.endswith("normal") for label in labels], rank)
-                found |= dict.fromkeys(x for k, x in enumerate(labels) if k not in kept)
+                kept = independent_rows(C, (some % 3 == 0).tolist(), rank)
+                for k in np.delete(some, kept).tolist():
+                    (wheel, feature), _ = arc.mode[k // 3]
+                    found[f"{wheel}:{feature}.{AXES[k % 3]}"] = None
     return list(found)
+
+
+def _are_independent(stack: Floats) -> bool:
+    """Return whether sets of unit rows (sets, rows, n) are independent beyond doubt: their Gram matrices are
+    positive definite with eigenvalues above 1e-12, their singular values above 1e-6.
+    """
+    try:
+        np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def observe_states(look: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:

@@ -24,9 +24,9 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
     Trial,
+    Trials,
     empty_choice,
     independent,
-    make_trials,
     trial_layout,
     trials_of,
 )
@@ -53,8 +53,9 @@ from draisine.simulation.contact.event_driven.run_loop import (
 )
 from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
@@ -118,8 +119,7 @@ class Cause:
     border: int = -1  # index of its border, -1 for none
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventRecord:
+class EventRecord(NamedTuple):
     """An event of the log."""
 
     t: float  # s
@@ -175,6 +175,7 @@ class ArcDriver:
         self.numerics = numerics
         self.options = deepcopy((contact, numerics))  # mappings of the original may change
         follow_accuracy(query.tol, query.units, numerics.rtol)
+        self._watched: Surroundings | None = None  # what the records hold
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self.begin(t, boxes)
@@ -183,8 +184,9 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        self.near = self.query.sweep(t, boxes, self.contact.margin)
-        self._watch_nearby(self._capacity)
+        self._latest: Floats | None = (
+            None  # the state of the records, if contacts kept their numbers
+        )
         self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
@@ -210,8 +212,8 @@ class ArcDriver:
             half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
             swept = 0.5 * (boxes + near.boxes)
             duration = half_margin / speed
-        if near is not self.near:
-            self.near = near
+        if near is not self._watched:
+            self.near = self._watched = near
             self._watch_nearby(self._capacity)
         self.arc.swept[:] = swept
         longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
@@ -220,9 +222,7 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
-        self._latest: Floats | None = (
-            None  # the state of the records, if contacts kept their numbers
-        )
+        self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record
@@ -233,8 +233,8 @@ class ArcDriver:
             self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
             self._table.replace(**table._asdict())
-        rows, mu = self.query.grips(near, self.contact)
-        self.event.rows[: count + 1] = rows
+        statuses, mu = self.query.grips(near, self.contact)
+        self.event.closed_status[: count + 1] = statuses
         self.event.mu[: count + 1] = mu
         on_disc = self.query.discs[near.wheels] == 1
         self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
@@ -309,8 +309,10 @@ class ArcDriver:
         query = self.query
         nearby = self._capacity.nearby
         touching = self._capacity.touching
-        per_nearby = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), nearby)
-        names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
+        per_nearby = dict.fromkeys(
+            ("shut", "fired", "ended", "avoid", "closed_status", "mu"), nearby
+        )
+        names = ("met", "who", "chosen", "status", "part", "slides", "beyond")
         per_touching = dict.fromkeys(names, touching + 1)
         choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
@@ -371,7 +373,7 @@ class ArcDriver:
     def _make_log(self, trial_size: int) -> EventLog:
         """Return the event log; the contact sets of one event take at most `trial_size` entries."""
         states = ("y", "y_impact", "y_after")
-        lists = ("closed", "rows", "closed_after", "rows_after", "fired", "impact_contacts")
+        lists = ("closed", "status", "closed_after", "status_after", "fired", "impact_contacts")
         width = self._capacity.touching + 1
         shapes: dict[str, Any] = dict.fromkeys(EventLog._fields, EVENTS_PER_CALL)
         shapes |= dict.fromkeys(states, (EVENTS_PER_CALL, self.query.y.size))
@@ -411,11 +413,10 @@ class ArcDriver:
             return
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
-        step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
         clock.assign(
             time=run.t,
-            step=step,
-            next_step=step,
+            step=run.step,
+            next_step=run.step,
             is_first=run.is_first,
             last_time=last_time,
             input_jump=stop,
@@ -444,9 +445,9 @@ class ArcDriver:
         """Write the closed contacts into the mode."""
         mode = self.mode
         mode.plan[CLOSED] = len(closed)
-        for i, (contact, rows, mu) in enumerate(closed):
+        for i, (contact, status, mu) in enumerate(closed):
             mode.which[i] = self.near.index[contact]
-            mode.status[i] = rows
+            mode.status[i] = status
             # An ideal contact (infinite friction) never slides: it has no friction drag.
             mode.mu[i] = mu if mu < np.inf else 0.0
 
@@ -529,9 +530,11 @@ class ArcDriver:
         event = self.event
         rows = event.near.reshape(-1, self.query.row.size)
         return [
-            self.query.candidate(self.near[k], rows[j], float(event.mu[k]), int(event.rows[k]))
+            self.query.candidate(
+                self.near[k], rows[j], float(event.mu[k]), Status(event.closed_status[k])
+            )
             for j, k in enumerate(event.who[: event.sizes[TOUCHING]].tolist())
-            if event.rows[k] > 0
+            if count_rows(event.closed_status[k]) > 0
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
@@ -566,13 +569,13 @@ class ArcDriver:
         count = int(self.mode.plan[CLOSED])
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
-    def _closed(self, contacts: Integers, rows: Integers) -> tuple[Closed, ...]:
-        """Return closed contacts with their constraint rows and friction; the same sets occur often."""
-        key = (contacts.tobytes(), rows.tobytes())
+    def _closed(self, contacts: Integers, statuses: Integers) -> tuple[Closed, ...]:
+        """Return closed contacts with their statuses and friction; the same sets occur often."""
+        key = (contacts.tobytes(), statuses.tobytes())
         if key not in self._closed_sets:
-            pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
+            pairs = zip(contacts.tolist(), statuses.tolist(), strict=True)
             self._closed_sets[key] = tuple(
-                (self.near[k], held, float(self.event.mu[k])) for k, held in pairs
+                (self.near[k], Status(status), float(self.event.mu[k])) for k, status in pairs
             )
         return self._closed_sets[key]
 
@@ -655,9 +658,9 @@ class ArcDriver:
             energies=(float(log.energy[k]), float(log.energy_after[k])),
             before=log.y[k].copy(),
             after=log.y_after[k].copy(),
-            closed=self._closed(log.closed[k, :count], log.rows[k, :count]),
+            closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
-                log.closed_after[k, :count_after], log.rows_after[k, :count_after]
+                log.closed_after[k, :count_after], log.status_after[k, :count_after]
             ),
             fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
             guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),
@@ -682,7 +685,7 @@ class ArcDriver:
             size = trial_layout(query.n, count).size
             first = int(log.trial_offset[k])
             rows = log.trials[first : first + trial_count * size].reshape(-1, size)
-            trials = make_trials(rows, keys, log.y[k, query.y.v])
+            trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
         impulses = log.impulses[k].reshape(-1, PUSH)[:count].copy()
@@ -699,7 +702,7 @@ class ArcDriver:
         k = self.loop.progress.events
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
-    def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
+    def trials(self) -> tuple[list[Key], Trials]:
         """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
         event = self.event
         count = int(event.sizes[TOUCHING])

@@ -24,6 +24,7 @@ from draisine.simulation.contact.complementarity.active_set import no_contact_se
 from draisine.simulation.contact.driver import ArcDriver, RunState
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.trajectory import Event, GuardKind
 
@@ -120,12 +121,12 @@ def _find_step_failure(
     M = query.dynamics(run.t, run.y)["M"].reshape(query.n, query.n)
     is_regular = bool(np.linalg.cond(M) < 1.0 / np.finfo(float).eps)
     rows = query.meet(run.t, run.y, [contact for contact, *_ in run.closed])
-    for (contact, held, mu), row in zip(run.closed, rows, strict=True):
+    for (contact, contact_status, mu), row in zip(run.closed, rows, strict=True):
         query.check_plane(run.t, contact, row)
         has_drag = 0 < mu < np.inf or query.tyre(contact) is not None
-        if not (is_regular and held and has_drag):
+        if not (is_regular and count_rows(contact_status) and has_drag):
             continue
-        candidate = query.candidate(contact, row, mu, held)
+        candidate = query.candidate(contact, row, mu, contact_status)
         normal = candidate.C[0]
         # Force per newton of load: the normal and, against the slip, friction.
         loaded = candidate.column(query.speeds(run.y))[:, 0]

@@ -17,8 +17,8 @@ from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
-from draisine.mechanics.contact.modes import MOST, Signature
-from draisine.mechanics.loads import CLOSE, FACTOR, weight
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature
+from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
@@ -35,6 +35,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import has_margin, share
+from draisine.simulation.contact.status import STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
 from draisine.system.generic import Generic
 
@@ -154,7 +155,7 @@ class ContactMode(NamedTuple):
     contacts: ContactColumns  # contacts near the wheels
     plan: Integers  # CLOSED contacts, address, table and pivots of the closed form
     which: Integers  # numbers of the closed contacts in `contacts`
-    status: Integers  # rows that each holds: 1 sliding, 3 rolling, on a tyre its own (compliant: 0)
+    status: Integers  # Status of each
     mu: Floats  # friction coefficient; 0 for ideal contacts, which have no cone (EventState: infinite)
     holds: int  # number of rows of prescribed joints and couplings
     x: Floats  # input of all programs: t, y, inputs, feature; then what closed forms read
@@ -173,7 +174,7 @@ class ContactMode(NamedTuple):
 CLOSED, MODE, TABLE, PIVOTS = range(4)
 """What the plan of a mode holds."""
 
-SIGN = 4 + MOST
+SIGN = 4 + MAX_CLOSED_FORM_WHEELS
 """How long a closed form's signature is: how many contacts are closed, for each its like and rows, and
 the rest of the plan. The first entry of all tells how many there are.
 """
@@ -306,16 +307,17 @@ def assemble(s: ContactMode, seen: Floats) -> None:
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
         C, G = row[m.C :], p.G[at]
-        for i in range(s.status[k]):
+        rows = count_rows(s.status[k])
+        for i in range(rows):
             set_row(p, at + i, C[i * n :], C[i * n :], row[m.c + i])
-        if s.status[k] == 1 and s.mu[k] > 0.0:
+        if s.status[k] == Status.SLIDING and s.mu[k] > 0.0:
             along, across = slip_direction(s.x, row, m, 1), slip_direction(s.x, row, m, 2)
             G[:n] -= s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
             p.force[:n] += row[m.push :][:n]
-            if s.status[k] > 0:
+            if rows > 0:
                 G[:n] += row[m.lift :][:n]
-        at += s.status[k]
+        at += rows
     set_held_rows(s, at, out[m.held_c :])
     p.rows = at + s.holds
 
@@ -354,7 +356,7 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
             share_redundant(s)
         change = follow_loads(s, seen)
         rounds += 1
-    if change > CLOSE:
+    if change > LOAD_TOLERANCE:
         return 1
     ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
     ydot[m.y_v :][:n] = p.x[:n]
@@ -372,9 +374,10 @@ def follow_loads(s: ContactMode, seen: Floats) -> float:
     """
     m, at, most = s.motion, 0, 0.0
     for k in range(s.plan[CLOSED]):
-        if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
+        rows = count_rows(s.status[k])
+        if m.acted > 0 and rows > 0 and seen[k * m.row + m.uneven] > 0.0:
             most = max(most, follow_load(m.tol, s.contacts, s.which[k], s.system.multiplier[at]))
-        at += s.status[k]
+        at += rows
     return most
 
 
@@ -385,8 +388,8 @@ def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, found: float)
     """
     at = k * FEATURE + LOAD
     old = contacts.features[at]
-    most = FACTOR * old + tol.load_step
-    least = max(old / FACTOR - tol.load_step, tol.least_load)
+    most = MAX_LOAD_RATIO * old + tol.load_step
+    least = max(old / MAX_LOAD_RATIO - tol.load_step, tol.least_load)
     contacts.features[at] = max(min(found, most), least)
     return abs(contacts.features[at] - old) / (tol.load_step + old)
 
@@ -422,15 +425,15 @@ def find_mode(s: ContactMode) -> int:
     return 1 where their signature is not known yet.
     """
     count, contacts, s.plan[MODE] = s.plan[CLOSED], s.contacts, 0
-    for i in range(s.modes[0] if count <= MOST else 0):
+    for i in range(s.modes[0] if count <= MAX_CLOSED_FORM_WHEELS else 0):
         sign, same = s.modes[1 + i * SIGN :], 1
         for k in range(count):
-            if sign[1 + k] != 4 * contacts.likes[s.which[k]] + s.status[k]:
+            if sign[1 + k] != STATUSES * contacts.likes[s.which[k]] + s.status[k]:
                 same = 0
         if same == 1 and sign[0] == count:
-            s.plan[MODE:][:3] = sign[1 + MOST :][:3]
+            s.plan[MODE:][:3] = sign[1 + MAX_CLOSED_FORM_WHEELS :][:3]
             return 0
-    return 1 if count <= MOST else 0
+    return 1 if count <= MAX_CLOSED_FORM_WHEELS else 0
 
 
 @routine
@@ -438,16 +441,17 @@ def write_contact_forces(s: ContactMode, seen: Floats, lam: Floats) -> None:
     """Write the forces of all contacts, friction and what elements do included."""
     m, at, multiplier = s.motion, 0, s.system.multiplier
     for k in range(s.plan[CLOSED]):
+        rows = count_rows(s.status[k])
         for i in range(3):
-            lam[3 * k + i] = multiplier[at + i] if i < s.status[k] else 0.0
-        if s.status[k] == 1 and s.mu[k] > 0.0:
+            lam[3 * k + i] = multiplier[at + i] if i < rows else 0.0
+        if s.status[k] == Status.SLIDING and s.mu[k] > 0.0:
             for i in range(1, 3):
                 way = slip_direction(s.x, seen[k * m.row :], m, i)
                 lam[3 * k + i] = -s.mu[k] * way * multiplier[at]
         if m.acted > 0:
-            load, row = multiplier[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
+            load, row = multiplier[at] if rows > 0 else 0.0, seen[k * m.row :]
             lam[3 * k :][:3] += row[m.forces :][:3] + row[m.lifted :][:3] * load
-        at += s.status[k]
+        at += rows
 
 
 @routine
@@ -455,8 +459,9 @@ def share_redundant(s: ContactMode) -> None:
     """Share out redundant multipliers so that contacts push and have a friction margin."""
     p, at, count, normals = s.system, 0, s.plan[CLOSED], s.order
     for k in range(count):
-        normals[k] = at if s.status[k] > 0 else -1
-        at += s.status[k]
+        rows = count_rows(s.status[k])
+        normals[k] = at if rows > 0 else -1
+        at += rows
     if has_margin(p.multiplier, p.rows, normals, s.status, s.mu, count):
         return
     spare = find_null_space(p)
@@ -476,8 +481,8 @@ def project_state(s: ContactMode) -> None:
         q[:4] /= sqrt(dot(q, q, 4))
     closed, rows = s.holds, s.holds
     for k in range(s.plan[CLOSED]):
-        closed += 1 if s.status[k] > 0 else 0
-        rows += s.status[k]
+        closed += 1 if count_rows(s.status[k]) > 0 else 0
+        rows += count_rows(s.status[k])
     if closed > 0:
         project_gaps(s, closed)
         project_speeds(s, rows)
@@ -495,7 +500,7 @@ def project_gaps(s: ContactMode, closed: int) -> None:
     set_held_rows(s, 0, s.out[m.held_gap :])
     at = s.holds
     for k in range(s.plan[CLOSED]):
-        if s.status[k] > 0:
+        if count_rows(s.status[k]) > 0:
             row = s.seen[k * m.row :]
             set_row(p, at, row[m.C :], row[m.C :], row[m.gap] / row[m.stretch])
             at += 1
@@ -523,7 +528,7 @@ def project_speeds(s: ContactMode, rows: int) -> None:
     at = s.holds
     for k in range(s.plan[CLOSED]):
         row = s.seen[k * m.row :]
-        for i in range(s.status[k]):
+        for i in range(count_rows(s.status[k])):
             C = row[m.C + i * n :]
             set_row(p, at, C, C, relative_velocity(s.x, row, m, i))
             at += 1
@@ -586,9 +591,11 @@ class ClosedForms:
         self.signatures = np.zeros(1 + KNOWN * SIGN, dtype=np.int64)
         self.tables, self.size = np.zeros(1), 1
 
-    def add(self, likes: Sequence[int], signature: Signature, moved: bool) -> None:
-        """Add a mode: the numbers by which routines know its contacts, and what they are. After `KNOWN`
-        modes the list begins anew, and all earlier ones count as unknown.
+    def add(
+        self, likes: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
+    ) -> None:
+        """Add a mode: the numbers by which routines know its contacts, their statuses, and what they are.
+        After `KNOWN` modes the list begins anew, and all earlier ones count as unknown.
         """
         found, plan = None if moved else self._free.closed_form(signature), (0, 0, 0)
         if found is not None:
@@ -600,8 +607,8 @@ class ClosedForms:
             plan = (found.address, start, found.outputs.count("pivots"))
         signatures = self.signatures.copy()
         at = int(signatures[0]) % KNOWN
-        codes = [4 * like + rows for like, (*_, rows) in zip(likes, signature, strict=True)]
-        row = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
+        codes = [STATUSES * like + each for like, each in zip(likes, statuses, strict=True)]
+        row = [len(codes), *codes, *[0] * (MAX_CLOSED_FORM_WHEELS - len(codes)), *plan]
         signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
         signatures[0] = at + 1
         self.signatures = signatures

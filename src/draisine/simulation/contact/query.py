@@ -22,6 +22,7 @@ from draisine.simulation.contact.complementarity.active_set import Candidate, in
 from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.event_driven.run_loop import EDGE_IN_PLANE, terrain_code
 from draisine.simulation.contact.samples import Intervals, ObservedSamples
+from draisine.simulation.contact.status import TYRE_STATUSES, Status
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.contact.tolerances import scale_states, units_of
 from draisine.simulation.options import ContactOptions, Stops
@@ -55,8 +56,8 @@ MOMENT = 1e-3
 ANYWHERE = np.full(3, np.inf)
 """The corner of a box around what the machine carries along."""
 
-Closed = tuple[WheelOnFeature, int, float]
-"""A closed contact: wheel on feature, number of constraint rows, friction coefficient."""
+Closed = tuple[WheelOnFeature, Status, float]
+"""A closed contact: wheel on feature, status, friction coefficient."""
 
 
 class ModeInterval(NamedTuple):
@@ -90,7 +91,7 @@ class ContactQuery:
         self._saddles: dict[tuple[tuple[Closed, ...], bool], Packed] = {}
         self._rooms: dict[int, Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
-        self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
+        self._named: dict[tuple[tuple[WheelOnFeature, Status], ...], TerrainMode] = {}
         self.longest = self.table.meetings.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
@@ -147,11 +148,11 @@ class ContactQuery:
         """
         return self.table.feature(contact)
 
-    def status(self, contact: WheelOnFeature, rows: int) -> str:
-        """Return the status of a closed contact that holds so many rows."""
-        if self.tyre(contact) is not None:
+    def status_name(self, contact: WheelOnFeature, status: Status) -> str:
+        """Return the status of a closed contact as trajectories name it."""
+        if status in TYRE_STATUSES:
             return "tyre"
-        if rows == 1:
+        if status == Status.SLIDING:
             return "sliding"
         return "gliding" if isinstance(self.machine.wheels[contact.wheel], Blade) else "rolling"
 
@@ -161,18 +162,12 @@ class ContactQuery:
         wheel = wheels[contact.wheel] if contact.wheel < len(wheels) else None
         return wheel.tyre if isinstance(wheel, Wheel) else None
 
-    def tyre_rows(self, contact: WheelOnFeature) -> int:
-        """Return how many rows a contact on a tyre holds: none where that is a spring."""
-        wheel = self.machine.wheels[contact.wheel]
-        assert isinstance(wheel, Wheel)
-        return tyre_rows(wheel)
-
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
         """Return closed contacts by name."""
-        wanted = tuple((contact, rows) for contact, rows, _ in closed)
+        wanted = tuple((contact, status) for contact, status, _ in closed)
         if wanted not in self._named:
             made = tuple(
-                (self.key(contact), self.status(contact, rows)) for contact, rows in wanted
+                (self.key(contact), self.status_name(contact, status)) for contact, status in wanted
             )
             remember(self._named, wanted, made)
         return self._named[wanted]
@@ -278,7 +273,7 @@ class ContactQuery:
         forms = self.table.meetings.forms
         found = kernels.saddle(free, self.motion, bundle, count, self.x, forms)
         found.plan[kernels.CLOSED], found.which[:count] = count, range(count)
-        found.status[:count] = [rows for _, rows, _ in closed]
+        found.status[:count] = [status for _, status, _ in closed]
         found.mu[:count] = [mu if mu < np.inf else 0.0 for *_, mu in closed]
         return Packed(found)
 
@@ -286,19 +281,22 @@ class ContactQuery:
         """Let routines know the mode of closed contacts."""
         kinds = [self.table.kind(contact) for contact, *_ in closed]
         pairs = zip(closed, kinds, strict=True)
-        self.table.meetings.take_mode([(c.wheel, *kind, rows) for (c, rows, _), kind in pairs])
+        self.table.meetings.take_mode(
+            [(contact.wheel, *kind, status) for (contact, status, _), kind in pairs]
+        )
 
     def grips(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
-        """Return, for each nearby pair of wheel and feature, its number of constraint rows when closed and
-        its friction coefficient mu (`ContactOptions.friction`). With mu > 0 it has three rows, else one.
-        Wheels with tyres have the rows that the tyre constrains, and stops one; both have mu = 0.
+        """Return, for each nearby pair of wheel and feature, its status when closed without slip and its
+        friction coefficient mu (`ContactOptions.friction`). With mu > 0 it rolls, else it slides. Wheels
+        with tyres have the status of their tyre, and stops slide; both have mu = 0.
         """
         wheels = self.machine.wheels
-        mu, rows = np.zeros(len(near) + 1), np.ones(len(near) + 1, dtype=np.int64)
+        mu = np.zeros(len(near) + 1)
+        statuses = np.full(len(near) + 1, Status.SLIDING, dtype=np.int64)
         for w, wheel in enumerate(wheels):
             own = near.wheels == w
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
-                rows[:-1][own] = tyre_rows(wheel)
+                statuses[:-1][own] = TYRE_STATUSES[tyre_rows(wheel)]
             elif not isinstance(options.mu, Mapping):
                 mu[:-1][own] = options.friction(wheel, "")
             else:
@@ -306,8 +304,8 @@ class ContactQuery:
                 names = [self.table.name(near[k]) for k in some]
                 mu[some] = [options.friction(wheel, name) for name in names]
             if not (isinstance(wheel, Wheel) and wheel.tyre is not None):
-                rows[:-1][own] = np.where(mu[:-1][own] > 0.0, 3, 1)
-        return rows, mu
+                statuses[:-1][own] = np.where(mu[:-1][own] > 0.0, Status.ROLLING, Status.SLIDING)
+        return statuses, mu
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
@@ -505,10 +503,12 @@ class ContactQuery:
         found = [near[k] for k in inside[:count].tolist()]
         return list(zip(found, self.meet(t, y, found), strict=True))
 
-    def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
+    def candidate(
+        self, contact: WheelOnFeature, row: Floats, mu: float, status: Status
+    ) -> Candidate:
         """Return a contact for the choice of contact sets."""
         found = Candidate(
-            self.key(contact), self.jacobian(row), row[self.row.c], self.carried(row), mu, rows
+            self.key(contact), self.jacobian(row), row[self.row.c], self.carried(row), mu, status
         )
         acted = self.motion.record.acted
         return replace(found, lift=row[self.row.lift]) if acted else found
@@ -523,8 +523,12 @@ class ContactQuery:
         self.code.evaluate_gaps_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
-    def observe_modes(self, intervals: Sequence[ModeInterval]) -> ObservedSamples:
-        """Return forces, gaps and points of the closed contacts at all states of some intervals."""
+    def observe_modes(
+        self, intervals: Sequence[ModeInterval], forces_only: bool = False
+    ) -> ObservedSamples:
+        """Return forces, gaps and points of the closed contacts at all states of some intervals; on request
+        forces, violations and constraint rows alone, which cost less.
+        """
         m = self.motion.record
         closed = [contact for one in intervals for contact in one.closed]
         contacts = list(dict.fromkeys(contact for contact, *_ in closed))
@@ -535,7 +539,7 @@ class ContactQuery:
             first_state=starts(np.array([len(one.t) for one in intervals])),
             first_contact=starts(np.array([len(one.closed) for one in intervals])),
             which=np.array([*(index[contact] for contact, *_ in closed), 0]),
-            rows=np.array([*(rows for _, rows, _ in closed), 0]),
+            status=np.array([*(status for _, status, _ in closed), 0]),
             mu=np.array([*(mu if mu < np.inf else 0.0 for *_, mu in closed), 0.0]),
             inputs=np.concatenate([one.inputs for one in intervals] + [np.zeros(1)]),
             n_inputs=len(self.inputs),
@@ -546,17 +550,22 @@ class ContactQuery:
         most = max(len(one.closed) for one in intervals)
         room = self._observing_room(most, self.table.bundle(contacts))
         samples = self._empty_samples(len(states), len(closed), m.told)
-        self.code.observe_modes(room, Packed(packed), Packed(samples))
+        observe = self.code.observe_forces if forces_only else self.code.observe_modes
+        observe(room, Packed(packed), Packed(samples))
         return samples
 
     def _observing_room(self, most: int, bundle: Packed) -> Packed:
         """Return a mode of up to so many closed contacts of a bundle; it is made once."""
+        forms = self.table.meetings.forms
         if most not in self._rooms:
-            forms = self.table.meetings.forms
-            room = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
-            self._rooms[most] = Packed(room)
-        self._rooms[most].replace(contacts=bundle)
-        return self._rooms[most]
+            mode = kernels.saddle(self.machine, self.motion, bundle, most, self.x, forms)
+            self._rooms[most] = Packed(mode)
+        room = self._rooms[most]
+        room.replace(contacts=bundle)
+        if room.record.modes is not forms.signatures:  # other modes were compiled meanwhile
+            out = np.zeros(forms.size)
+            room.replace(modes=forms.signatures, tables=forms.tables, mode_out=out)
+        return room
 
     def _empty_samples(self, count: int, contacts: int, outputs: int) -> ObservedSamples:
         """Return room for what is observed at so many states."""

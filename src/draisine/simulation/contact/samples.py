@@ -23,10 +23,14 @@ from draisine.simulation.contact.kernels import (
     Dynamics,
     border_excess,
     evaluate_gap,
+    evaluate_row,
+    find_mode,
+    flow,
     is_above,
     put_state,
     rate,
 )
+from draisine.simulation.contact.status import count_rows
 
 NAN = math.nan
 
@@ -38,7 +42,7 @@ class Intervals(NamedTuple):
     first_state: Integers  # (size + 1) index of the first state of each interval
     first_contact: Integers  # (size + 1) index of its first closed contact in the lists below
     which: Integers  # closed contacts by their index in the bundle
-    rows: Integers  # number of constraint rows of each closed contact
+    status: Integers  # Status of each closed contact
     mu: Floats  # friction coefficient of each; 0 for ideal contacts
     inputs: Floats  # (size, n_inputs)
     n_inputs: int
@@ -73,13 +77,7 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
     n = m.y_z + m.states
     for j in range(intervals.size):
         first = intervals.first_contact[j]
-        count = intervals.first_contact[j + 1] - first
-        s.plan[CLOSED] = count
-        s.which[:count] = intervals.which[first:][:count]
-        s.status[:count] = intervals.rows[first:][:count]
-        s.mu[:count] = intervals.mu[first:][:count]
-        given = intervals.n_inputs
-        s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
+        count = set_mode(s, intervals, j)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
@@ -92,6 +90,49 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
                 if i == intervals.first_state[j]:
                     rows = samples.jacobians[(first + k) * 3 * m.speeds :]
                     rows[: 3 * m.speeds] = s.seen[k * m.row + m.C :][: 3 * m.speeds]
+
+
+@routine
+def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
+    """Write the closed contacts and the inputs of an interval; return the number of the former."""
+    first = intervals.first_contact[j]
+    count = intervals.first_contact[j + 1] - first
+    s.plan[CLOSED] = count
+    s.which[:count] = intervals.which[first:][:count]
+    s.status[:count] = intervals.status[first:][:count]
+    s.mu[:count] = intervals.mu[first:][:count]
+    given = intervals.n_inputs
+    s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
+    return count
+
+
+@routine
+def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
+    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form
+    where a mode has one.
+    """
+    m = s.motion
+    n = m.y_z + m.states
+    for j in range(intervals.size):
+        first = intervals.first_contact[j]
+        count = set_mode(s, intervals, j)
+        find_mode(s)
+        for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
+            put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
+            if flow(s, samples.ydot, s.lam) != 0:
+                # A run may have stopped at a state whose contacts contradict each other.
+                s.lam[: 3 * count] = NAN
+            for k in range(count):
+                row = s.seen[k * m.row :]
+                evaluate_gap(s.x, s.contacts, s.which[k], row)
+                if count_rows(s.status[k]) > 0:
+                    samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
+                owner = i * samples.owners + s.contacts.wheels[s.which[k]]
+                samples.forces[3 * owner :][:3] += s.lam[3 * k :][:3]
+                if i == intervals.first_state[j]:
+                    evaluate_row(s.x, s.contacts, s.which[k], row)
+                    rows = samples.jacobians[(first + k) * 3 * m.speeds :]
+                    rows[: 3 * m.speeds] = row[m.C :][: 3 * m.speeds]
 
 
 @routine
@@ -112,7 +153,7 @@ def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> Non
         # A wheel on several features has one deflection: its energy is their mean.
         energy = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
         samples.tyres[2 * owner + 1] += energy / count_contacts(s, wheel)
-    if s.status[k] > 0:
+    if count_rows(s.status[k]) > 0:
         samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
     if wheel >= samples.wheels:
         # The first number of a stop is its direction.

@@ -16,10 +16,11 @@ from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import ClosedForms, ContactColumns
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion, gather, join
+from draisine.terrain.feature import Features, ObstacleMotion, gather, join
 
 DEEP = 0.05
 """By how many metres a blade may be in the ground at most, where one looks for mistakes."""
@@ -171,12 +172,14 @@ class Meetings:
             return 0.0
         return self.longest[wheel] or DEEP
 
-    def take_mode(self, closed: Sequence[tuple[int, str, ObstacleMotion | None, int]]) -> None:
-        """Let routines know a mode: wheels on kinds of features, and the rows that each holds."""
+    def take_mode(self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]) -> None:
+        """Let routines know a mode: wheels on kinds of features, and the status of each."""
         likes = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
-        signature = tuple((wheel, kind, rows) for wheel, kind, _, rows in closed)
+        statuses = [status for *_, status in closed]
+        signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)
+        moved = any(motion is not None for *_, motion, _ in closed)
         with _lock:
-            self.forms.add(likes, signature, any(motion is not None for *_, motion, _ in closed))
+            self.forms.add(likes, statuses, signature, moved)
 
 
 def meetings(machine: Generic) -> Meetings:
@@ -286,6 +289,10 @@ class FeatureTable:
         some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
         x_f = self.machine.inputs.f.start
         return Packed(ContactColumns(count, tables=shared.tables, x_f=x_f, **some))
+
+    def pick(self, features: Sequence[int]) -> Features:
+        """Return features of the terrain by their numbers; known ones are not made again."""
+        return self._features.take(np.array(self._take(features), int))
 
     # --- what is taken up
 

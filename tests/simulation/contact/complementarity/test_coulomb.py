@@ -15,6 +15,7 @@ from draisine.simulation.contact.complementarity.coulomb import (
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.contact.complementarity.sharing import share
 from draisine.simulation.contact.complementarity.single_contact import press, solve_single_friction
+from draisine.simulation.contact.status import Status
 
 
 def obeys(W, b, lam, mu):
@@ -208,8 +209,8 @@ def test_forces_that_can_only_be_none_are_none():
     """
     null = np.array([0.0, 0.0, 0.0, 1.0, -1.0, 0.0]) / np.sqrt(2.0)
     lam = np.array([500.0, 0.0, 0.0, -127.0, 127.0, 0.0])
-    rows, mu = np.full(2, 3), np.full(2, 0.8)
-    share(lam, 6, null, 1, np.array([0, 3]), rows, mu, 2, 1, np.empty(126))
+    status, mu = np.full(2, Status.ROLLING), np.full(2, 0.8)
+    share(lam, 6, null, 1, np.array([0, 3]), status, mu, 2, 1, np.empty(126))
     assert lam == pytest.approx([500.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-10 * 500.0)
 
 

@@ -24,7 +24,8 @@ projection on the speeds that the contacts leave free (`saddle_point`).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +59,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import push_least
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
@@ -85,8 +87,8 @@ INCONSISTENT_SLIP = 1e-6
 class Candidate:
     """A touching contact.
 
-    `rows` is the number of rows that it holds when closed: 3 if it rolls, 1 if it slides, on a tyre what
-    that holds. Elements at the contact act with the generalised force `lift` per newton of its load.
+    `status` is its status when closed. Elements at the contact act with the generalised force `lift` per
+    newton of its load.
     """
 
     key: Key
@@ -94,12 +96,17 @@ class Candidate:
     c: Floats  # (3) targets at acceleration level
     b: Floats  # (3) velocity of the ground, m/s
     mu: float = np.inf
-    rows: int = 3
+    status: Status = Status.ROLLING
     lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point relative to the ground, C v - b."""
         return self.C @ v - self.b
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that it holds when closed."""
+        return count_rows(self.status)
 
     @property
     def held(self) -> Floats:
@@ -112,7 +119,7 @@ class Candidate:
         """
         out = self.held.T.copy()
         out[:, 0] += self.lift
-        if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
+        if self.status != Status.SLIDING or self.mu == 0 or np.isinf(self.mu):
             return out
         slip = self.relative(v)[1:]
         size = float(np.linalg.norm(slip))
@@ -177,7 +184,7 @@ class Selection:
     """
 
     chosen: Trial
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: Sequence[Trial] = field(repr=False)
 
 
 class Choice(NamedTuple):
@@ -332,6 +339,7 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
     return number
 
 
+@cache
 def trial_layout(n: int, count: int) -> Layout:
     """Return the layout of a trial among `count` contacts."""
     return Layout({"closed": count, "sound": 1, "x": n, "push": 3 * count, "away": count})
@@ -584,28 +592,43 @@ def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> 
     return Selection(trials[which], trials)
 
 
-def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
+def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> "Trials":
     """Return the trials of a choice among contacts, whose results are changes of a start."""
     made, wide = int(g.sizes[TRIALS]), trial_layout(g.n, int(g.sizes[CONTACTS])).size
-    return make_trials(g.trials[: made * wide].reshape(made, wide), keys, start)
+    return Trials(g.trials[: made * wide].reshape(made, wide), keys, start)
 
 
-def make_trials(
-    rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0
-) -> tuple[Trial, ...]:
-    """Return trials among contacts, one row of numbers each, whose results are changes of a start."""
-    (made, wide), count = rows.shape, len(keys)
-    at, out, rows = trial_layout(wide - 1 - 5 * count, count), [], rows.copy()
-    sound = rows[:, at.sound.start] == 1.0
-    push, away = rows[:, at.push].reshape(made, count, 3), rows[:, at.away].tolist()
-    for i, closed in enumerate((rows[:, at.closed] == 1.0).tolist()):
-        pushes = {key: push[i, k] for k, key in enumerate(keys) if closed[k]}
-        apart = {key: away[i][k] for k, key in enumerate(keys) if not closed[k]}
-        out.append(Trial(tuple(pushes), pushes, apart, start + rows[i, at.x], bool(sound[i])))
-    return tuple(out)
+class Trials(Sequence[Trial]):
+    """Trials among contacts, one row of numbers each, whose results are changes of a start. A trial is made
+    when it is read: most are not.
+    """
+
+    def __init__(self, rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0) -> None:
+        self._rows, self._keys, self._start = rows.copy(), tuple(keys), np.array(start)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return tuple(self[i] for i in range(len(self))[k])
+        row, count = self._rows[k], len(self._keys)
+        at = trial_layout(len(row) - 1 - 5 * count, count)
+        each = zip(
+            self._keys, row[at.closed], row[at.push].reshape(-1, 3), row[at.away], strict=True
+        )
+        pushes: dict[Key, Floats] = {}
+        separations: dict[Key, float] = {}
+        for key, closed, push, away in each:
+            if closed == 1.0:
+                pushes[key] = push
+            else:
+                separations[key] = float(away)
+        sound = bool(row[at.sound.start] == 1.0)
+        return Trial(tuple(pushes), pushes, separations, self._start + row[at.x], sound)
 
 
-def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
+def no_contact_set(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
     """Return the error of contacts of which no set is admissible, or several equally are."""
     admissible = [trial for trial in trials if trial.admissible]
     if admissible:

@@ -23,7 +23,6 @@ Forces that are not unique are shared (`sharing.share`): minimum norm, no pull, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from math import cos, isfinite, pi, sin, sqrt
 from typing import NamedTuple
 
@@ -48,6 +47,7 @@ from draisine.simulation.contact.complementarity.linear import (
 )
 from draisine.simulation.contact.complementarity.sharing import share
 from draisine.simulation.contact.complementarity.single_contact import press
+from draisine.simulation.contact.status import Status
 
 MAX_ENUMERATED = (
     6  # contacts of which all sets, or combinations of open, sticking and sliding, are tried
@@ -74,14 +74,6 @@ FIRM_RATIO = 1e6  # of W; a ratio of slip to friction that is as good as infinit
 LOOSE_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact across its slip
 
 COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
-
-
-class ContactMotion(IntEnum):
-    """Status of a contact; its value is the number of held rows."""
-
-    OPEN = 0
-    SLIDING = 1  # or begins to slide; one without friction slides, too
-    STICKING = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +106,7 @@ class FrictionProblem(NamedTuple):
     value: Floats  # (m) right-hand side of the linear equations
     way: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip
     order: Integers  # (m)
-    kinds: Integers  # (k) ContactMotion of each contact
+    kinds: Integers  # (k) OPEN, SLIDING or ROLLING: Status of each contact
     local: Floats  # (20) room for one contact
     impulses: ImpulseProblem  # the same contacts, three rows each
 
@@ -128,7 +120,7 @@ def has_friction(g: FrictionProblem, k: int) -> bool:
 @routine
 def is_sliding(g: FrictionProblem, k: int) -> bool:
     """Return whether a contact with tangential rows slides."""
-    return g.kinds[k] == int(ContactMotion.SLIDING) and g.rows[k] == 3
+    return g.kinds[k] == Status.SLIDING and g.rows[k] == 3
 
 
 # --- sweeps
@@ -232,7 +224,7 @@ def settle_friction(g: FrictionProblem, tolerance: float) -> int:
         return 0
     if g.sizes[0] == 1:
         change = sweep(g)
-        g.kinds[0] = int(ContactMotion.SLIDING if is_at_limit(g, 0) else ContactMotion.STICKING)
+        g.kinds[0] = int(Status.SLIDING if is_at_limit(g, 0) else Status.ROLLING)
         return 1 if change < 0.0 else 0
     for count in range(MAX_SWEEPS if g.sizes[0] <= MAX_ENUMERATED else 0):
         change = sweep(g)
@@ -256,7 +248,7 @@ def try_sticking(g: FrictionProblem, scale: float) -> bool:
     """
     for k in range(g.sizes[0]):
         stick = has_friction(g, k)
-        g.kinds[k] = int(ContactMotion.STICKING if stick else ContactMotion.SLIDING)
+        g.kinds[k] = int(Status.ROLLING if stick else Status.SLIDING)
         if g.b[g.at[k]] > 0.0:
             return False
     return polish(g, scale, True)
@@ -272,11 +264,11 @@ def guess(g: FrictionProblem, sticking: float, scale: float) -> bool:
         push = g.new[g.at[k] :]
         slip = g.u[g.at[k] :]
         way = g.way[g.at[k] :]
-        g.kinds[k] = int(ContactMotion.SLIDING if push[0] > 0.0 else ContactMotion.OPEN)
+        g.kinds[k] = int(Status.SLIDING if push[0] > 0.0 else Status.OPEN)
         if push[0] > 0.0 and has_friction(g, k):
             force = norm(push[1], push[2])
             if max(abs(slip[1]), abs(slip[2])) <= sticking or force == 0.0:
-                g.kinds[k] = int(ContactMotion.STICKING)
+                g.kinds[k] = Status.ROLLING
             else:
                 way[1] = -push[1] / force
                 way[2] = -push[2] / force
@@ -297,7 +289,7 @@ def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
         slip = g.u[g.at[k] :]
         slow = is_sliding(g, k) and max(abs(slip[1]), abs(slip[2])) <= sticking
         if slow and g.mu[k] > 0.0:
-            g.kinds[k] = int(ContactMotion.STICKING)
+            g.kinds[k] = Status.ROLLING
             found = True
     return found
 
@@ -360,9 +352,9 @@ def try_all(g: FrictionProblem, scale: float) -> bool:
 def choose_motion(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
     """Let a contact be open (choice 0), stick or, without friction, slide (1), or slide in a direction."""
     way = g.way[g.at[k] :]
-    g.kinds[k] = int(ContactMotion.OPEN if choice == 0 else ContactMotion.SLIDING)
+    g.kinds[k] = int(Status.OPEN if choice == 0 else Status.SLIDING)
     if choice == 1 and has_friction(g, k):
-        g.kinds[k] = int(ContactMotion.STICKING)
+        g.kinds[k] = Status.ROLLING
     if choice > 1:
         c = 1.0
         s = 0.0
@@ -438,7 +430,7 @@ def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
     null_vectors(g.slope, g.order, n, spare, g.null)
     share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], int(evenly), g.room)
     for k in range(g.sizes[0]):
-        if g.kinds[k] == int(ContactMotion.OPEN):
+        if g.kinds[k] == Status.OPEN:
             g.new[g.at[k] :][: g.rows[k]] = 0.0
     measure_motion(g)
 
@@ -456,8 +448,8 @@ def write_equations(g: FrictionProblem, stiff: float) -> None:
         x = at + 1
         y = at + 2
         for i in range(at, at + g.rows[k]):
-            free = g.kinds[k] == int(ContactMotion.OPEN)
-            free = free or (g.kinds[k] == int(ContactMotion.SLIDING) and i > at)
+            free = g.kinds[k] == Status.OPEN
+            free = free or (g.kinds[k] == Status.SLIDING and i > at)
             g.value[i] = 0.0 if free else -g.b[i]
             if free:
                 g.slope[i * n :][:n] = 0.0
@@ -534,11 +526,11 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
     push = g.new[g.at[k] :]
     slip = g.u[g.at[k] :]
     mu = g.mu[k]
-    if g.kinds[k] == int(ContactMotion.OPEN):
+    if g.kinds[k] == Status.OPEN:
         return slip[0] >= -small
     if not push[0] >= 0.0 or not abs(slip[0]) <= small:
         return False
-    sticks = g.kinds[k] == int(ContactMotion.STICKING)
+    sticks = g.kinds[k] == Status.ROLLING
     if sticks and not max(abs(slip[1]), abs(slip[2])) <= small:
         return False
     if g.rows[k] == 3 and isfinite(mu):

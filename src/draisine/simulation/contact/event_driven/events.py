@@ -34,7 +34,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     pushes_at,
     set_held_rows,
 )
-from draisine.simulation.contact.complementarity.coulomb import ContactMotion, FrictionProblem
+from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
 from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
 from draisine.simulation.contact.complementarity.saddle_point import (
     SaddleStatus,
@@ -57,6 +57,7 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
     slip_speed,
 )
+from draisine.simulation.contact.status import Status, count_rows
 
 VERGE = 1e-6
 """Relative reduction of mu at a FRICTION_CONE event: a contact exactly on the cone is then found sliding."""
@@ -89,9 +90,9 @@ class SlipPlan(IntEnum):
 class EventState(NamedTuple):
     """An event: the mode that ends, the touching contacts and the choice among them.
 
-    Arrays of flags, `rows`, `mu` and `inside` have one entry per contact of the table; `met` and `seen` one
-    per touching contact; `who`, `near`, `held`, `part`, `chosen`, `slides`, `ways` and `beyond` one per
-    candidate, a touching contact that counts (of several at one point only one does).
+    Arrays of flags, `closed_status`, `mu` and `inside` have one entry per contact of the table; `met` and
+    `seen` one per touching contact; `who`, `near`, `status`, `part`, `chosen`, `slides`, `ways` and `beyond`
+    one per candidate, a touching contact that counts (of several at one point only one does).
     """
 
     mode: ContactMode  # the mode before the event, then after it
@@ -103,7 +104,7 @@ class EventState(NamedTuple):
     box: Floats  # (wheels, 2, 3) m, the wheels' centres
     inside: Floats  # border excess (`kernels.border_excess`) up to which a contact may touch
     dents: Floats  # m per wheel, deflection that a compliant tyre may have
-    rows: Integers  # rows that it holds in an impact
+    closed_status: Integers  # Status if it is closed and does not slip: in an impact
     mu: Floats  # friction coefficient, infinite for ideal contacts
     shut: Flags  # closed before the event
     fired: Flags  # its guard fired, or it has no load
@@ -115,7 +116,7 @@ class EventState(NamedTuple):
     beyond: Floats  # excess over the borders a moment later
     seen: Floats  # gaps of the touching contacts
     near: Floats  # rows of the candidates
-    held: Integers  # rows that the candidate holds: 1 sliding, 3 rolling, those of its tyre
+    status: Integers  # Status of the candidate, if it is closed
     part: Integers  # its number in the choice, NONE or PUSHES
     slides: Integers  # SlipPlan
     ways: Floats  # (2) direction in which its slip begins
@@ -307,7 +308,7 @@ def evaluate_candidates(e: EventState) -> None:
         k = e.who[j]
         e.mode.contacts.features[k * FEATURE + LOAD] = e.mode.motion.share
         evaluate_row(e.mode.x, e.mode.contacts, k, e.near[j * e.mode.motion.row :])
-        e.held[j] = e.rows[k]
+        e.status[j] = e.closed_status[k]
         e.slides[j] = SlipPlan.NOTHING
         e.part[j] = NONE
 
@@ -321,13 +322,13 @@ def needs_impact(e: EventState) -> RunStatus:
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         over = relative_velocity(s.x, row, m, 0)
-        if e.held[j] > 0 and over < -m.tol.no_approach:
+        if count_rows(e.status[j]) > 0 and over < -m.tol.no_approach:
             return RunStatus.IMPACT
         e.part[j] = 0 if over <= m.tol.no_approach else NONE
         rests = abs(over) <= m.tol.no_approach
         if not e.shut[k] and not isfinite(e.mu[k]) and rests and is_slipping(e, j):
             e.slides[j] = SlipPlan.BEGIN
-            e.held[j] = 1
+            e.status[j] = Status.SLIDING
             some = True
     if not some:
         return RunStatus.RESOLVED
@@ -381,7 +382,7 @@ def assemble_choice(e: EventState) -> None:
         row = e.near[j * m.row :]
         if e.part[j] == NONE:
             continue
-        if e.held[j] == 0:
+        if count_rows(e.status[j]) == 0:
             e.part[j] = PUSHES
             g.right[:n] += row[m.push :][:n]
         else:
@@ -413,14 +414,14 @@ def assemble_contact(e: EventState, j: int, row: Floats) -> None:
     """Put a contact into the choice; one that slides drags against its slip."""
     s, m, g, n, at, k = e.mode, e.mode.motion, e.choice, e.choice.n, e.part[j], e.who[j]
     C, G = row[m.C :], g.G[3 * at * n :]
-    assemble_rows(e, at, k, row, e.held[j])
+    assemble_rows(e, at, k, row, count_rows(e.status[j]))
     g.c[3 * at :][:3] = row[m.c :][:3]
     g.level[at], g.avoid[at] = row[m.c], int(e.avoid[k])
     g.push[at * n :][:n] = 0.0
     if m.acted > 0:
         g.push[at * n :][:n] = row[m.push :][:n]
         G[:n] += row[m.lift :][:n]
-    if e.held[j] < 3 and isfinite(e.mu[k]) and e.mu[k] > 0.0:
+    if e.status[j] == Status.SLIDING and isfinite(e.mu[k]) and e.mu[k] > 0.0:
         s1, s2 = relative_velocity(s.x, row, m, 1), relative_velocity(s.x, row, m, 2)
         if norm(s1, s2) > 0.0:
             G[:n] -= e.mu[k] * (s1 * C[n:][:n] + s2 * C[2 * n :][:n]) / norm(s1, s2)
@@ -435,13 +436,14 @@ def select_closed(e: EventState, slipping: bool) -> RunStatus:
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         stays = not e.avoid[k]
-        if e.held[j] > 0:
+        if count_rows(e.status[j]) > 0:
             stays = relative_velocity(s.x, row, m, 0) <= m.tol.separation
         e.part[j] = 0 if stays else NONE
         if stays:
-            e.held[j] = 1 if e.held[j] == 3 and is_slipping(e, j) else e.held[j]
+            if e.status[j] == Status.ROLLING and is_slipping(e, j):
+                e.status[j] = Status.SLIDING
             rubs = rubs or (isfinite(e.mu[k]) and e.mu[k] > 0.0)
-        e.chosen[j] = 1 if stays and e.held[j] == 0 else 0
+        e.chosen[j] = 1 if stays and count_rows(e.status[j]) == 0 else 0
     if rubs:
         return select_with_friction(e, slipping)
     which = choose_contact_set(e)
@@ -463,7 +465,7 @@ def close_contacts(e: EventState) -> None:
     for j in range(e.sizes[TOUCHING]):
         if e.chosen[j] == 1:
             k = e.who[j]
-            s.which[count], s.status[count] = k, e.held[j]
+            s.which[count], s.status[count] = k, e.status[j]
             s.mu[count] = e.mu[k] if isfinite(e.mu[k]) else 0.0
             count += 1
     s.plan[CLOSED] = count
@@ -489,7 +491,8 @@ def select_with_friction(e: EventState, slipping: bool) -> RunStatus:
         stays = not e.avoid[k] and parts <= m.tol.no_separation  # without a force
         carries = push[0] > (m.tol.no_load if e.avoid[k] else 0.0)
         e.chosen[j] = 1 if carries or stays else 0
-        if e.chosen[j] == 1 and e.held[j] == 3 and law.kinds[at] == int(ContactMotion.SLIDING):
+        rolls = e.chosen[j] == 1 and e.status[j] == Status.ROLLING
+        if rolls and law.kinds[at] == Status.SLIDING:
             begin_slip(e, j, push)
     apply_slip_onset(e)
     close_contacts(e)
@@ -501,14 +504,15 @@ def force_slip(e: EventState) -> None:
     """Let those that fired slide where nothing changes else: what they carry is too little to tell."""
     s, kinds, some = e.mode, e.law.kinds, False
     for j in range(e.sizes[TOUCHING]):
-        if e.part[j] >= 0 and e.held[j] == 3 and kinds[e.part[j]] == int(ContactMotion.SLIDING):
+        rolls = e.part[j] >= 0 and e.status[j] == Status.ROLLING
+        if rolls and kinds[e.part[j]] == Status.SLIDING:
             some = True
         for i in range(s.plan[CLOSED]):
-            if s.which[i] == e.who[j] and s.status[i] != e.held[j]:
+            if s.which[i] == e.who[j] and s.status[i] != e.status[j]:
                 some = True  # one that slid holds
     for j in range(e.sizes[TOUCHING]):
         if not some and e.part[j] >= 0 and e.fired[e.who[j]]:
-            kinds[e.part[j]] = int(ContactMotion.SLIDING)
+            kinds[e.part[j]] = Status.SLIDING
 
 
 @routine
@@ -525,7 +529,7 @@ def begin_slip(e: EventState, j: int, push: Floats) -> None:
     if not norm(way[0], way[1]) > m.tol.no_acceleration:
         way[0], way[1] = -push[1] / size, -push[2] / size
     e.slides[j] = SlipPlan.BEGIN
-    e.held[j] = 1
+    e.status[j] = Status.SLIDING
 
 
 @routine
@@ -555,7 +559,7 @@ def apply_slip_onset(e: EventState) -> None:
             if e.chosen[j] == 1 and e.slides[j] == SlipPlan.BEGIN and not can_begin_slip(e, j):
                 # The other contacts leave it no slip.
                 e.slides[j] = SlipPlan.NOTHING
-                e.held[j] = 3
+                e.status[j] = Status.ROLLING
                 more = True
     x[m.x_v :][:n] += g.x[:n]
 
@@ -619,5 +623,5 @@ def solve_speed_change(e: EventState) -> None:
 def count_demanded_rows(e: EventState, j: int) -> int:
     """Return how many rows of a contact demand a speed."""
     if e.chosen[j] == 1:
-        return 3 if e.slides[j] == SlipPlan.BEGIN else e.held[j]
+        return 3 if e.slides[j] == SlipPlan.BEGIN else count_rows(e.status[j])
     return 1 if e.slides[j] == SlipPlan.KEEP_APART else 0

@@ -24,6 +24,7 @@ from draisine.simulation.contact.event_driven.events import (
     assemble_rows,
 )
 from draisine.simulation.contact.kernels import relative_velocity
+from draisine.simulation.contact.status import count_rows
 
 OTHER, SETS, FRICTION = range(3)
 """OTHER: a model in Python only. SETS: enumeration of contact sets with restitution. FRICTION: Coulomb's law
@@ -84,13 +85,14 @@ def assemble_impact(e: EventState, normal: float, along: float, rest: float) -> 
     g.targets[: g.holds] = 0.0
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
-        e.part[j] = count if e.rows[k] > 0 else NONE
-        if e.rows[k] > 0:
+        rows = count_rows(e.closed_status[k])
+        e.part[j] = count if rows > 0 else NONE
+        if rows > 0:
             rebounds = 1.0 if -relative_velocity(s.x, row, m, 0) > rest else 0.0
             for i in range(3):
                 back = rebounds * (normal if i == 0 else along)
                 g.c[3 * count + i] = -(1.0 + back) * relative_velocity(s.x, row, m, i)
-            assemble_rows(e, count, k, row, e.rows[k])
+            assemble_rows(e, count, k, row, rows)
             g.push[count * n :][:n] = 0.0
             g.level[count], g.avoid[count] = -relative_velocity(s.x, row, m, 0), 0
             count += 1

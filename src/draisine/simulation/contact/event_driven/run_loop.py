@@ -57,8 +57,14 @@ from draisine.simulation.contact.kernels import (
     put_state,
     rate,
 )
-from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
-from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.contact.samples import (
+    find_inside,
+    find_nearest,
+    observe_forces,
+    observe_modes,
+)
+from draisine.simulation.contact.status import count_rows
+from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 from draisine.simulation.trajectory import GuardKind
 
 
@@ -134,10 +140,10 @@ class EventLog(NamedTuple):
     y_after: Matrix  # state after the event
     closed_count: Integers
     closed: IntegerMatrix  # contacts closed before the event
-    rows: IntegerMatrix  # constraint rows of each of them
+    status: IntegerMatrix  # Status of each of them
     closed_after_count: Integers
     closed_after: IntegerMatrix  # contacts closed after the event
-    rows_after: IntegerMatrix  # constraint rows of each of them
+    status_after: IntegerMatrix  # Status of each of them
     fired_count: Integers
     fired: IntegerMatrix  # contacts whose guards fired
     impact: Integers  # ImpactOrigin
@@ -445,15 +451,18 @@ def finish_event(r: RunLoop) -> RunStatus:
     r.arc.stages.y[:n] = r.arc.mode.x[1 : 1 + n]
     log_event_end(r)
     relax_tyres(r)
+    has_new_mode = has_impact or is_changed(r)
     if progress.cause is EventCause.START and not has_impact:
         clock.samples = 0
         begin_samples(r)
-    elif has_impact or is_changed(r) or not is_idle(r):
+    elif has_new_mode or not is_idle(r):
         progress.events += 1
         begin_samples(r)
     else:
         drop_sample(r)
-    clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
+    # If only the inputs jump, the motion is as smooth as before, and the step length remains adequate.
+    if has_new_mode or progress.cause is not EventCause.INPUT:
+        clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
@@ -461,13 +470,13 @@ def finish_event(r: RunLoop) -> RunStatus:
 
 @routine
 def is_changed(r: RunLoop) -> bool:
-    """Return whether other contacts are closed after an event, or have other constraint rows."""
+    """Return whether other contacts are closed after an event, or have another status."""
     log = r.log
     k = r.progress.events
     if log.closed_count[k] != log.closed_after_count[k]:
         return True
     for i in range(log.closed_count[k]):
-        if log.closed[k, i] != log.closed_after[k, i] or log.rows[k, i] != log.rows_after[k, i]:
+        if log.closed[k, i] != log.closed_after[k, i] or log.status[k, i] != log.status_after[k, i]:
             return True
     return False
 
@@ -539,7 +548,7 @@ def log_event_begin(r: RunLoop) -> None:
     log.trial_count[k] = 0
     log.closed_count[k] = count
     log.closed[k, :count] = mode.which[:count]
-    log.rows[k, :count] = mode.status[:count]
+    log.status[k, :count] = mode.status[:count]
     log.y[k, :n] = r.arc.stages.y[:n]
     log.energy[k] = energy(r)
 
@@ -558,7 +567,7 @@ def log_event_end(r: RunLoop) -> None:
     count = mode.plan[CLOSED]
     log.closed_after_count[k] = count
     log.closed_after[k, :count] = mode.which[:count]
-    log.rows_after[k, :count] = mode.status[:count]
+    log.status_after[k, :count] = mode.status[:count]
 
     # The contact whose guard fired comes first; those that lift off with it follow.
     fired = 0
@@ -574,7 +583,7 @@ def log_event_end(r: RunLoop) -> None:
 
     in_impact = 0
     for j in range(event.sizes[TOUCHING]):
-        if event.rows[event.who[j]] > 0:
+        if count_rows(event.closed_status[event.who[j]]) > 0:
             log.impact_contacts[k, in_impact] = event.who[j]
             in_impact += 1
     log.impact_count[k] = in_impact
@@ -610,9 +619,10 @@ def terrain_code() -> Any:
         find_inside,
         find_nearest,
         observe_modes,
+        observe_forces,
     )
     parts = (choose, press, settle_friction)
-    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
+    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
     share_code(made[len(entries) :])
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}

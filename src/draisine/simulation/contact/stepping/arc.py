@@ -19,9 +19,9 @@ from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
-    ContactStatus,
     StepResult,
     TimeStepping,
     take_steps,
@@ -269,7 +269,7 @@ class TimeStepper:
             equality=(rows + 1, n),
             schur=(rows + 1, rows + 1),
             multiplier=rows + 1,
-            **dict.fromkeys(("held", "tyred", "mu", "carried", "reach"), 1),
+            **dict.fromkeys(("closed_status", "tyred", "mu", "carried", "reach"), 1),
             warm=(1, 3),
             around=6 * wheels,
             slack=REACH_SLACK * size,
@@ -291,7 +291,7 @@ class TimeStepper:
     def _contact_room(self, n: int, rows: int) -> dict[str, Any]:
         """Return the fields of the record that have room for the contacts of a step; n speeds."""
         most = self._most
-        sizes = dict.fromkeys(("which", "grip", "loaded", "status", "warmed"), most + 1)
+        sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
         room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         room |= {"response": np.zeros((3 * most, n)), "reaction": np.zeros((3 * most, rows + 1))}
         room["seen"] = np.zeros((most + 2, self.look.row.size))
@@ -303,9 +303,9 @@ class TimeStepper:
         """
         record = self.record
         size = len(self.near) + 1
-        held, mu, tyred = self._laws()
-        self.has_ideal_contacts = bool(np.isinf(mu[held > 1]).any())
-        record.assign(contacts=self.near.packed, held=held, mu=mu, tyred=tyred)
+        statuses, mu, tyred = self._laws()
+        self.has_ideal_contacts = bool(np.isinf(mu).any())
+        record.assign(contacts=self.near.packed, closed_status=statuses, mu=mu, tyred=tyred)
         record.assign(swept=self.near.boxes.copy(), reach=np.zeros(size, np.int64), reach_count=-1)
         record.assign(warm=np.zeros((size, 3)), carried=np.full(size, record.motion.share))
         record.assign(loaded_count=0, settled=0, warmed_count=0)
@@ -328,18 +328,18 @@ class TimeStepper:
         return [own.reshape(shape), world.reshape(shape), equality, work]
 
     def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
-        """Return for each contact nearby the rows that the law of contact acts on, its friction, and
-        whether a tyre makes the other forces.
+        """Return for each contact nearby its status if closed without slip, its friction, and whether a
+        tyre makes forces.
         """
-        held, mu = self.look.grips(self.near, self.contact)
+        statuses, mu = self.look.grips(self.near, self.contact)
         tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
         for w, wheel in enumerate(self.look.machine.wheels):
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
                 own = np.flatnonzero(self.near.wheels == w)
                 tyred[own] = True
                 # A tyre that holds its contact along (two rows) does so without limit.
-                mu[own] = np.where(held[own] > 1, np.inf, 0.0)
-        return held, mu, tyred
+                mu[own] = np.where(statuses[own] == Status.TRACKING_TYRE, np.inf, 0.0)
+        return statuses, mu, tyred
 
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
@@ -547,14 +547,15 @@ class TimeStepper:
     # --- results
 
     def loaded(self) -> list[Closed]:
-        """Return the contacts that carry a load, as constraints: rows and friction of each."""
+        """Return the contacts that carry a load, with their statuses and friction."""
         r = self.record
-        found = []
-        for k, status in zip(r.loaded.tolist(), r.status[: r.loaded_count].tolist(), strict=False):
-            free = int(r.held[k]) if r.tyred[k] else 1
-            rows = 3 if status == ContactStatus.ROLLING else free
-            found.append((self.near[k], rows, float(r.mu[k])))
-        return found
+        closed = []
+        for i, k in enumerate(r.loaded[: r.loaded_count].tolist()):
+            status = Status.ROLLING if r.settled_status[i] == Status.ROLLING else Status.SLIDING
+            if r.tyred[k]:
+                status = Status(r.closed_status[k])
+            closed.append((self.near[k], status, float(r.mu[k])))
+        return closed
 
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""

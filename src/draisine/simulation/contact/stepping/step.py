@@ -64,6 +64,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
     relative_velocity,
 )
+from draisine.simulation.contact.status import Status, count_rows
 
 
 class StepResult(IntEnum):
@@ -80,14 +81,6 @@ class StepResult(IntEnum):
     SETTLED = (
         8  # the same contacts have carried a load with margin for the required number of steps
     )
-
-
-class ContactStatus(IntEnum):
-    """What a loaded contact does, judged with margin."""
-
-    NEAR_CHANGE = 0  # little load, or friction close to its limit
-    SLIDING = 1  # or without friction
-    ROLLING = 2
 
 
 RATE_INCREMENT = 1e-6  # of 1 + |v|; far below the rates over which friction laws are smoothed
@@ -155,10 +148,10 @@ class TimeStepping(Record):
     contact_count: int = 0
     seen: Matrix  # (k + 2, row) what the programs of the contacts return; the last rows are scratch
     which: Integers  # (k) contacts of the step, by number among those nearby
-    grip: Integers  # (k) rows that the law of contact acts on in this step, of those that are held
+    status: Integers  # (k) Status of each in this step; the law of contact acts on its rows
 
     # Contacts nearby
-    held: Integers  # (c) rows that the law of contact acts on: normal, along, across in this order
+    closed_status: Integers  # (c) Status if closed without slip
     tyred: Flags  # (c) whether a tyre makes the forces of the other rows
     mu: Floats  # (c) friction coefficients
     warm: Matrix  # (c, 3) impulses of the step before
@@ -189,7 +182,7 @@ class TimeStepping(Record):
     # Contacts that carry a load
     loaded_count: int = 0
     loaded: Integers  # (k) by number among those nearby
-    status: Integers  # (k) their ContactStatus
+    settled_status: Integers  # (k) Status that each has with margin, OPEN if none
     settled: int = 0  # successive steps in which the same contacts carried a load with margin
 
     # Quality
@@ -453,13 +446,13 @@ def repeats_ideal(s: TimeStepping, c: int) -> bool:
 
 
 @routine
-def choose_grips(s: TimeStepping) -> None:
-    """Write the rows that the law of contact acts on, for each contact of the step."""
+def choose_statuses(s: TimeStepping) -> None:
+    """Write the status of each contact of the step: the law of contact acts on the rows that it holds."""
     for c in range(s.contact_count):
         k = s.which[c]
-        s.grip[c] = s.held[k]
+        s.status[c] = s.closed_status[k]
         if not isfinite(s.mu[k]) and repeats_ideal(s, c):
-            s.grip[c] = 1
+            s.status[c] = Status.SLIDING
 
 
 # --- the momentum balance
@@ -584,13 +577,13 @@ def assemble_delassus(s: TimeStepping) -> None:
     m, n, p = s.motion, s.motion.speeds, s.problem
     size = 3 * s.contact_count
     for i in range(size):
-        if i % 3 < s.grip[i // 3]:
+        if i % 3 < count_rows(s.status[i // 3]):
             respond(s, s.seen[i // 3, m.C + (i % 3) * n :], s.response[i], s.reaction[i])
         else:
             s.response[i, :n] = 0.0
             s.reaction[i, : s.rows] = 0.0
     for i in range(size):
-        holds = i % 3 < s.grip[i // 3]
+        holds = i % 3 < count_rows(s.status[i // 3])
         for j in range(size):
             row = s.seen[i // 3, m.C + (i % 3) * n :]
             p.W[i, j] = dot(row, s.response[j], n) if holds else 0.0
@@ -641,16 +634,17 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
     for c in range(s.contact_count):
         k = s.which[c]
         row = s.seen[c]
+        rows = count_rows(s.status[c])
         for axis in range(3):
-            holds = axis < s.grip[c]
+            holds = axis < rows
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
         # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
-        if s.grip[c] > 0 and before < -s.rest_speed and s.restitution > 0.0:
+        if rows > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
-        elif s.grip[c] > 0:
+        elif rows > 0:
             p.b[3 * c] += max(row[s.motion.gap] / h, -s.rest_speed)
-        p.mu[c] = s.mu[k] if s.grip[c] > 1 else 0.0
+        p.mu[c] = s.mu[k] if rows > 1 else 0.0
 
 
 @routine
@@ -659,7 +653,7 @@ def follow_loads(s: TimeStepping, h: float) -> float:
     largest = 0.0
     for c in range(s.contact_count):
         k = s.which[c]
-        if s.tyred[k] and s.held[k] > 0:
+        if s.tyred[k] and count_rows(s.closed_status[k]) > 0:
             load = s.problem.impulse[3 * c] / h
             change = abs(load - s.carried[k]) / (abs(load) + MIN_TYRE_LOAD * s.motion.share)
             largest = max(largest, change)
@@ -786,24 +780,26 @@ def record_energy(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def judge_contact(s: TimeStepping, c: int, h: float) -> ContactStatus:
-    """Return what a loaded contact does, with margin."""
+def judge_contact(s: TimeStepping, c: int, h: float) -> Status:
+    """Return the status that a loaded contact has with margin, OPEN if it may change at any moment: little
+    load, or friction close to its limit.
+    """
     k = s.which[c]
     row = s.seen[c]
     impulse = s.problem.impulse[3 * c :]
     if impulse[0] < MIN_LOAD * s.weight * h:
-        return ContactStatus.NEAR_CHANGE
-    if s.grip[c] < 3 or s.mu[k] == 0.0:
-        return ContactStatus.SLIDING
+        return Status.OPEN
+    if s.status[c] != Status.ROLLING:
+        return Status.SLIDING
     if not isfinite(s.mu[k]):
-        return ContactStatus.ROLLING
+        return Status.ROLLING
     if norm(impulse[1], impulse[2]) < FRICTION_MARGIN * s.mu[k] * impulse[0]:
-        return ContactStatus.ROLLING
+        return Status.ROLLING
     along = contact_velocity(s, row, 1, s.after)
     across = contact_velocity(s, row, 2, s.after)
     if norm(along, across) > s.rest_speed:
-        return ContactStatus.SLIDING
-    return ContactStatus.NEAR_CHANGE
+        return Status.SLIDING
+    return Status.OPEN
 
 
 @routine
@@ -817,10 +813,10 @@ def count_settled(s: TimeStepping, h: float) -> None:
         if s.problem.impulse[3 * c] > 0.0:
             status = judge_contact(s, c, h)
             known = count < s.loaded_count and s.loaded[count] == s.which[c]
-            if not known or status is ContactStatus.NEAR_CHANGE or s.status[count] != int(status):
+            if not known or status is Status.OPEN or s.settled_status[count] != status:
                 same = False
             s.loaded[count] = s.which[c]
-            s.status[count] = int(status)
+            s.settled_status[count] = status
             count += 1
     if count != s.loaded_count:
         same = False
@@ -898,7 +894,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.LEFT_SURROUNDINGS
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
-    choose_grips(s)
+    choose_statuses(s)
     if not factor_mass(s, h) or not factor_equalities(s):
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)

@@ -9,16 +9,19 @@ margin for some steps. If that fails soon, it takes twice as many steps the next
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import takewhile
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
+UNCROWDED = ("collision", "input")  # kinds of events that say nothing about progress
 FEW_STEPS = 100  # integration steps over which progress is measured
 MIN_STEP_RATIO = 0.1  # of a time step; shorter integration steps cost more than time steps
 FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
@@ -36,13 +39,21 @@ REDUNDANT = (
 )
 
 
+def count_events(events: Sequence[Event], begin: float) -> int:
+    """Return the number of events after a time (s), without jumps of the inputs."""
+    recent = takewhile(lambda event: event.t > begin, reversed(events))
+    return sum(event.kind != "input" for event in recent)
+
+
 def is_crowded(events: Sequence[Event], h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h would.
-    Collisions do not count: bounces that accumulate come to rest.
+
+    Collisions do not count, because bounces that accumulate come to rest. Jumps of the inputs do not count
+    either: a controller that acts every millisecond must not cost the run its accuracy.
     """
     if len(events) < CROWDED_EVENTS:
         return False
-    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
+    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind not in UNCROWDED]
     if len(latest) < CROWDED_EVENTS:
         return False
     return latest[-1] - latest[-CROWDED_EVENTS] < CROWDED_EVENTS * h
@@ -72,7 +83,7 @@ def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -
 
     If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
     """
-    rolling = [contact for contact, rows, _ in closed if rows == 3]
+    rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
         return Rank.INDEPENDENT
     seen = look.meet(t, y, rolling)
@@ -104,7 +115,7 @@ def project_state(stepper: TimeStepper) -> Floats | None:
     touching = {contact for contact, *_ in closed}
     size = look.wheel_size
     below = [
-        (contact, 1, 0.0)
+        (contact, Status.SLIDING, 0.0)
         for contact, row in look.in_ground(t, y, stepper.near)
         if contact not in touching and look.gap(row) < 0.0
     ]
