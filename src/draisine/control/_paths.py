@@ -26,7 +26,9 @@ from draisine.mechanics.readings import Readings
 from draisine.model.quantity import number
 from draisine.registry import find, is_file
 
-PARAMETER, OFFSET, HEADING_ERROR = "parameter", "offset", "heading_error"
+PARAMETER = "parameter"
+OFFSET = "offset"
+HEADING_ERROR = "heading_error"
 """Names of the path coordinates."""
 
 SEARCH_LENGTH = 200.0
@@ -356,9 +358,11 @@ def track(path: Path, readings: Readings, z: Array) -> Tracking:
     """
     first = 0 if path.uniform else 1
     s = z[0] if first else 0.0
-    offset, heading_error = z[first], z[first + 1]
+    offset = z[first]
+    heading_error = z[first + 1]
     body = readings.tree.model.bodies[0].name
-    velocity, heading = readings.velocity(body, (0.0, 0.0, 0.0)), readings.heading
+    velocity = readings.velocity(body, (0.0, 0.0, 0.0))
+    heading = readings.heading
     along = heading[0] * velocity[0] + heading[1] * velocity[1]
     left = heading[0] * velocity[1] - heading[1] * velocity[0]
     c, n = cos(heading_error), sin(heading_error)

@@ -7,7 +7,8 @@ from draisine.algebra.scalar import Array, Scalar, where
 from draisine.control import saturate
 from draisine.mechanics.readings import Readings
 
-SLOW, STRONGEST = 1.5, 7.0
+SLOW = 1.5
+STRONGEST = 7.0
 """The published motor fades below this speed, m/s, and gives no more than this torque, N m."""
 
 

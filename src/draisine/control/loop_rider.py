@@ -96,7 +96,8 @@ class LoopRider:
     def values(self, readings: Readings, at: Tracking) -> dict[str, Scalar]:
         """Return what the loops compare, positive to the right."""
         origin = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
-        reach, heading = readings.contact("front") - origin, readings.heading
+        reach = readings.contact("front") - origin
+        heading = readings.heading
         ahead = heading[0] * reach[0] + heading[1] * reach[1]
         left = heading[0] * reach[1] - heading[1] * reach[0]
         # The path leaves its tangent by half the curvature times the squared distance.
@@ -113,7 +114,8 @@ class LoopRider:
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the states of the law."""
         at = track(self.path, readings, z)
-        values, gains = self.values(readings, at), self.gains
+        values = self.values(readings, at)
+        gains = self.gains
         wanted: Scalar = -self.heading - gains["path"] * values["path"]
         for name in reversed(LOOPS[:-1]):
             wanted = gains[name] * (wanted - values[name])

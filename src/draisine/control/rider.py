@@ -76,8 +76,10 @@ class Rider:
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar | Guide], list[Scalar]]:
         """Return torques and guides by joint; commands stay as they were written."""
-        hands, told = z[0], dict(zip(COMMANDS, z[1:], strict=True))
-        rear, front = readings.rate("rear_wheel"), readings.rate("front_wheel")
+        hands = z[0]
+        told = dict(zip(COMMANDS, z[1:], strict=True))
+        rear = readings.rate("rear_wheel")
+        front = readings.rate("front_wheel")
         lack = told["speed"] - rim_speed(readings, "rear_wheel")
         kept = told["hold"] * saturate(self.hold_gain * lack, self.hold_limit)
         given: dict[str, Scalar | Guide] = {

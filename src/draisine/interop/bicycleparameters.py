@@ -19,7 +19,8 @@ def write_bicycle(
     YAML (`.yml`, `.yaml`); `rider` and `speed` are what it also wants to know. What these parameters
     cannot say (a slope, tyres, an upper body) is an error.
     """
-    path, more = Path(path), [name for name in bicycle.parameters if name not in BENCHMARK]
+    path = Path(path)
+    more = [name for name in bicycle.parameters if name not in BENCHMARK]
     missing = [name for name in BENCHMARK if name not in bicycle.parameters]
     if missing or more:
         told = f"has no {missing[0]!r}" if missing else f"has {more[0]!r}, which it cannot say"

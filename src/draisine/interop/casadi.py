@@ -57,7 +57,8 @@ class CasadiMachine(PortableMachine):
         super().__init__(machine, free)
         self.y = casadi.SX.sym("y", machine.layout.size)
         self.w = casadi.SX.sym("w", len(machine.system.model.inputs))
-        self.p, self.t = casadi.SX.sym("p", len(free)), casadi.SX.sym("t")
+        self.p = casadi.SX.sym("p", len(free))
+        self.t = casadi.SX.sym("t")
 
     def _evaluate(self, name: str, y: Any, t: Any) -> dict[str, Any]:
         """Return the outputs of a program at a state and a time, by name."""

@@ -83,7 +83,8 @@ def write_unit(
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
-    name, token = header.removesuffix(".h"), _digest(simulator, dt)
+    name = header.removesuffix(".h")
+    token = _digest(simulator, dt)
     ports = _ports(system, mode, law, inputs)
     texts = {header: simulator[header], body: simulator[body]}
     texts["unit.h"] = _header(name, ports, dt, token)
@@ -143,8 +144,10 @@ def _ports(
 ) -> tuple[Port, ...]:
     """Return what can be set and read of a machine: the order is that of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
-    model, at = system.model, outputs_of(machine.programs["observe"])
-    known, told = meanings(system.vehicle), outputs(model)
+    model = system.model
+    at = outputs_of(machine.programs["observe"])
+    known = meanings(system.vehicle)
+    told = outputs(model)
     units = label_units(model, "inputs")
     found = [
         Port(f"parameters.{name}", "parameter", *known.get(name, ("", "")), value)

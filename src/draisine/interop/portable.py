@@ -25,7 +25,8 @@ class PortableMachine:
         expect_parameters(system.vehicle, free, system.parameters)
         if machine.rate.inputs.count("anchors"):
             raise ParameterError("pins that hold points of the ground stay inside draisine.")
-        self.machine, self.free = machine, tuple(free)
+        self.machine = machine
+        self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
         """Return all parameters in their order, the free ones taken from p."""
@@ -34,7 +35,8 @@ class PortableMachine:
 
     def spare(self, program: str) -> int:
         """Return how many numbers a program reads behind (t, y, w): seeds of tangents, zero here."""
-        system, at = self.machine.system, inputs_of(self.machine.programs[program])
+        system = self.machine.system
+        at = inputs_of(self.machine.programs[program])
         return at.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:

@@ -25,7 +25,8 @@ def export_sfunction(
     >>> [path.name for path in made]
     ['rolling_disc.h', 'rolling_disc.c', 'unit.h', 'sfunction.c', 'unit.c', 'rolling_disc_ports.m']
     """
-    unit, folder = write_unit(system, start, "sfunction", **options), Path(folder)
+    unit = write_unit(system, start, "sfunction", **options)
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     texts = unit.files | {f"{unit.name}_ports.m": _ports(unit)}
     for name, text in texts.items():

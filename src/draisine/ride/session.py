@@ -34,7 +34,8 @@ from draisine.view.scene.description import describe_ground, describe_machine
 RATE = round(1.0 / STEP)
 """Steps in a second."""
 
-LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
+LEAN_LIMIT = math.radians(45.0)
+STEER_LIMIT = math.radians(75.0)
 """Beyond these a ride has ended: it fell, or the bar flipped."""
 
 PITCH_LIMIT = math.radians(75.0)
@@ -43,10 +44,8 @@ PITCH_LIMIT = math.radians(75.0)
 RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 """How a ride stands, as frames tell it."""
 
-PLACE, SPEEDS = (
-    ("x", "y", "yaw", "lean"),
-    ("forward_speed", "lean_rate", "steer_rate", "torso_rate"),
-)
+PLACE = ("x", "y", "yaw", "lean")
+SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
 """What a change of parameters leaves as it is on a bicycle, beside its joints."""
 
 
@@ -92,7 +91,8 @@ class Session:
             contact=ON_PLANE if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
             numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
         )
-        self.status, self.reason = RIDING, ""
+        self.status = RIDING
+        self.reason = ""
         self._look()
         self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
@@ -121,7 +121,8 @@ class Session:
             self._take_over(inputs)
             self.stepper.step(count * STEP, inputs)
         except SimulationError as error:
-            self.status, self.reason = STOPPED, str(error)
+            self.status = STOPPED
+            self.reason = str(error)
             return
         self._look()
         self._judge()
@@ -153,7 +154,8 @@ class Session:
 
     def _judge_contacts(self, forces: list[float]) -> None:
         """See whether the ground would have to pull a wheel, or holds one no longer."""
-        mu, sticks = self.preset.mu, self.preset.sticks or self.terrain is not None
+        mu = self.preset.mu
+        sticks = self.preset.sticks or self.terrain is not None
         for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
             if normal < 0.0 and not sticks:
                 self.status = LIFTED
@@ -200,7 +202,8 @@ class Session:
 
     def parts(self) -> dict[str, Floats]:
         """Return what a frame is made of, by name."""
-        seen, now = self.seen, self.state
+        seen = self.seen
+        now = self.state
         return {
             "time": np.array([self.stepper.time]),
             "status": np.array([float(self.status)]),
@@ -224,7 +227,8 @@ class Session:
 
     def description(self) -> dict[str, Any]:
         """Return all that the page needs to know of this ride before its frames."""
-        model, parts = self.system.model, self.parts()
+        model = self.system.model
+        parts = self.parts()
         ends = np.cumsum([len(part) for part in parts.values()]).tolist()
         units = {o.name: o.unit for o in model.outputs}
         machine = describe_machine(model)

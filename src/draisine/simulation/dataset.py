@@ -36,7 +36,7 @@ from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE, System
 from draisine.terrain import Terrain
-from draisine.vehicles import lost_structure, plain_structure
+from draisine.vehicles import plain_structure, unstored_arguments
 
 if TYPE_CHECKING:
     import pandas
@@ -289,7 +289,7 @@ def maker_attributes(system: Any) -> dict[str, str]:
     home = getattr(vehicle, "__module__", None) or "__main__"
     own = home != "__main__" and not home.startswith("draisine.")
     top = own and vehicle.__qualname__ == vehicle.__name__
-    lost = lost_structure(system.structure)
+    lost = unstored_arguments(system.structure)
     if top and (path := Path(inspect.getfile(vehicle))).is_file():
         told["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
         trust(told["vehicle_path"])
@@ -435,7 +435,7 @@ def _compiled(system: System, script: "_Script") -> str:
     shipped = home.startswith("draisine.vehicles.")
     which = repr(vehicle.__name__) if shipped else script.write(vehicle, "vehicle")
     arguments = dict(system.parameters) | plain_structure(system.structure)
-    for name in lost_structure(system.structure):
+    for name in unstored_arguments(system.structure):
         script.missing.append((name, f"argument {name} of {vehicle.__name__}: not plain data"))
     for name, value in system.structure.items():
         if name not in arguments and callable(value):

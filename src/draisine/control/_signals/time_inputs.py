@@ -122,7 +122,8 @@ class Table:
             piece = self._piece(low, t)
             return where(t < self.times[0], self.values[0], piece) if low == 0 else piece
         middle = (low + high + 1) // 2
-        before, after = self._search(t, low, middle - 1), self._search(t, middle, high)
+        before = self._search(t, low, middle - 1)
+        after = self._search(t, middle, high)
         return where(t < self.times[middle], before, after)
 
     def _piece(self, k: int, t: Scalar) -> Scalar:
