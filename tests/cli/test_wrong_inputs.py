@@ -98,7 +98,7 @@ COMMANDS = [
     (["show", "mine.py:car"], "no file 'mine.py'"),
     (["equations", "whipple", "--as", "fortran"], "no language 'fortran'"),
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
-    (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "ends in '.docx'"),
+    (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "end with '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "those of a bicycle"),
     (["equations", "whipple", "--as", "paper", "--formulation", "planar"], "goes with source code"),
     (["equations", "whipple", "--linear", "--formulation", "absolute"], "goes with source code"),

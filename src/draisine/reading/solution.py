@@ -49,10 +49,8 @@ def write_kernel(sheet: Sheet, subject: Subject) -> None:
     sheet.relate("v", r"H u + \nu" if subject.moved else "H u")
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
-        note = (
-            "by elimination; pivots $D_k$ are nonzero in the drawing, $U_{kj}$ are in their rows, "
-        )
-        sheet.say(*sentence(note + "$L_{kj}$ in their columns."))
+        note = "by elimination with pivots $D_k$ (nonzero in the drawing), rows $U_{kj}$, columns $L_{kj}$."
+        sheet.say(*sentence(note))
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
