@@ -47,7 +47,7 @@ class TurnP:
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
-        """Return the angle that the steering is to follow."""
+        """Return the reference of the steer angle, rad."""
         up = smooth_step(t, *self.times[:2])
         down = smooth_step(t, *self.times[2:])
         return self.steer_target * (up - down)
