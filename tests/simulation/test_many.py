@@ -56,7 +56,7 @@ def test_single_precision_tells_its_error(bicycle, pushed, integrator, dt):
     assert np.abs(found["gaps"][:, ran]).max() < 1e-14
     with pytest.raises(ParameterError, match="does not use precision"):
         draisine.simulate(bicycle, pushed[4], 1.0, numerics=single)
-    with pytest.raises(ParameterError, match="take 'double' or 'single'"):
+    with pytest.raises(ParameterError, match="must be 'double' or 'single'"):
         replace(double, precision="half")
 
 

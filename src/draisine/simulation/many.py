@@ -34,7 +34,7 @@ from draisine.simulation.options import (
     ContactOptions,
     Numerics,
     Task,
-    check_turn,
+    check_quaternion,
     memory_start,
 )
 from draisine.simulation.run_kinds import check_options
@@ -166,7 +166,7 @@ def _check_states(states: Any) -> None:
         raise ParameterError("simulate_many: no states given.")
     for state in states:
         if isinstance(state, State):
-            check_turn(state)
+            check_quaternion(state)
 
 
 def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:

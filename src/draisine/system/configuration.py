@@ -56,7 +56,7 @@ MAX_ANGLE_STEP = 0.1
 MAX_NEWTON_ANGLE = 0.3
 """Largest change of an angle (rad) in one Newton step."""
 
-CONVERGED = 1e-11
+MAX_RESIDUAL = 1e-11
 """Largest residual (m, rad) of a solution: rounding of coordinates of up to 1e4 m."""
 
 MIN_INDEPENDENT = 1e-3
@@ -276,7 +276,7 @@ class Configuration:
             # Intermediate goals only serve as a start for the next one.
             precision = np.where(k == steps, 1e-15, 1e-3)
             residual[indices] = self._solve_newton(goal, indices, precision)
-        failed = np.flatnonzero(~(residual < CONVERGED)).tolist()
+        failed = np.flatnonzero(~(residual < MAX_RESIDUAL)).tolist()
         return {k: self._unreached(targets, float(residual[k]), k) for k in failed}
 
     def _unreached(self, targets: Mapping[str, Floats], residual: float, k: int) -> str:
@@ -327,7 +327,7 @@ class Configuration:
             size[active] = np.abs(step).max(axis=1, initial=0.0)
             is_small = np.minimum(size[active], error[active]) < precision[active]
             # Steps at the level of rounding do not become smaller: that is the limit of accuracy.
-            is_rounding = (size[active] < CONVERGED) & (size[active] >= 0.5 * last_size)
+            is_rounding = (size[active] < MAX_RESIDUAL) & (size[active] >= 0.5 * last_size)
             unfinished = ~(is_small | is_rounding)
             active = active[unfinished]
             step = step[unfinished]

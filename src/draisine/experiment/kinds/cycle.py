@@ -17,16 +17,16 @@ from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
-    AXES,
     GRIP_CYCLE_QUANTITIES,
     ORDINALS,
     PERIODIC_CYCLE_QUANTITIES,
-    ROWS,
+    PLANE_AXES,
     WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
     multipliers_of,
     summary_of,
 )
+from draisine.results.events import CONTACT_DIRECTIONS
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
@@ -113,7 +113,7 @@ def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset
     names = walker.steps.components
     step = Footstep(walker, walker.cycle([request.near[name] for name in names]))
     run = step.run(request.samples)
-    labels = _component_labels(names) | {"row": list(ROWS)}
+    labels = _component_labels(names) | {"row": list(CONTACT_DIRECTIONS)}
     data = _add_quantities(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
@@ -145,7 +145,7 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
     grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in grip_map.holds]
     return {
         "multiplier": list(ORDINALS[:2]),
-        "way": list(AXES),
+        "way": list(PLANE_AXES),
         "impact": [*grips[1:], grips[0]],
         "joint": [joint.name for joint in grip_map.system.model.joints],
     }

@@ -223,35 +223,41 @@ def run_compliant(task: Task) -> Trajectory:
             )
     if task.contact.stops:
         raise ParameterError("ground that gives way knows no stops of joints; leave them out.")
-    look, y0 = place_on_terrain(task)
+    query, y0 = place_on_terrain(task)
     start, until, numerics = task.numerics.start, task.until, task.numerics
     times = start + numerics.dt * np.arange(int(np.floor((until - start) / numerics.dt + 1e-9)) + 1)
-    machine, n = look.machine, look.n
+    machine, n = query.machine, query.n
 
     def accelerations(t: float, y: Floats) -> tuple[Any, Floats, Floats, Floats, Floats]:
         """Return the parts of the dynamics, vdot, the forces of `_push`, and what holds joints."""
-        parts = look.dynamics(t, y)
-        total, forces, world = _push(look, task.contact, t, y)
+        parts = query.dynamics(t, y)
+        total, forces, world = _push(query, task.contact, t, y)
         M = parts["M"].reshape(n, n)
-        held, targets = look.held(parts)
+        held, targets = query.equality_rows(parts)
         K = np.block([[M, -held.T], [held, np.zeros((len(held),) * 2)]])
         vdot = np.linalg.solve(K, np.concatenate([total - parts["F"], targets]))[:n]
-        return parts, vdot, forces, world, look.holding(parts, M @ vdot + parts["F"] - total)
+        return (
+            parts,
+            vdot,
+            forces,
+            world,
+            query.equality_multipliers(parts, M @ vdot + parts["F"] - total),
+        )
 
     def motion(t: float, y: Floats) -> Any:
         parts, vdot, *_ = accelerations(t, y)
         return np.concatenate([parts["flow"], vdot, parts["zdot"]])
 
     rule = fall_rule(task.system.model, task.contact.fall)
-    found = _integrate(motion, task, times, y0, rule, look)
+    found = _integrate(motion, task, times, y0, rule, query)
     seen = [accelerations(t, y)[1:] for t, y in zip(found.t, found.y.T, strict=True)]
     known = (np.array(part) for part in zip(*seen, strict=True))
-    arc = SteppedArc(machine, found.t, found.y.T, look.inputs, look.terrain, *known)
+    arc = SteppedArc(machine, found.t, found.y.T, query.inputs, query.terrain, *known)
     made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol, "drift": "none"}
     if not found.success:
         run = Trajectory((arc,), found.message, made, contact=task.contact)
         raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}", run)
-    outcome = rule.outcome(found.y[look.y.q, -1]) if found.status == 1 else "completed"
+    outcome = rule.outcome(found.y[query.y.q, -1]) if found.status == 1 else "completed"
     return Trajectory((arc,), outcome, made, contact=task.contact)
 
 
@@ -261,13 +267,13 @@ def _integrate(
     times: Floats,
     y0: Floats,
     rule: FallRule,
-    look: ContactQuery,
+    query: ContactQuery,
 ) -> Any:
     """Return what SciPy finds: samples at times, and the fall that ends them, if there is one."""
     from scipy.integrate import solve_ivp
 
     def upright(t: float, y: Floats) -> float:
-        return float(rule.margin(y[look.y.q]))
+        return float(rule.margin(y[query.y.q]))
 
     numerics, ending = task.numerics, cast(Any, upright)  # SciPy reads attributes of it
     ending.terminal, ending.direction = True, -1
@@ -282,24 +288,24 @@ def _integrate(
 
 
 def _push(
-    look: ContactQuery, contact: ContactOptions, t: float, y: Floats
+    query: ContactQuery, contact: ContactOptions, t: float, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the generalised contact forces, and the forces per wheel, own and in world axes."""
-    solver, near = contact.solver, look.sweep(t, look.boxes(t, y), 0.0)
-    v, total = look.speeds(y), np.zeros(look.n)
-    forces, world = np.zeros((2, len(look.machine.wheels), 3))
-    for one, row in look.in_ground(t, y, near):
-        gap = look.gap(row)
+    solver, near = contact.solver, query.find_surroundings(t, query.boxes(t, y), 0.0)
+    v, total = query.speeds(y), np.zeros(query.n)
+    forces, world = np.zeros((2, len(query.machine.wheels), 3))
+    for one, row in query.find_penetrating(t, y, near):
+        gap = query.gap(row)
         if gap < 0:
-            mu = contact.friction(look.machine.wheels[one.wheel], look.key(one)[1])
+            mu = contact.friction(query.machine.wheels[one.wheel], query.key(one)[1])
             if not math.isfinite(mu):
                 raise ParameterError("ground that gives way needs a finite mu.")
-            C = look.jacobian(row)
-            speed = C @ v - look.carried(row)
+            C = query.jacobian(row)
+            speed = C @ v - query.ground_velocity(row)
             N = solver.compliance.force(-gap, -speed[0])
             drag = -mu * N / math.sqrt(speed[1] ** 2 + speed[2] ** 2 + solver.creep**2)
             push = np.array([N, drag * speed[1], drag * speed[2]])
             forces[one.wheel] += push
-            world[one.wheel] += push @ look.axes(row)
+            world[one.wheel] += push @ query.axes(row)
             total += C.T @ push
     return total, forces, world

@@ -64,9 +64,9 @@ from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
-    DENSE,
+    FIRST_DENSE_STAGE,
+    NODE_OFFSET,
     STAGES,
-    TIMES,
     Stages,
     dense,
     error_norm,
@@ -193,10 +193,10 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
             return False
         into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
         return True
-    for stage in range(1, DENSE):
+    for stage in range(1, FIRST_DENSE_STAGE):
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
-        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
+        s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return False
     return True
@@ -239,12 +239,12 @@ def try_steps(c: ArcState) -> RunStatus:
             if clock.is_implicit:
                 error = stretch_dense(g, c.turning)
             else:
-                error = error_norm(g, h, DENSE)
+                error = error_norm(g, h, FIRST_DENSE_STAGE)
             h *= 1.0 if error < 1.0 else shrink(error)
     if not clock.is_implicit:
-        for stage in range(DENSE, STAGES):
+        for stage in range(FIRST_DENSE_STAGE, STAGES):
             weigh(g, stage, h, s.x[1:])
-            s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
+            s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, clock.last_time)
             flow(s, g.k[stage * g.n :], s.lam)
         interpolate(g, h)
     clock.step, clock.next_step = h, h * grow(error)
@@ -669,8 +669,14 @@ def project_step_end(c: ArcState, h: float) -> None:
 @routine
 def find_pull(c: ArcState, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
-    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     project_step_end(c, h)
+    return find_pull_here(c)
+
+
+@routine
+def find_pull_here(c: ArcState) -> int:
+    """Return the closed contact that pulls most in the state in x, or -1 if none does."""
+    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
     for k in range(s.plan[CLOSED]):
@@ -682,7 +688,7 @@ def find_pull(c: ArcState, h: float) -> int:
 @routine
 def locate_event(c: ArcState, j: int) -> float:
     """Return how long after the step's start the event is that guard j tells of, by steps of their
-    own; its state is left.
+    own; its state is left, also in x unless it is the start of the step.
     """
     part, whole = c.clock.part, c.clock.step
     if part == 0.0:
@@ -696,13 +702,13 @@ def locate_event(c: ArcState, j: int) -> float:
         nudge * whole
     )
     h = part * whole
+    project_step_end(c, h)
     for _ in range(3):
-        project_step_end(c, h)
         off = evaluate_guard(c, j)
         if slope == 0.0 or abs(off) < c.mode.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
-    project_step_end(c, h)
+        project_step_end(c, h)
     return h
 
 
@@ -741,7 +747,7 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     when, how, s = locate_event(c, j), RunStatus.EVENT, c.mode
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
-        k = find_pull(c, when)
+        k = find_pull_here(c)
         if k >= 0:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
             when = find_last_push(c, when)
