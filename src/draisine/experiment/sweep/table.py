@@ -16,7 +16,7 @@ from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.results.queries import parse_query
 from draisine.results.runs import GRID_ATTRIBUTE
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
 from draisine.vehicles import meanings
 
@@ -92,7 +92,7 @@ def sweep_table(
     """Return consecutive runs of a sweep as a dataset along `run`; `results.runs.unfold` makes a grid."""
     import xarray
 
-    names = sides(columns)
+    names = short_names(columns)
     units = {text: parse_query(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
     impulse_problem,
@@ -566,7 +566,7 @@ def solve_friction(
     W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
     """Return the lam of all contacts, or None if none is found."""
-    n, k, packed = len(b), len(touches), room(friction_law, len(touches))
+    n, k, packed = len(b), len(touches), workspace(friction_law, len(touches))
     law: FrictionProblem = packed.record
     law.sizes[:2] = k, n
     law.W[: n * n], law.b[:n] = W.ravel(), b
