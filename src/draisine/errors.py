@@ -295,6 +295,9 @@ SUGGESTED_NAMES = {
     "curb": "kerb",
     "py": "python",
     "pid": "turn_pi",
+    "jump": "ramp",
+    "bump": "kerb",
+    "step": "kerb",
 }
 """Names of quantities in other programs. They are only suggestions, since joints may have these names."""
 

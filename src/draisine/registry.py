@@ -12,9 +12,11 @@ A plug is one file that defines one object (`PLUG_OBJECTS`). It is found
 Code that only a stored result names is never executed (`check_trust`).
 """
 
+import ast
 import importlib
 import importlib.util
 import os
+import re
 import sys
 from functools import cache
 from pathlib import Path
@@ -168,11 +170,39 @@ def find(kind: str, which: Any) -> Any:
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
         known = [*names(kind), *(word for of, word in ALIASES if of == kind)]
+        hint = did_you_mean(which, known)
+        described = find_by_description(kind, which)
+        if described and not hint.startswith("Did you mean"):
+            hint = f"These {kind}s have {which!r} in their descriptions: {', '.join(described)}."
         listing = "" if kind == "command" else f" See `draisine list {kind}s`."
-        raise UnknownNameError(f"Unknown {kind} {which!r}. {did_you_mean(which, known)}{listing}")
+        raise UnknownNameError(f"Unknown {kind} {which!r}. {hint}{listing}")
     place, _, wanted = home.partition(":")
     module = sys.modules.get(place) or importlib.import_module(place)
     return _plug_of_module(kind, module, which, place, wanted)
+
+
+def find_by_description(kind: str, word: str) -> tuple[str, ...]:
+    """Return the shipped plugs of a kind with a word in the first paragraph of their docstrings.
+
+    >>> find_by_description("vehicle", "pendulum")
+    ('acrobot', 'cart_pole', 'segway')
+    """
+    text = re.escape(word.replace("_", " "))
+    # A word of one or two letters, or part of another word, is no description.
+    pattern = re.compile(rf"\b{text}s?\b", re.IGNORECASE)
+    if len(word) < 3:
+        return ()
+    modules = own_plugs(kind).items()
+    return tuple(name for name, module in modules if pattern.search(description(module)))
+
+
+def description(module: str) -> str:
+    """Return the first paragraph of a module's docstring as one line, without importing the module."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    return " ".join((ast.get_docstring(tree) or "").split("\n\n")[0].split())
 
 
 def is_file(which: str) -> bool:

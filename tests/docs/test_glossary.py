@@ -50,34 +50,34 @@ SAME_MEANING = {
     "cross": "cross product of arrays of scalars, and of vectors in routines",
     "dot": "scalar product of vectors in routines, and of arrays in routines",
     "save": "write a dataset, and a figure, to a file",
+    "load": "read a result, and a scenario, from a file or by name",
 }
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_CONSTANTS = """
     ACCEPTED_RESIDUAL AHEAD ANGLES ANYWHERE AROUND ASIDE ATOL AXES BESIDE CHOICE CHUNK CLOSE
-    CLOSED COEFFICIENTS COMMANDS COUNT CURVATURE DEEP DEGREE DENSE DIALECT DIRECTIONS DRAWN E3 E5
-    ENDLESS ENTRIES EXAMPLES FAR FELL FEW FILES FINE FIRST FIXED_POINT FLAT FLOAT FORMATS FORMS
-    FORMULATION FRICTION_MARGIN FUNCTIONS GROUNDS HIGHEST INTEGERS JOINTS KEPT KINDS KNOWN LARGEST
-    LAW LEAST LEFT LIFTED LIGHT LINE LINES LONG LOST LOWEST MANY MARGIN MAX_NEWTON_STEPS MAX_STEPS
-    MODES MOST MOTIONS NODES NONE NO_SLIP OBSERVED OFFSET ON_TERRAIN ORDER ORIGIN PARAMETER
-    PARAMETERS PARTS PLACE PLACES PLAIN PLANE POINTS PROGRAMS PUSH RATE REDUNDANT_PIVOT REPEATS
-    RESERVED ROOM ROUNDING ROUNDS ROWS RTOL SAME SAME_TIME SEARCH_MARGIN SETTLED SHAPES SHORT
-    SHORTEST SHOTS SHOWN SIDES SIGHT SIGNS SIMPLE SLOW SMOOTH SPEED SPEEDS STABLE STAGES STEEP
-    STEP STEPS TABLE TERMS THESIS TURNS TWIST UNITS UP UPPER_BODY USUAL WEIGHTS WHOLE WIDTH WILD
-    WORDS _FUNCTIONS _HEAD _NAMES _NOTATION _ONE _OPERATIONS _PLAIN _SETTLED _TAKEN _WIDE
+    CLOSED COEFFICIENTS COUNT CURVATURE DEEP DEGREE DENSE DIALECT DIRECTIONS DRAWN E3 E5 ENDLESS
+    ENTRIES FAR FELL FEW FINE FIXED_POINT FLAT FLOAT FORMATS FORMS FORMULATION FRICTION_MARGIN
+    FUNCTIONS HIGHEST INTEGERS JOINTS KEPT KINDS KNOWN LARGEST LEAST LEFT LIFTED LIGHT LINE LONG
+    LOST LOWEST MANY MARGIN MAX_NEWTON_STEPS MAX_STEPS MODES MOST NODES NONE NO_SLIP OBSERVED
+    OFFSET ON_TERRAIN ORDER ORIGIN PARAMETER PARTS PLACE PLACES PLAIN PLANE POINTS PROGRAMS PUSH
+    RATE REDUNDANT_PIVOT REPEATS RESERVED ROOM ROUNDING ROUNDS ROWS RTOL SAME SAME_TIME
+    SEARCH_MARGIN SETTLED SHAPES SHORT SHORTEST SHOTS SIDES SIGHT SIGNS SIMPLE SLOW SMOOTH SPEED
+    SPEEDS STABLE STAGES STEEP STEP STEPS TABLE TERMS THESIS TURNS TWIST UNITS UP UPPER_BODY USUAL
+    WEIGHTS WHOLE WIDTH WILD _FUNCTIONS _HEAD _NAMES _NOTATION _ONE _OPERATIONS _PLAIN _SETTLED
+    _TAKEN _WIDE
 """
 """Constants that still have two meanings; no name may be added."""
 
 DUPLICATE_FUNCTIONS = """
-    accelerations angle_rates angles_of assemble ball base_rates bring_pivot check check_film
-    check_place choose_pivots compliances constant contact_rows differences draw drawing dynamics
-    eigenvalues equations escape evaluate factor_mass follow follow_loads free gather gradient
-    ground guess independent inverse joint_rows labels lines load locate_wheels make_record matrix
-    name_of norm number numbers on_ground outputs places project project_state rate read
-    relax_tyres remarks remember replay residual respond rim root_locus rows run saddle
-    saddle_point sample sections sensitivities serve set_held_rows share smooth_step solve span
-    spread state_of summary sweep symbol table take_step touches track turn_slip walk width write
-    write_equations
+    accelerations angle_rates angles_of assemble ball base_rates bring_pivot check check_place
+    choose_pivots compliances constant contact_rows differences draw drawing dynamics eigenvalues
+    equations evaluate factor_mass follow follow_loads free gather gradient ground guess
+    independent inverse joint_rows labels lines locate_wheels make_record matrix name_of norm
+    number on_ground outputs places project project_state rate read relax_tyres remarks remember
+    replay residual respond rim root_locus rows run saddle saddle_point sample sections
+    sensitivities serve set_held_rows share smooth_step solve spread state_of summary sweep symbol
+    table take_step touches track turn_slip walk width write write_equations
 """
 """Functions that still have two meanings; no name may be added."""
 
@@ -94,13 +94,12 @@ OLD_WORDS_IN_TERMS = {"degrees_of_freedom"}
 OLD_NAMES = """
     EventQuestion FIRM FIRM_RATIO FIRST_ROOM LOOKED LOOKS LOOSE_RATIO March NOTHING PIVOT_FIRM
     Question ROOM ROOMS SOON STRETCH Stretch Strike ValidityQuestion WILD _NOTHING _Rooms _TOLD
-    _answers _bodies_told _check_still _contact_room _freedoms _last_if_still _look
-    _look_where_asked _make_room _meet _observing_room _room _rooms _stands _tell _tell_buried
-    _tell_guesses _tell_long_steps _tell_motions _told _until_strike answer answer_panels firm
-    freedoms give_room load_answers look look_along look_each march march_code march_of meet
-    meet_edge meet_face meet_vertex mend parse_question question questions questions_of room
-    rows_told run_stretch split_question still stretch stretch_dense strike tell tell_angles
-    tell_empty tell_file tell_friction tell_note tell_notes tell_scenarios told turning_room
+    _answers _bodies_told _check_still _contact_room _last_if_still _look _look_where_asked
+    _make_room _meet _observing_room _room _rooms _stands _tell_buried _tell_long_steps _told
+    _until_strike answer answer_panels firm freedoms give_room load_answers look look_along
+    look_each march march_code march_of meet meet_edge meet_face meet_vertex mend parse_question
+    question questions questions_of room rows_told run_stretch split_question still stretch
+    stretch_dense strike tell tell_angles tell_empty tell_friction tell_note told turning_room
 """
 """Names with old words that still exist; no name may be added."""
 

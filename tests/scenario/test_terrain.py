@@ -20,7 +20,7 @@ from draisine.results.events import EventQuery, events_of, parse_event
 from draisine.results.queries import first_crossings, parse_query
 from draisine.scenario.library import accept, load
 from draisine.scenario.schema import schema
-from draisine.scenario.terrain import GROUNDS
+from draisine.scenario.terrain import GROUND_TABLES
 from draisine.vehicles.bicycle.whipple import whipple
 
 HEAD = """
@@ -81,7 +81,7 @@ def jump():
     return run(load("mauny2018/ramp-jump"))
 
 
-@pytest.mark.parametrize("shape", GROUNDS)
+@pytest.mark.parametrize("shape", GROUND_TABLES)
 def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
     text = HEAD + f"[terrain]\n{LEVEL[shape]}\n" + DROP
     if shape == "ramp":  # its lip is at the origin

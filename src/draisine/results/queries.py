@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.metrics import REDUCERS, first_crossings, split_question
+from draisine.analysis.metrics import REDUCERS, first_crossings, split_metric
 from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
@@ -242,7 +242,7 @@ def parse_query(text: str, model: Model) -> SeriesQuery | EventQuery | ValidityQ
     event = parse_event(text, model)
     if event is not None:
         return event
-    reduction = split_question(text)
+    reduction = split_metric(text)
     if reduction is not None:
         reducer, name, level = reduction
         parse_series(name, model)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from draisine.codegen.files import whole_file
+from draisine.codegen.files import atomic_write
 from draisine.errors import DataError
 from draisine.results.store import FIGURE_SUFFIXES, check_target
 from draisine.view.style import figure_of
@@ -20,7 +20,7 @@ def save(axes: Any, path: Path) -> None:
     check_target(path, FIGURE_SUFFIXES)
     from matplotlib import rc_context
 
-    with whole_file(path) as new, rc_context(FONTS):
+    with atomic_write(path) as new, rc_context(FONTS):
         try:
             figure_of(axes).savefig(new, dpi=DPI)
         except OverflowError as error:

@@ -59,7 +59,7 @@ def layout(record: type) -> dict[str, Slot]:
 
 
 def slot_count(kind: Kind) -> int:
-    """Return how many slots a value of a kind takes in a record."""
+    """Return the number of slots of a value of a kind in a record."""
     if is_fixed(kind):
         return kind.size
     return 2 if is_matrix(kind) else 1
@@ -112,12 +112,12 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Returns the contents of the slots of a value, and appends to a list what must stay alive."""
+"""Returns the contents of the slots of a value, and appends objects that must stay alive to a list."""
 
 
 @cache
 def encoder(kind: Kind) -> Encoder:
-    """Return how values of a kind are stored in a record."""
+    """Return the function that encodes values of a kind for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
     if is_fixed(kind):
@@ -164,6 +164,7 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
+        # The memory never moves, so that records around this one can hold its address.
         self._bytes = bytearray(_structure(owner).size)
         self._first = _from_buffer(self._bytes)
         self.address: int = _addressof(self._first)
@@ -195,9 +196,10 @@ class Packed:
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
-    """Return the numbers of the fields that are not stored as they are: arrays with the types of their
-    elements, which are many and go first, and others with their encoders, from the last one on, because
-    a field of several slots moves those after it.
+    """Return the indices of the fields that need encoding: arrays with their types, others with encoders.
+
+    Arrays are frequent and have a faster path. The others come in reverse order, because a field of several
+    slots shifts those after it.
     """
     arrays: list[tuple[int, Any]] = []
     others: list[tuple[int, Encoder]] = []
@@ -260,7 +262,7 @@ class Record(MutableFields):
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
-        if not isinstance(getattr(owner, name, None), _Field) and name not in _OWN:
+        if not isinstance(getattr(owner, name, None), _Field) and name not in _RECORD_ATTRIBUTES:
             raise AttributeError(_no_field(owner, name))
         object.__setattr__(self, name, value)
 
@@ -289,13 +291,13 @@ class Record(MutableFields):
 
 
 _MISSING = object()
-_OWN = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
-"""What a record has besides its fields."""
+_RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
+"""Attributes of a record that are not fields."""
 
 
 @cache
 def _accesses(record: type) -> "dict[str, _Access]":
-    """Return how the fields of a record are stored."""
+    """Return the storage of the fields of a record."""
     return {name: _Access(slot) for name, slot in layout(record).items()}
 
 
@@ -356,8 +358,9 @@ class _Field:
 
 
 class _Access:
-    """How a field is stored: its place in memory, and functions that read and encode its value. Arrays and
-    records are not read from memory (None); numbers need no encoder (None).
+    """Storage of a field: its offset in memory, and functions that read and encode its value.
+
+    Arrays and records are not read from memory (None); numbers need no encoder (None).
     """
 
     def __init__(self, slot: Slot) -> None:
@@ -379,15 +382,20 @@ class _Access:
 
 
 def make_record(record: type, **values: Any) -> Any:
-    """Return a record with arrays of zeros for fields that are given as sizes.
+    """Create a record, with arrays of zeros for fields that are given as sizes.
 
     Parameters
     ----------
     record
         The class of the record.
-    given
+    **values
         Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
         it may be packed already.
+
+    Returns
+    -------
+    Record or named tuple
+        Instance of the class.
     """
     for name, dtype in _array_types(record).items():
         size = values.get(name)

@@ -120,7 +120,7 @@ class Cause:
 
 
 class EventRecord(NamedTuple):
-    """An event of the log."""
+    """An event of the log. Its states belong to the log: the next call of the run loop overwrites them."""
 
     t: float  # s
     kind: str  # name of its cause
@@ -655,8 +655,8 @@ class ArcDriver:
             t=float(log.time[k]),
             kind=run_loop.KINDS[log.cause[k]],
             energies=(float(log.energy[k]), float(log.energy_after[k])),
-            before=log.y[k].copy(),
-            after=log.y_after[k].copy(),
+            before=log.y[k],
+            after=log.y_after[k],
             closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
                 log.closed_after[k, :count_after], log.status_after[k, :count_after]

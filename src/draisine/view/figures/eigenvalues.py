@@ -8,7 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.eigenmodes import NAMES, Eigenmodes
+from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
 from draisine.results.attributes import read_list
 from draisine.view.figures import _linear as linear
@@ -49,7 +49,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(_SECOND.sub("", str(x)) for x in data["eigenmode"].values)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
-    if axes is None and "weave" in names and set(names) > set(NAMES):
+    if axes is None and "weave" in names and set(names) > set(MODE_NAMES):
         return _draw_both(data, modes)
     own, axes = axes is None, given_or_new(axes, (7.5, 4.8))
     if own:

@@ -31,7 +31,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import (
     MAX_ENUMERATED,
@@ -573,7 +573,7 @@ def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats
     """
     contacts = given.contacts
     v = given.v
-    packed = room(empty_choice, len(v), len(given.held), len(contacts))
+    packed = workspace(empty_choice, len(v), len(given.held), len(contacts))
     g: Choice = packed.record
     g.sizes[CONTACTS] = len(contacts)
     g.M[:] = given.M.ravel()

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
     impulse_problem,
@@ -572,7 +572,7 @@ def solve_friction(
     is found.
     """
     n = len(b)
-    packed = room(make_friction_problem, len(contacts))
+    packed = workspace(make_friction_problem, len(contacts))
     law: FrictionProblem = packed.record
     law.sizes[:2] = len(contacts), n
     law.W[: n * n] = W.ravel()

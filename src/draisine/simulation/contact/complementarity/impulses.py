@@ -30,7 +30,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Flags, Matrix, Record, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
 from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 
@@ -631,7 +631,7 @@ def solve_contact_impulses(
     >>> impulse.round(6).tolist(), abs(velocity).round(6).tolist(), residual < 1e-10
     ([1.0, -0.5, 0.0], [0.0, 2.5, 0.0], True)
     """
-    p: ImpulseProblem = room(impulse_problem, max(len(mu), 1))
+    p: ImpulseProblem = workspace(impulse_problem, max(len(mu), 1))
     p.count = len(mu)
     size = 3 * p.count
     p.W[:size, :size] = 0.5 * (W + W.T)
