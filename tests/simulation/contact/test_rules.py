@@ -10,6 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.errors import ContactSetError, SimulationError
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.simulation.contact.arc import TerrainArc
@@ -21,12 +22,14 @@ from draisine.simulation.contact.complementarity.active_set import (
 )
 from draisine.simulation.contact.complementarity.sharing import FRICTION_MARGIN, has_margin
 from draisine.simulation.contact.event_driven import events
+from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import SlipPlan
 from draisine.simulation.contact.event_driven.impact import (
     IMPULSE_ENTRIES,
     assemble_impact,
     solve_impact_by_sets,
 )
+from draisine.simulation.contact.failures import find_failure
 from draisine.simulation.contact.kernels import follow_load
 from draisine.simulation.contact.query import MAX_WATCHED, ContactQuery
 from draisine.simulation.contact.samples import add_generalised, box_distance
@@ -345,3 +348,49 @@ def test_wheels_on_a_plane_are_independent_or_exactly_redundant(name, rank):
     closed = [(near[k], Status.ROLLING, np.inf) for k in wheels]
     assert rank_of(query, 0.0, y, closed) is rank
     assert rank_of(query, 0.0, y, closed[:1]) is Rank.INDEPENDENT
+
+
+# --- failures
+
+
+def locking_query(coupling, mass=1.0):
+    """A contact along x of a body with two translations, x and z: `coupling` is the part of the normal in
+    the row along, so that a unit of load raises its own approach by mu times it.
+    """
+    row = np.zeros(9)
+    row[:6] = [0.0, 1.0, 1.0, coupling, 0.0, 0.0]
+
+    def candidate(contact, rows, mu, status):
+        return Candidate(KEY, rows[:6].reshape(3, 2), np.zeros(3), np.zeros(3), mu, status)
+
+    return SimpleNamespace(
+        n=2,
+        machine=SimpleNamespace(wheels=[None], leave=lambda y: None),
+        dynamics=lambda t, y: {"M": mass * np.eye(2)},
+        evaluate_rows=lambda t, y, contacts: [row] * len(contacts),
+        refuse_edge_in_plane=lambda *_: None,
+        tyre=lambda contact: None,
+        candidate=candidate,
+        speeds=lambda y: np.array([1.0, 0.0]),
+        key=lambda contact: KEY,
+    )
+
+
+@pytest.mark.parametrize(
+    ("coupling", "mass", "mu", "status", "locks"),
+    [
+        (0.95, 1.0, 1.0, Status.SLIDING, True),
+        (0.5, 1.0, 1.0, Status.SLIDING, False),
+        (0.95, 1.0, np.inf, Status.ROLLING, False),
+        (0.95, 0.0, 1.0, Status.SLIDING, False),
+    ],
+)
+def test_a_step_fails_because_a_sliding_contact_locks_or_without_a_cause(
+    coupling, mass, mu, status, locks
+):
+    """It locks if friction leaves less than a tenth of the inverse inertia along the normal."""
+    run = SimpleNamespace(t=1.0, y=np.zeros(1), closed=[("contact", status, mu)])
+    query = locking_query(coupling, mass)
+    failure = find_failure(RunStatus.STEP_TOO_SMALL, query, run, None, [])
+    assert isinstance(failure.error, ContactSetError if locks else SimulationError)
+    assert ("Painlevé" in str(failure.error)) == locks
