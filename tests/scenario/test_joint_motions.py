@@ -72,7 +72,7 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
     ("old", "new", "said"),
     [
         ("steering =", "stering =", "Did you mean 'steering'"),
-        ("steering =", "w =", "guides nothing so"),
+        ("steering =", "w =", "has no such prescribed motion"),
         ('"sine"', '"sinus"', "Did you mean 'sine'"),
         ("frequency", "frequencies", "Did you mean 'frequency'"),
         (", frequency = 0.5", "", "sine needs 'frequency'"),

@@ -21,7 +21,7 @@ from draisine.results.attributes import without_stamp
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import load, read_text, scenarios, titles
 from draisine.scenario.overrides import override
-from draisine.scenario.schema import KINDS, schema
+from draisine.scenario.schema import SCENARIO_TABLES_BY_KIND, schema
 
 PUSH = """
 kind = "run"
@@ -290,14 +290,14 @@ def test_straight_running_as_data(tmp_path):
 
 def test_the_schema_knows_all_kinds():
     found = schema()
-    assert set(found["discriminator"]["mapping"]) == set(KINDS)
+    assert set(found["discriminator"]["mapping"]) == set(SCENARIO_TABLES_BY_KIND)
     assert all(d.get("additionalProperties") is False for d in found["$defs"].values())
     json.dumps(found)
 
 
 def test_shipped_scenarios_have_titles():
     assert set(titles()) == set(scenarios())
-    assert all(title and kind in KINDS for kind, title in titles().values())
+    assert all(title and kind in SCENARIO_TABLES_BY_KIND for kind, title in titles().values())
 
 
 def test_a_scenario_is_read_once(mine, monkeypatch):
@@ -345,6 +345,7 @@ def test_constant_inputs_are_a_table():
     changed = override({"inputs": [signal]}, {"inputs.value": 1.0})
     assert changed["inputs"] == [signal | {"value": 1.0}]
     with pytest.raises(
-        DataError, match=r"no 'value' in this scenario; it has 2 entries, from \[0\] on"
+        DataError,
+        match=r"'value' does not exist in this scenario; the list has 2 entries, from \[0\] on",
     ):
         override({"inputs": [signal, signal]}, {"inputs.value": 1.0})

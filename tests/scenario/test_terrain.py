@@ -345,7 +345,7 @@ def test_questions_about_events(jump):
         ("event 0 time", "counted from 1"),
         ("event 1 tiem", "Did you mean 'time'"),
         ("event 1 of raer time", "Did you mean 'rear'"),
-        ("event 1 impulse", "write 'event 1 impulse[rear:ground, normal]'"),
+        ("event 1 impulse", "Write 'event 1 impulse[rear:ground, normal]'"),
         ("event 1 impulse[raer:ground, normal]", "Did you mean 'rear'"),
         ("event 1 time[rear]", "takes no labels"),
         ("number of landings", "no 'landing'"),
@@ -378,7 +378,10 @@ MOVING = (
 )
 
 WRONG = [
-    ("[terrain]\nslope = 0.1\ndrop = 1.0\n", "terrain.shape: is missing. Take one of: plane, ramp"),
+    (
+        "[terrain]\nslope = 0.1\ndrop = 1.0\n",
+        "terrain.shape: is missing. Possible values: plane, ramp",
+    ),
     (
         "[terrain]\nshape = 'plan'\n",
         "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",
@@ -390,9 +393,9 @@ WRONG = [
         "terrain.drop = -1: -1 is not greater",
     ),
     ("[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n", "terrain: kerb: rise = 0.0 m is not a step"),
-    ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': no such file"),
+    ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': the file does not exist"),
     ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
-    ("[terrain]\nshape = 'mesh'\n", "give either a file, or points and triangles"),
+    ("[terrain]\nshape = 'mesh'\n", "needs either a file, or points and triangles"),
     (
         "[terrain]\nshape = 'heights'\nx = [0, 1]\ny = [0, 1]\nz = [[0, 0, 0], [0, 0, 0]]\n",
         "z needs 2 rows (one per x) of 2 heights (one per y)",
@@ -412,18 +415,18 @@ WRONG = [
     (
         "[terrain]\nshape = 'faces'\n"
         "faces = [{name = 'a', normal = [0, 0, 1]}, {name = 'a', normal = [1, 0, 0]}]\n",
-        "'a' is the name of several faces or edges",
+        "several faces or edges with the name 'a'",
     ),
-    (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
-    (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
+    (MOVING.format(""), "terrain.faces[0].motion = {}: needs one of slide, shake and turn"),
+    (MOVING.format("shake = [0, 0, 1]"), "needs a rate with a shake"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
     (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
-        "contact.restitution.normal = 1.5: take it from 0 to 1",
+        "contact.restitution.normal = 1.5: must be between 0 and 1",
     ),
-    (PLANE + "[contact]\nimpact = 'plastic'\nmu = 0.8\n", "with friction take impact = 'moreau'"),
+    (PLANE + "[contact]\nimpact = 'plastic'\nmu = 0.8\n", "with friction use impact = 'moreau'"),
     (PLANE + "[contact]\nmu = -1\n", "contact.mu = -1: -1 is negative"),
     (
         PLANE + "[contact]\nimpact = 'moreau'\nmu = {raer = 1}\n",
@@ -433,18 +436,24 @@ WRONG = [
     (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),
     (PLANE + "[contact]\nstops = {steer = 1}\n", "1 is not a list of two numbers"),
     (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
-    ("[contact]\nimpact = 'newton'\n", "contact: goes with a terrain; add [terrain]"),
+    ("[contact]\nimpact = 'newton'\n", "contact: needs a terrain; add [terrain]"),
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
-    (PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n", "the face that it stands `on`"),
+    (
+        PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n",
+        "x and y with the face `on` which it starts",
+    ),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
     ),
-    (PLANE + "initial.place = {wheel = 'rear'}\n", "give a centre, x, y and z, or the face"),
+    (PLANE + "initial.place = {wheel = 'rear'}\n", "needs a centre with x, y and z, or the face"),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
-    (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
-    (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close by themselves"),
-    ("run.events = 9\n", "run.events = 9: goes with a terrain"),
+    (
+        PLANE + "run.integrator = 'rk4'\n",
+        "has no effect on a terrain, which has its own integrator",
+    ),
+    (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close during the run"),
+    ("run.events = 9\n", "run.events = 9: needs a terrain"),
     (PLANE + "run.fall = -1.0\n", "run.fall = -1.0: -1 is negative"),
     (PLANE + "run.events = 0\n", "run.events = 0"),
 ]
@@ -498,11 +507,11 @@ def test_another_shape_leaves_what_only_the_old_one_has():
 
 
 @pytest.mark.parametrize("shape", ["kerb", "corner", "ramp"])
-@pytest.mark.filterwarnings("ignore:a .* has other measures")
-def test_the_command_that_is_told_for_another_shape_works(shape):
-    """What is missing is told by options; taken at their word, they run."""
+@pytest.mark.filterwarnings("ignore:A .* has other dimensions")
+def test_the_suggested_options_for_another_shape_work(shape):
+    """The message suggests options for missing dimensions; with them the scenario runs."""
     scenario = "ramp-jump" if shape != "ramp" else "wheelie-held"
-    with pytest.raises(DataError, match=rf"As in --set terrain\.shape={shape} ") as caught:
+    with pytest.raises(DataError, match=rf"Example: --set terrain\.shape={shape} ") as caught:
         load(scenario, {"terrain.shape": shape})
     told = re.findall(r"--set (\S+)=(\S+?)\.?(?= |$)", str(caught.value))
     changes = {name: x if x[:1].isalpha() or "deg" in x else float(x) for name, x in told}

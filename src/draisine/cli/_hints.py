@@ -238,9 +238,9 @@ def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
     has_scenario = len(arguments) > 1 and not arguments[1].startswith("-")
     with suppress(DraisineError):
         system = load(arguments[1] if has_scenario else FIRST_SCENARIO).plan.system
-        known = state_units(system.model)
+        quantities = state_units(system.model)
         for quantity in (name, SYNONYMS.get(name), _synonym(name)):
-            if quantity in known:
+            if quantity in quantities:
                 return f"--initial {quantity}=VALUE"
         if name in system.parameters:
             return f"--set {name}=VALUE"
