@@ -326,7 +326,7 @@ def test_wrong_files(text: str, helpful: str, capsys: pytest.CaptureFixture[str]
     assert helpful in complaint(["run", "mine.toml"], capsys)
 
 
-def test_all_mistakes_of_a_file_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_mistakes_of_a_file_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     text = GOOD.replace("forward_speed", "forwardspeed").replace("until", "untill")
     Path("mine.toml").write_text(text + "dt = -1\n[vehicle.parameters]\nmBB = 90\n")
     told = complaint(["check", "mine.toml"], capsys)
@@ -344,7 +344,7 @@ def test_tracebacks_on_demand() -> None:
 
 @pytest.mark.parametrize("name", ["9" * 400, "x" * 5000, "a\0b"])
 @pytest.mark.parametrize("ending", ["", ".nc", ".zarr", ".toml", ".png", ".stl"])
-def test_names_that_no_file_can_have_are_told(name, ending, capsys, tmp_path):
+def test_impossible_file_names_are_reported(name, ending, capsys, tmp_path):
     before = sorted(tmp_path.iterdir())
     for given in (
         ["run", name + ending],

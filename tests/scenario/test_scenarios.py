@@ -53,7 +53,7 @@ def mine(tmp_path):
     return write
 
 
-def test_a_scenario_does_what_the_library_does(mine):
+def test_a_scenario_equals_calls_of_the_library(mine):
     result = run(load(mine()))
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, forward_speed=5.0, lean=math.radians(5.0))
@@ -99,7 +99,7 @@ values = [0, 0.5]
     assert data["control_state"].shape == (6, 2)
 
 
-def test_changes_by_key_path_drop_what_was_expected():
+def test_changes_by_key_path_drop_expected_values():
     name = "mauny2018/passive-stabilisation"
     assert load(name).scenario.expected
     changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
@@ -173,7 +173,7 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == kept
 
 
-def test_an_interrupted_run_keeps_what_it_has(mine):
+def test_an_interrupted_run_returns_its_samples(mine):
     """A push that ends at 0.2 s cuts the run in two; it is interrupted after the first part."""
     pushed = mine("[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalue = 0.1\nend = 0.2\n")
     fractions = []
@@ -263,7 +263,7 @@ def test_yaw_follows_its_path():
         assert_allclose(np.degrees(found[1, 1]), yaw, atol=1e-9)
 
 
-def test_a_map_beyond_reach_is_told():
+def test_an_infeasible_map_is_reported():
     with pytest.raises(DataError, match="it stays between"):
         load("mauny2018/contact-maps", {"map.x.high": "95deg"})
     bicycle, scenario = draisine.compile("whipple"), load("mauny2018/contact-maps").scenario
@@ -324,7 +324,7 @@ def test_a_scenario_is_read_once(mine, monkeypatch):
     assert counted == {"compile": 1, "ground": 1}
 
 
-def test_a_copy_is_the_scenario_without_what_was_expected_of_it_but_measured():
+def test_a_copy_has_no_expected_values_except_measured_ones():
     for name in scenarios():
         shipped = Path(draisine.__file__).parent / "scenarios" / f"{name}.toml"
         content = tomllib.loads(shipped.read_text(encoding="utf-8"))

@@ -178,7 +178,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
         (RIDER + "speed = 5.0\nweights = { roll = 1.0 }\n", "'roll' is not a state"),
     ],
 )
-def test_mistakes_have_a_place_and_a_way_out(text, message):
+def test_mistakes_have_a_location_and_a_hint(text, message):
     with pytest.raises(DataError) as error:
         read(text)
     assert message in str(error.value)

@@ -93,7 +93,7 @@ def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
     assert result.outcome == "completed"
 
 
-def test_points_and_edges_can_be_given_in_the_file(mine):
+def test_points_and_edges_can_be_written_in_the_file(mine):
     corners = "points = [[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]]"
     text = f"[terrain]\nshape = 'mesh'\n{corners}\ntriangles = [[0, 1, 2], [0, 2, 3]]\n"
     assert len(run(load(mine(HEAD + text + DROP))).events) == 1
@@ -256,7 +256,7 @@ def test_friction_of_a_file_and_of_an_option_is_the_same():
     assert draisine.ContactOptions().model.__module__.endswith("plastic")
 
 
-def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
+def test_a_start_below_the_ground_reports_depth_and_remedy():
     changes = {"terrain.shape": "corner", "terrain.angle": "20deg", "terrain.at": 0.3}
     with pytest.raises(ConfigurationError, match=r"starts .+ m below 'rise'.+initial\.place\.on"):
         draisine.run("mauny2018/passive-stabilisation", changes=changes)
@@ -268,7 +268,7 @@ def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
     assert placed.outcome == "completed"
 
 
-def test_a_slope_alone_is_a_plane_and_what_starts_on_it_stands_on_it():
+def test_a_slope_alone_is_a_plane_on_which_machines_start():
     changes = {"terrain.slope": "20deg", "run.until": 0.1}
     found = draisine.run("mauny2018/passive-stabilisation", changes=changes)
     told = draisine.run(
@@ -305,7 +305,7 @@ def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monk
     assert run(load("run.nc")).data.identical(data)
 
 
-def test_the_summary_tells_the_events(jump):
+def test_the_summary_lists_the_events(jump):
     found = summary(jump)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     first, *_, last = found["events"]
@@ -351,7 +351,7 @@ def test_questions_about_events(jump):
         ("number of landings", "no 'landing'"),
     ],
 )
-def test_wrong_questions_about_events(text, message):
+def test_wrong_queries_about_events(text, message):
     with pytest.raises(ParameterError) as told:
         parse_query(text, whipple())
     assert message in str(told.value)
@@ -460,7 +460,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_mistakes_about_the_ground_are_told(mine, text, message):
+def test_mistakes_in_the_ground_are_reported(mine, text, message):
     tables = "".join(x for x in text.splitlines(True) if not x.startswith(("initial.", "run.")))
     keys = "".join(x for x in text.splitlines(True) if x.startswith(("initial.", "run.")))
     content = (
@@ -472,13 +472,13 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
     assert "a mistake" in str(told.value)
 
 
-def test_a_blade_of_the_plane_is_told(mine):
+def test_a_blade_on_a_terrain_is_reported(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
     with pytest.raises(DataError, match="blade 'runner' has no normal force"):
         load(mine(text))
 
 
-def test_a_damaged_mesh_is_told(mine, tmp_path):
+def test_a_damaged_mesh_is_reported(mine, tmp_path):
     path = mine(HEAD + "[terrain]\nshape = 'mesh'\nfile = 'road.obj'\n" + DROP)
     (tmp_path / "road.obj").write_text("v 0 0 zero\n")
     with pytest.raises(DataError, match=r"road.obj is damaged"):
@@ -491,7 +491,7 @@ def test_the_schema_knows_the_ground():
     assert {"PlaneGround", "RampGround", "MeshGround", "ContactTable"} <= set(found["$defs"])
 
 
-def test_another_shape_leaves_what_only_the_old_one_has():
+def test_another_shape_drops_dimensions_of_the_old_one():
     """The start moves to the first face of the new ground: on a plane it stands as the plane does."""
     kerb = {"terrain.shape": "kerb", "terrain.at": 3.0, "terrain.rise": 0.05}
     with pytest.warns(
@@ -507,7 +507,7 @@ def test_another_shape_leaves_what_only_the_old_one_has():
 
 
 @pytest.mark.parametrize("shape", ["kerb", "corner", "ramp"])
-@pytest.mark.filterwarnings("ignore:A .* has other dimensions")
+@pytest.mark.filterwarnings("ignore:The shape .* has other dimensions")
 def test_the_suggested_options_for_another_shape_work(shape):
     """The message suggests options for missing dimensions; with them the scenario runs."""
     scenario = "ramp-jump" if shape != "ramp" else "wheelie-held"

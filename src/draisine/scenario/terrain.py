@@ -345,7 +345,7 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
     common = {key: value for key, value in old.items() if key in GROUND_TABLES[shape].model_fields}
     dropped = ", ".join(f"terrain.{key} = {old[key]!r:.40}" for key in old if key not in common)
     if dropped:
-        text = f"A {shape} has other dimensions; {dropped} of the {old.get('shape')} is left out."
+        text = f"The shape {shape!r} has other dimensions; {dropped} of the {old.get('shape')} is left out."
         warnings.warn(text, UserWarning, stacklevel=3)
     _check_dimensions(shape, {*common, *(path.partition(".")[2] for path in changes)})
     paths: dict[str, Any] = {"terrain": common}
