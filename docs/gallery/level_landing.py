@@ -36,7 +36,7 @@ def best(bicycle: draisine.System) -> dict[str, float]:
         pitch, slopes = landing.values[0], landing.derivatives[0]
         return pitch**2, {"speed": 2 * pitch * slopes[0], "torque": 2 * pitch * slopes[1]}
 
-    return draisine.optimise(tilt, {"speed": 6.0, "torque": 0.0}, LIMITS, enough=1e-8).values
+    return draisine.optimise(tilt, {"speed": 6.0, "torque": 0.0}, LIMITS, target=1e-8).values
 
 
 def ridden(ride: dict[str, float]) -> Dataset:

@@ -24,7 +24,7 @@ def designed(bicycle: draisine.System) -> draisine.System:
         return -width, {name: -slopes[name] for name in BOUNDS}
 
     start = {name: bicycle.parameters[name] for name in BOUNDS}
-    found = draisine.optimise(narrow, start, BOUNDS, enough=-2.0 * stable_range(bicycle)[0])
+    found = draisine.optimise(narrow, start, BOUNDS, target=-2.0 * stable_range(bicycle)[0])
     return bicycle.with_parameters(**found.values)
 
 

@@ -144,7 +144,7 @@ def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
     Path("cart.urdf").write_text(CART.replace('"continuous"', '"fixed"'), encoding="utf-8")
     capsys.readouterr()
     assert main(["eigenvalues", "robot.py"]) == 2
-    assert "the contacts leave no speed free" in capsys.readouterr().err
+    assert "The contacts leave no degree of freedom" in capsys.readouterr().err
 
 
 BALANCER = """<mujoco model="balancer">

@@ -1,4 +1,4 @@
-"""Programs with exact derivatives: what a program computes, and its change along seeds."""
+"""Programs with exact derivatives: outputs and their tangents along seeds (forward mode)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,11 @@ from draisine.codegen.program import Program, trace_program
 
 
 def with_tangents(program: Program, state: Sequence[str], output: str, count: int) -> Program:
-    """Return the program whose `output` is followed by its derivatives along `count` seeds, eq.
-    [tangent-flow].
+    """Return a program whose `output` is followed by its derivatives along `count` seeds, eq. [tangent-flow].
 
-    The seeds are one more input, `seeds`, behind the arrays that make the state: one displacement of
-    the whole state after the other. Where the output is the state's rate, an integrator that follows
-    the state and its seeds follows the exact derivatives of the motion by its start.
+    The seeds are an additional input `seeds` after the arrays of the state: `count` concatenated
+    displacements of the state. If the output is the rate of the state, integrating state and seeds together
+    yields the exact derivatives of the motion with respect to its initial state.
 
     >>> steps = [("input", "x", 0), ("mul", 0, 0)]
     >>> square = Program("square", {"x": 1}, steps, {"rate": [1]}, [False, False])
@@ -44,7 +43,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
 
 
 def replay(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
-    """Return the value of every step, traced anew."""
+    """Return the value of every step, traced again in another graph."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:
         if op == "const":

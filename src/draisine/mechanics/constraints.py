@@ -60,7 +60,7 @@ class Active:
 
     contact: Contact
     names: tuple[str, ...]  # blocked directions
-    at: Point  # touching point
+    point: Point  # touching point
     surface: Surface  # in the axes of the link
     holds_all: bool  # rows along the base's axes, because every direction is blocked
     tree: Tree
@@ -70,7 +70,7 @@ class Active:
     @cached_property
     def P(self) -> Array:
         """Jacobian (3, 6 + n) of the touching material point, in the base's axes."""
-        return point_matrix(self.tree, self.geo, self.at, self.ref)
+        return point_matrix(self.tree, self.geo, self.point, self.ref)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +175,7 @@ def matrix(
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.at)
+            axes = contact_axes(tree, geo, world, a.contact, a.point)
             rows += [axes[name] @ a.P for name in a.names]
     rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
     rows += couplings.rows(tree, geo)
@@ -212,11 +212,11 @@ def velocity_targets(
     """
     targets: list[Scalar] = []
     for a in active:
-        velocity = ground_velocity(tree.model, world, p, a.at, t)
+        velocity = ground_velocity(tree.model, world, p, a.point, t)
         if a.holds_all:
             targets += list(velocity[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.at)
+            axes = contact_axes(tree, geo, world, a.contact, a.point)
             targets += [axes[name] @ velocity for name in a.names]
     targets += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
     return targets + [0.0] * len(couplings.labels(tree.model))
@@ -264,16 +264,16 @@ def acceleration_targets(
     """Return c of `C vdot = c`, eq. [acceleration-rows]."""
     targets: list[Scalar] = []
     for a in active:
-        rhodot = support_rate(a.surface, a.at, world, vel)
-        drift, cdot = point_drift(tree, geo, vel, a.at, rhodot, refdot)
-        target = ground_rate(tree.model, world, vel, p, a.at, cdot, t) - drift
+        rhodot = support_rate(a.surface, a.point, world, vel)
+        drift, cdot = point_drift(tree, geo, vel, a.point, rhodot, refdot)
+        target = ground_rate(tree.model, world, vel, p, a.point, cdot, t) - drift
         if a.holds_all:
             targets += list(target[: len(a.names)])
             continue
         # The named directions turn, so their rates times the slip velocity come off the target.
-        slip = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.at, t)
-        axes = contact_axes(tree, geo, world, a.contact, a.at)
-        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
+        slip = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.point, t)
+        axes = contact_axes(tree, geo, world, a.contact, a.point)
+        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.point)
         targets += [axes[name] @ target - rates[name] @ slip for name in a.names]
     targets += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
     return targets + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
@@ -292,5 +292,5 @@ def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
 def holonomic(model: Model, mode: Mode) -> list[bool]:
     """Return for each row of C whether it is holonomic (a differentiated position constraint)."""
     names = [name for *_, name in mode_rows(model, mode)]
-    rest = len(prescribed_joints(model)) + len(couplings.labels(model))
-    return [name in HOLONOMIC for name in names] + [True] * rest
+    other_rows = len(prescribed_joints(model)) + len(couplings.labels(model))
+    return [name in HOLONOMIC for name in names] + [True] * other_rows

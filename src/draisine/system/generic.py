@@ -185,9 +185,9 @@ class Generic:
     def leave(self, y: Floats) -> State:
         """Return the state of y."""
         layout = self.layout
-        z = y[layout.z][: self.system.model.memory].copy()
-        q, p, r, v = (y[part].copy() for part in (layout.q, layout.p, layout.r, layout.v))
-        return State(q, p, r, v, element_state=z)
+        y = y.copy()  # the parts of a state are views of one array
+        z = y[layout.z][: self.system.model.memory]
+        return State(y[layout.q], y[layout.p], y[layout.r], y[layout.v], element_state=z)
 
 
 def generic(

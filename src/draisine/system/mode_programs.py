@@ -360,7 +360,7 @@ def _inputs(d: Derivation) -> Array:
 def _heading(rows: projected.Rows, a: constraints.Active) -> Array:
     """Return the heading of a wheel in the ground plane before projection, of any length."""
     surface = a.surface
-    axle = rows.geo.R0[a.at.link] @ surface.axle
+    axle = rows.geo.R0[a.point.link] @ surface.axle
     heading = (rows.world.R @ cross(axle, rows.world.up[0]))[:2]
     # Scaled by the ring, the heading vanishes as the wheel becomes a ball, which has none.
     return heading if is_zero(surface.thickness) else surface.ring * heading

@@ -1,4 +1,4 @@
-"""Formulas on one line, as languages for computing write them."""
+"""Formulas on one line, in the notation of programming languages and computer algebra systems."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -41,27 +41,23 @@ def _fraction(value: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """How a language writes symbols, numbers, powers and functions; comments (headings) and remarks
-    (sentences, and equations that define nothing), definitions and matrices row by row.
-    """
+    """Notation of a language; templates are filled by `str.format`."""
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain
     number: Callable[[Fraction], str] = _fraction
     power: str = "{0}^{1}"
-    call: str = "{0}({1})"
+    call: str = "{0}({1})"  # of a function
     pi: str = "pi"
-    functions: dict[str, str] = field(default_factory=dict)
-    comment: str = "# {0}"
-    remark: str = "# {0}"
+    functions: dict[str, str] = field(default_factory=dict)  # name, or template with braces
+    comment: str = "# {0}"  # heading
+    remark: str = "# {0}"  # sentence, or equation that defines nothing
     definition: str = "{0} = {1}"
-    row: str = "[{0}]"
+    row: str = "[{0}]"  # of a matrix
     between_rows: str = ",\n  "
     matrix: str = "Matrix([{0}])"
 
     def script(self, page: Page) -> Iterator[str]:
-        """Give the lines of a page: its sections and sentences as comments, definitions and matrices in
-        order.
-        """
+        """Yield the lines of a page: headings and sentences as comments, definitions and matrices."""
         for step in steps(page):
             if isinstance(step, str):
                 yield "\n" + self.comment.format(step)
@@ -79,14 +75,14 @@ class Infix:
             yield self.definition.format(self.symbol(symbol), right)
 
     def sentence(self, said: Paragraph | Relation) -> list[str]:
-        """Return a sentence, or an equation that defines nothing, in lines that can be read."""
+        """Return a sentence, or an equation that defines nothing, in lines of at most 100 characters."""
         if isinstance(said, Relation):
             return [f"{self.formula(said.left)} = {self.formula(said.right)}"]
         parts = (x if isinstance(x, str) else self.formula(x) for x in said.parts)
         return wrap("".join(parts), 100, break_long_words=False, break_on_hyphens=False)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
-        """Return an expression, in brackets where its surroundings bind more tightly."""
+        """Return an expression, in parentheses if its precedence is below a level."""
         text, precedence = self._write(x)
         return f"({text})" if precedence < level else text
 
@@ -133,7 +129,10 @@ class Infix:
 
 
 def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
-    """Return the symbol and the whole of a matrix; a column that was written as a row stands up."""
+    """Return symbol and entries of a matrix, with symmetric entries filled in.
+
+    A column vector that is printed as a transposed row is returned as a column.
+    """
     rows = [list(row) for row in block.matrix.rows]
     matrix = [
         [x if x is not None else rows[j][i] for j, x in enumerate(row)]
@@ -147,8 +146,9 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
 
 
 def steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
-    """Give headings, sentences, definitions (cosines and sines as soon as their angles are known) and
-    matrices in order.
+    """Yield headings, sentences, definitions and matrices in order.
+
+    Cosines and sines are defined immediately after their angles.
     """
     defined = {symbol for symbol, _ in page.definitions()}
     turns = [

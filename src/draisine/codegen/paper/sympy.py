@@ -1,4 +1,4 @@
-"""SymPy: a Python script that builds every symbol and matrix of a page, and the objects themselves."""
+"""SymPy: a Python script that builds the symbols and matrices of a page, and the objects themselves."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -48,8 +48,9 @@ def write(page: Page) -> str:
 
 
 def build(page: Page) -> SimpleNamespace:
-    """Return the page's symbols and matrices as SymPy objects, by their plain names; each
-    definition is written out in the symbols that are given.
+    """Return the symbols and matrices of a page as SymPy objects, by their plain names.
+
+    All definitions are expanded in the inputs of the page.
     """
     sympy = import_extra("sympy", "symbolic")
     values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}

@@ -41,11 +41,11 @@ def _at(address: int) -> Any:
     return prototype()(address)
 
 
-FUNCTIONS: dict[Any, str] = {
+ROUTINE_FUNCTIONS: dict[Any, str] = {
     abs: "abs", min: "min", max: "max", float: "float", int: "int", call: "call",
     math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address", dot: "dot", cross: "cross",
 }  # fmt: skip
-"""What a routine may call besides routines."""
+"""Functions that a routine may call besides routines, with their names in the compiler."""
 
 
 class Routine:
@@ -58,7 +58,7 @@ class Routine:
         self.__wrapped__ = function
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the function returns in Python."""
+        """Run the function in Python."""
         return self.function(*arguments)
 
     def __repr__(self) -> str:
@@ -88,6 +88,7 @@ class Routine:
     def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
         """Return the entry of this function among those of its file, which have name and line as keys."""
         code = self.function.__code__
+        # The first line of the code object is that of the decorator, above the `def` of the tree.
         below = [
             key for key in functions if key[0] == code.co_name and key[1] >= code.co_firstlineno
         ]
@@ -113,8 +114,10 @@ class Routine:
 
     @property
     def text(self) -> list[Any]:
-        """All that decides the machine code: for itself and its callees the digest of the file, the line
-        and the meaning of names from outside; the memory layout of all records.
+        """All inputs of the compiler, as plain data.
+
+        These are, for the routine and its callees, the digest of the file, the line and the values of names
+        from outside; and the memory layout of all records.
         """
         place = {member: f"callee {k}" for k, member in enumerate(self.family)}
         kinds = {kind for member in self.family for kind in member._kinds}
@@ -129,9 +132,11 @@ class Routine:
         return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
-        """Return the constants and routines that names from outside mean."""
+        """Return the constants and routines that names from outside refer to."""
         names = self.outside.items()
-        return [(n, place.get(x, x)) for n, x in names if isinstance(x, _MEANT) or is_type(x)]
+        return [
+            (n, place.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
+        ]
 
     @property
     def _kinds(self) -> list[Kind]:
@@ -189,8 +194,8 @@ class Routine:
         return f"\n    {text}\n    {' ' * first}{marks}"
 
 
-_MEANT = (bool, int, float, Routine)
-"""Objects whose value decides what a routine does."""
+_CONSTANT_TYPES = (bool, int, float, Routine)
+"""Types of the objects from outside that a routine may use."""
 
 
 def is_type(x: Any) -> bool:
@@ -211,8 +216,9 @@ def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 @cache
 def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the names of the module that the functions of a file use, by the functions' names and lines.
-    The symbol table is available faster than the syntax tree.
+    """Return the global names that the functions of a file use, by name and line of the functions.
+
+    The symbol table is built faster than the syntax tree.
     """
     names_of = {}
     pending = [symtable(text, "", "exec")]
@@ -225,8 +231,20 @@ def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
 
 
 def routine(function: Callable[..., Any]) -> Routine:
-    """Return a function as a routine.
+    """Mark a function as a routine, which can be compiled.
 
+    Parameters
+    ----------
+    function
+        Function in the typed subset of Python, with annotated arguments and result.
+
+    Returns
+    -------
+    Routine
+        Callable that runs the function in Python; `compile_routines` returns machine code.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> @routine
     ... def total(a: Floats, n: int) -> float:

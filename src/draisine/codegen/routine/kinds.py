@@ -37,7 +37,7 @@ each = range
 INT = "int"
 FLOAT = "float"
 BOOL = "bool"
-NONE = "none"
+VOID = "none"
 ADDRESS = "address"
 
 
@@ -56,15 +56,15 @@ MATRIX = ArrayKind(FLOAT, 2)
 INTEGER_MATRIX = ArrayKind(INT, 2)
 
 Kind = str | type | ArrayKind | tuple[Any, ...]
-"""What the compiler knows about a value."""
+"""The type of a value in the compiler."""
 
 DTYPES: dict[Kind, Any] = {
     FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
 }  # fmt: skip
-"""How NumPy stores the elements of arrays."""
+"""NumPy's types of the elements of arrays."""
 
 _ANNOTATIONS: list[tuple[Any, Kind, str]] = [
-    (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), NONE, "None"),
+    (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), VOID, "None"),
     (Floats, DOUBLES, "Floats"), (Integers, INTEGERS, "Integers"), (Flags, FLAGS, "Flags"),
     (Matrix, MATRIX, "Matrix"), (IntegerMatrix, INTEGER_MATRIX, "IntegerMatrix"),
     (Address, ADDRESS, "Address"),
@@ -152,8 +152,9 @@ def name_of(kind: Kind) -> str:
 
 
 def spell_out(kinds: Iterable[Kind]) -> list[Any]:
-    """Return all records and enumerations behind some kinds as plain data, for a digest: their fields
-    decide where values are in memory, their members decide constants.
+    """Return all records and enumerations in some kinds as plain data, for a digest.
+
+    The fields of records determine the memory layout, the members of enumerations the constants.
     """
     descriptions: dict[Kind, Any] = {}
     remaining = list(kinds)

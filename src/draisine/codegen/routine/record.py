@@ -59,7 +59,7 @@ def layout(record: type) -> dict[str, Slot]:
 
 
 def slot_count(kind: Kind) -> int:
-    """Return how many slots a value of a kind takes in a record."""
+    """Return the number of slots of a value of a kind in a record."""
     if is_fixed(kind):
         return kind.size
     return 2 if is_matrix(kind) else 1
@@ -112,12 +112,12 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Returns the contents of the slots of a value, and appends to a list what must stay alive."""
+"""Returns the contents of the slots of a value, and appends objects that must stay alive to a list."""
 
 
 @cache
 def encoder(kind: Kind) -> Encoder:
-    """Return how values of a kind are stored in a record."""
+    """Return the function that encodes values of a kind for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
     if is_fixed(kind):
@@ -134,15 +134,15 @@ def encoder(kind: Kind) -> Encoder:
     return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
 
 
-def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
-    kept.append(pack(value))
-    return (kept[-1].address,)
+def _encode_record(value: Any, references: list[Any]) -> tuple[Any, ...]:
+    references.append(pack(value))
+    return (references[-1].address,)
 
 
-def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
+def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
     inner = [pack(value) for value in values]
     pointers = np.array([packed.address for packed in inner], dtype=np.int64)
-    kept += [inner, pointers]
+    references += [inner, pointers]
     return (int(pointers.ctypes.data),)
 
 
@@ -164,6 +164,7 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
+        # The memory never moves, so that records around this one can hold its address.
         self._bytes = bytearray(_structure(owner).size)
         self._first = _from_buffer(self._bytes)
         self.address: int = _addressof(self._first)
@@ -195,9 +196,10 @@ class Packed:
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
-    """Return the numbers of the fields that are not stored as they are: arrays with the types of their
-    elements, which are many and go first, and others with their encoders, from the last one on, because
-    a field of several slots moves those after it.
+    """Return the indices of the fields that need encoding: arrays with their types, others with encoders.
+
+    Arrays are frequent and have a faster path. The others come in reverse order, because a field of several
+    slots shifts those after it.
     """
     arrays: list[tuple[int, Any]] = []
     others: list[tuple[int, Encoder]] = []
@@ -240,7 +242,7 @@ class Record(MutableFields):
 
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
-        content, missing = _defaults(owner)
+        content, other_defaults = _defaults(owner)
         self._bytes = bytearray(content)
         self._first = _from_buffer(self._bytes)
         self._kept: dict[str, list[Any]] = {}
@@ -249,7 +251,7 @@ class Record(MutableFields):
         self._as_parameter_ = self.address
         for name in values.keys() - _accesses(owner).keys():
             raise TypeError(_no_field(owner, name))
-        for name, default in missing.items():
+        for name, default in other_defaults.items():
             if name not in values:
                 if default is _MISSING:
                     raise TypeError(
@@ -260,7 +262,7 @@ class Record(MutableFields):
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
-        if not isinstance(getattr(owner, name, None), _Field) and name not in _OWN:
+        if not isinstance(getattr(owner, name, None), _Field) and name not in _RECORD_ATTRIBUTES:
             raise AttributeError(_no_field(owner, name))
         object.__setattr__(self, name, value)
 
@@ -289,13 +291,13 @@ class Record(MutableFields):
 
 
 _MISSING = object()
-_OWN = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
-"""What a record has besides its fields."""
+_RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
+"""Attributes of a record that are not fields."""
 
 
 @cache
 def _accesses(record: type) -> "dict[str, _Access]":
-    """Return how the fields of a record are stored."""
+    """Return the storage of the fields of a record."""
     return {name: _Access(slot) for name, slot in layout(record).items()}
 
 
@@ -317,8 +319,8 @@ def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
 
 def _no_field(record: type, name: str) -> str:
     """Return the message for a field that does not exist."""
-    near = get_close_matches(name, layout(record), n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(name, layout(record), n=1)
+    guess = f" Did you mean {matches[0]!r}?" if matches else ""
     return f"Record {record.__name__} has no field {name!r}.{guess}"
 
 
@@ -348,16 +350,17 @@ class _Field:
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return
-        kept: list[Any] = []
-        access.pack_into(record._bytes, access.at, *access.encode(value, kept))
+        references: list[Any] = []
+        access.pack_into(record._bytes, access.at, *access.encode(value, references))
         if access.read is None:
             record._objects[self.name] = value
-            record._kept[self.name] = kept
+            record._kept[self.name] = references
 
 
 class _Access:
-    """How a field is stored: its place in memory, and functions that read and encode its value. Arrays and
-    records are not read from memory (None); numbers need no encoder (None).
+    """Storage of a field: its offset in memory, and functions that read and encode its value.
+
+    Arrays and records are not read from memory (None); numbers need no encoder (None).
     """
 
     def __init__(self, slot: Slot) -> None:
@@ -379,15 +382,20 @@ class _Access:
 
 
 def make_record(record: type, **values: Any) -> Any:
-    """Return a record with arrays of zeros for fields that are given as sizes.
+    """Create a record, with arrays of zeros for fields that are given as sizes.
 
     Parameters
     ----------
     record
         The class of the record.
-    given
+    **values
         Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
         it may be packed already.
+
+    Returns
+    -------
+    Record or named tuple
+        Instance of the class.
     """
     for name, dtype in _array_types(record).items():
         size = values.get(name)

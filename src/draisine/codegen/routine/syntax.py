@@ -1,4 +1,4 @@
-"""Walks through syntax trees. Those of the module `ast` take half of the time to read all routines."""
+"""Traversal of syntax trees; the functions of the module `ast` would take half of the reading time."""
 
 import ast
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def place_at(old: Any, new: Node) -> Node:
         child = pending.pop()
         if "lineno" in child._attributes:
             if child is not new and hasattr(child, "lineno"):
-                continue  # nodes from the source, which know where they are
+                continue  # nodes from the source have their own location
             child.lineno = old.lineno
             child.col_offset = old.col_offset
             child.end_lineno = old.end_lineno

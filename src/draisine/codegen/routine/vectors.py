@@ -22,20 +22,22 @@ Refusal = Callable[[ast.AST, str], Any]
 WholePolynomial = dict[tuple[str, ...], int]
 """An integer expression: the coefficients of products of its indivisible parts."""
 
-_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_COLUMN: WholePolynomial = {("a column",): 1}
+_ENTRYWISE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
 """The distance of the entries of a column, which no expression names."""
 
 
 def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
-    """Return statements with those about slices as loops: over `each`, or over `range` if entries are not
-    contiguous or if there are only a few of a known number.
+    """Return statements, with those about slices as loops.
+
+    The loops are over `each`, or over `range` if entries are not contiguous or their number is a constant,
+    which is small.
     """
     nodes = [node for statement in body for node in walk(statement)]
-    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
+    used_names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(_is_abbreviated, nodes)):
         body = [_Normaliser(refuse).visit(statement) for statement in body]
-    return _VectorWriter(refuse, taken).block(body)
+    return _VectorWriter(refuse, used_names).block(body)
 
 
 def is_vector(node: ast.AST) -> bool:
@@ -73,8 +75,9 @@ def _is_abbreviated(node: ast.AST) -> bool:
 
 
 class _Normaliser(ast.NodeTransformer):
-    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments. It changes
-    trees in place; what it has changed it leaves alone the next time.
+    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments.
+
+    It modifies trees in place; a second application changes nothing.
     """
 
     def __init__(self, refuse: Refusal) -> None:
@@ -188,9 +191,9 @@ class _VectorWriter:
         if isinstance(node, ast.Subscript) and _is_block(node):
             return self.row(node, target, length, counter)
         match node:
-            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATIONS):
-                left, right = (self.in_row(x, target, length, counter) for x in (left, right))
-                return place_at(node, ast.BinOp(left, op, right))
+            case ast.BinOp(left=lhs, op=op, right=rhs) if isinstance(op, _ENTRYWISE_OPERATIONS):
+                lhs, rhs = (self.in_row(x, target, length, counter) for x in (lhs, rhs))
+                return place_at(node, ast.BinOp(lhs, op, rhs))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.in_row(operand, target, length, counter)
                 return place_at(node, ast.UnaryOp(ast.USub(), inner))
@@ -241,6 +244,7 @@ class _VectorWriter:
         else:
             inside = ast.AugAssign(place, node.op, value)
         end = _expression(node, length)
+        # Lanes need contiguous entries; constant lengths are small, and not worth two loops.
         wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
         passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
         counter = ast.Name(self.entry, ast.Store())
@@ -250,7 +254,7 @@ class _VectorWriter:
         ]
 
     def check(self, vector: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
-        """Refuse a slice of another length than the target's, or one that may overlap with it."""
+        """Refuse a slice whose length differs from the target's, or which may overlap with it."""
         if _length(vector) != length:
             self.refuse(vector, f"has {_text(_length(vector))} entries in `{ast.unparse(vector)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
@@ -259,6 +263,8 @@ class _VectorWriter:
             (place, pace) = _place(target)
             apart = _sum(start, place, -1)
             plain = step == pace == {(): 1}
+            # Reading ahead is safe, because entries are read before they are overwritten;
+            # slices that are a multiple of their length apart do not overlap.
             ahead = apart.keys() == {()} and apart[()] > 0
             if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
                 self.refuse(
@@ -266,7 +272,7 @@ class _VectorWriter:
                 )
 
     def check_ends(self, vector: ast.Subscript) -> None:
-        """Refuse slices whose lengths are not those that they state."""
+        """Refuse slices whose actual length may differ from the written one."""
         last, *others = _slices(vector)
         if last.step is not None or any(inner.upper is not None for inner in others):
             self.refuse(vector, f"cannot use the slice `{ast.unparse(vector)}`: write its step first and its "
@@ -316,7 +322,7 @@ class _VectorWriter:
 
 def _is_elementwise(node: ast.expr) -> bool:
     """Return whether an operation is about slices, and defined for them."""
-    is_supported = not isinstance(node, ast.BinOp) or isinstance(node.op, _OPERATIONS)
+    is_supported = not isinstance(node, ast.BinOp) or isinstance(node.op, _ENTRYWISE_OPERATIONS)
     return is_supported and any(_vectors(node))
 
 
@@ -328,7 +334,7 @@ def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
 
 
 def _locate(old: ast.AST, new: Node) -> Node:
-    """Return a node that was parsed by itself with the place of an old one in all its parts."""
+    """Return a separately parsed node, with the location of an old one in all its parts."""
     for child in walk(new):
         ast.copy_location(child, old)
     return new
@@ -391,7 +397,7 @@ def _steps(node: ast.expr) -> list[str]:
 def _place(node: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
     """Return the first index of a slice and the distance of its entries."""
     start: WholePolynomial = {}
-    step: WholePolynomial = _COLUMN if _is_column(node) else {(): 1}
+    step: WholePolynomial = _COLUMN_STRIDE if _is_column(node) else {(): 1}
     for entry_slice in _slices(node):
         if entry_slice.step is not None:
             start, step = (_product(x, _polynomial(entry_slice.step)) for x in (start, step))

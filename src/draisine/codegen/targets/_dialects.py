@@ -1,4 +1,4 @@
-"""How C99 and JavaScript write what routines consist of: types, numbers, functions, declarations.
+"""Notations of C99 and JavaScript for routines: types, numbers, functions, declarations.
 
 Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
 structure of its first element and the distance of its rows. A fixed-size vector is a structure in C and an
@@ -13,7 +13,7 @@ from draisine.codegen.routine import (
     BOOL,
     FLOAT,
     INT,
-    NONE,
+    VOID,
     ArrayKind,
     Kind,
     Routine,
@@ -31,33 +31,27 @@ from draisine.codegen.routine.subset import read
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes routines; templates are filled by `str.format`.
-
-    `functions` are words of FUNCTIONS, for integers with "of int" and for bools with "of bool" where that
-    differs; `rest` is a view from an element on; then come the quotient of integers, their true quotient,
-    their product and their negative, false and true, == and !=, the access to a field of a record, a view
-    of a matrix, a vector and its entry, the name of a function of vectors, and several results.
-    """
+    """Notation of a language for routines; templates are filled by `str.format`."""
 
     number: Callable[[float], str]
-    functions: dict[str, str]
-    rest: str
-    whole_quotient: str
-    quotient: str
-    product: str
-    negative: str
-    bools: tuple[str, str]
-    flag: str
-    equal: tuple[str, str]
-    field: str
-    matrix: str
-    vector: str
-    entry: str
-    vector_function: str
-    results: str
-    declare: Callable[[Kind, str], str]
-    head: Callable[[Routine, str], str]
-    loop: str
+    functions: dict[str, str]  # word of ROUTINE_FUNCTIONS, or "word of int", "word of bool" -> call
+    rest: str  # view of an array from an element on
+    whole_quotient: str  # a // b of integers
+    quotient: str  # a / b of integers
+    product: str  # a * b of integers
+    negative: str  # -a of an integer
+    bools: tuple[str, str]  # false, true
+    flag: str  # element of an array of bools
+    equal: tuple[str, str]  # ==, !=
+    field: str  # access to a field of a record
+    matrix: str  # view of a matrix
+    vector: str  # fixed-size vector
+    entry: str  # entry of a fixed-size vector
+    vector_function: str  # function of fixed-size vectors
+    results: str  # several results
+    declare: Callable[[Kind, str], str]  # declaration of a local name
+    head: Callable[[Routine, str], str]  # head of a function
+    loop: str  # declaration of a loop variable
 
 
 # --- C
@@ -74,14 +68,14 @@ def c_type(kind: Kind, name: str) -> str:
     if isinstance(kind, ArrayKind):
         return c_type(kind.element, f"*{name}")
     types = {
-        INT: "int64_t {}", FLOAT: "double {}", BOOL: "_Bool {}", NONE: "void {}",
+        INT: "int64_t {}", FLOAT: "double {}", BOOL: "_Bool {}", VOID: "void {}",
         ADDRESS: "Program *{}",
     }  # fmt: skip
     return types[INT if is_enum(kind) else str(kind)].format(name)
 
 
 def _c_declare(kind: Kind, name: str) -> str:
-    """Return the declaration of a local name in C, with a value that C compilers do not warn of."""
+    """Return the declaration of a local name in C, initialised so that compilers do not warn."""
     return f"{c_type(kind, name)} = {'{0}' if is_matrix(kind) or is_fixed(kind) else '0'};"
 
 
@@ -96,7 +90,7 @@ def _c_head(routine: Routine, name: str) -> str:
 
 
 def c_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how C writes routines."""
+    """Return the notation of C."""
     words = {
         "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
         "pow": "pow({}, {})", "isfinite": "isfinite({})", "float": "(double)({})",
@@ -203,7 +197,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
 
 
 def js_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how JavaScript writes routines; an integer has no zero with a sign."""
+    """Return the notation of JavaScript; operations of integers avoid negative zero."""
     words = {
         "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
         "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",

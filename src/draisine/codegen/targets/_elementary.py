@@ -1,18 +1,22 @@
-"""Sine, cosine and the angle function as LLVM text, for doubles and for vectors of either precision."""
+"""Sine, cosine and atan2 as LLVM text, for doubles and for vectors of either precision.
+
+Arguments are reduced by multiples of pi/2, which is represented as a sum of three numbers (Cody and Waite);
+the polynomials on the remaining interval have the coefficients of fdlibm.
+"""
 
 import math
 
 from draisine.codegen.targets._llvm import alike, constant, suffix, to_single, width
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""A quarter turn as a sum of doubles."""
+"""pi/2 as a sum of three doubles, for the reduction of arguments."""
 
 _HALF_PI_SINGLE = (
     to_single(_HALF_PI[0]),
     to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
     _HALF_PI[0] - to_single(_HALF_PI[0]) - to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
 )
-"""The same as a sum of numbers in single precision."""
+"""pi/2 as a sum of three numbers in single precision."""
 
 _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -25,7 +29,7 @@ _COS = (
 
 
 def elementary(kind: str) -> str:
-    """Return sine, cosine and the angle function for one kind of operand."""
+    """Return sine, cosine and atan2 for one kind of operand."""
     s = suffix(kind)
     lines = [
         f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
@@ -50,7 +54,7 @@ def _circular(kind: str, name: str, shift: int) -> list[str]:
 
 
 def _reduction(kind: str) -> list[str]:
-    """Return x less its whole quarter turns, as r1 + d: pi/2 is taken off in three parts."""
+    """Return x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
     s = suffix(kind)
     (high, middle, low) = (constant(kind, x) for x in parts)
@@ -67,7 +71,10 @@ def _reduction(kind: str) -> list[str]:
 
 
 def _short_series(kind: str) -> list[str]:
-    """Return sine and cosine of r1 + d by polynomials, taken in pairs: a shorter way than Horner's."""
+    """Return sine and cosine of r1 + d by polynomials in Estrin's scheme.
+
+    Its chain of dependent operations is shorter than Horner's.
+    """
     s = suffix(kind)
     unit = constant(kind, 1.0)
     half = constant(kind, 0.5)
@@ -99,7 +106,7 @@ def _short_series(kind: str) -> list[str]:
 
 
 def _quarter(kind: str, shift: int) -> list[str]:
-    """Return sine or cosine with its sign, as the number of quarter turns wants it."""
+    """Return sine or cosine with its sign, depending on the number of quarter turns."""
     entry = "i32" if "float" in kind else "i64"
     integers = alike(kind, entry)
     flags = alike(kind, "i1")
@@ -121,7 +128,7 @@ def _quarter(kind: str, shift: int) -> list[str]:
 
 
 def _angle(kind: str) -> list[str]:
-    """Return the angle function: that of the library, lane by lane."""
+    """Return atan2 of the C library, lane by lane."""
     lines = [
         f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
     ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import LOOKED, critical_of
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -160,7 +160,7 @@ def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
     lowest speeds at which weave, capsize and wobble change their stability.
     """
     modes = running.eigenmodes(v)
-    low = max(float(v.min()), LOOKED[0])
+    low = max(float(v.min()), SEARCHED_SPEEDS[0])
     high = float(v.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}

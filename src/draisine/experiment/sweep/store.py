@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import lock, whole_file
+from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
 from draisine.results.attributes import CONTENT, collect_origin, content_hash
 from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
@@ -34,7 +34,7 @@ class SweepStore:
 
     def create(self, like: "Dataset", count: int, identity: str) -> None:
         """Create an empty store for `count` runs, with the variables of the one-run table `like`."""
-        with whole_file(self.path) as new:
+        with atomic_write(self.path) as new:
             group = zarr_group(new, "w")
             for name, variable in like.variables.items():
                 group.create_array(

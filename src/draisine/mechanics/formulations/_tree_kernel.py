@@ -64,7 +64,7 @@ def directions(tree: Tree, geo: Geometry, world: Ground, a: Active) -> Array:
     """
     if len(a.names) == 3 and a.holds_all:
         return np.eye(3)
-    axes = a.contact.frame(world.R @ geo.R0[a.at.link], _guide(tree, a))
+    axes = a.contact.frame(world.R @ geo.R0[a.point.link], _guide(tree, a))
     return array([list(axes[name]) for name in a.names])
 
 
@@ -75,7 +75,7 @@ def _guide(tree: Tree, a: Active) -> Array:
 
 def _touching_point(a: Active) -> Array:
     """Return the touching point of a contact, in the frame of its link."""
-    return a.at.rho if a.at.rotor is None else a.at.rotor.centre + a.at.rho
+    return a.point.rho if a.point.rotor is None else a.point.rotor.centre + a.point.rho
 
 
 def local_rows(
@@ -85,14 +85,14 @@ def local_rows(
     rows = []
     for a in active:
         x = _touching_point(a)
-        rotor = a.at.rotor
+        rotor = a.point.rotor
         for n in directions(tree, geo, world, a):
             w = np.concatenate([n, cross(x, n)])
             if rotor is None:
-                rows.append(LocalRow(a.at.link, w))
+                rows.append(LocalRow(a.point.link, w))
             else:
-                spin_term = n @ cross(rotor.axis, a.at.rho)
-                rows.append(LocalRow(a.at.link, w, rotor.joint, spin_term))
+                spin_term = n @ cross(rotor.axis, a.point.rho)
+                rows.append(LocalRow(a.point.link, w, rotor.joint, spin_term))
     link_of = {link.joint: j for j, link in enumerate(tree.links)}
     link_of |= {rotor.joint: j for j, link in enumerate(tree.links) for rotor in link.rotors}
     rows += [LocalRow(link_of[k], array([0.0] * 6), k, 1.0) for k in prescribed_joints(tree.model)]
@@ -115,18 +115,18 @@ def local_targets(
     """
     targets: list[Scalar] = []
     for a in active:
-        j = a.at.link
+        j = a.point.link
         x = _touching_point(a)
-        rotor = a.at.rotor
+        rotor = a.point.rotor
         V = vel.V_link[j]
         W = vel.W[j]
-        rhodot = support_rate(a.surface, a.at, world, vel)
+        rhodot = support_rate(a.surface, a.point, world, vel)
         Vdot = reference.a[j] + geo.R0[j].T @ gravity - cross(W, V)
         velocity = V + cross(W, x)
         acceleration = Vdot + cross(reference.alpha[j], x) + cross(W, rhodot)
         if rotor is not None:
             spin = vel.rdot[rotor.joint]
-            velocity = velocity + spin * cross(rotor.axis, a.at.rho)
+            velocity = velocity + spin * cross(rotor.axis, a.point.rho)
             acceleration = acceleration + spin * cross(rotor.axis, rhodot)
         n = directions(tree, geo, world, a)
         ndot = np.zeros((3, 3))

@@ -171,13 +171,13 @@ def conditions(
         if contact.anchored and model.ground is not None:
             continue
         a = active[contact.name]
-        axes = constraints.contact_axes(tree, row_data.geo, row_data.world, contact, a.at)
+        axes = constraints.contact_axes(tree, row_data.geo, row_data.world, contact, a.point)
         rows.append(axes[name] @ a.P)
         indices.append(labels.index(f"{contact.name}.{name}"))
         if contact.anchored:
             axis = "xyz".index(name)
             anchor = anchors[3 * pins.index(contact.name) + axis]
-            values.append(p[axis] + row_data.world.R[axis, :] @ a.at.c - anchor)
+            values.append(p[axis] + row_data.world.R[axis, :] @ a.point.c - anchor)
         else:
             values.append(heights[k])
     first = sum(len(a.names) for a in row_data.active)
@@ -505,7 +505,7 @@ def _rotate_to_base(rows: Rows, lam: Array) -> Array:
         first = indices.stop
         if a.holds_all:
             axes = directions(rows.tree, rows.geo, rows.world, a)
-            lam[indices] = (rows.geo.R0[a.at.link] @ (axes.T @ lam[indices]))[: len(a.names)]
+            lam[indices] = (rows.geo.R0[a.point.link] @ (axes.T @ lam[indices]))[: len(a.names)]
     return lam
 
 

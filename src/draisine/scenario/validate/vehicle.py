@@ -16,7 +16,7 @@ from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import annotations, meanings, meant_parameter, parameter_sets
+from draisine.vehicles import annotations, meanings, parameter_sets, suggest_parameter
 from draisine.vehicles import parameter_set as published
 
 
@@ -107,9 +107,8 @@ def _parameters(
             with mistakes.at(path):
                 arguments[name] = number(value)
         elif name not in parameters:
-            hint = _suggest_key(vehicle, name, value, content) or meant_parameter(
-                vehicle, name, parameters
-            )
+            hint = _suggest_key(vehicle, name, value, content)
+            hint = hint or suggest_parameter(vehicle, name, parameters)
             mistakes.add(path, f"{vehicle.__name__} has no such parameter. {hint}", value)
         elif not _is_number(hints.get(name)):
             arguments[name] = value

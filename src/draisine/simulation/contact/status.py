@@ -15,6 +15,8 @@ class Status(IntEnum):
     TYRE = 4  # normal row; the tyre makes the forces along and across
     TRACKING_TYRE = 5  # normal row and that along: the tyre slips across alone
 
+    __hash__ = int.__hash__  # closed contacts are keys; the hash of an enumeration is a Python call
+
 
 STATUSES = len(
     Status

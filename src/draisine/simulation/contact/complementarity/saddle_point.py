@@ -36,7 +36,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Matrix, Record, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
@@ -775,7 +775,7 @@ def solve_constrained(
     ([0.0, 0.0], [19.62], 0)
     """
     n, m = len(force), len(target)
-    p: SaddlePoint = room(saddle_point, n, max(m, 1))
+    p: SaddlePoint = workspace(saddle_point, n, max(m, 1))
     p.rows = m
     p.M[:] = M
     p.force[:] = force

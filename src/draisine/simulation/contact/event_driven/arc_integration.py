@@ -669,8 +669,14 @@ def project_step_end(c: ArcState, h: float) -> None:
 @routine
 def find_pull(c: ArcState, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
-    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     project_step_end(c, h)
+    return find_pull_here(c)
+
+
+@routine
+def find_pull_here(c: ArcState) -> int:
+    """Return the closed contact that pulls most in the state in x, or -1 if none does."""
+    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
     for k in range(s.plan[CLOSED]):
@@ -682,7 +688,7 @@ def find_pull(c: ArcState, h: float) -> int:
 @routine
 def locate_event(c: ArcState, j: int) -> float:
     """Return how long after the step's start the event is that guard j tells of, by steps of their
-    own; its state is left.
+    own; its state is left, also in x unless it is the start of the step.
     """
     part, whole = c.clock.part, c.clock.step
     if part == 0.0:
@@ -696,13 +702,13 @@ def locate_event(c: ArcState, j: int) -> float:
         nudge * whole
     )
     h = part * whole
+    project_step_end(c, h)
     for _ in range(3):
-        project_step_end(c, h)
         off = evaluate_guard(c, j)
         if slope == 0.0 or abs(off) < c.mode.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
-    project_step_end(c, h)
+        project_step_end(c, h)
     return h
 
 
@@ -741,7 +747,7 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     when, how, s = locate_event(c, j), RunStatus.EVENT, c.mode
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
-        k = find_pull(c, when)
+        k = find_pull_here(c)
         if k >= 0:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
             when = find_last_push(c, when)
