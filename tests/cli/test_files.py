@@ -158,7 +158,7 @@ def test_new_files_run_as_they_are(capsys):
     assert "3 degrees of freedom" in capsys.readouterr().out
     assert main(["new", "scenario", "push", "--vehicle", "scooter.py"]) == 0
     assert main(["run", "push.toml", "--strict"]) == 0
-    assert "valid: all contacts push" in capsys.readouterr().out
+    assert "physically valid" in capsys.readouterr().out
     assert main(["new", "scenario", "push"]) == 2
     assert "exists already" in capsys.readouterr().err
     assert main(["new", "scenario", "push", "--force"]) == 0

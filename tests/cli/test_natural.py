@@ -214,6 +214,9 @@ WRONG = [
     ("run --roll-rate 0.5", "Did you mean --initial lean_rate=0.5?"),
     ("run --mB 90", "Did you mean --set mB=90?"),
     ("run --torque 2", "Did you mean --input steer=2?"),
+    ("run --steps 100", "Did you mean --dt SECONDS?"),
+    ("run ramp-jump --height 2", "Did you mean --set terrain.drop=2?"),
+    ("show motorbike", "Did you mean 'motorcycle'?"),
     ("run segway --pitch 0.1", "Did you mean --initial pitch=0.1?"),
     (
         "run pendulum",

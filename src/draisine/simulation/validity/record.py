@@ -184,9 +184,10 @@ class Validity:
         parts, notes = self.unexpected_faults(), "; ".join(["", *self.warnings, *self._notes()])
         if parts:
             return "not physically valid: " + "; ".join(parts) + notes
-        need = f"friction needed {self.friction_needed:.3g}"
-        valid = f"valid: all contacts push, {need}" if self.friction_needed else "valid"
-        return valid + notes
+        if not self.friction_needed:
+            return f"physically valid{notes}"
+        required = f"friction needed {self.friction_needed:.3g}"
+        return f"physically valid: all normal forces positive, {required}{notes}"
 
     def _notes(self) -> list[str]:
         """Return remarks on a run that may well be valid."""
