@@ -187,9 +187,10 @@ class Validity:
         notes = "; ".join(["", *self.warnings, *self._notes()])
         if faults:
             return "not physically valid: " + "; ".join(faults) + notes
-        need = f"friction needed {self.friction_needed:.3g}"
-        valid = f"valid: all contacts push, {need}" if self.friction_needed else "valid"
-        return valid + notes
+        if not self.friction_needed:
+            return f"physically valid{notes}"
+        required = f"friction needed {self.friction_needed:.3g}"
+        return f"physically valid: all normal forces positive, {required}{notes}"
 
     def _notes(self) -> list[str]:
         """Return remarks that do not affect the validity."""
