@@ -243,7 +243,7 @@ def test_what_does_not_move_is_not_animated(passive, tmp_path):
     with pytest.raises(DataError, match=r"\.gif, \.mp4, \.html"):
         animate(passive, tmp_path / "a.avi")
     for wrong in ({"fps": 0.0}, {"speed": -1.0}, {"speed": math.nan}):
-        with pytest.raises(ParameterError, match="must be positive"):
+        with pytest.raises(ParameterError, match="must be a positive number"):
             animate(passive, tmp_path / "a.gif", **wrong)
     assert not list(tmp_path.iterdir())
 

@@ -175,6 +175,4 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
 
 def _check_names(system: System, names: Sequence[str]) -> None:
     """Raise if a name is not a parameter of the machine."""
-    vehicle = system.vehicle
-    known = system.parameters
-    expect_parameters(vehicle, names, known)
+    expect_parameters(system.vehicle, names, system.parameters)

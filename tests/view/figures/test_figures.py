@@ -66,7 +66,7 @@ def test_histories(passive):
     assert legend_is_outside(axes)
     one = histories.draw(passive, names=["forward_speed"])
     assert one.get_ylabel() == "forward speed (m/s)"
-    with pytest.raises(ParameterError, match="a figure of its own"):
+    with pytest.raises(ParameterError, match="separate figures"):
         histories.draw(passive, names=["lean", "forward_speed"])
     with pytest.raises(ParameterError, match="Did you mean 'lean'"):
         histories.draw(passive, names=["laen"])
@@ -117,7 +117,7 @@ def test_the_top_view_shows_the_way_and_the_machine(passive):
         axes.lines[0].get_xdata(), passive["contact_point"].sel(contact="rear", axis="x").values
     )
     large = top.draw(passive, scale=3.0)
-    assert any("3 times as large" in text for text in labels(large))
+    assert any("magnified 3 times" in text for text in labels(large))
 
 
 def test_the_overview_has_all_panels(passive):
@@ -138,7 +138,7 @@ def test_maps():
 
 
 def test_maps_need_maps(passive):
-    with pytest.raises(ParameterError, match="no map"):
+    with pytest.raises(ParameterError, match="needs variables over two coordinates"):
         maps.draw(passive)
     with pytest.raises(ParameterError, match="no eigenvalues"):
         eigenvalues.draw(passive)
@@ -154,7 +154,7 @@ def test_eigenvalues_of_a_stored_result():
 def test_other_machines_can_be_drawn(disc):
     for module in (histories, phase, energies, forces, top, overview):
         module.draw(disc)
-    with pytest.raises(ParameterError, match="no contact angles"):
+    with pytest.raises(ParameterError, match="_contact_angle"):
         migration.draw(disc)
 
 
@@ -199,7 +199,7 @@ def test_colours_are_distinct():
 )
 def test_what_is_no_run_is_told(name):
     data = run(load("meijaard2007/matrices")).data
-    with pytest.raises(ParameterError, match=r"no run over time|no contact angles"):
+    with pytest.raises(ParameterError, match=r"not a run over time|no outputs `\*_contact_angle`"):
         find("figure", name)(data)
 
 
@@ -272,7 +272,7 @@ def test_a_figure_for_one_column_is_as_wide_and_has_the_texts_letters(passive, t
 
 @pytest.mark.parametrize("width", ["85", "85 furlongs", "-3in", 0.0, "nan"])
 def test_what_is_no_width_is_told(passive, width):
-    with pytest.raises(ParameterError, match="is no width of a figure: write '85mm'"):
+    with pytest.raises(ParameterError, match=r"not a valid width of a figure.*'85mm'"):
         draisine.plot(passive, "histories", width=width)
 
 
@@ -288,7 +288,9 @@ def test_what_was_measured_stands_beside_the_curve():
 def test_quantities_are_asked_for_as_series(disc):
     with pytest.raises(ParameterError, match=r"a list of quantities: series=\['lean'\]"):
         draisine.plot(disc, series="lean")
-    with pytest.raises(ParameterError, match=r"'lean' is a quantity, no figure: series=\['lean'\]"):
+    with pytest.raises(
+        ParameterError, match=r"'lean' is a quantity, not a figure.*series=\['lean'\]"
+    ):
         draisine.plot(disc, "lean")
     assert draisine.plot(disc, series=["lean"]).get_xlabel() == "time (s)"
 

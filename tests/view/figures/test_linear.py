@@ -43,7 +43,7 @@ def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
     labels = [text.get_text() for text in axes.texts]
     assert labels == ["weave 4.292 m/s", "capsize 6.024 m/s", "double root 0.684 m/s"]
     saved(axes)
-    with pytest.raises(ParameterError, match="one bicycle at a time"):
+    with pytest.raises(ParameterError, match="one at a time"):
         view.eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
 
 
@@ -118,7 +118,7 @@ def test_a_few_speeds_are_dots(speeds: list[float]) -> None:
     for name in ("weave, real", "weave, imaginary"):
         assert_allclose(curves[name].get_xdata(), speeds)
         assert (curves[name].get_marker(), curves[name].get_linestyle()) == ("o", "None")
-    assert axes.get_xlim() == (speeds[0] - view.MARGIN, speeds[-1] + view.MARGIN)
+    assert axes.get_xlim() == (speeds[0] - view.SPEED_MARGIN, speeds[-1] + view.SPEED_MARGIN)
     saved(axes)
 
 

@@ -182,7 +182,7 @@ def test_snapshots_have_room_and_the_last_state_is_drawn():
     times = [float(text.split()[0]) for text in told(axes) if text.endswith(" s")]
     assert times[0] == 0.0 and times[-1] == pytest.approx(float(data.time[-1]), abs=0.05)
     assert 3 <= len(times) <= 5
-    assert "ground, sloped by 10 deg" in axes.get_legend_handles_labels()[1]
+    assert "ground, slope 10 deg" in axes.get_legend_handles_labels()[1]
 
 
 def test_a_snakeboard_stands_on_trucks():
@@ -229,7 +229,7 @@ def test_impulses_and_the_rejected_trial_of_test_4():
     }
     assert {("x", 126.6), ("x", -66.8), ("o", 133.3), ("o", 67.7), ("o", 5.8)} == points
     labels = panels[3].get_legend_handles_labels()[1]
-    assert "tried with all closed, rejected" in labels
+    assert "all contacts closed: rejected" in labels
 
 
 def test_a_segway_has_a_body_in_its_profile():
@@ -251,7 +251,7 @@ def test_nothing_is_empty_without_a_sentence():
     full.plot([0.0, 1.0], [0.0, 1.0])
     blank.set_visible(False)
     tell_empty(figure)
-    assert told(empty) == ["nothing to draw: there are no numbers"]
+    assert told(empty) == ["no data: all values are undefined"]
     assert told(full) == told(blank) == []
 
 
@@ -296,7 +296,7 @@ def test_the_picture_tells_where_a_run_is_not_to_be_believed():
     title = axes.figure.get_suptitle()
     assert title.startswith("passive-stabilisation with forward_speed = 2\nfrom ")
     assert title.splitlines()[1].endswith(first)
-    assert {line.get_alpha() for line in axes.lines} >= {1.0, path.PALE}
+    assert {line.get_alpha() for line in axes.lines} >= {1.0, path.PALE_OPACITY}
 
 
 def test_a_fall_is_told_and_marked():

@@ -135,7 +135,7 @@ def test_other_machines_and_results():
         module.draw(data)
     grid = run(load("mauny2018/contact-maps", {"map.x.count": 3, "map.y.count": 3})).data
     for module in (front, side):
-        with pytest.raises(ParameterError, match="no machine to look at"):
+        with pytest.raises(ParameterError, match="no poses of a machine"):
             module.draw(grid)
 
 
@@ -154,5 +154,5 @@ def test_sweeps_are_curves_on_scales_that_fit():
 
 
 def test_what_is_no_sweep_is_told(passive):
-    with pytest.raises(ParameterError, match="no sweep"):
+    with pytest.raises(ParameterError, match="not a sweep"):
         sweep.draw(passive)

@@ -30,7 +30,7 @@ def test_panels_share_the_speed():
 
 def test_other_results_have_none():
     assert "steady" in names("figure")
-    with pytest.raises(ParameterError, match="no circles"):
+    with pytest.raises(ParameterError, match="no steady circles"):
         steady.draw(run(load("meijaard2007/matrices")).data)
 
 

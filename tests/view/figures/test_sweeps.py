@@ -89,7 +89,7 @@ def test_a_question_without_an_answer_is_told_by_a_sentence_over_no_axes():
     full, empty = draisine.plot(xarray.Dataset(data, {"speed": side}))
     assert full.axison and not full.texts
     (text,) = empty.texts
-    assert text.get_text() == "fall (s)\nnothing to draw: there are no numbers"
+    assert text.get_text() == "fall (s)\nno data: all values are undefined"
     assert not empty.axison
 
 

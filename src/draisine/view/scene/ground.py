@@ -206,7 +206,7 @@ def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
 
 
 def _crossings(outline: Floats, above: Floats) -> Floats:
-    """Return the points on the edges of a polygon where a quantity, known at the corners, is zero;
+    """Return the zeros of a quantity on the edges of a polygon, from its values at the corners;
     an edge on which it is zero has its first corner.
     """
     above = np.where(np.abs(above) < 1e-9, 0.0, above)
