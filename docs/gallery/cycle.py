@@ -1,7 +1,8 @@
 """A limit cycle
 
-The climbing robot ROCR of the thesis: two grips take turns on a wall, a tail swings. The machine over
-one cycle, its phase plane with the jumps at the impacts, torques and grip forces.
+The climbing robot ROCR of the thesis: two grips alternate on a wall, and a tail swings. The figure
+shows the machine over one cycle, its phase plane with the jumps at the impacts, torques and grip
+forces.
 """
 
 from matplotlib.figure import Figure

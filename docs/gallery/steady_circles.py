@@ -1,7 +1,7 @@
 """Hands-free circles
 
-From straight running at the capsize speed a family of circles branches off that the bicycle runs by
-itself, with no torque on the handlebar. Thick parts are stable.
+A family of hands-free circles, without torque on the handlebar, branches off from straight running
+at the capsize speed. Thick parts are stable.
 """
 
 from matplotlib.figure import Figure

@@ -17,7 +17,7 @@ import pytest
 
 from draisine.codegen.routine import (
     FLOAT,
-    NONE,
+    VOID,
     ArrayKind,
     FixedVector,
     Kind,
@@ -51,7 +51,7 @@ def duplicate(value: Any) -> Any:
 
 def leaves(value: Any, kind: Kind) -> list[float | int]:
     """Return all numbers in a value of a kind."""
-    if kind == NONE:
+    if kind == VOID:
         return []
     if is_record(kind):
         parts = ((getattr(value, name), own) for name, own in fields(kind).items())
@@ -174,7 +174,7 @@ def in_c(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
             text = name
         names.append(text)
     call = f"run({', '.join(names)})"
-    if routine.returns == NONE:
+    if routine.returns == VOID:
         main.lines.append(f"{call};")
     else:
         several = isinstance(routine.returns, tuple)
@@ -185,7 +185,7 @@ def in_c(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
         main.show(text, value, kind)
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
     body = "\n    ".join(main.lines)
-    text = write(routine, c.DIALECT, "run")
+    text = write(routine, c.C_DIALECT, "run")
     page = f"{head}{C_HELPERS}{c_types(routine)}{text}int main(void)\n{{\n    {body}\n    return 0;\n}}\n"
     (folder / "run.c").write_text(page)
     subprocess.run(["cc", *STRICT, "run.c", "-o", "run", "-lm"], cwd=folder, check=True)
@@ -226,7 +226,7 @@ def _js(value: Any, kind: Kind) -> str:
 
 def _js_leaves(text: str, kind: Kind) -> str:
     """Return an expression for a list of all numbers in a value."""
-    if kind == NONE:
+    if kind == VOID:
         return "[]"
     if is_record(kind):
         parts = (f"...{_js_leaves(f'{text}.{n}', own)}" for n, own in fields(kind).items())
@@ -260,7 +260,7 @@ def in_javascript(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
     lines.append(
         f"console.log(JSON.stringify([{', '.join(f'...{x}' for x in shown)}].map({exact})));"
     )
-    page = JS_HELPERS + js_types(routine) + write(routine, javascript.DIALECT, "run")
+    page = JS_HELPERS + js_types(routine) + write(routine, javascript.JS_DIALECT, "run")
     (folder / "run.js").write_text('"use strict";\n' + page + "\n".join(lines) + "\n")
     out = subprocess.run(["node", "run.js"], cwd=folder, check=True, capture_output=True, text=True)
     printed = [{"Infinity": "inf", "NaN": "nan"}.get(x, x) for x in json.loads(out.stdout)]

@@ -10,11 +10,11 @@ import draisine
 from draisine.algebra.jet import Jet
 from draisine.algebra.trace import Graph, evaluate
 from draisine.control import (
+    CombinedLaws,
     ConstantCurvature,
     CurvedPath,
     LateralPath,
     Neuromuscular,
-    Together,
     delay,
     smooth_step,
 )
@@ -169,7 +169,7 @@ def test_path_coordinates_follow_the_machine(path):
 
 
 def test_laws_that_act_together_start_where_the_machine_is():
-    both = Together((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
+    both = CombinedLaws((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
     assert_allclose(both.start_at(1.0, 0.5, 0.2), [0.5, 0.2, 0.5, 0.2, 0.0, 0.0])
 
 

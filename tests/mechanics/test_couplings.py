@@ -125,7 +125,7 @@ def crank_acceleration(angle, rate, torque):
 
 def test_a_four_bar_moves_as_its_one_freedom_says():
     system = compile(four_bar)
-    assert [row.label for row in system.survey().spare] == ["pin.z"]
+    assert [row.label for row in system.survey().redundant] == ["pin.z"]
     start = state(system, crank=0.3, crank_rate=8.0)
     with mpmath.workdps(40):
         expected = crank_acceleration(math.pi / 2 + 0.3, 8.0, 2.0)

@@ -169,9 +169,9 @@ class TestLaws:
                     assert wrench.across * s + wrench.aligning * w <= 1e-12
 
     def test_negative_trails_are_refused(self):
-        with pytest.raises(ModelError, match=r"LinearTyre: trail = -0.01 is negative"):
+        with pytest.raises(ModelError, match=r"LinearTyre: trail = -0.01 would create energy"):
             LinearTyre(8e3, 5e2, 0.1, -0.01)
-        with pytest.raises(ModelError, match=r"LoadTyre: camber = -1 is negative"):
+        with pytest.raises(ModelError, match=r"LoadTyre: camber = -1 would create energy"):
             LoadTyre(8.0, -1.0, 0.1)
 
 

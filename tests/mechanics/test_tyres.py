@@ -280,9 +280,9 @@ class TestMagicFormula:
         assert max(np.abs(roots[0] - root).min() for root in roots[1][~own]) < 1e-5
 
     def test_fourteen_coefficients_are_needed(self):
-        with pytest.raises(ModelError, match="it takes 14"):
+        with pytest.raises(ModelError, match="must have 14"):
             MagicFormula(SCHWALBE[:5], 0.1, 1e5, 500.0, 400.0)
-        with pytest.raises(ModelError, match="it takes 18"):
+        with pytest.raises(ModelError, match="must have 18"):
             MagicFormula(SCHWALBE, 0.1, Mz=(1.0,))
 
     def test_loads_are_those_that_they_cause(self):

@@ -282,9 +282,9 @@ def test_straight_running_as_data(tmp_path):
     assert without_stamp(store.load(tmp_path / "eig.nc")).identical(result.data)
     with pytest.raises(ParameterError, match="not among the speeds"):
         straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, [1.05])
-    with pytest.raises(ParameterError, match="at which speeds"):
+    with pytest.raises(ParameterError, match="set the speeds `at`"):
         straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, None)
-    with pytest.raises(ParameterError, match="one number"):
+    with pytest.raises(ParameterError, match="does not depend on the speed"):
         straight_quantity("weave_speed", result.system.model, result.data, [1.0])
 
 

@@ -161,7 +161,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
         ("[initial.steady]\ninputs = 3\n", "initial.steady.inputs = 3: must be a table"),
         (
             "[initial.steady]\nforward_speed = 5.0\nlean = 0.1\nsteer = 0.3\nfree = []\n",
-            "initial.steady: no steady motion found with forward_speed = 5, lean = 0.1, steer = 0.3.",
+            "initial.steady: No steady motion found with forward_speed = 5, lean = 0.1, steer = 0.3.",
         ),
         (RIDER, "speed is missing: gains belong to one speed"),
         (RIDER + "speed = 5.0\ncount = 2.5\n", "law[0].count: 2.5 is not a whole number"),
@@ -171,7 +171,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
             RIDER + "speed = 5.0\npath = { shape = 'slalom', amplitude = 2.0 }\n",
             "path: slalom needs wavelength, in m",
         ),
-        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "no file"),
+        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "the file 'no.py' does not exist"),
         (RIDER + "speed = 5.0\nweights = { roll = 1.0 }\n", "'roll' is not a state"),
     ],
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class LeastCost:
+class LQR:
     """The law `u = u0 - K (x - x0)` that keeps a machine in a steady motion and minimises the integral of
     `dx' Q dx + du' R du`, eq. [lqr]: `weights` of its states, one for each that is not named; `costs` of
     the inputs that it uses, one for each joint's if none are named; `about` is what the steady motion
@@ -19,4 +19,4 @@ class LeastCost:
     about: Mapping[str, float] = field(default_factory=dict)
 
 
-LAW = LeastCost
+LAW = LQR

@@ -17,7 +17,7 @@ from draisine.errors import DataError
 from draisine.experiment.run import Result, run
 from draisine.results import cycle
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question, series
+from draisine.results.queries import evaluate_series, parse_query
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
@@ -162,7 +162,7 @@ def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str]
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
         # Recordings have their own sampling times, so the run is interpolated.
-        ours = np.interp(block.at, times, series(quantity, bodies), right=np.nan)
+        ours = np.interp(block.at, times, evaluate_series(quantity, bodies), right=np.nan)
         return [f"t = {t:g} s" for t in block.at], ours
     if isinstance(block.at, list):
         index = [int(np.argmin(np.abs(times - t))) for t in block.at]
@@ -171,10 +171,10 @@ def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str]
                 raise DataError(
                     f"{block.title}: the run has no sample at {t:g} s. Change `at` or `run.dt`."
                 )
-        return [f"t = {t:g} s" for t in block.at], series(quantity, bodies)[index]
+        return [f"t = {t:g} s" for t in block.at], evaluate_series(quantity, bodies)[index]
     if len(times) == 1:
-        return [""], series(quantity, bodies)
-    return [""], np.array([parse_question(quantity, bodies.model).answer(bodies)])
+        return [""], evaluate_series(quantity, bodies)
+    return [""], np.array([parse_query(quantity, bodies.model).evaluate(bodies)])
 
 
 def _read_grid(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:

@@ -13,10 +13,10 @@ from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.questions import known_series, series, unit_of
+from draisine.results.queries import evaluate_series, known_series, unit_of
 from draisine.results.straight import MATRICES
 
 OPEN_GAP = 1e-6
@@ -165,7 +165,7 @@ def final(result: Result) -> dict[str, float | None]:
     ]
     values: dict[str, float | None] = {"time": float(result.data["time"].values[-1])}
     for name in dict.fromkeys(names):
-        values[name] = _plain(float(series(name, bodies)[-1]))
+        values[name] = _plain(float(evaluate_series(name, bodies)[-1]))
     return values
 
 
@@ -196,7 +196,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     names += [name for name, value in initial.items() if value != 0.0 and name in available]
     rows = []
     for name in dict.fromkeys(names):
-        x, unit = readable(series(name, bodies), unit_of(name, model))
+        x, unit = readable(evaluate_series(name, bodies), unit_of(name, model))
         values = (x[0], x[-1], x.min(), x.max())
         rows.append((name, unit, [_clean(y, unit) for y in values]))
     return rows
@@ -210,7 +210,7 @@ def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
     bodies = result.bodies
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
-        x = [series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
+        x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
         x, unit = readable(x, unit_of(name, model))
         rows.append((name, unit, [_clean(y, unit) for y in x]))
     return rows
@@ -343,7 +343,7 @@ def crossing_lines(data: Any) -> list[str]:
         f"{crossing['name']} speed: {crossing['speed']:.9g} m/s"
         f"{_frequency_text(crossing['frequency'])}, "
         f"{'damped' if crossing['damped_above'] else 'unstable'} above it"
-        for crossing in records(data, "crossings")
+        for crossing in read_list(data, "crossings")
     ]
     low = data.attrs["searched_from"]
     high = data.attrs["searched_to"]

@@ -65,7 +65,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
     sheet.say(*sentence(f"{note}contact point{place}."))
     for k, (contact, (at, surface)) in enumerate(
-        zip(subject.model.contacts, subject.rows.found, strict=True)
+        zip(subject.model.contacts, subject.rows.contact_points, strict=True)
     ):
         if is_zero(surface.ring):
             continue
@@ -76,7 +76,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
         sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
         _contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     for k, a in [] if sheet.expand else _partial(subject):
-        sheet.vector("q", a.at.c, [f"{k}{x}" for x in axes], LENGTH)
+        sheet.vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
     if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
         fall = subject.world.R.T @ subject.model.gravity
         sheet.vector("g", fall, list(axes))
@@ -113,7 +113,7 @@ def wander(sheet: Sheet, subject: Subject) -> None:
     for k, a in enumerate(subject.active):
         if is_zero(a.surface.ring):
             continue
-        up, W = subject.world.up[a.at.link], subject.vel.W[a.at.link]
+        up, W = subject.world.up[a.point.link], subject.vel.W[a.point.link]
         side = cross(a.surface.axle, a.surface.steepest(up))
         rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
@@ -127,8 +127,8 @@ def contact_motions(sheet: Sheet, subject: Subject) -> None:
     axes, row = subject.form.axes, 0
     for k, a in enumerate(subject.active):
         tails = [f"{k}{x}" for x in axes]
-        rhodot = support_rate(a.surface, a.at, subject.world, subject.vel)
-        drift, cdot = point_drift(subject.tree, subject.geo, subject.vel, a.at, rhodot, ORIGIN)
+        rhodot = support_rate(a.surface, a.point, subject.world, subject.vel)
+        drift, cdot = point_drift(subject.tree, subject.geo, subject.vel, a.point, rhodot, ORIGIN)
         for x, tail in zip(cdot, tails, strict=True):
             if len(sheet.polynomial(x)) > SIMPLE:
                 sheet.cut.define(x, Symbol("q", (tail,), dots=1), SPEED)
@@ -141,14 +141,14 @@ def contact_motions(sheet: Sheet, subject: Subject) -> None:
 
 def _velocity(subject: Subject, a: Active) -> Any:
     """Return the velocity of a contact's point relative to the ground, in the base's axes."""
-    carried = ground_velocity(subject.model, subject.world, subject.p, a.at, subject.t)
+    carried = ground_velocity(subject.model, subject.world, subject.p, a.point, subject.t)
     return a.P @ subject.speeds - carried
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
     """Name the rates of the directions of a contact's rows: their first entries are A_ij."""
     tree, geo, world = subject.tree, subject.geo, subject.world
-    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.at)
+    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
     comma = "," if max(subject.C.shape) > 9 else ""
     for i, name in enumerate(kept, start=row + 1):

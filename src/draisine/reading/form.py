@@ -20,14 +20,14 @@ from draisine.codegen.formula import (
     negative,
     product,
 )
-from draisine.codegen.width import LINE, widest_piece, width
+from draisine.codegen.width import LINE_WIDTH, widest_piece, width
 from draisine.reading import polynomial as po
 from draisine.reading.names import INERTIA, ORDER, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
 _BELOW = (-1, -2, -3, -4)
 
-ROOM = LINE - 10.0
+ROOM = LINE_WIDTH - 10.0
 """The widest piece of a line: what stands left of it, a sign and its number take some room."""
 
 SEARCHED = 18
@@ -288,4 +288,4 @@ def _sum(terms: Iterable[Expression]) -> Expression:
 
 def _cost(x: Expression) -> float:
     """Return the width, and much more for what does not fit on a line."""
-    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE)
+    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)

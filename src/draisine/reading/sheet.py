@@ -26,7 +26,7 @@ from draisine.codegen.formula import (
     negative,
     symbols_in,
 )
-from draisine.codegen.width import LINE, matrix_width, symbol_width, width
+from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
 from draisine.reading.cut import SWELL, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
@@ -253,7 +253,7 @@ class Sheet:
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:
             grid.write(place)
-        room = LINE - symbol_width(Symbol.parse(symbol)) - 10.0
+        room = LINE_WIDTH - symbol_width(Symbol.parse(symbol)) - 10.0
         while matrix_width(grid.filled()) > room:
             wide = max(grid.places, key=lambda place: width(grid.written[place]))
             if isinstance(grid.written[wide], Name) or width(grid.written[wide]) < 3.0:

@@ -24,14 +24,14 @@ from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.stepper import STEP, Stepper
+from draisine.simulation.stepper import DEFAULT_STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
 from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
-RATE = round(1.0 / STEP)
+RATE = round(1.0 / DEFAULT_STEP)
 """Steps in a second."""
 
 LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
@@ -90,7 +90,9 @@ class Session:
             law=self.law,
             inputs=self.preset.commands | by_angle if self.law else None,
             contact=ON_PLANE if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
-            numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
+            numerics=None
+            if self.terrain is None
+            else Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10),
         )
         self.status, self.reason = RIDING, ""
         self._look()
@@ -119,7 +121,7 @@ class Session:
             return
         try:
             self._take_over(inputs)
-            self.stepper.step(count * STEP, inputs)
+            self.stepper.step(count * DEFAULT_STEP, inputs)
         except SimulationError as error:
             self.status, self.reason = STOPPED, str(error)
             return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.files import whole_file, write_text
+from draisine.codegen.files import atomic_write, write_text
 from draisine.errors import DataError, ParameterError
 from draisine.results.store import check_target, dataset_of
 from draisine.simulation.options import Progress, report_progress
@@ -127,7 +127,7 @@ def animate(
     if path is not None and path.suffix == ".glb":
         from draisine.view.gltf import write_gltf
 
-        with whole_file(path) as new:
+        with atomic_write(path) as new:
             new.write_bytes(write_gltf(data, speed or 1.0, terrain))
         return None
     if path is not None and path.suffix != ".html":
@@ -183,7 +183,7 @@ def _film(
 
     stage = FilmStage(scene(data, choose, terrain), film_speed, progress)
     try:
-        with whole_file(path) as new:
+        with atomic_write(path) as new:
             (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
     except CalledProcessError as error:
         raise DataError(f"{path}: ffmpeg could not write it ({error}).") from error

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from draisine.codegen.files import whole_file
+from draisine.codegen.files import atomic_write
 from draisine.errors import DataError
-from draisine.results.store import FIGURES, check_target
+from draisine.results.store import FIGURE_SUFFIXES, check_target
 from draisine.view.style import figure_of
 
 FIGURE_DPI = 288
@@ -30,10 +30,10 @@ def save(axes: Any, path: Path) -> None:
     DataError
         The data have values that are too large to be drawn.
     """
-    check_target(path, FIGURES)
+    check_target(path, FIGURE_SUFFIXES)
     from matplotlib import rc_context
 
-    with whole_file(path) as new, rc_context(FONTS):
+    with atomic_write(path) as new, rc_context(FONTS):
         try:
             figure_of(axes).savefig(new, dpi=FIGURE_DPI)
         except OverflowError as error:

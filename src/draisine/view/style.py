@@ -18,7 +18,7 @@ from draisine.model.quantity import readable
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import events_of
-from draisine.results.questions import series, unit_of
+from draisine.results.queries import evaluate_series, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -182,7 +182,7 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
         return readable(stored.values, "" if unit == "1" else unit)
     if "vehicle" not in bodies.data.attrs:
         expect_known("Unknown column", name, [str(column) for column in bodies.data.data_vars])
-    return readable(series(name, bodies), unit_of(name, bodies.model))
+    return readable(evaluate_series(name, bodies), unit_of(name, bodies.model))
 
 
 def angles_of(model: Model) -> list[str]:

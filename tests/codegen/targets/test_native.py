@@ -91,8 +91,8 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the long programs often; the bicycle's stay whole."""
-    monkeypatch.setattr(native, "WHOLE", 1000)
-    monkeypatch.setattr(native, "CHUNK", 1000)
+    monkeypatch.setattr(native, "MAX_UNSPLIT_STEPS", 1000)
+    monkeypatch.setattr(native, "NATIVE_CHUNK_STEPS", 1000)
 
 
 class TestAgreement:
@@ -144,8 +144,8 @@ class TestAgreement:
         self, size: int, make: Callable[[], Case], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         case = make()
-        monkeypatch.setattr(native, "WHOLE", size)
-        monkeypatch.setattr(native, "CHUNK", size)
+        monkeypatch.setattr(native, "MAX_UNSPLIT_STEPS", size)
+        monkeypatch.setattr(native, "NATIVE_CHUNK_STEPS", size)
         text = native.emit(case.program)
         assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
         code = Native(case.program)

@@ -140,7 +140,7 @@ def cluster_of(distributed, workers):
 
 def wait_for_chunks(process, count):
     """Wait until a driver has stored some chunks."""
-    marks = Path("a.zarr", stores.MARK)
+    marks = Path("a.zarr", stores.COMMITTED_VARIABLE)
     while process.poll() is None and len(list(marks.glob("[0-9]*"))) < count:
         time.sleep(0.01)
 
@@ -180,7 +180,7 @@ def assert_all_ended(process):
 def kill_driver(engine, scheduler=""):
     """Start a driver, and kill it when its third chunk is there."""
     with driver(engine, scheduler) as process:
-        with pytest.raises(DataError, match="somebody else is at work"):
+        with pytest.raises(DataError, match="another process is writing"):
             draisine.sweep("discs.toml", "a.zarr", resume=True)
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -228,7 +228,7 @@ def test_a_sweep_in_the_background_ignores_ctrl_c_and_is_interrupted_by_sigterm(
 
 
 def test_two_sweeps_do_not_share_a_store(whole):
-    with lock(Path("whole.zarr")), pytest.raises(DataError, match="somebody else is at work"):
+    with lock(Path("whole.zarr")), pytest.raises(DataError, match="another process is writing"):
         draisine.sweep("discs.toml", "whole.zarr", resume=True)
 
 

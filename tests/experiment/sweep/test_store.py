@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
 
         def __getitem__(self, name):
             calls.append(name)
-            if len([one for one in calls if one != stores.MARK]) == 6 + place:
+            if len([one for one in calls if one != stores.COMMITTED_VARIABLE]) == 6 + place:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return self.group[name]
 

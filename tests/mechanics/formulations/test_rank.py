@@ -51,7 +51,7 @@ def test_ranks_count_on_the_manifold_alone():
     """Four heights are independent off the ground: 12 rows of rank 9 where all wheels touch."""
     found = compile(wagon).survey()
     assert (len(found.labels), found.rank) == (12, 9)
-    told = {row.label: row.parameters for row in found.spare}
+    told = {row.label: row.parameters for row in found.redundant}
     assert told == {"rr.across": (), "fr.normal": ("up",), "fr.across": ("toe",)}
     assert not found.singular
 
@@ -61,7 +61,7 @@ def test_rows_that_repeat_for_one_value_are_looked_at_again():
     start = state(system, rl_rate=5.0)
     assert_allclose(start.v[:6], [0.5, 0, 0, 0, 0, 0], atol=1e-13)
     toed = system.with_parameters(toe=0.01)
-    assert "fr.across" not in {row.label for row in toed.survey().spare}
+    assert "fr.across" not in {row.label for row in toed.survey().redundant}
     with pytest.raises(ConfigurationError, match="contradict"):
         state(toed, rl_rate=5.0)
     with pytest.raises(ParameterError, match=r"toe.*fr\.across"):

@@ -17,16 +17,16 @@ from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
-    AXES,
+    GRIP_CYCLE_QUANTITIES,
     ORDINALS,
-    PERIODIC,
-    QUANTITIES,
-    ROWS,
-    STEPS,
+    PERIODIC_CYCLE_QUANTITIES,
+    PLANE_AXES,
+    WALKING_CYCLE_QUANTITIES,
     CycleQuantity,
     multipliers_of,
     summary_of,
 )
+from draisine.results.events import CONTACT_DIRECTIONS
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
@@ -77,7 +77,9 @@ def _find_period(plan: Plan, request: CyclePart, period: float) -> tuple[Traject
     run = compute_run(
         system, start, period, numerics=_cycle_numerics(period, request.samples), **ground
     )
-    data = _add_quantities(run.to_xarray(), PERIODIC, motion, _component_labels(names))
+    data = _add_quantities(
+        run.to_xarray(), PERIODIC_CYCLE_QUANTITIES, motion, _component_labels(names)
+    )
     data.attrs |= {"period": period}
     return run, data
 
@@ -111,8 +113,8 @@ def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset
     names = walker.steps.components
     step = Footstep(walker, walker.cycle([request.near[name] for name in names]))
     run = step.run(request.samples)
-    labels = _component_labels(names) | {"row": list(ROWS)}
-    data = _add_quantities(run.to_xarray(), STEPS, step, labels)
+    labels = _component_labels(names) | {"row": list(CONTACT_DIRECTIONS)}
+    data = _add_quantities(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
 
@@ -133,7 +135,7 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     theta = np.unwrap(data["yaw"].values)
     theta += stride.cycle.x[1] - theta[0]
     data["theta"] = ("time", theta, {"units": "rad", "long_name": "angle of the body, unwrapped"})
-    data = _add_quantities(data, QUANTITIES, stride, dimension_labels(stride.gait))
+    data = _add_quantities(data, GRIP_CYCLE_QUANTITIES, stride, dimension_labels(stride.gait))
     data.attrs |= {"period": stride.gait.period, "joint_at_impact": stride.gait.joint}
     return data
 
@@ -143,7 +145,7 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
     grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in grip_map.holds]
     return {
         "multiplier": list(ORDINALS[:2]),
-        "way": list(AXES),
+        "way": list(PLANE_AXES),
         "impact": [*grips[1:], grips[0]],
         "joint": [joint.name for joint in grip_map.system.model.joints],
     }

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.critical import LOOKED, critical_of
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -24,7 +24,7 @@ from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
-from draisine.results.questions import series
+from draisine.results.queries import evaluate_series
 from draisine.results.straight import COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
@@ -62,7 +62,7 @@ def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
     steady = steady_driven(plan.system, mode=plan.scenario.run.mode, **speed)
     linear = steady.linear()
     bodies = Bodies(data, plan.system.model)
-    start = {name: float(series(name, bodies)[0]) for name in linear.states}
+    start = {name: float(evaluate_series(name, bodies)[0]) for name in linear.states}
     title = f"linear, about {speed.get('forward_speed', 0.0):g} m/s"
     return linear.simulate(start, data["time"].values).assign_attrs(title=title)
 
@@ -160,7 +160,7 @@ def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
     lowest speeds at which weave, capsize and wobble change their stability.
     """
     modes = running.eigenmodes(v)
-    low = max(float(v.min()), LOOKED[0])
+    low = max(float(v.min()), SEARCHED_SPEEDS[0])
     high = float(v.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}

@@ -23,9 +23,9 @@ from draisine.experiment.sweep.table import (
     short_outcome,
 )
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question
+from draisine.results.queries import parse_query
 from draisine.scenario.library import Loaded, accept
-from draisine.scenario.overrides import single
+from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.trajectory import Trajectory
@@ -143,7 +143,9 @@ class Runner:
 
     def _plan(self, values: dict[str, Any]) -> Plan:
         """Return the plan of a run with these values by key path."""
-        plan = accept(self.loaded.name, self.loaded.file, single(self.loaded.content, values)).plan
+        plan = accept(
+            self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
+        ).plan
         # Machines of one structure share derivation and compiled code: only parameters differ.
         artifacts = plan.system.artifacts
         shared = self.loaded.plan.system.artifacts
@@ -179,7 +181,7 @@ class Runner:
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
         for text in self.questions:
-            rows.answers[text][k] = parse_question(text, model).answer(bodies)
+            rows.answers[text][k] = parse_query(text, model).evaluate(bodies)
         rows.outcome[k] = short_outcome(trajectory.outcome)
 
 

@@ -11,8 +11,8 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.control._combined import CombinedLaws
 from draisine.control._signals.time_inputs import TimeInputs
-from draisine.control._together import Together
 from draisine.errors import DraisineError
 from draisine.mechanics.readings import Readings, call_law, law_start, law_states
 from draisine.scenario.overrides import key_parts
@@ -85,7 +85,7 @@ def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
     parents: list[tuple[Any, str, int]] = []
     k = int(number)
     name = ".".join(map(str, rest))
-    if isinstance(law, Together):
+    if isinstance(law, CombinedLaws):
         # Input signals are combined into the last law.
         parents.append((law, "laws", k if table == "law" else len(law.laws) - 1))
         law = law.laws[parents[-1][2]]

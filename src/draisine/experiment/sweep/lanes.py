@@ -17,7 +17,7 @@ from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
 from draisine.control.follow_path import FollowPath
-from draisine.control.lqr import LeastCost
+from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
 from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
 from draisine.experiment.sweep.samples import Indices, Samples
@@ -32,11 +32,11 @@ from draisine.experiment.sweep.table import (
 from draisine.mechanics.readings import law_states
 from draisine.model.names import state_names
 from draisine.registry import find
-from draisine.results.questions import (
-    Question,
-    ValidityQuestion,
+from draisine.results.queries import (
+    SeriesQuery,
+    ValidityQuery,
     observed_entry,
-    parse_question,
+    parse_query,
 )
 from draisine.scenario.plan import Plan
 from draisine.simulation.bilateral import REASONS
@@ -54,7 +54,7 @@ from draisine.simulation.validity.assess import (
 from draisine.simulation.validity.fall import fall_rule
 from draisine.simulation.validity.margins import crossing_times
 from draisine.simulation.validity.record import ENERGY_DRIFT
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
 from draisine.system.state import State, states
@@ -104,7 +104,7 @@ class Lanes:
         self.free = tuple(free)
         model = plan.system.model
         self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
-        self.questions = {text: parse_question(text, model) for text in questions}
+        self.questions = {text: parse_query(text, model) for text in questions}
 
     def fits(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in these key paths may share lanes.
@@ -132,7 +132,7 @@ class Lanes:
             and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
-                for row in plan.system.survey(plan.contact.mode).spare
+                for row in plan.system.survey(plan.contact.mode).redundant
             )
             and self._is_traced()
             and self._bytes() < MAX_BLOCK_BYTES
@@ -140,14 +140,14 @@ class Lanes:
 
     def _is_observed(self, question: object) -> bool:
         """Return whether an output is computed from single states or from the validity of the run."""
-        if isinstance(question, Question):
+        if isinstance(question, SeriesQuery):
             return observed_entry(question.series, self.plan.system.model) is not None
-        return isinstance(question, ValidityQuestion)
+        return isinstance(question, ValidityQuery)
 
     def _is_designed(self) -> bool:
         """Return whether a law is designed for each machine and its speed (LQR, path following)."""
         laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) in (LeastCost, FollowPath) for entry in laws)
+        return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be traced; Python code cannot drive several lanes."""
@@ -175,12 +175,12 @@ class Lanes:
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
         for question in self.questions.values():
-            if isinstance(question, Question):
+            if isinstance(question, SeriesQuery):
                 entry = observed_entry(question.series, model)
                 if entry is not None:
                     entries.append(entry)
         # The validity needs contact forces, and the energy of a conservative machine.
-        if any(isinstance(question, ValidityQuestion) for question in self.questions.values()):
+        if any(isinstance(question, ValidityQuery) for question in self.questions.values()):
             entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
             entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         by_array: dict[str, list[int]] = {}
@@ -227,7 +227,7 @@ class Lanes:
         for name, path in names_of_table(columns, PARAMETER_TABLE).items():
             parameters[list(system.parameters).index(name)] = columns[path]
         invalid = [
-            *impossible_machines(system.artifacts, parameters),
+            *find_invalid_machines(system.artifacts, parameters),
             *self._invalid_laws(columns),
         ]
         rows.outcome[invalid] = NO_MACHINE
@@ -413,7 +413,7 @@ class Lanes:
 
         return {
             text: question.reduce(t, series(question.series))
-            if isinstance(question, Question)
+            if isinstance(question, SeriesQuery)
             else validity_output(" ".join(text.split()))
             for text, question in self.questions.items()
         }

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import lock, whole_file
+from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import CONTENT, content_hash, origin
-from draisine.results.runs import MARK, ORDER, read_runs
+from draisine.results.attributes import CONTENT, collect_origin, content_hash
+from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
 from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class SweepStore:
 
     def create(self, like: "Dataset", count: int, identity: str) -> None:
         """Create an empty store for `count` runs, with the variables of the one-run table `like`."""
-        with whole_file(self.path) as new:
+        with atomic_write(self.path) as new:
             group = zarr_group(new, "w")
             for name, variable in like.variables.items():
                 group.create_array(
@@ -46,7 +46,7 @@ class SweepStore:
                     attributes={"_ARRAY_DIMENSIONS": ["run"], **variable.attrs},
                 )
             group.create_array(
-                MARK,
+                COMMITTED_VARIABLE,
                 shape=(-(-count // self.chunk),),
                 chunks=(1,),
                 dtype="int8",
@@ -56,14 +56,14 @@ class SweepStore:
             coordinates = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
             # The hash of the content is added by `finish`, after the last chunk.
-            attributes = like.attrs | origin()
-            attributes |= {"coordinates": " ".join(coordinates), ORDER: order}
+            attributes = like.attrs | collect_origin()
+            attributes |= {"coordinates": " ".join(coordinates), ORDER_ATTRIBUTE: order}
             group.attrs.update(attributes)
 
     def check_identity(self, identity: str) -> None:
         """Raise if the store belongs to another sweep: resuming would mix two sweeps."""
         try:
-            stored = self._group[MARK].attrs.get("identity")
+            stored = self._group[COMMITTED_VARIABLE].attrs.get("identity")
         except (KeyError, ValueError, OSError):
             raise DataError(
                 f"{self.path} is not the store of a sweep and cannot be resumed. Choose another path."
@@ -76,7 +76,7 @@ class SweepStore:
 
     def missing(self) -> list[int]:
         """Return the numbers of the incomplete chunks."""
-        return [k for k, mark in enumerate(self._group[MARK][:].tolist()) if not mark]
+        return [k for k, mark in enumerate(self._group[COMMITTED_VARIABLE][:].tolist()) if not mark]
 
     def write(self, k: int, table: "Dataset") -> None:
         """Write a complete chunk, and then its mark."""
@@ -90,7 +90,7 @@ class SweepStore:
                     values = variable.values
                     is_text = variable.dtype.kind in "UO"
                     self._group[str(name)][rows] = values.astype(str) if is_text else values
-                self._group[MARK][k] = 1
+                self._group[COMMITTED_VARIABLE][k] = 1
         except OSError as error:
             raise DataError(
                 f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. The chunks "
@@ -108,7 +108,7 @@ class SweepStore:
         import xarray
 
         missing = len(self.missing())
-        count = self._group[MARK].shape[0]
+        count = self._group[COMMITTED_VARIABLE].shape[0]
         if missing:
             raise SimulationError(
                 f"the sweep was interrupted; {self.path} keeps {count - missing} of {count} chunks. "

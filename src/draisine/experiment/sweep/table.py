@@ -14,9 +14,9 @@ from draisine.model import Model
 from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find
-from draisine.results.questions import parse_question
-from draisine.results.runs import GRID
-from draisine.scenario.overrides import sides
+from draisine.results.queries import parse_query
+from draisine.results.runs import GRID_ATTRIBUTE
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
 from draisine.vehicles import meanings
 
@@ -92,8 +92,8 @@ def sweep_table(
     """Return consecutive runs of a sweep as a dataset along `run`; `results.runs.unfold` makes a grid."""
     import xarray
 
-    names = sides(columns)
-    units = {text: parse_question(text, model).unit(model) for text in rows.answers}
+    names = short_names(columns)
+    units = {text: parse_query(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
         for path, values in columns.items()
@@ -108,7 +108,7 @@ def sweep_table(
     )
     if scenario.sweep.design == "grid":
         values = scenario.sweep.values()
-        data.attrs[GRID] = json.dumps({names[path]: len(values[path]) for path in values})
+        data.attrs[GRID_ATTRIBUTE] = json.dumps({names[path]: len(values[path]) for path in values})
     return data
 
 

@@ -145,7 +145,7 @@ def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
         keep=[name],
         until={"lean": MAX_TURN_LEAN},
         step=CONTINUATION_STEP,
-        most=400,
+        max_motions=400,
     )
     # Beyond a fold the lean decreases again: a second branch with another steer angle.
     if folds := turns.folds("lean"):

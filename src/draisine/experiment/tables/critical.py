@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.analysis.bicycle.critical import LOOKED, critical_speeds
+from draisine.analysis.bicycle.critical import SEARCHED_SPEEDS, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
@@ -56,7 +56,7 @@ def compute_critical_speeds(
     meanings = {name: system.meanings.get(name, ("", ""))[1] for name in ranges}
     varied = " and ".join(f"{n} ({meaning})" if meaning else n for n, meaning in meanings.items())
     # Without canonical matrices, eigenvalues are followed up to a largest speed.
-    limit = "" if is_plain(system) else f" up to {LOOKED[1]:g} m/s"
+    limit = "" if is_plain(system) else f" up to {SEARCHED_SPEEDS[1]:g} m/s"
     coords = {n: (n, x, {"units": units[n], "long_name": meanings[n]}) for n, x in values.items()}
     return xarray.Dataset(
         {**data, "outcome": (tuple(ranges), np.full(grid[0].shape, "completed", dtype=object))},

@@ -18,7 +18,7 @@ from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
 from draisine.experiment.kinds.cycle import cycle_dataset, dimension_labels, lines, simulate_cycle
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
+from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
 from draisine.simulation.dataset import recorded
 from draisine.vehicles import expect_parameters
@@ -153,7 +153,7 @@ def _family_dataset(
             k = int(np.argmin(np.abs(values - value)))
             stride = make_stride(value, cycle)
             for name in FAMILY_QUANTITIES:
-                dims, evaluate, unit, meaning = QUANTITIES[name]
+                dims, evaluate, unit, meaning = GRIP_CYCLE_QUANTITIES[name]
                 x = evaluate(stride)
                 if name not in data:
                     blank = np.full((len(values), len(branches), *np.shape(x)), np.nan)

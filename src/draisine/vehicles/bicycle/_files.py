@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, check_file, did_you_mean
-from draisine.registry import PARAMETER_FILES
+from draisine.registry import PARAMETER_SUFFIXES
 from draisine.vehicles.bicycle._errata import benchmark_errors, rider_errors
 from draisine.vehicles.bicycle._forms import BENCHMARK
 from draisine.vehicles.bicycle._other_forms import (
@@ -78,7 +78,7 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in PARAMETER_FILES:
+    if suffix not in PARAMETER_SUFFIXES:
         raise DataError(
             f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml, those of "
             f"JBike6 in .m; this one ends in {path.suffix!r}."

@@ -8,9 +8,9 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.eigenmodes import NAMES, Eigenmodes
+from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.view.figures import _linear as linear
 from draisine.view.style import figure_of, given_or_new, headline
 
@@ -66,7 +66,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(MODE_NUMBER.sub("", str(x)) for x in data["eigenmode"].values)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
-    if axes is None and "weave" in names and set(names) > set(NAMES):
+    if axes is None and "weave" in names and set(names) > set(MODE_NAMES):
         return _draw_both(data, modes)
     is_new = axes is None
     axes = given_or_new(axes, (7.5, 4.8))
@@ -115,7 +115,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
     """Return the points (speed, 0) at which an eigenmode changes its stability, by the text of their note."""
-    crossings = records(data, "crossings")
+    crossings = read_list(data, "crossings")
     return {
         f"{crossing['name']} {crossing['speed']:.3f} m/s": (float(crossing["speed"]), 0.0)
         for crossing in crossings

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.events import DIRECTIONS, events_of
+from draisine.results.events import CONTACT_DIRECTIONS, events_of
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain, rest
 
@@ -52,7 +52,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     remarks = list[str]()
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
-        normal_force, along, across = (force.sel(direction=d).values for d in DIRECTIONS)
+        normal_force, along, across = (force.sel(direction=d).values for d in CONTACT_DIRECTIONS)
         friction = data["friction_needed"].sel(contact=contact).values
         colour = COLOURS[k % 7]
         dash = DASHES[k % 7]

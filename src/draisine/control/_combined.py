@@ -10,7 +10,7 @@ from draisine.mechanics.readings import Readings, call_law, law_start, law_state
 
 
 @dataclass(frozen=True)
-class Together:
+class CombinedLaws:
     """Laws that act at the same time: their inputs add up, their states follow one another."""
 
     laws: tuple[Any, ...]
