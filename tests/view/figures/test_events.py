@@ -52,7 +52,7 @@ def test_gaps_close_at_collisions(jump):
     assert axes.lines[0].get_ydata()[-1] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_the_graph_goes_round(jump):
+def test_the_graph_returns_to_its_first_state(jump):
     axes = event_graph.draw(jump)
     texts = [text.get_text() for text in axes.texts]
     assert "rear + front\n(start, end)" in texts
@@ -65,8 +65,8 @@ def test_the_graph_goes_round(jump):
 
 def test_bounces_are_a_loop(bounces):
     texts = [text.get_text() for text in event_graph.draw(bounces).texts]
-    (told,) = [text for text in texts if "collision" in text]
-    assert told.splitlines()[3] == "4: collision front, 0.9686 s"
+    (label,) = [text for text in texts if "collision" in text]
+    assert label.splitlines()[3] == "4: collision front, 0.9686 s"
 
 
 def test_labels_stay_apart_and_inside(jump, bounces):
@@ -132,7 +132,7 @@ def test_states_have_names():
     assert state_of({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
 
 
-def test_runs_without_events_are_told():
+def test_runs_without_events_are_rejected():
     bicycle = draisine.compile("whipple")
     data = draisine.simulate(
         bicycle, draisine.state(bicycle, forward_speed=5.0), until=0.1

@@ -1,4 +1,4 @@
-"""Pictures of linear analysis show what they were given."""
+"""Figures of linear analysis show their data."""
 
 import io
 from itertools import combinations
@@ -49,7 +49,7 @@ def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
 
 @pytest.mark.parametrize("width", [None, "85mm"])
 @pytest.mark.parametrize("name", ["benchmark", "kooijman", "pista_jason"])
-def test_what_is_said_of_critical_speeds_does_not_meet(name: str, width: str | None) -> None:
+def test_notes_of_critical_speeds_do_not_overlap(name: str, width: str | None) -> None:
     bicycle = compile("whipple", parameter_set=name)
     speeds = np.linspace(0.0, 10.0, 21)
     with figure_width(width):
@@ -73,7 +73,7 @@ TYRES = {"name": "load_tyre", "parameter_set": "city_bicycle"}
     ],
     ids=["benchmark", "kooijman", "tyres"],
 )
-def test_notes_hide_no_curve_and_stand_nearest_to_their_point(vehicle, width) -> None:
+def test_notes_hide_no_curve_and_are_nearest_to_their_point(vehicle, width) -> None:
     content = {"kind": "linear", "title": "t", "vehicle": {"name": "whipple"} | vehicle}
     drawn = figure_of(draisine.plot(draisine.run(accept("t", "t", content)), width=width))
     drawn.draw_without_rendering()
@@ -83,8 +83,10 @@ def test_notes_hide_no_curve_and_stand_nearest_to_their_point(vehicle, width) ->
     for text, point in zip(axes.texts, points, strict=True):
         box = Text.get_window_extent(text)
         for line in axes.lines:
-            at = line.get_transform().transform_path(line.get_path()).interpolated(20).vertices
-            assert not box.count_contains(at), (text.get_text(), line.get_label())
+            vertices = (
+                line.get_transform().transform_path(line.get_path()).interpolated(20).vertices
+            )
+            assert not box.count_contains(vertices), (text.get_text(), line.get_label())
         away = [np.linalg.norm(np.clip(p, box.min, box.max) - p) for p in points]
         assert np.argmin(away) == np.argmin(np.linalg.norm(points - point, axis=1))
         assert axes.get_window_extent().contains(*box.min)
@@ -92,8 +94,8 @@ def test_notes_hide_no_curve_and_stand_nearest_to_their_point(vehicle, width) ->
 
 
 def test_a_bicycle_on_tyres_is_drawn_by_real_parts_above_imaginary_ones() -> None:
-    """Weave and capsize take a fair part of the upper axes, the wobble is in both, and the critical speed
-    that is told is marked.
+    """Weave and capsize fill a fair fraction of the upper axes, the wobble is in both, and the
+    critical speed is marked.
     """
     parameters = {"rear_tyre": TYRES, "front_tyre": TYRES}
     vehicle = {"name": "whipple", "parameters": parameters}
@@ -179,7 +181,7 @@ def test_the_stable_range_ends_where_growth_is_zero_not_at_a_sample() -> None:
     assert_allclose([low, high], [2.0, 6.0])
 
 
-def test_a_mode_outside_the_picture_is_told_in_the_legend():
+def test_the_legend_names_modes_outside_the_limits():
     modes = eigenvalues(compile("whipple"), np.linspace(6.0, 8.0, 11))
     labels = view.eigenvalues(modes).get_legend_handles_labels()[1]
     assert "castering, below \N{MINUS SIGN}10" in labels and "weave, real" in labels

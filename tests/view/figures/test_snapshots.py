@@ -70,7 +70,7 @@ def test_a_raised_eye_sees_lines_on_the_ground(leaning):
     assert_allclose(np.ptp(nearer[:, 0]), 0.0, atol=1e-12)
 
 
-def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
+def test_machines_are_side_by_side_each_along_its_own_heading(passive):
     axes = front.draw(passive, every=0.5)
     assert [x.get_text() for x in axes.get_xticklabels()] == ["0", "0.5", "1", "1.5", "2"]
     assert axes.get_xlabel() == "time (s); each machine seen from its front"
@@ -84,8 +84,8 @@ def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
     assert side.draw(passive).get_xlabel().endswith("right side")
 
 
-def test_what_lies_flat_is_seen_from_above():
-    """The axle of a snakeboard's truck is seen at its length, also where it does not leave its place."""
+def test_flat_machines_are_seen_from_above():
+    """The axle of a snakeboard's truck has its true length, also if the snakeboard stays in place."""
     import draisine
 
     board = draisine.compile("snakeboard")
@@ -153,6 +153,6 @@ def test_sweeps_are_curves_on_scales_that_fit():
     assert list(given) == list(panels[:3])
 
 
-def test_what_is_no_sweep_is_told(passive):
+def test_results_other_than_sweeps_are_rejected(passive):
     with pytest.raises(ParameterError, match="not a sweep"):
         sweep.draw(passive)

@@ -75,4 +75,4 @@ def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
 def _label(output: "DataArray", side: str) -> str:
     """Return the name of a varied quantity, with the number of its runs without an output."""
     missing = int(np.isnan(output.values[output[side].values != output[side].values[0]]).sum())
-    return f"{words(side)} (no answer: {missing})" if missing else words(side)
+    return f"{words(side)} (undefined: {missing})" if missing else words(side)
