@@ -196,6 +196,7 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
     from PIL.Image import Dither, Quantize
 
     count = len(stage.motion.time)
+    # The frame in the middle shows tracks and machine; its palette serves all frames.
     colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
     frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
     frames[0].save(

@@ -92,6 +92,7 @@ class _Asset:
         self.lists: dict[str, list[Any]] = {
             name: [] for name in ("nodes", "meshes", "materials", "accessors", "bufferViews")
         }
+        # Keyframes must have increasing times; a run has two samples at an event.
         self.kept = np.unique(motion.time, return_index=True)[1]
         time = (motion.time[self.kept] - motion.time[0]) / speed
         self.samplers: list[dict[str, Any]] = []
@@ -221,6 +222,7 @@ class _Asset:
             "buffers": [{"byteLength": len(self.bytes)}],
         }
         text = json.dumps(root, allow_nan=False, separators=(",", ":")).encode()
+        # Chunks are aligned to four bytes: JSON is padded with spaces, the buffer with zeros.
         text += b" " * (-len(text) % 4)
         numbers = bytes(self.bytes) + b"\0" * (-len(self.bytes) % 4)
         length = 12 + 8 + len(text) + 8 + len(numbers)

@@ -50,6 +50,7 @@ class InlinePage:
 
 def _notebook() -> Any:
     """Return the shell of the running notebook, or None outside a notebook."""
+    # IPython is imported in a notebook already; importing it elsewhere would be slow.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell if hasattr(shell, "kernel") else None
 

@@ -143,6 +143,7 @@ def _parts(data: "Dataset", name: str) -> list[str]:
 
 def figure_for(data: "Dataset", series: bool = False) -> str:
     """Return the name of the default figure of a result, or of selected series of it."""
+    # The order matters: specific kinds of results also have the variables of general ones.
     if "locus_over" in data.attrs:
         return "root_locus"
     if {"measured", "fitted"} <= set(data.data_vars):

@@ -124,6 +124,7 @@ def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
     width = scale * size[0]
     height = scale * size[1]
     if prescribed is not None:
+        # Titles and labels need about 1.2 inches, whatever the width of the figure.
         ratio = prescribed / width
         width = prescribed
         height = max(height * ratio**0.75, height * ratio + 1.2 * (1.0 - ratio))
@@ -154,6 +155,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
     with `by_rows`, along the rows.
     """
     handles, labels = axes.get_legend_handles_labels()
+    # The width of a legend is known after drawing only: reduce the columns until it fits.
     for count in range(min(columns, len(labels)), 0, -1):
         order = [k for j in range(count) for k in range(j, len(labels), count)]
         box = axes.legend(

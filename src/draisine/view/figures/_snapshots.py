@@ -197,6 +197,7 @@ def _row(
     t = bodies.data["time"].values
     every = every or pause(t, _max_machines(bodies, sight, raised))
     times_wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
+    # Short runs may have fewer samples than snapshots: draw each sample once.
     samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in times_wanted))
     machines = [MachineAt(bodies, k) for k in samples]
     times = t[samples]

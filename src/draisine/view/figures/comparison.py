@@ -103,6 +103,7 @@ def _default_quantities(data: "Dataset") -> list[str]:
             float(np.nanmax(first) - np.nanmin(first)),
             float(np.nanmax(second) - np.nanmin(second)),
         )
+        # Angles of wheels grow with the distance and hide the differences of other angles.
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
         is_main = data[name].attrs["units"] in ("rad", "m/s") and not whole_turns
         if (is_short or is_main) and max(ranges) > 1e-12:

@@ -125,6 +125,7 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
     """Yield the intervals of a cycle between changes of grips, with their numbers."""
     t = data["time"].values
+    # A change of grips has two samples at one time.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
     for j, (a, b) in enumerate(pairwise(int(edge) for edge in edges)):
         yield j, data.isel(time=slice(a, b))

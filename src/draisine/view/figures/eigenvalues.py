@@ -66,6 +66,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(MODE_NUMBER.sub("", str(x)) for x in data["eigenmode"].values)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
+    # Frequencies of wobble and tyres would compress weave and capsize in a common panel.
     if axes is None and "weave" in names and set(names) > set(MODE_NAMES):
         return _draw_both(data, modes)
     is_new = axes is None

@@ -50,6 +50,7 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     first, second = (str(d) for d in data[name].dims)
     (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
     reach = float(np.nanmax(np.abs(z))) or 1.0
+    # A symmetric colour map shows the sign of values on both sides of zero.
     around_zero = float(np.nanmin(z)) < -0.1 * reach and float(np.nanmax(z)) > 0.1 * reach
     style = {"cmap": "PuOr", "vmin": -reach, "vmax": reach} if around_zero else {"cmap": "YlGnBu"}
     filled = axes.contourf(x, y, z.T, levels=12, **style)

@@ -40,6 +40,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     for k, name in enumerate(names):
         label = name.removesuffix("_contact_angle")
         angle = np.degrees(data[name].values)
+        # NaN at a jump interrupts the curve.
         jumps = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
         t = np.insert(data["time"].values, jumps, np.nan)
         curve(axes, k, t, np.insert(angle, jumps, np.nan), label)

@@ -45,6 +45,7 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
             [[name] for name in OVERVIEW_PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
         )
         figure.suptitle(headline(data))
+    # A jump along a line is visible from the side only.
     if _stretched(data) and events_of(data):
         profile.draw(data, axes["top"])
     else:

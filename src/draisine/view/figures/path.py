@@ -203,6 +203,7 @@ def draw(
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * aspect))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
+    # The farthest machine is drawn first, so that nearer ones are in front.
     for k in sorted({*regular, *marked}, key=lambda k: float(path[k] @ eye.towards)):
         is_pale = motion.time[k] > _first_fault(data) or (marked and k not in marked)
         opacity = PALE_OPACITY if is_pale else 1.0 if k in full or k in regular else FAINT_OPACITY

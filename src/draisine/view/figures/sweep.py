@@ -160,6 +160,7 @@ def _lines(output: "DataArray", along: Any) -> Any:
 
 def _is_wide(values: Any) -> bool:
     """Return whether values have one sign and range over a factor of twenty or more."""
+    # Text values have no logarithm.
     if values.dtype.kind != "f":
         return False
     sizes = np.abs(values[np.isfinite(values)])

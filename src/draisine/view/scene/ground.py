@@ -64,6 +64,7 @@ def patches(
             k for i in samples for k in terrain.near(path[i], reach, float(t[i]))
         )
         faces = [terrain[k] for k in indices if terrain[k].kind == "face"]
+        # Halve the surrounding until the number of faces is acceptable.
         if len(faces) <= MAX_PATCHES or reach < cell:
             break
         reach = reach / 2.0

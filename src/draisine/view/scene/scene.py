@@ -371,6 +371,7 @@ def up_of(model: Model) -> Floats:
     """Return the unit vector against gravity. On a slope the ground is drawn tilted, not the machine."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
+    # Without gravity, or with gravity in the plane of a wall, z of the drawing is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength

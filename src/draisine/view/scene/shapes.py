@@ -90,6 +90,7 @@ def parts(model: Model) -> list[Outline]:
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
+        # A flat inertia is that of a rod: extend the link through the mass centre to its end.
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
             free = False
             if np.any(np.asarray(body.inertia, float)):
