@@ -68,7 +68,7 @@ def give_room(figure: "Figure") -> None:
     panels, and reduce the columns of legends that cross its border.
     """
     original_height = figure.get_figheight()
-    # Each change of the height or of a legend changes the layout, so iterate; the number of rounds is bounded.
+    # Each change of the height or of a legend changes the layout: iterate, but not for ever.
     for _ in range(6):
         if not _laid_out(figure):
             # If twice the height does not help, the width is too small.
