@@ -94,12 +94,12 @@ OLD_WORDS_IN_TERMS = {"degrees_of_freedom"}
 OLD_NAMES = """
     EventQuestion FIRM FIRM_RATIO FIRST_ROOM LOOKED LOOKS LOOSE_RATIO March NOTHING PIVOT_FIRM
     Question ROOM ROOMS SOON STRETCH Stretch Strike ValidityQuestion WILD _NOTHING _Rooms _TOLD
-    _answers _bodies_told _check_still _contact_room _last_if_still _look _look_where_asked
+    _answers _bodies_told _check_still _contact_room _look _look_where_asked
     _make_room _meet _observing_room _room _rooms _stands _tell_buried _tell_long_steps _told
-    _until_strike answer answer_panels firm freedoms give_room load_answers look look_along
-    look_each march march_code march_of meet meet_edge meet_face meet_vertex mend parse_question
-    question questions questions_of room rows_told run_stretch split_question still stretch
-    stretch_dense strike tell tell_angles tell_empty tell_friction tell_note told turning_room
+    _until_strike answer firm freedoms load_answers look look_each march march_code
+    march_of meet meet_edge meet_face meet_vertex mend parse_question
+    question questions room rows_told split_question still stretch
+    stretch_dense strike tell tell_friction tell_note told turning_room
 """
 """Names with old words that still exist; no name may be added."""
 

@@ -47,10 +47,10 @@ def write_gltf(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = No
     return _Asset(motion, speed).pack()
 
 
-def tube(points: Floats, radius: float) -> tuple[Floats, Floats]:
+def tube_mesh(points: Floats, radius: float) -> tuple[Floats, Floats]:
     """Return corners (n, 3) and triangles (m, 3) of tubes around the segments of a polyline.
 
-    >>> corners, triangles = tube(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), 0.1)
+    >>> corners, triangles = tube_mesh(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), 0.1)
     >>> corners.shape, triangles.shape
     ((32, 3), (32, 3))
     """
@@ -65,7 +65,7 @@ def tube(points: Floats, radius: float) -> tuple[Floats, Floats]:
     return ends.reshape(-1, 3), (first + _quads(2, TUBE_CORNERS)).reshape(-1, 3)
 
 
-def ball(centre: Floats, radius: float) -> tuple[Floats, Floats]:
+def ball_mesh(centre: Floats, radius: float) -> tuple[Floats, Floats]:
     """Return corners (n, 3) and triangles (m, 3) of a ball."""
     down = np.pi * np.arange(BALL_BANDS + 1) / BALL_BANDS
     angle = 2.0 * np.pi * np.arange(TUBE_CORNERS) / TUBE_CORNERS
@@ -112,13 +112,15 @@ class _Asset:
             pieces = [
                 (
                     motion.colour(outline),
-                    *tube(outline.points, TUBE_RADIUS * motion.size * LINE_WIDTHS[outline.kind]),
+                    *tube_mesh(
+                        outline.points, TUBE_RADIUS * motion.size * LINE_WIDTHS[outline.kind]
+                    ),
                 )
                 for outline in motion.parts
                 if outline.body == name
             ]
             pieces += [
-                (motion.colour(mass_ball), *ball(mass_ball.centre, mass_ball.radius))
+                (motion.colour(mass_ball), *ball_mesh(mass_ball.centre, mass_ball.radius))
                 for mass_ball in motion.balls
                 if mass_ball.body == name
             ]

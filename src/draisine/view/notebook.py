@@ -16,8 +16,7 @@ from draisine.errors import DraisineError, import_extra
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.vehicles import expect_parameters
-from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
-from draisine.view.figures._linear import roots as draw_roots
+from draisine.view.figures._linear import draw_eigenvalues, draw_roots
 from draisine.view.figures.eigenvalues import draw
 from draisine.view.style import figure_of, new_figure
 

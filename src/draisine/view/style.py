@@ -187,7 +187,7 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     return readable(evaluate_series(name, bodies), unit_of(name, bodies.model))
 
 
-def angles_of(model: Model) -> list[str]:
+def main_angles(model: Model) -> list[str]:
     """Return the angles that describe a motion: lean or yaw, and the joints other than wheel axles;
     sliding joints if no joint turns.
     """
@@ -215,7 +215,7 @@ def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
     """Return the angles to draw for a run: with the pitch if it has events; if all of them are
     constant, the moving angles of the base.
     """
-    angles = [*(["pitch"] if events_of(data) else []), *angles_of(model)]
+    angles = [*(["pitch"] if events_of(data) else []), *main_angles(model)]
     angles = [name for name in angles if unit_of(name, model) == "rad"] or angles
     moves = {n: n in data and float(np.ptp(data[n].values)) > 1e-9 for n in base_angles(model)}
     constant = all(float(np.ptp(data[n].values)) <= 1e-9 for n in angles if n in data)

@@ -11,7 +11,7 @@ from draisine.experiment.run import run
 from draisine.registry import names
 from draisine.scenario.library import load
 from draisine.view.figures import energies, event_graph, gaps, overview, profile
-from draisine.view.figures.event_graph import state_of
+from draisine.view.figures.event_graph import contact_set_name
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +127,14 @@ def test_level_ground_is_drawn_where_no_terrain_is_known():
 
 def test_states_have_names():
     wheels = ["rear", "front"]
-    assert state_of({}, wheels) == "flight"
-    assert state_of({"front:a": "rolling", "rear:b": "sliding"}, wheels) == "rear sliding + front"
-    assert state_of({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
+    assert contact_set_name({}, wheels) == "flight"
+    assert (
+        contact_set_name({"front:a": "rolling", "rear:b": "sliding"}, wheels)
+        == "rear sliding + front"
+    )
+    assert (
+        contact_set_name({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
+    )
 
 
 def test_runs_without_events_are_rejected():

@@ -30,7 +30,7 @@ from draisine.view.figures import (
 )
 from draisine.view.save import save
 from draisine.view.scene.shapes import parts
-from draisine.view.scene.skeleton import rim
+from draisine.view.scene.skeleton import rim_points
 from draisine.view.style import COLOURS, figure_of, words
 
 
@@ -163,7 +163,7 @@ def test_the_drawing_of_a_bicycle():
     assert labels(axes) == ["frame, 85 kg", "fork, 4 kg", "rear wheel, 2 kg", "front wheel, 3 kg"]
     (fork,) = (part for part in parts(whipple()) if (part.body, part.kind) == ("fork", "link"))
     assert any(np.allclose(point, [1.02, 0.0, 0.35]) for point in fork.points)
-    around = rim(whipple().contacts[1])
+    around = rim_points(whipple().contacts[1])
     assert_allclose(np.linalg.norm(around - [1.02, 0.0, 0.35], axis=1), 0.35)
 
 

@@ -37,14 +37,14 @@ def saved(axes: Any) -> None:
 
 
 def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
-    axes = view.eigenvalues(modes, critical_speeds(BICYCLE))
+    axes = view.draw_eigenvalues(modes, critical_speeds(BICYCLE))
     curves = {line.get_label(): line for line in axes.get_lines()}
     assert_allclose(curves["capsize, real"].get_ydata(), modes.mode("capsize").real)
     labels = [text.get_text() for text in axes.texts]
     assert labels == ["weave 4.292 m/s", "capsize 6.024 m/s", "double root 0.684 m/s"]
     saved(axes)
     with pytest.raises(ParameterError, match="one at a time"):
-        view.eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
+        view.draw_eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
 
 
 @pytest.mark.parametrize("width", [None, "85mm"])
@@ -53,7 +53,7 @@ def test_notes_of_critical_speeds_do_not_overlap(name: str, width: str | None) -
     bicycle = compile("whipple", parameter_set=name)
     speeds = np.linspace(0.0, 10.0, 21)
     with figure_width(width):
-        axes = view.eigenvalues(eigenvalues(bicycle, speeds), critical_speeds(bicycle))
+        axes = view.draw_eigenvalues(eigenvalues(bicycle, speeds), critical_speeds(bicycle))
         axes.figure.draw_without_rendering()
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) == 3
@@ -115,7 +115,7 @@ def test_a_bicycle_on_tyres_is_drawn_by_real_parts_above_imaginary_ones() -> Non
 
 @pytest.mark.parametrize("speeds", [[5.0], [3.0, 5.0, 7.0]])
 def test_a_few_speeds_are_dots(speeds: list[float]) -> None:
-    axes = view.eigenvalues(eigenvalues(BICYCLE, speeds), critical_speeds(BICYCLE))
+    axes = view.draw_eigenvalues(eigenvalues(BICYCLE, speeds), critical_speeds(BICYCLE))
     curves = {line.get_label(): line for line in axes.get_lines()}
     for name in ("weave, real", "weave, imaginary"):
         assert_allclose(curves[name].get_xdata(), speeds)
@@ -125,10 +125,10 @@ def test_a_few_speeds_are_dots(speeds: list[float]) -> None:
 
 
 def test_root_locus_and_mode_shapes(modes: Eigenmodes) -> None:
-    axes = view.root_locus(modes)
+    axes = view.draw_root_locus(modes)
     assert [text.get_text() for text in axes.texts] == ["weave", "capsize", "castering"]
     saved(axes)
-    shapes = view.mode_shapes(modes, 5.0)
+    shapes = view.draw_mode_shapes(modes, 5.0)
     assert len(shapes) == 3
     assert shapes[0].get_title().startswith("weave\n-0.775 +4.465i")
     saved(shapes)
@@ -136,7 +136,7 @@ def test_root_locus_and_mode_shapes(modes: Eigenmodes) -> None:
 
 def test_bode() -> None:
     upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))
-    size, phase = view.bode(upright, "steer", ["lean", "steer"], [0.1, 1.0, 10.0])
+    size, phase = view.draw_bode(upright, "steer", ["lean", "steer"], [0.1, 1.0, 10.0])
     response = upright.part(["steer"], ["lean"]).response([0.1, 1.0, 10.0])[:, 0, 0]
     assert_allclose(size.get_lines()[0].get_ydata(), 20 * np.log10(np.abs(response)))
     assert len(phase.get_lines()) == 2
@@ -162,12 +162,12 @@ def test_a_linear_system_is_stored_by_names_and_drawn_by_its_responses(tmp_path)
 
 def test_circles_maps_and_sensitivities() -> None:
     circles = steady_turns(BICYCLE, until={"lean": 0.1})
-    axes = view.circles({"forward": circles})
+    axes = view.draw_circles({"forward": circles})
     assert_allclose(axes.get_lines()[0].get_xdata(), np.degrees(circles["lean"]))
     saved(axes)
     turns = turning_map(BICYCLE, np.linspace(0.02, 0.4, 8), np.linspace(-0.8, -0.02, 9))
     saved(view.draw_turning_map(turns, family=circles))
-    bars = view.sensitivities(sensitivities(BICYCLE), most=5)
+    bars = view.draw_sensitivities(sensitivities(BICYCLE), most=5)
     assert len(bars.patches) == 15
     saved(bars)
 
@@ -176,12 +176,12 @@ def test_the_stable_range_ends_where_growth_is_zero_not_at_a_sample() -> None:
     """Growth 2 - v, then v - 6 on a coarse grid: damped between 2 and 6."""
     v = np.array([0.0, 3.0, 5.0, 7.0])
     values = np.array([[2.0 - x, x - 6.0] for x in v]).astype(complex)
-    axes = view.eigenvalues(Eigenmodes(v, values, np.empty((4, 0, 0)), ("weave", "capsize")))
+    axes = view.draw_eigenvalues(Eigenmodes(v, values, np.empty((4, 0, 0)), ("weave", "capsize")))
     (low, high), *_ = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches]
     assert_allclose([low, high], [2.0, 6.0])
 
 
 def test_the_legend_names_modes_outside_the_limits():
     modes = eigenvalues(compile("whipple"), np.linspace(6.0, 8.0, 11))
-    labels = view.eigenvalues(modes).get_legend_handles_labels()[1]
+    labels = view.draw_eigenvalues(modes).get_legend_handles_labels()[1]
     assert "castering, below \N{MINUS SIGN}10" in labels and "weave, real" in labels

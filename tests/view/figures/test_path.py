@@ -16,7 +16,7 @@ from draisine.results.events import events_of
 from draisine.scenario.library import accept
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, histories, path, profile
-from draisine.view.layout import tell_empty
+from draisine.view.layout import label_empty_axes
 from draisine.view.plot import figure_for
 from draisine.view.scene.scene import level
 from draisine.view.scene.shapes import parts
@@ -255,7 +255,7 @@ def test_empty_axes_have_a_message():
     empty.plot([0.0, 1.0], [np.nan, np.nan])
     full.plot([0.0, 1.0], [0.0, 1.0])
     blank.set_visible(False)
-    tell_empty(figure)
+    label_empty_axes(figure)
     assert told(empty) == ["no data: all values are undefined"]
     assert told(full) == told(blank) == []
 

@@ -99,7 +99,7 @@ def test_flat_machines_are_seen_from_above():
         axes = side.draw(data)
         assert "seen onto its plane" in axes.get_xlabel()
         assert np.linalg.norm(np.ptp(line(axes, "rear truck"), axis=0)) == pytest.approx(axle)
-    assert side.drawing(board.model).get_ylabel() == "y, left (m)"
+    assert side.draw_model(board.model).get_ylabel() == "y, left (m)"
 
 
 def test_own_axes_and_the_worlds(passive):

@@ -56,7 +56,7 @@ SPEED_MARGIN = 0.5
 """Margin in m/s on both sides of a few speeds, so that markers are not cut off."""
 
 
-def eigenvalues(
+def draw_eigenvalues(
     modes: Eigenmodes,
     critical: Critical | None = None,
     axes: "Axes | None" = None,
@@ -94,7 +94,7 @@ def eigenvalues(
     return axes
 
 
-def growth_and_frequency(
+def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
     """Draw real parts above imaginary parts against speed, for machines with fast and slow
@@ -212,7 +212,7 @@ def colours_of(names: Sequence[str]) -> Mapping[str, str]:
     return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
 
 
-def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
+def draw_roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
     """Draw the eigenvalues of one motion in the complex plane, with the stable half shaded."""
     values = modes.values[0]
     colours = colours_of(modes.names)
@@ -304,7 +304,7 @@ def _check_single(modes: Eigenmodes) -> None:
         )
 
 
-def root_locus(
+def draw_root_locus(
     modes: Eigenmodes,
     axes: "Axes | None" = None,
     limits: tuple[float, float, float, float] | None = None,
@@ -362,7 +362,7 @@ def root_locus(
     return axes
 
 
-def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None = None) -> Any:
+def draw_mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None = None) -> Any:
     """Draw lean and steer of weave, capsize and castering as phasors in three polar axes.
 
     Parameters
@@ -404,7 +404,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
     return axes
 
 
-def bode(
+def draw_bode(
     system: Linear,
     input: str,
     outputs: Sequence[str],
@@ -457,7 +457,7 @@ def bode(
     return axes
 
 
-def circles(
+def draw_circles(
     families: Mapping[str, SteadyFamily],
     axes: "Axes | None" = None,
     x: str = "lean",
@@ -565,7 +565,7 @@ def draw_turning_map(
     return axes
 
 
-def sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
+def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
     """Draw the changes of the critical speeds (m/s) for a change of each parameter by 1 %.
 
     Parameters

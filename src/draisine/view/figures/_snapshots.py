@@ -17,11 +17,11 @@ from draisine.view.style import (
     COLOURS,
     GREY,
     SOLID_OPACITY,
-    angles_of,
     displayed_series,
     given_or_new,
     legend,
     letters,
+    main_angles,
     narrowness,
     plain,
     words,
@@ -166,8 +166,8 @@ def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: floa
     axes = plain(given_or_new(axes, (7.0, 1.6 + 6.2 * float(np.clip(high / wide, 0.2, 1.2)))))
     for line in lines if raised else ():
         axes.plot(*sight.picture(line, raised).T, color="#dddddd", lw=0.7, zorder=0)
-    outline(axes, machine, lambda points: sight.picture(points, raised))
-    on_ground(axes, machine, lambda points: sight.picture(points, raised))
+    draw_outline(axes, machine, lambda points: sight.picture(points, raised))
+    draw_heading(axes, machine, lambda points: sight.picture(points, raised))
     axes.set(xlabel=f"{sight.name} (m)", ylabel="z, up (m)")
     if raised:
         axes.grid(visible=False)
@@ -184,7 +184,7 @@ def _draw_single(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: floa
         )
     else:
         axes.axhline(0.0, color="black", lw=0.8)
-    tell_angles(axes, bodies)
+    write_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="box")
     legend(axes, 3)
     return axes
@@ -212,7 +212,7 @@ def _row(
     axes = plain(given_or_new(axes, (9.0, 1.6 + 9.0 * share)))
     for k, machine in enumerate(machines):
         picture = partial(_beside, sight, raised, k * spacing)
-        outline(axes, machine, picture, labels=k == 0)
+        draw_outline(axes, machine, picture, labels=k == 0)
     flat = raised == VERTICAL_VIEW
     if terrain_of(bodies.data) is None and not flat:
         axes.axhline(0.0, color="black", lw=0.8, zorder=0)
@@ -257,7 +257,7 @@ def round_step(least: float) -> float:
     return float(next(m * place for m in (1.0, 2.0, 5.0, 10.0) if m * place >= least * (1 - 1e-9)))
 
 
-def outline(
+def draw_outline(
     axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats], labels: bool = True
 ) -> None:
     """Draw the shapes of a machine."""
@@ -281,7 +281,7 @@ def outline(
         axes.plot([], [], "D", color=GREY, ls="", ms=4.5, label="mass centres")
 
 
-def on_ground(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats]) -> None:
+def draw_heading(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats]) -> None:
     """Draw the heading and the line through the first two contacts on the ground."""
     points = machine.contacts()
     if not len(points):
@@ -307,11 +307,11 @@ def _grid(machine: MachineAt) -> Iterator[Floats]:
         yield GRID_SPACING * np.array([[low[0], k, 0.0], [high[0], k, 0.0]])
 
 
-def tell_angles(axes: "Axes", bodies: Bodies) -> None:
+def write_angles(axes: "Axes", bodies: Bodies) -> None:
     """Write the main angles of a machine into a corner of the axes."""
     extra = [o.name for o in bodies.model.outputs if o.name == "beta"]
     lines = []
-    for name in (*angles_of(bodies.model), *extra):
+    for name in (*main_angles(bodies.model), *extra):
         values, unit = displayed_series(name, bodies)
         value = f"{round(float(values[0]), 9) + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")
         lines.append(f"{words(name)} {value} {unit}")

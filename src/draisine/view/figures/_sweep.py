@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 
-def outputs_of(data: "Dataset") -> list[str]:
+def sweep_outputs(data: "Dataset") -> list[str]:
     """Return the names of the outputs of a sweep."""
     if "outcome" not in data:
         raise ParameterError("This result is not a sweep: it has no variable `outcome`.")
@@ -23,7 +23,7 @@ def outputs_of(data: "Dataset") -> list[str]:
 
 def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
     """Return the runs of a sweep along `run`, and the names of the varied numbers."""
-    outputs_of(data)
+    sweep_outputs(data)
     flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
     sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]
     if not sides:
@@ -33,7 +33,7 @@ def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
 
 def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
     """Return one axes per output of a sweep, and the names of the outputs; further axes are hidden."""
-    names = outputs_of(data)
+    names = sweep_outputs(data)
     if axes is None:
         rows = -(-len(names) // 2)
         size = (4.8 * min(2, len(names)), 3.6 * rows)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.scene.shapes import lines
+from draisine.view.scene.shapes import world_outlines
 from draisine.view.style import (
     COLOURS,
     DASHES,
@@ -48,7 +48,7 @@ def _snapshots(axes: "Axes", data: "Dataset") -> None:
     bodies = bodies_of(data)
     count = data.sizes["time"]
     shots = np.linspace(0, count - 1, STEP_SNAPSHOTS).round().astype(int)
-    drawn = [[points for _, points in lines(bodies, int(k))] for k in shots]
+    drawn = [[points for _, points in world_outlines(bodies, int(k))] for k in shots]
     reach = 1.15 * max(float(np.ptp(np.vstack(shot)[:, 0])) for shot in drawn)
     for n, shot in enumerate(drawn):
         for points in shot:

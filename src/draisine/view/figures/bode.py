@@ -42,7 +42,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         raise ParameterError(
             f"No output responds to the input {system.inputs[0]}. Select others with `Linear.part`."
         )
-    return linear.bode(system, system.inputs[0], responding, axes=axes)
+    return linear.draw_bode(system, system.inputs[0], responding, axes=axes)
 
 
 def _responds(system: Linear, k: int) -> bool:

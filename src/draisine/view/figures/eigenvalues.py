@@ -76,15 +76,15 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     _draw_measured(data, axes, axes)
     _draw_bands(data, axes, axes, names)
     if "steady_motion" in data and len(values) == 1:
-        return linear.roots(modes, axes)
+        return linear.draw_roots(modes, axes)
     if "stable_from" in data:
-        return linear.eigenvalues(
+        return linear.draw_eigenvalues(
             modes, Critical(*(data[name].values for name in CRITICAL_FIELDS)), axes
         )
     main_values = _decisive(modes)
     high = 1.1 * float(max(main_values.imag.max(), main_values.real.max(), 1.0))
     low = -10.0 if "weave" in names else 1.1 * float(min(values.real.min(), -1.0))
-    linear.eigenvalues(modes, None, axes, (low, high))
+    linear.draw_eigenvalues(modes, None, axes, (low, high))
     linear.mark_speeds(axes, _crossings(data))
     return axes
 
@@ -98,7 +98,7 @@ def _draw_both(data: "Dataset", modes: Eigenmodes) -> Any:
     low = max(1.1 * float(main_values.real.min()), -MAX_DAMPING_RATIO * float(slow.max()))
     limits = min(low, -1.0), 1.2 * max(float(main_values.real.max()), 1.0)
     highest = 1.1 * max(float(main_values.imag.max()), 1.0)
-    growth, swing = panels = linear.growth_and_frequency(modes, limits, highest)
+    growth, swing = panels = linear.draw_growth_and_frequency(modes, limits, highest)
     figure_of(growth).suptitle(headline(data), fontsize=10)
     _draw_measured(data, growth, swing)
     _draw_bands(data, growth, swing, modes.names)

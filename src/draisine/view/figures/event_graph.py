@@ -59,8 +59,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         )
     axes = given_or_new(axes, (10.0, 8.0))
     wheels = [str(c) for c in data["contact"].values]
-    visited = [state_of(events[0]["before"], wheels)]
-    visited += [state_of(event["after"], wheels) for event in events]
+    visited = [contact_set_name(events[0]["before"], wheels)]
+    visited += [contact_set_name(event["after"], wheels) for event in events]
     places = _places(wheels, visited)
     boxes = {
         state: _box(
@@ -70,7 +70,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     }
     edges: dict[tuple[str, str], list[str]] = {}
     for k, event in enumerate(events, 1):
-        edge = (state_of(event["before"], wheels), state_of(event["after"], wheels))
+        edge = (contact_set_name(event["before"], wheels), contact_set_name(event["after"], wheels))
         description = f"{event['kind']} {wheels_of(event)}".rstrip()
         edges.setdefault(edge, []).append(f"{k}: {description}, {event['time']:.4g} s")
     for (start, end), labels in edges.items():
@@ -92,11 +92,11 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     return axes
 
 
-def state_of(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
+def contact_set_name(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
     """Return the name of a set of closed contacts: touching wheels, with sliding ones marked, and
     joints at their stops.
 
-    >>> state_of({"rear:ground": "rolling"}, ["rear", "front"])
+    >>> contact_set_name({"rear:ground": "rolling"}, ["rear", "front"])
     'rear'
     """
     touching = {key.split(":")[0]: status for key, status in mode.items()}

@@ -23,13 +23,13 @@ from draisine.view.style import (
     COLOURS,
     GREY,
     SOLID_OPACITY,
-    angles_of,
     bodies_of,
     check_run,
     given_or_new,
     headline,
     legend,
     letters,
+    main_angles,
     new_figure,
     words,
 )
@@ -276,7 +276,7 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
     panels[0].get_gridspec().set_height_ratios([height, 3.0])
     figure = panels[0].figure
     figure.set_figheight(figure.get_figheight() * (height + 3.0) / 6.0)
-    angles = dict.fromkeys([*base_angles(model), *angles_of(model)])
+    angles = dict.fromkeys([*base_angles(model), *main_angles(model)])
     spans = {name: float(np.ptp(np.unwrap(data[name].values))) for name in angles if name in data}
     moving = [name for name, span in spans.items() if span > 0.1 * max(spans.values())]
     drawn = histories.draw(data, panels[1], moving or None)

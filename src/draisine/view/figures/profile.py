@@ -14,7 +14,7 @@ from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import EVENT_MARKERS
 from draisine.view.scene.scene import level, up_of
-from draisine.view.scene.shapes import lines
+from draisine.view.scene.shapes import world_outlines
 from draisine.view.scene.skeleton import mass_centre
 from draisine.view.style import COLOURS, bodies_of, given_or_new, legend, plain
 
@@ -94,7 +94,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
 
 def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
     """Return the time between snapshots (s) at which they hardly overlap."""
-    points = np.vstack([x for _, x in lines(bodies, 0)] or [path[:1]])
+    points = np.vstack([x for _, x in world_outlines(bodies, 0)] or [path[:1]])
     size = max(float(np.ptp(points[:, 0])), 0.1)
     length = float(np.linalg.norm(np.diff(path[:, ::2], axis=0), axis=1).sum())
     interval = float(t[-1] - t[0]) / float(np.clip(1.2 * length / size, 3, MAX_PROFILE_SNAPSHOTS))
@@ -103,7 +103,7 @@ def _snapshot_interval(bodies: Bodies, t: Floats, path: Floats) -> float:
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, rotation: Floats, colour: str) -> None:
     """Draw the machine at sample k, rotated to the vertical of the picture."""
-    for _, points in lines(bodies, k):
+    for _, points in world_outlines(bodies, k):
         x, _, z = (points @ rotation.T).T
         axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 

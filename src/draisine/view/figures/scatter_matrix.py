@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.figures._sweep import in_degrees, narrow, numeric_runs, outputs_of
+from draisine.view.figures._sweep import in_degrees, narrow, numeric_runs, sweep_outputs
 from draisine.view.style import COLOURS, figure_of, new_figure, plain
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
     Each run is a point, coloured by its outcome. Angles are in degrees.
     """
-    names = outputs_of(data)
+    names = sweep_outputs(data)
     (flat, sides) = numeric_runs(data, "scatter matrix")
     size = (2.6 * len(sides) + 1.0, 2.2 * len(names) + 0.6)
     panels = np.array(new_figure(len(names), len(sides), size) if axes is None else axes, object)

@@ -13,7 +13,7 @@ from draisine.model import Model
 from draisine.reading.subject import first_wheel
 from draisine.view.figures import _snapshots as snapshots
 from draisine.view.scene.shapes import lies_flat, parts, reach
-from draisine.view.scene.skeleton import sections
+from draisine.view.scene.skeleton import section_curves
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def draw(
     return snapshots.draw_view(data, SIDE_VIEW, axes, every, raised)
 
 
-def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
+def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
     """Draw a machine in its zero configuration from its right side, or from above if it is flat.
 
     Parameters
@@ -84,7 +84,7 @@ def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "
         label = f"{words(body.name)}, {body.mass:g} kg"
         axes.plot(*com, "o", color=colour, ms=8, label=label)
     for wheel in model.wheels:
-        for curve in sections(wheel):
+        for curve in section_curves(wheel):
             axes.plot(*curve[:, plane].T, color="black", lw=1.4)
     low, high = axes.get_ylim()
     for joint in model.joints:

@@ -7,7 +7,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.shapes import lines
+from draisine.view.scene.shapes import world_outlines
 from draisine.view.scene.skeleton import mass_centre
 from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
 
@@ -62,7 +62,7 @@ def draw(
     anchor = _tracks(data, axes)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     shots = [int(np.argmin(np.abs(t - s))) for s in np.arange(t[0], t[-1] + 1e-9, every)]
-    drawn = [list(lines(bodies, k)) for k in shots]
+    drawn = [list(world_outlines(bodies, k)) for k in shots]
     if scale is None:
         scale = _magnification(anchor[shots, :2], drawn)
     for k, parts in zip(shots, drawn, strict=True):
@@ -88,9 +88,9 @@ def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
     """Draw the machine in one state, its heading and the line of its contacts."""
     axes = plain(given_or_new(axes, (7.5, 4.5)))
     machine = snapshots.MachineAt(bodies, 0)
-    snapshots.outline(axes, machine, lambda points: machine.world(points)[:, :2])
-    snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
-    snapshots.tell_angles(axes, bodies)
+    snapshots.draw_outline(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.draw_heading(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.write_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x (m)", ylabel="y, left (m)")
     legend(axes, 3)
