@@ -56,10 +56,10 @@ def show(
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     _print_system(system)
     if plot is not None:
-        from draisine.view.figures.side import drawing
+        from draisine.view.figures.side import draw_model
         from draisine.view.save import save
 
-        save(drawing(system.model, frames=frames), plot)
+        save(draw_model(system.model, frames=frames), plot)
         print(f"drawing: {plot}")
 
 
