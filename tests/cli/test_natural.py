@@ -318,7 +318,10 @@ WRONG = [
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
     ("run scooter.py", "no file 'scooter.py'"),
-    ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
+    (
+        "ride car --export car.html",
+        "An exported page does not support car, only bicycles on smooth",
+    ),
     ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
     ("open run.html", "run.html: no such file"),

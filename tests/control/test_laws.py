@@ -53,7 +53,7 @@ def test_a_smooth_step_is_the_formula_of_the_paper():
     assert_allclose(smooth_step(2.3, 1.0, 4.0), expected, rtol=1e-15)
     assert smooth_step(1.0, 1.0, 1.0) == 1.0
     assert smooth_step(0.999, 1.0, 1.0) == 0.0
-    with pytest.raises(ParameterError, match="cannot end"):
+    with pytest.raises(ParameterError, match="must not end"):
         smooth_step(0.0, 2.0, 1.0)
 
 

@@ -157,7 +157,9 @@ def test_a_fall_ends_in_words_and_restarts(tab):
 def test_a_second_tab_is_told_that_somebody_rides(tab):
     tab().riding()
     second = tab()
-    second.wait("document.getElementById('message').textContent.includes('somebody rides')", 10.0)
+    second.wait(
+        "document.getElementById('message').textContent.includes('another tab is riding')", 10.0
+    )
 
 
 def test_a_lost_connection_is_taken_up_again(tab):

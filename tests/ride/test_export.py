@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from draisine.ride.export import ride_page
 from draisine.ride.presets import PRESETS
-from draisine.ride.session import RATE, Session
+from draisine.ride.session import STEP_RATE, Session
 from ride.conftest import FEW_FRAMES
 
 
@@ -64,12 +64,12 @@ console.log(JSON.stringify({ outputs: [...seen.outputs], v: [...seen.v], spent }
 def test_its_simulator_is_the_package_s_own(page, tmp_path):
     script = page.read_text(encoding="utf-8").split("<script>")[-1].split("</script>")[0]
     assert script.strip().startswith("globalThis.draisineRide")
-    (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(RATE)))
+    (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(STEP_RATE)))
     done = subprocess.run(["node", "ride.js"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     session = Session("self-stable")
-    session.advance(5 * RATE, {})
+    session.advance(5 * STEP_RATE, {})
     assert_allclose(found["outputs"], session.parts()["outputs"], rtol=1e-12, atol=1e-12)
     assert_allclose(found["v"], session.stepper.state.v, rtol=1e-12, atol=1e-12)
 

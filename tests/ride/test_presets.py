@@ -11,7 +11,7 @@ import pytest
 import draisine
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.ride.presets import PRESETS
-from draisine.ride.session import FELL, RATE, RIDING, TURNED_OVER, Session
+from draisine.ride.session import STEP_RATE, RideStatus, Session
 from draisine.vehicles import parameter_set
 
 WORDS = {"half": 0.5, "two": 2.0, "four": 4.0, "five": 5.0, "ten": 10.0}
@@ -38,8 +38,8 @@ def as_written(value, token):
 def ride(name, seconds, commands=lambda t: {}, every=0.05):
     """Return a ride and what it shows at equal distances of time, up to its end."""
     session, seen = Session(name), []
-    while session.stepper.time < seconds - 1e-9 and session.status == RIDING:
-        session.advance(round(every * RATE), commands(session.stepper.time))
+    while session.stepper.time < seconds - 1e-9 and session.status == RideStatus.RIDING:
+        session.advance(round(every * STEP_RATE), commands(session.stepper.time))
         parts = session.parts()
         shown = {"t": session.stepper.time, "gaps": parts["gaps"], "energy": parts["energy"]}
         seen.append(session.stepper.values() | shown)
@@ -82,7 +82,7 @@ def slope_acceleration():
 def kerb():
     """Return the first and the last of what the ride over the kerb shows."""
     session, seen = ride("kerb", 3.0)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     return seen[0], seen[-1]
 
 
@@ -207,12 +207,12 @@ def test_steer_angle_a_guided_bar_does_not_turn_into_the_fall():
         return {"angle_help": 0.0, "push.y": 5.0 if t < 0.1 else 0.0}
 
     session, seen = ride("steer-angle", 5.0, push)
-    assert session.status == FELL
+    assert session.status == RideStatus.FELL
     assert np.abs(column(seen, "steer")).max() < 1e-9
     assert critical().stable_from < start_speed("steer-angle") < critical().stable_to
     # With help it stays up, and the help adds an angle into the fall.
     session, seen = ride("steer-angle", 3.0, lambda t: push(t) | {"angle_help": 1.0})
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     falls = min(seen, key=lambda one: one["lean"])
     assert falls["lean"] < 0.0 < max(column(seen, "steer"))
 
@@ -230,7 +230,7 @@ def test_steer_lean_the_frame_goes_right_at_first():
 def test_self_stable_it_steadies_itself_after_a_push():
     session, seen = ride("self-stable", 5.0)
     lean = np.abs(column(seen, "lean"))
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert lean[-20:].max() < 0.1 * lean.max()
 
 
@@ -252,10 +252,10 @@ def test_weave_lean_and_steer_swing_with_one_frequency_the_steer_after_the_lean(
 def test_fall_it_falls_within_two_seconds_and_the_balance_assist_steers_into_the_fall():
     says("fall", "falls within two seconds", "more of it the slower it rolls")
     session, _ = ride("fall", 3.0)
-    assert session.status == FELL
+    assert session.status == RideStatus.FELL
     assert 1.0 < session.stepper.time < 2.0
     session, seen = ride("fall", 3.0, lambda t: {"balance_help": 8.0})
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert seen[2]["lean_rate"] > 0.0 > seen[2]["steer"]  # it falls right and steers right
     # The assist has more torque per lean rate the slower it rolls.
     slow, fast = (assist_gain(speed) for speed in (2.0, 3.0))
@@ -286,7 +286,7 @@ def test_skate_it_has_neither_gyroscopes_nor_trail_and_steadies_itself():
     assert not any(inertias)  # two point masses, frame and front
     assert min(p["mB"], p["mH"]) > 0.0
     session, seen = ride("skate", 4.0)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert abs(seen[-1]["lean"]) < 0.05 * np.abs(column(seen, "lean")).max()
     rear = session.parts()["loads"][0]
     assert rear < 0.0  # the ground holds the rear wheel down
@@ -298,7 +298,7 @@ def test_skate_it_has_neither_gyroscopes_nor_trail_and_steadies_itself():
 
 def test_slope_it_passes_from_weave_to_capsize():
     session, seen = ride("slope", 10.0, every=10.0 / 64)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     speed = column(seen, "forward_speed")
     assert speed[-1] == pytest.approx(
         start_speed("slope") + 10.0 * slope_acceleration()[2], rel=1e-4
@@ -347,5 +347,5 @@ def test_wheelie_and_brake_lift_a_wheel_at_their_limits(part, lifts):
 def test_brake_it_turns_over_with_the_torque_of_its_key():
     says("brake", "with 300 N m: the rear wheel comes up")
     session, seen = ride("brake", 2.0, lambda t: {"front_brake": PRESETS["brake"].keys["front"]})
-    assert session.status == TURNED_OVER
+    assert session.status == RideStatus.TURNED_OVER
     assert seen[-1]["pitch"] > 0.0

@@ -71,5 +71,5 @@ def test_differences_are_told_by_name():
 
 
 def test_there_is_nothing_to_keep_before_the_first_step():
-    with pytest.raises(DataError, match="nothing has been ridden"):
+    with pytest.raises(DataError, match="no frames yet"):
         ride_dataset(Session("self-stable"))

@@ -18,8 +18,8 @@ from draisine.cli import main
 from draisine.control.rider import RIDER_COMMANDS
 from draisine.ride import serve
 from draisine.ride.presets import Preset
-from draisine.ride.server import CATCH_UP, RideServer
-from draisine.ride.session import RATE
+from draisine.ride.server import MAX_CATCH_UP_STEPS, RideServer
+from draisine.ride.session import STEP_RATE
 from ride.conftest import serving
 
 PATIENCE = 300.0
@@ -109,7 +109,7 @@ def test_a_ride_answers_frames_and_a_second_rider_waits(served):
         with enter(served) as other, pytest.raises(ConnectionClosed) as closed:
             other.recv(timeout=PATIENCE)
         assert closed.value.rcvd.code == 4001
-        assert "somebody rides" in closed.value.rcvd.reason
+        assert "another tab is riding" in closed.value.rcvd.reason
 
 
 def test_silence_pauses_the_ride(served):
@@ -129,8 +129,8 @@ def test_a_late_page_makes_up_for_a_tenth_of_a_second_and_what_is_lost_is_counte
     monkeypatch.setattr("draisine.ride.server.time", clock)
     ride = RideServer("steer-torque", 1)
     assert ride.due() == 0
-    assert ride.due() == CATCH_UP
-    assert ride.late == RATE // 4 - CATCH_UP
+    assert ride.due() == MAX_CATCH_UP_STEPS
+    assert ride.late == STEP_RATE // 4 - MAX_CATCH_UP_STEPS
 
 
 def test_a_dropped_socket_makes_room_for_the_next_rider(served):

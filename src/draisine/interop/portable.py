@@ -1,7 +1,8 @@
 """A machine's programs over the algebra of another package: the common part of `casadi` and `jax`.
 
-All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter` computes
-it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t follow.
+All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter`
+computes it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t
+follow.
 """
 
 from collections.abc import Callable, Sequence
@@ -53,7 +54,7 @@ class PortableMachine:
         return [available.index(name) for name in names]
 
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
-        """Return the blocks q, p, r and (u, z) of the state after one step of the classical Runge-Kutta method.
+        """Return the blocks q, p, r and (u, z) of the state after one classical Runge-Kutta step.
 
         One Newton step projects the end of the step on the contact constraints.
         """
