@@ -115,7 +115,7 @@ def test_invalid_files_are_refused(read, text, message):
 
 
 def swung(inside, around="", joint='<joint name="swing" axis="0 1 0"/>'):
-    """Return a file of one body in the world that has a joint, and what else is said of it."""
+    """Return a file of one body in the world with a joint and further elements."""
     body = f'<body name="arm">{joint}{inside}</body>'
     return f"<mujoco>{around}<worldbody>{body}</worldbody></mujoco>"
 
@@ -170,10 +170,11 @@ def test_a_joint_without_attributes_is_a_hinge_about_z():
     ],
 )
 def test_joints_and_masses_agree_with_mujoco(around, joint):
-    """Defaults in two parts are one, springs rest where MuJoCo's rest, masses are as it is told."""
+    """Two default elements form one class; spring rests and masses agree with MuJoCo."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     text = swung(ARM + '<geom size="0.1" contype="0"/>', around, joint)
-    theirs, model = mujoco.MjModel.from_xml_string(text), read_mjcf(text, {})()
+    theirs = mujoco.MjModel.from_xml_string(text)
+    model = read_mjcf(text, {})()
     (own,) = model.joints
     rest = theirs.qpos_spring[0] - theirs.qpos0[0]
     found = [own.spring, own.damper, own.rest, model.bodies[1].mass]
@@ -286,7 +287,9 @@ def geom(told):
 
 def test_a_capsule_is_a_cylinder_between_two_halves_of_a_ball():
     """By quadrature of discs along its axis; a very short one is a ball, a thin one a rod."""
-    r, h, density = 0.2, 0.3, 700.0
+    r = 0.2
+    h = 0.3
+    density = 700.0
     u, weight = np.polynomial.legendre.leggauss(40)
     parts = [(h * u, h * weight, r * r + 0 * u)]
     parts += [
@@ -429,7 +432,8 @@ def test_a_wheel_without_shapes_is_a_disc_of_all_its_parts():
 
 
 def test_the_spring_of_a_trailing_arm_scales_with_its_lever():
-    slide, hinge = guess(rover()), guess(rover("revolute", "0 1 0", -0.2))
+    slide = guess(rover())
+    hinge = guess(rover("revolute", "0 1 0", -0.2))
     for one, other in zip(hinge.springs["left_strut"], slide.springs["left_strut"], strict=True):
         assert one == pytest.approx(0.2**2 * other, rel=0.01)
     assert hinge.held == ["nod"]
@@ -509,7 +513,8 @@ def test_a_caster_slides_without_friction_unless_named():
     text = differential(f"{-np.pi / 2} 0 0", iyy=0.0004)
     text = text.replace('<mass value="5"/>', '<mass value="5"/><origin xyz="-0.05 0 0"/>')
     bot = draisine.compile(read_urdf(text, BOT_WHEELS))
-    load, inertia = 5 * 9.81 * 0.05 / (0.1 + 0.1 * 0.06), 5.6 + 2 * 0.0007 / 0.06**2
+    load = 5 * 9.81 * 0.05 / (0.1 + 0.1 * 0.06)
+    inertia = 5.6 + 2 * 0.0007 / 0.06**2
     start = draisine.state(bot, forward_speed=1.0)
     speeds = []
     for mu in (0.5, {"left": 0.5, "right": 0.5}, {"left": 0.5, "right": 0.5, "caster": 0.1}):
@@ -558,8 +563,9 @@ def rover(*, g: float = 9.81):
 
 
 def test_a_warning_about_a_file_is_given_once(tmp_path, recwarn):
-    """A vehicle is drawn many times from its file; a file that was changed is told anew."""
-    file, code = tmp_path / "porter.urdf", tmp_path / "rover.py"
+    """A vehicle is compiled many times from its file; a changed file warns again."""
+    file = tmp_path / "porter.urdf"
+    code = tmp_path / "rover.py"
     file.write_text(URDF.replace('damping="0.02"', 'damping="0.02" friction="0.1"'))
     code.write_text(VEHICLE.format(file=str(file), wheels=RADII))
     system = draisine.compile(f"{code}:rover")
@@ -626,7 +632,9 @@ def test_nesting_is_not_limited_by_the_recursion_limit():
     """Balls in a row, each bolted to the one before: mass and moments of inertia are sums over the row. The
     size of the balls comes from the innermost of a hundred classes of defaults.
     """
-    count, radius, spacing = 1200, 0.1, 0.01
+    count = 1200
+    radius = 0.1
+    spacing = 0.01
     classes = "".join(f'<default class="c{k}"><geom size="{1e-3 * k}"/>' for k in range(101))
     ball = '<body name="b{}" pos="{} 0 0">{}<geom type="sphere" mass="2"/>'
     row = "".join(ball.format(k, spacing, "" if k else "<freejoint/>") for k in range(count))

@@ -1,4 +1,4 @@
-"""What goes with the page: its dependencies, its text for readers."""
+"""Files of the page: dependencies and accessible texts."""
 
 import json
 from importlib.resources import files

@@ -36,8 +36,9 @@ def as_written(value, token):
 
 
 def ride(name, seconds, commands=lambda t: {}, every=0.05):
-    """Return a ride and what it shows at equal distances of time, up to its end."""
-    session, seen = Session(name), []
+    """Return a ride and its frames at equal intervals of time, up to its end."""
+    session = Session(name)
+    seen = []
     while session.stepper.time < seconds - 1e-9 and session.status == RideStatus.RIDING:
         session.advance(round(every * STEP_RATE), commands(session.stepper.time))
         parts = session.parts()
@@ -80,7 +81,7 @@ def slope_acceleration():
 
 @cache
 def kerb():
-    """Return the first and the last of what the ride over the kerb shows."""
+    """Return the first and the last frame of the ride over the kerb."""
     session, seen = ride("kerb", 3.0)
     assert session.status == RideStatus.RIDING
     return seen[0], seen[-1]
@@ -175,7 +176,7 @@ def test_a_ride_prints_one_limit(name):
 
 
 def says(name, *phrases):
-    """Assert that the texts of a ride contain what a test computes."""
+    """Assert that the texts of a ride contain the computed numbers."""
     text = " ".join((PRESETS[name].lesson, PRESETS[name].question, PRESETS[name].answer))
     assert [phrase for phrase in phrases if phrase not in text] == []
 
@@ -191,7 +192,8 @@ def test_steer_torque_a_tap_to_the_right_starts_a_turn_to_the_left():
             return {"steer_torque": -1.0 if t < 0.15 else 0.0, "lean_help": lean_help}
 
         _, seen = ride("steer-torque", 1.0, tap)
-        early, late = seen[4], seen[-1]
+        early = seen[4]
+        late = seen[-1]
         assert early["steer"] < 0.0  # the bar turns right
         assert early["yaw"] < 0.0  # and the wheels roll out to the right
         assert late["lean"] < 0.0  # the bicycle leans left
@@ -221,7 +223,8 @@ def test_steer_lean_the_frame_goes_right_at_first():
     says("steer-lean", "lean the upper body left", "To the right at first", "into the lean")
     _, seen = ride("steer-lean", 2.0, lambda t: {"torso": -0.1})
     assert seen[-1]["torso"] < 0.0  # the upper body leans left
-    early, late = seen[5], seen[-1]
+    early = seen[5]
+    late = seen[-1]
     assert early["lean"] > 0.0  # the frame goes to the right
     assert late["lean"] < 0.0 < late["steer"]  # then the bar turns into the lean to the left
     assert late["yaw"] > 0.0  # and the turn begins
@@ -274,7 +277,8 @@ def assist_gain(speed):
 def test_capsize_the_spiral_becomes_tighter():
     says("capsize", "in an ever tighter spiral")
     _, seen = ride("capsize", 6.0)
-    rate, lean = np.abs(column(seen, "yaw_rate")), column(seen, "lean")
+    rate = np.abs(column(seen, "yaw_rate"))
+    lean = column(seen, "lean")
     assert (np.diff(rate[40:]) > 0.0).all() and (np.diff(lean[40:]) > 0.0).all()
 
 

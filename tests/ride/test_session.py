@@ -22,9 +22,13 @@ class Rider:
     """
 
     def __init__(self, session, way, key, reaction):
-        self.session, self.way, self.key = session, way, key
+        self.session = session
+        self.way = way
+        self.key = key
         self.delay = round(reaction * STEP_RATE / FRAME)
-        self.seen, self.pressed, self.since = [], 0, 0
+        self.seen = []
+        self.pressed = 0
+        self.since = 0
 
     def look(self):
         parts = self.session.parts()
@@ -35,13 +39,14 @@ class Rider:
         return self.seen[max(0, len(self.seen) - 1 - self.delay)]
 
     def press(self, lean_wanted):
-        """Press what takes the lean (right positive) to the one wanted: to lean left, push right."""
+        """Press the key that changes the lean (right positive) as requested: to lean left, push right."""
         lean, rate, _, _ = self.look()
         error = lean_wanted - lean - 0.4 * rate
         key = 0 if abs(error) < math.radians(1.5) else int(np.sign(error))
         self.since += 1
         if key != self.pressed and self.since * FRAME >= 0.07 * STEP_RATE:
-            self.pressed, self.since = key, 0
+            self.pressed = key
+            self.since = 0
         self.session.advance(FRAME, {self.way: self.key * self.pressed})
 
 
@@ -128,7 +133,7 @@ def test_a_guided_bar_on_a_terrain_moves_as_on_smooth_ground():
     assert_allclose([ends[0][n] for n in names], [ends[1][n] for n in names], atol=1e-7)
 
 
-def test_any_slicing_of_time_gives_the_same_bits():
+def test_slicing_of_time_does_not_change_the_bits():
     ends = []
     for slices in ([1000], [16] * 62 + [8], [1] * 1000):
         session = Session("self-stable")
@@ -162,7 +167,7 @@ def test_impossible_parameters_leave_the_ride_as_it_was():
     assert session.status == RideStatus.RIDING
 
 
-def test_a_guided_angle_without_help_falls_and_says_so():
+def test_a_prescribed_angle_without_help_falls():
     session = Session("steer-angle")
     for _ in range(400):
         session.advance(FRAME, {"angle_help": 0.0, "steer_angle": 0.02})

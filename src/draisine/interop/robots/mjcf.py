@@ -302,9 +302,9 @@ class _MjcfReader:
         R: Floats = np.eye(3)
         angles = square_angles(self.unit * numbers(attributes.get("euler"), 3, (0, 0, 0), where))
         for letter, angle in zip(self.order, angles, strict=True):
-            turn = rot_about(np.eye(3)["xyz".index(letter.lower())], angle)
+            about = rot_about(np.eye(3)["xyz".index(letter.lower())], angle)
             # Lower case: rotating axes; upper case: fixed axes.
-            R = R @ turn if letter.islower() else turn @ R
+            R = R @ about if letter.islower() else about @ R
         return R
 
     def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
