@@ -42,7 +42,7 @@ def quantities(point: Steady, names: tuple[str, ...]) -> dict[str, float]:
     """Return the values of named quantities in a motion."""
     inputs = list(point.inputs)
     balance = Balance(point.machine, point.y, point.w, range(len(inputs)))
-    found = balance.look(point.y, point.w)
+    found = balance.evaluate(point.y, point.w)
     known = [name for name in names if name != "forward_acceleration"]
     values, _ = balance.quantities(found, point.y, point.w, known)
     out = dict(zip(known, map(float, values), strict=True))

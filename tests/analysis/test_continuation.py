@@ -77,7 +77,9 @@ def test_the_third_family_passes_a_rear_wheel_that_stands_still() -> None:
     parts of two families are stable, here when run the other way round.
     """
     start = state(BICYCLE, lean=0.4, steer=-0.66, rear_wheel_speed=2.7)
-    found = family(steady(BICYCLE, start=start, lean=0.4), {"lean": -1.0}, step=0.05, most=75)
+    found = family(
+        steady(BICYCLE, start=start, lean=0.4), {"lean": -1.0}, step=0.05, max_motions=75
+    )
     speed = found["rear_wheel_speed"]
     assert speed[0] > 2.6
     assert speed.min() < -3.0
@@ -129,7 +131,7 @@ def test_errors_tell_what_is_wrong() -> None:
         steady(BICYCLE, leen=0.1)
     with pytest.raises(ParameterError, match="no input"):
         steady(BICYCLE, free=["stear"], lean=0.1)
-    with pytest.raises(ConfigurationError, match="no steady motion found"):
+    with pytest.raises(ConfigurationError, match="No steady motion found"):
         steady(BICYCLE, lean=0.2, steer=0.0, forward_speed=3.0)
     upright = steady(BICYCLE, forward_speed=3.0)
     with pytest.raises(ConfigurationError, match="no family"):

@@ -400,30 +400,29 @@ def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
     height = 0.8 + higher  # of its lowest point, at the top of its flight
     start = OPEN | {"z": 0.0, "Vz": float(np.sqrt(2 * G * height))}
     bounce = ContactOptions(impact="newton", restitution={"normal": 0.5})
-    with pytest.raises(GrazingError, match="is grazed"):
+    with pytest.raises(GrazingError, match="graze"):
         gradient(ball, start, [0.6], ["z"], ["Vz"], terrain=ceiling, contact=bounce)
 
 
 def test_two_strikes_at_once_have_no_gradient(bicycle):
     """A bicycle that is dropped level: which wheel is first depends on its pitch."""
     start = {"mode": {"rear": "open", "front": "open"}, "z": 0.1, "pitch": 0.0}
-    with pytest.raises(GrazingError, match="several contacts strike at once"):
+    with pytest.raises(GrazingError, match="several contacts close at once"):
         gradient(bicycle, start, [0.3], ["pitch"], ["pitch", "z"], terrain=plane())
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"outputs": ["leen"]}, "no output 'leen'"),
         ({"unknowns": ["trail"]}, "no parameter, initial value, input or coefficient 'trail'"),
-        ({"times": [0.5, 0.2]}, "they rise"),
+        ({"times": [0.5, 0.2]}, "must be finite and rise"),
     ],
 )
-def test_misuse_is_told(bicycle, changes, told):
-    asked = {"outputs": ["lean"], "unknowns": ["c"], "times": [0.1]} | changes
-    start = {"forward_speed": 5.0}
-    with pytest.raises(ParameterError, match=told):
-        gradient(bicycle, start, asked["times"], asked["outputs"], asked["unknowns"])
+def test_invalid_arguments_are_refused(bicycle, changes, message):
+    arguments = {"outputs": ["lean"], "unknowns": ["c"], "times": [0.1]} | changes
+    with pytest.raises(ParameterError, match=message):
+        gradient(bicycle, {"forward_speed": 5.0}, **arguments)
 
 
 def test_a_machine_that_hangs_by_pins_is_refused():
@@ -439,14 +438,14 @@ def test_a_ride_that_falls_has_no_gradient_at_its_end(bicycle):
 @pytest.mark.parametrize("times", [[], [0.0, np.nan], [np.inf], 0.5, [0.2, 0.1], [[0.1, 0.2]]])
 def test_times_are_finite_and_rise(times):
     bicycle = draisine.compile("whipple")
-    with pytest.raises(ParameterError, match="times: they rise"):
+    with pytest.raises(ParameterError, match="must be finite and rise"):
         draisine.gradient(bicycle, {"forward_speed": 5.0}, times, ["lean"], ["c"])
 
 
 def test_a_motion_that_needs_too_many_evaluations_is_reported():
     """A search may try values that make a machine very stiff; it must not wait for them."""
     run = GradientRun(["lean"], ["c"], max_evaluations=20)
-    with pytest.raises(SimulationError, match="too stiff; their rates were evaluated 20 times"):
+    with pytest.raises(SimulationError, match="Their rates were evaluated 20 times"):
         run(draisine.compile("whipple"), {"forward_speed": 5.0}, np.array([0.0, 1.0]))
 
 

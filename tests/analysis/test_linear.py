@@ -312,7 +312,7 @@ def test_what_a_linear_system_cannot_move_by_is_told():
     motion = state(bicycle, forward_speed=5.0)
     with pytest.raises(UnknownNameError, match=r"no state 'forward_speed'"):
         linearise(bicycle, motion).simulate({"forward_speed": 4.0}, [0.0, 1.0])
-    with pytest.raises(ConfigurationError, match=r"rear_wheel, .* linearise without cyclic=True"):
+    with pytest.raises(ConfigurationError, match=r"rear_wheel, .* Linearise without cyclic=True"):
         linearise(bicycle, motion, cyclic=True).simulate({}, [0.0, 1.0])
     with pytest.raises(ConfigurationError, match="one linear system, not 2"):
         linearise(bicycle, [motion, motion]).simulate({}, [0.0, 1.0])

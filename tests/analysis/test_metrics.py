@@ -23,7 +23,7 @@ def test_derivatives_are_those_of_differences(reducer):
     at, h = np.array([0.7, 0.4, 2.0]), 3e-5
     x, dx = motion(*at)
     if reducer.startswith("time of"):
-        with pytest.raises(ParameterError, match="ask for the time when the rate is zero"):
+        with pytest.raises(ParameterError, match="Use the time at which the rate is zero"):
             metric_gradient(reducer, 0.0, T, x, dx)
         return
     _, found = metric_gradient(reducer, 0.1, T, x, dx)
@@ -63,14 +63,14 @@ def test_answers_of_a_ride():
         ends = [
             draisine.gradient(
                 bicycle.with_parameters(c=own + d), start, times, ["lean", "lean_rate"], []
-            ).answer(question)[0]
+            ).metric(question)[0]
             for d in (h, -h)
         ]
-        slope = found.answer(question)[1][0]
+        slope = found.metric(question)[1][0]
         assert slope == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
         assert abs(slope) > 0.01
     with pytest.raises(ParameterError, match=r"Unknown metric .* of the outputs lean, lean_rate"):
-        found.answer("largest lean")
+        found.metric("largest lean")
 
 
 def test_a_short_window_hides_a_mode_that_grows_slowly():

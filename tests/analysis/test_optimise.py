@@ -25,7 +25,7 @@ def test_a_ball_bounces_as_high_as_it_should():
         left = found.values[0, 0] - wanted
         return left**2, {"e": 2 * left * found.derivatives[0, 0, 0]}
 
-    found = optimise(miss, {"e": 0.9}, {"e": (0.3, 0.95)}, enough=1e-16)
+    found = optimise(miss, {"e": 0.9}, {"e": (0.3, 0.95)}, target=1e-16)
     s = 0.7 - np.sqrt(2 / g)
     assert found.values["e"] == pytest.approx(
         (wanted + g * s**2 / 2) / (s * np.sqrt(2 * g)), abs=1e-7
@@ -61,36 +61,36 @@ def test_the_search_turns_back_where_there_is_nothing():
 
 
 @pytest.mark.parametrize(
-    ("start", "bounds", "told"),
+    ("start", "bounds", "message"),
     [
-        ({}, {"x": (0.0, 1.0)}, "has no value of 'x'"),
-        ({"x": 2.0}, {"x": (0.0, 1.0)}, "starts at 2.0, not between 0.0 and 1.0"),
+        ({}, {"x": (0.0, 1.0)}, "'x' has bounds, but no initial value"),
+        ({"x": 2.0}, {"x": (0.0, 1.0)}, "start of 'x', 2.0, is not between its bounds 0.0 and 1.0"),
     ],
 )
-def test_a_start_is_inside_its_bounds(start, bounds, told):
-    with pytest.raises(ParameterError, match=told):
+def test_start_outside_its_bounds_is_refused(start, bounds, message):
+    with pytest.raises(ParameterError, match=message):
         optimise(lambda at: (0.0, {"x": 0.0}), start, bounds)
 
 
 @pytest.mark.parametrize("bound", [float("nan"), float("inf"), "x", None, 10**400])
 def test_bounds_are_finite_numbers(bound):
     with pytest.raises(
-        ParameterError, match=r"'x' starts at 0.5 .*start and both bounds must be finite"
+        ParameterError, match=r"start 0.5 and the bounds .* of 'x' must be finite numbers"
     ):
         optimise(lambda at: (0.0, {"x": 0.0}), {"x": 0.5}, {"x": (0.0, bound)})
 
 
 @pytest.mark.parametrize(
-    "told",
+    "result",
     [(float("nan"), {"x": 1.0}), (1.0, {"x": float("nan")}), (1.0, {}), 1.0, ("x", {"x": 1.0})],
 )
-def test_a_cost_that_is_none_is_told_where_the_search_begins(told):
-    """It used to come back as the best of all costs, infinite, where it began."""
-    with pytest.raises(ParameterError, match=r"optimise: .*at \{'x': 0.5\}"):
-        optimise(lambda at: told, {"x": 0.5}, {"x": (0.0, 1.0)})
+def test_invalid_cost_at_the_start_is_refused(result):
+    """An infinite initial cost must not be returned as the optimum."""
+    with pytest.raises(ParameterError, match=r"optimise: .*At \{'x': 0.5\}"):
+        optimise(lambda at: result, {"x": 0.5}, {"x": (0.0, 1.0)})
 
 
-def test_what_is_no_number_on_the_way_turns_the_search_back():
+def test_search_returns_from_values_with_infinite_cost():
     def cost(at):
         x = at["x"]
         return ((x - 0.6) ** 2 if x < 0.7 else float("nan")), {"x": 2 * (x - 0.6)}

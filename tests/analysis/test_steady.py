@@ -22,7 +22,7 @@ MASS = P["mR"] + P["mB"] + P["mH"] + P["mF"]
 
 def quantities(point: Steady, names: tuple[str, ...]) -> dict[str, float]:
     balance = Balance(point.machine, point.y, point.w, [])
-    values, _ = balance.quantities(balance.look(point.y, point.w), point.y, point.w, names)
+    values, _ = balance.quantities(balance.evaluate(point.y, point.w), point.y, point.w, names)
     return dict(zip(names, map(float, values), strict=True))
 
 
@@ -183,7 +183,7 @@ def test_the_end_of_a_family_is_reported() -> None:
     """With the rim at 3 m/s the turns fold; beyond that lean there is none."""
     upright = steady(BICYCLE, free=["steer"], rear_wheel_speed=3.0, lean=0.0)
     found = family(
-        upright, {"lean": 1.0}, free=["steer"], keep=["rear_wheel_speed"], step=0.2, most=80
+        upright, {"lean": 1.0}, free=["steer"], keep=["rear_wheel_speed"], step=0.2, max_motions=80
     )
     deepest = found["lean"][found.folds("lean")[0]]
     below = steady(BICYCLE, free=["steer"], rear_wheel_speed=3.0, lean=deepest - 2e-3)
@@ -226,7 +226,7 @@ def test_hands_free_circles_on_tyres() -> None:
 def test_what_is_wrong_is_told() -> None:
     with pytest.raises(ParameterError, match="at rest"):
         steady(BICYCLE, free=["rear_wheel"], forward_speed=0.0, forward_acceleration=1.0)
-    with pytest.raises(ParameterError, match="radius is zero"):
+    with pytest.raises(ParameterError, match="radius must not be zero"):
         steady(BICYCLE, radius=0.0)
     with pytest.raises(ParameterError, match="finite"):
         steady(BICYCLE, lean=math.nan)

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile
-from draisine.analysis.variation import PARTS, chart, vary
+from draisine.analysis.variation import VARIED_OUTPUTS, chart, vary
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import Configuration, displace
 
@@ -35,7 +35,7 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
         return vary(machine, moved, w + k * h * dw, seeds=("dt",)).values
 
     near = {k: at(k) for k in (-2, -1, 1, 2)}
-    for part in PARTS:
+    for part in VARIED_OUTPUTS:
         slope = 8 * (near[1][part] - near[-1][part]) - (near[2][part] - near[-2][part])
         exact = sum(
             (found.d[part][seed] @ along[:, :, None])[:, :, 0]

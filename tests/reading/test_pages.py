@@ -290,7 +290,7 @@ def test_a_notebook_shows_mathml():
 def test_symbols_are_parsed_from_latex():
     assert Symbol.parse(r"\dot{\phi}_b") == Symbol("phi", ("b",), dots=1)
     assert Symbol.parse(r"c_{\mu}").below == (Symbol("mu"),)
-    with pytest.raises(ValueError, match="write a letter"):
+    with pytest.raises(ValueError, match="Write a letter"):
         Symbol.parse("2x")
 
 

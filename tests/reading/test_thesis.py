@@ -34,7 +34,7 @@ def typed(subject):
         c, s = cos(angle), sin(angle)
         values |= {f"c_{name}": c, f"s_{name}": s}
         values |= {f"s_2{name}": 2 * s * c, f"c_3{name}": 4 * (c * c * c) - 3 * c}
-    rho = next(a.at.rho for a in subject.active if a.contact.name == "front")
+    rho = next(a.point.rho for a in subject.active if a.contact.name == "front")
     values |= {r"s_\alpha_1": rho[0] / values["h_2"], r"c_\alpha_1": rho[2] / values["h_2"]}
     for texts in (CONSTRAINTS, KERNEL, MASSES):
         for name, text in texts.items():

@@ -21,7 +21,7 @@ from draisine.control.loop_rider import LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
-from draisine.experiment.tables.circles import asked_turn
+from draisine.experiment.tables.circles import solve_turn
 from draisine.results.attributes import (
     STAMP,
     code_commit,
@@ -309,7 +309,7 @@ class TestRecipe:
         assert np.array_equal(space["locus"].eigenvalues, locus.eigenvalues)
 
     def test_of_tables_and_scenarios(self):
-        table = asked_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
+        table = solve_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
         result = draisine.run("meijaard2007/eigenvalues")
         space = {}
         exec(table.attrs["recipe"], space)

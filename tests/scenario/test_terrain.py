@@ -20,7 +20,7 @@ from draisine.results.events import EventQuery, events_of, parse_event
 from draisine.results.queries import first_crossings, parse_query
 from draisine.scenario.library import accept, load
 from draisine.scenario.schema import schema
-from draisine.scenario.terrain import GROUNDS
+from draisine.scenario.terrain import GROUND_TABLES
 from draisine.vehicles.bicycle.whipple import whipple
 
 HEAD = """
@@ -81,7 +81,7 @@ def jump():
     return run(load("mauny2018/ramp-jump"))
 
 
-@pytest.mark.parametrize("shape", GROUNDS)
+@pytest.mark.parametrize("shape", GROUND_TABLES)
 def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
     text = HEAD + f"[terrain]\n{LEVEL[shape]}\n" + DROP
     if shape == "ramp":  # its lip is at the origin
@@ -417,7 +417,7 @@ WRONG = [
     (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
     (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
-    (PLANE + "[contact]\nimpact = 'neuton'\n", "no impact 'neuton'. Did you mean 'newton'?"),
+    (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
@@ -465,7 +465,7 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
 
 def test_a_blade_of_the_plane_is_told(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
-    with pytest.raises(DataError, match="blade 'runner' is drawn for the plane"):
+    with pytest.raises(DataError, match="blade 'runner' has no normal force"):
         load(mine(text))
 
 

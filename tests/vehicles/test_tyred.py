@@ -135,5 +135,5 @@ def test_eigenmodes_are_named_by_following_them(motorcycle):
         assert np.abs(modes.mode(name).real - printed[:, real]).max() < 0.02
         if imaginary:
             assert np.abs(modes.mode(name).imag - printed[:, imaginary]).max() < 0.06
-    with pytest.raises(ParameterError, match="one upright machine at a time"):
+    with pytest.raises(ParameterError, match="compute one machine at a time"):
         eigenvalues(motorcycle, [5.0], K=[0.0, 1.0])

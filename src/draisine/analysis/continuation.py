@@ -1,4 +1,8 @@
-"""Families of steady motions by pseudo-arclength continuation (`equilibrium.curve` has the method)."""
+"""Families of steady motions by pseudo-arclength continuation.
+
+`equilibrium.curve` predicts and corrects a step; here its length is controlled, and folds, stability and
+hands-free circles of bicycles are derived.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +26,16 @@ from draisine.mechanics.base import base_angles
 from draisine.system.state import state
 from draisine.system.system import System
 
+MIN_RELATIVE_STEP = 1e-6
+"""Of the largest step; a family that needs shorter ones is singular."""
+
+ZERO_EIGENVALUE = 1e-7
+"""1/s; a smaller eigenvalue belongs to the direction of the family and is zero up to rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class SteadyFamily:
-    """Steady motions in a row, each a little farther along their family."""
+    """Consecutive steady motions of a family."""
 
     points: tuple[Steady, ...]
 
@@ -35,8 +45,8 @@ class SteadyFamily:
     def __repr__(self) -> str:
         model = self.points[0].machine.system.model
         joints = (joint.name for joint in model.joints)
-        seen = [*(output.name for output in model.outputs[:1]), *base_angles(model), *joints]
-        names = [name for name in seen if np.ptp(self[name]) > 1e-9]
+        candidates = [*(output.name for output in model.outputs[:1]), *base_angles(model), *joints]
+        names = [name for name in candidates if np.ptp(self[name]) > 1e-9]
         first, last = (_described(point, names) for point in (self.points[0], self.points[-1]))
         return f"SteadyFamily of {len(self)} motions\n  from {first}\n  to {last}"
 
@@ -47,47 +57,50 @@ class SteadyFamily:
         return np.array([point.inputs[name] for point in self.points])
 
     def folds(self, name: str) -> list[int]:
-        """Return the motions (indices) at which a quantity is largest or smallest: there the family
-        turns back, and beyond there is none of its motions.
-        """
+        """Return the indices of motions at which a quantity has an extremum along the family."""
         steps = np.sign(np.diff(self[name]))
         return [int(k) + 1 for k in np.flatnonzero(steps[:-1] * steps[1:] < 0)]
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        """The names of the states whose eigenvalues are given."""
+        """The names of the states of the linear systems."""
         return self.points[0].linear().states
 
     @cached_property
     def eigenvalues(self) -> Floats:
-        """The eigenvalues of the linear system about each motion, (motions, states), followed from
-        one motion to the next.
+        """Eigenvalues (1/s) of the linear system about each motion, (motions, states).
+
+        Columns follow each eigenvalue from one motion to the next.
         """
-        parts = []
+        values_by_machine = []
         for _, group in groupby(self.points, key=lambda point: id(point.machine)):
             points = list(group)
             y = np.array([point.y for point in points])
             w = np.array([point.w for point in points])
-            parts.append(linear_systems(points[0].machine, y, w, form="frozen").eigenvalues())
-        values = np.concatenate(parts)
+            values_by_machine.append(
+                linear_systems(points[0].machine, y, w, form="frozen").eigenvalues()
+            )
+        values = np.concatenate(values_by_machine)
         return np.take_along_axis(values, track(values), axis=1)
 
     @property
     def stable(self) -> Floats:
-        """Whether all eigenvalues are damped, but for one that is zero: the family's direction."""
+        """Whether each motion is stable. One eigenvalue is zero, along the family; it does not count."""
         return self._damped(self.eigenvalues)
 
     @property
     def stable_backwards(self) -> Floats:
-        """Whether the same circles are stable when run the other way round: without damping that
-        turns the signs of all eigenvalues.
+        """Whether the reversed motion is stable, for machines without damping.
+
+        Reversing time changes the signs of all eigenvalues.
         """
         return self._damped(-self.eigenvalues)
 
     def _damped(self, values: Floats) -> Floats:
-        least = np.abs(values).min(axis=1, keepdims=True)
-        zero = np.abs(values) <= np.maximum(least, 1e-7)
-        return np.all((values.real < 0) | zero, axis=1)
+        """Return whether all eigenvalues but the zero one have negative real parts, (motions,)."""
+        smallest = np.abs(values).min(axis=1, keepdims=True)
+        is_zero = np.abs(values) <= np.maximum(smallest, ZERO_EIGENVALUE)
+        return np.all((values.real < 0) | is_zero, axis=1)
 
 
 def family(
@@ -98,7 +111,7 @@ def family(
     keep: Sequence[str] = (),
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
-    most: int = 1000,
+    max_motions: int = 1000,
 ) -> SteadyFamily:
     """Return the family of steady motions through a start, by pseudo-arclength continuation.
 
@@ -117,8 +130,13 @@ def family(
         The family ends with a motion at which one of these quantities has the given value.
     step
         Largest change of coordinates (and of tenths of speeds) from one motion to the next.
-    most
+    max_motions
         Largest number of motions.
+
+    Returns
+    -------
+    SteadyFamily
+        The motions in their order along the family.
 
     Raises
     ------
@@ -139,18 +157,19 @@ def family(
     names = list(quantity_names(start.machine.system.model))
     expect_known("family of steady motions: nothing is called", [*direction, *keep], names)
     curve = _start_curve(start, direction, free, keep)
-    points, size = [start], step
-    while len(points) < most:
+    points = [start]
+    size = step
+    while len(points) < max_motions:
         try:
             y, w, s, bend = curve.step(size)
         except ConfigurationError:
             bend = np.inf
         if bend > MAX_BEND:
             size /= 2
-            if size < 1e-6 * step:
+            if size < MIN_RELATIVE_STEP * step:
                 raise ConfigurationError(
-                    f"the family of steady motions cannot be followed beyond "
-                    f"{_described(points[-1], direction)}."
+                    f"The family of steady motions cannot be continued beyond "
+                    f"{_described(points[-1], direction)}. Let it end there with `until`."
                 )
             continue
         points.append(Steady(curve.balance.machine, y, w, start.law, start.acceleration))
@@ -167,26 +186,28 @@ def _start_curve(
     start: Steady, direction: Mapping[str, float], free: Sequence[str], keep: Sequence[str]
 ) -> Curve:
     """Return the curve through a start, in the direction in which a quantity changes."""
-    loose = [list(start.inputs).index(name) for name in free]
-    balance = Balance(start.machine, start.y, start.w, loose)
-    found = balance.look(start.y, start.w)
-    kept, _ = balance.quantities(found, start.y, start.w, keep)
+    free_inputs = [list(start.inputs).index(name) for name in free]
+    balance = Balance(start.machine, start.y, start.w, free_inputs)
+    variation = balance.evaluate(start.y, start.w)
+    kept, _ = balance.quantities(variation, start.y, start.w, keep)
     fixed = dict(zip(keep, map(float, kept), strict=True))
     if start.acceleration:
         fixed["forward_acceleration"] = start.acceleration
     curve = Curve(balance, start.y, start.w, start.law, fixed)
-    _, rows = balance.quantities(found, start.y, start.w, direction)
+    _, rows = balance.quantities(variation, start.y, start.w, direction)
     wanted = np.array(list(direction.values())) @ rows * balance.scale
     if not curve.aim(wanted):
         raise ConfigurationError(
-            f"no family of steady motions leads from here along {', '.join(direction)}."
+            f"No family of steady motions leads from this start along {', '.join(direction)}. Free an "
+            "input, or keep fewer quantities."
         )
     return curve
 
 
 def _described(point: Steady, names: Iterable[str]) -> str:
-    known = [name for name in names if name in point.values]
-    return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in known)
+    """Return named values of a motion as text."""
+    available = [name for name in names if name in point.values]
+    return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in available)
 
 
 def _passed(points: Sequence[Steady], name: str, value: float) -> bool:
@@ -210,7 +231,7 @@ def steady_turns(
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
 ) -> SteadyFamily:
-    """Return a family of hands-free circles of a bicycle or motorcycle, those to the right first.
+    """Return a family of hands-free circles of a bicycle or motorcycle, beginning with those to the right.
 
     Three families exist (Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849). On tyres, which
     dissipate energy in a turn, a torque at the rear wheel keeps the speed.
@@ -228,7 +249,17 @@ def steady_turns(
         The family ends at one of these values; by default at rest or at a lean of 1.5 rad, the pivoting
         one at 1.4 rad and at a yaw rate of 12 rad/s.
     step
-        As in `family`.
+        Largest change of coordinates from one motion to the next, as in `family`.
+
+    Returns
+    -------
+    SteadyFamily
+        The circles in their order along the family.
+
+    Raises
+    ------
+    ParameterError
+        If the machine has no such family.
 
     Examples
     --------
@@ -241,25 +272,27 @@ def steady_turns(
         return _pivoting_turns(system, until, step)
     if kind not in ("forward", "reversed"):
         raise ParameterError(f"Unknown family {kind!r}. Available: forward, reversed, pivoting.")
-    asked: dict[str, Any] = {"steer": np.pi if kind == "reversed" else 0.0}
+    prescribed: dict[str, Any] = {"steer": np.pi if kind == "reversed" else 0.0}
     drive: list[str] = []
     speed_name = "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
     if is_plain(system):
-        speed = branching_speed(canonical_matrices(system, about=asked))
+        speed = branching_speed(canonical_matrices(system, about=prescribed))
     elif kind == "forward":
         slips = any(wheel.tyre is not None for wheel in system.model.wheels)
         drive = ["rear_wheel"] if slips else []
         speed = float(critical_speeds(system).capsize)
     else:
-        raise ParameterError("Circles with a reversed handlebar are those of an ideal bicycle.")
+        raise ParameterError(
+            "Circles with a reversed handlebar need an ideal bicycle: rigid parts, wheels without slip."
+        )
     if not np.isfinite(speed):
         raise ParameterError(
             f"{system.vehicle.__name__} has no capsize speed with these parameters: the circles start from "
             "straight running at the speed at which a real eigenvalue is zero."
         )
-    start = state(system, forward_speed=speed, **asked)
-    asked |= {"lean": 0.0, speed_name: speed}
-    upright = steady(system, start=start, free=drive, **asked)
+    start = state(system, forward_speed=speed, **prescribed)
+    prescribed |= {"lean": 0.0, speed_name: speed}
+    upright = steady(system, start=start, free=drive, **prescribed)
     ends = {speed_name: 0.0, "lean": 1.5} if until is None else until
     return family(upright, {"lean": 1.0}, free=drive, until=ends, step=step)
 
@@ -267,7 +300,9 @@ def steady_turns(
 def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: float) -> SteadyFamily:
     """Return the family that passes a rear wheel at rest, from the forward to the reversed handlebar."""
     if not is_plain(system):
-        raise ParameterError("Circles about a pivoting rear wheel are those of an ideal bicycle.")
+        raise ParameterError(
+            "Circles about a pivoting rear wheel need an ideal bicycle: rigid parts, wheels without slip."
+        )
     pivot = _find_pivot(system)
     ends = {"lean": 1.4, "yaw_rate": -12.0} if until is None else until
     forward, backward = (
@@ -277,13 +312,14 @@ def _pivoting_turns(system: System, until: Mapping[str, float] | None, step: flo
 
 
 def _find_pivot(system: System) -> Steady:
-    """Return the hands-free motion with the rear wheel at rest: the front wheel, almost perpendicular to
-    the frame, runs around the rear contact.
+    """Return the hands-free motion with the rear wheel at rest.
 
-    Rest is another motion with a rear wheel at rest. So the search prescribes the steer first.
+    The front wheel, almost perpendicular to the frame, runs around the rear contact.
     """
-    w, g = (float(system.parameters.get(name, x)) for name, x in (("w", 1.0), ("g", 9.81)))
-    turn = -0.6 * float(np.sqrt(g / w))
+    wheelbase = float(system.parameters.get("w", 1.0))
+    g = float(system.parameters.get("g", 9.81))
+    turn = -0.6 * float(np.sqrt(g / wheelbase))  # rad/s, of bicycles of the literature
+    # Standstill satisfies the same conditions. So the first search prescribes the steer, not the speed.
     for steer in (-0.51 * np.pi, -0.53 * np.pi, -0.56 * np.pi, -0.6 * np.pi):
         try:
             start = state(system, lean=0.0, steer=steer, yaw_rate=turn, rear_wheel_speed=0.0)

@@ -1,10 +1,12 @@
-"""Programs run together with their derivatives, step by step in NumPy.
+"""Exact derivatives of programs and of matrix expressions, by forward differentiation in NumPy.
 
-The analysis takes the derivatives it needs often from programs that were differentiated when they
-were traced; this serves the others, above all derivatives by parameters.
+`run_tangent` evaluates a program step by step together with its directional derivatives. It is used
+where no differentiated program was traced, above all for derivatives by parameters. `MatrixJet` applies
+the product rule and the derivative of the inverse to stacks of matrices. `difference` is the fallback
+for functions that cannot be differentiated, such as impact models: a central difference of eighth order.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from draisine.algebra.trace import FUNCTIONS
 from draisine.codegen.program import Program
 
 Rule = Callable[..., Any]
+"""Derivative of an operation from its value, its arguments and the derivatives of its arguments."""
 
 _RULES: dict[str, Rule] = {
     "add": lambda y, a, b, da, db: da + db,
@@ -30,53 +33,63 @@ _RULES: dict[str, Rule] = {
     "lt": lambda y, a, b, da, db: 0.0,
     "where": lambda y, c, a, b, dc, da, db: np.where(c, da, db),
 }
-"""How the derivative of an operation follows from its value, its arguments and their derivatives."""
+"""Rule of differentiation of each operation of a program, by name."""
 
 
 def run_tangent(
     program: Program, inputs: Mapping[str, Floats], rates: Mapping[str, Floats]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return the outputs (entries, lanes) of a program and their derivatives along rates of its
-    inputs, exactly.
+    """Evaluate a program and its derivatives along rates of its inputs.
 
-    Inputs and rates are (entries, lanes); inputs left out of the rates do not move. A step that
-    nothing moves costs nothing.
+    Parameters
+    ----------
+    program
+        Traced program.
+    inputs
+        Values of its inputs by name, (entries, lanes).
+    rates
+        Derivatives of the inputs by name, (entries, lanes). Inputs without an entry are constant.
+
+    Returns
+    -------
+    Outputs by name and their derivatives by name, both (entries, lanes).
     """
     lanes = max(np.shape(x)[1] for x in [*inputs.values(), *rates.values()])
     values: list[Any] = []
-    moves: list[Any] = []
+    tangents: list[Any] = []  # None: the value is constant
     for op, *args in program.steps:
-        move: Any = None
+        tangent: Any = None
         if op == "const":
             value: Any = args[0]
         elif op == "input":
             value = inputs[args[0]][args[1]]
-            move = rates[args[0]][args[1]] if args[0] in rates else None
+            tangent = rates[args[0]][args[1]] if args[0] in rates else None
         else:
-            given = [values[k] for k in args]
-            value = FUNCTIONS[op](*given)
-            if any(moves[k] is not None for k in args):
-                along = [0.0 if moves[k] is None else moves[k] for k in args]
-                move = _RULES[op](value, *given, *along)
+            operands = [values[k] for k in args]
+            value = FUNCTIONS[op](*operands)
+            # Most steps do not depend on the varied inputs: skip their derivatives.
+            if any(tangents[k] is not None for k in args):
+                directions = [0.0 if tangents[k] is None else tangents[k] for k in args]
+                tangent = _RULES[op](value, *operands, *directions)
         values.append(value)
-        moves.append(move)
+        tangents.append(tangent)
 
-    def collect(what: list[Any]) -> dict[str, Floats]:
+    def collect(results: list[Any]) -> dict[str, Floats]:
         out = {}
         for name, entries in program.outputs.items():
-            rows = [0.0 if what[k] is None else what[k] for k in entries]
+            rows = [0.0 if results[k] is None else results[k] for k in entries]
             out[name] = np.array([np.broadcast_to(row, lanes) for row in rows]).reshape(-1, lanes)
         return out
 
-    return collect(values), collect(moves)
+    return collect(values), collect(tangents)
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixJet:
-    """Stacks of matrices with their derivatives, which products, sums and inverses carry along."""
+    """Stacks of matrices with their derivatives; products, sums and inverses propagate both."""
 
-    value: Floats
-    rate: Floats
+    value: Floats  # (..., 1, rows, columns)
+    rate: Floats  # (..., directions, rows, columns)
 
     def __matmul__(self, other: "MatrixJet") -> "MatrixJet":
         return MatrixJet(
@@ -97,13 +110,14 @@ class MatrixJet:
 
     @property
     def stack(self) -> Floats:
-        """Values, and behind them the derivatives."""
+        """Values followed by derivatives, (..., 1 + directions, rows, columns)."""
         return np.concatenate([self.value, self.rate], axis=-3)
 
 
 def jet(stack: Floats) -> MatrixJet:
-    """Return the first matrix of stacks (..., 1 + directions, rows, columns), with the others as its
-    derivatives along directions.
+    """Return stacks (..., 1 + directions, rows, columns) as values with derivatives.
+
+    The first matrix of each stack is the value, the others are its derivatives.
     """
     return MatrixJet(stack[..., :1, :, :], stack[..., 1:, :, :])
 
@@ -127,28 +141,47 @@ def transpose(x: Matrices) -> Matrices:
     return np.swapaxes(x, -1, -2)
 
 
-def solve(A: MatrixJet, b: MatrixJet, firm: float = 1e12) -> MatrixJet:
-    """Return x of `A x = b`, that of least squares where A is not square or of a condition beyond
-    `firm`, which counts as singular.
+def solve(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
+    """Return the solution x of `A x = b` with derivatives.
+
+    If A is not square, or its condition number exceeds `max_condition`, x is the minimum-norm solution
+    of least squares.
     """
-    square = A.value.shape[-2] == A.value.shape[-1]
-    if square and bool((np.linalg.cond(A.value) < firm).all()):
+    is_square = A.value.shape[-2] == A.value.shape[-1]
+    if is_square and bool((np.linalg.cond(A.value) < max_condition).all()):
         back = np.linalg.inv(A.value)
     else:
-        back = np.linalg.pinv(A.value, rcond=max(1.0 / firm, 1e-15))
+        # Singular values below 1e-15 of the largest are rounding errors, whatever the caller accepts.
+        back = np.linalg.pinv(A.value, rcond=max(1.0 / max_condition, 1e-15))
     x = back @ b.value
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
 
 
-EIGHTH = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
-"""Weights of a central difference of eighth order."""
+def multiply(A: Floats, x: Floats) -> Floats:
+    """Return A x with derivatives, (..., 1 + directions, rows).
+
+    A is a stack (..., 1 + directions, rows, columns), x one of vectors (..., 1 + directions, columns).
+    """
+    return (jet(A) @ jet(x[..., None])).stack[..., 0]
+
+
+DIFFERENCE_NODES = (-4, -3, -2, -1, 1, 2, 3, 4)
+"""Multiples of the step at which a central difference of eighth order evaluates a function."""
+
+_DIFFERENCE_WEIGHTS = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
+
+
+def difference_of(samples: Sequence[Floats] | Floats, h: float) -> Floats:
+    """Return the derivative at zero from samples at `DIFFERENCE_NODES` times the step h."""
+    f = dict(zip(DIFFERENCE_NODES, samples, strict=True))
+    terms = [weight * (f[k] - f[-k]) for k, weight in _DIFFERENCE_WEIGHTS]
+    return np.sum(terms, axis=0) / h
 
 
 def difference(f: Callable[[float], Floats], h: float) -> Floats:
-    """Return the derivative of f at zero by differences of eighth order.
+    """Return the derivative of f at zero by a central difference of eighth order with step h.
 
     >>> print(f"{difference(np.exp, 0.01):.12f}")
     1.000000000000
     """
-    parts = [weight * (f(k * h) - f(-k * h)) for k, weight in EIGHTH]
-    return np.sum(parts, axis=0) / h
+    return difference_of([f(k * h) for k in DIFFERENCE_NODES], h)

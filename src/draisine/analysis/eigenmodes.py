@@ -1,5 +1,6 @@
-"""Eigenmodes along the speed: what they are, how eigenvalues are followed from one to the next, and
-those of any machine about its steady motions.
+"""Eigenmodes as functions of the speed, and their computation about steady motions of any machine.
+
+Eigenvalues are followed from one speed to the next by the assignment of smallest total change.
 """
 
 import re
@@ -26,38 +27,44 @@ if TYPE_CHECKING:
 
     from xarray import Dataset
 
-NAMES = ("weave", "weave", "capsize", "castering")
-STATES = ("lean", "steer", "lean_rate", "steer_rate")
+MODE_NAMES = ("weave", "weave", "capsize", "castering")
+MODE_STATES = ("lean", "steer", "lean_rate", "steer_rate")
+"""Eigenmodes and states of the ideal bicycle (Meijaard et al. 2007, doi:10.1098/rspa.2007.1857)."""
 
-_STEP = 0.05
-"""Speeds no farther apart than this, m/s, are followed from one to the next."""
+MAX_SPEED_STEP = 0.05
+"""m/s; speeds that are closer than this have eigenvalues that can be assigned to each other."""
+
+ROUNDED_EIGENVALUE = 1e-7
+"""Relative to the largest eigenvalue; smaller ones are zero up to rounding: double zeros split by 1e-8."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Eigenmodes:
-    """Eigenvalues (..., speeds, 4) and vectors (..., speeds, states, 4) of straight running, in the
-    order of `names`; leading axes are those of a sweep.
+    """Eigenvalues and eigenvectors of straight running at speeds; leading axes are those of a sweep.
 
     The two weave values are a conjugate pair, the one with positive imaginary part first, or two
     real numbers, the larger first. Vectors of `eigenvalues` follow the benchmark's signs (lean and steer
-    to the right); for the ideal bicycle the larger of lean and steer is 1. `made` are the attributes of
-    stored eigenmodes: machine, law, version, axes.
+    to the right); for the ideal bicycle the larger of lean and steer is 1.
     """
 
-    speed: Floats
-    values: Floats
-    vectors: Floats
-    names: tuple[str, ...] = NAMES
-    states: tuple[str, ...] = STATES
-    made: Mapping[str, str] = field(default_factory=dict)
+    speed: Floats  # (speeds,), m/s
+    values: Floats  # (..., speeds, modes), 1/s
+    vectors: Floats  # (..., speeds, states, modes)
+    names: tuple[str, ...] = MODE_NAMES
+    states: tuple[str, ...] = MODE_STATES
+    made: Mapping[str, str] = field(default_factory=dict)  # machine, law, version, axes
 
     def mode(self, name: str) -> Floats:
-        """Return the eigenvalues of one name; of weave those with imaginary part not negative."""
+        """Return the eigenvalues (..., speeds) of an eigenmode by name.
+
+        Of the weave pair the one with non-negative imaginary part is returned.
+        """
         expect_known("no eigenmode", name, self.names, UnknownNameError)
         return self.values[..., self.names.index(name)]
 
     def __repr__(self) -> str:
-        v, names = self.speed, ", ".join(dict.fromkeys(self.names))
+        v = self.speed
+        names = ", ".join(dict.fromkeys(self.names))
         if self.stable.size == 1:
             stable = "stable" if self.stable.all() else "unstable"
             return f"Eigenmodes at {v[0]:g} m/s: {names}; {stable}"
@@ -77,9 +84,16 @@ class Eigenmodes:
         return f"<table><tr><th>m/s</th>{head}</tr>{''.join(rows)}</table>"
 
     def to_xarray(self) -> "Dataset":
-        """Return eigenvalues and eigenvectors as a dataset of real and imaginary parts over speed, state
-        and eigenmode; the axes of a sweep are `sweep_0`, `sweep_1` and so on.
+        """Return eigenvalues and eigenvectors as a dataset.
 
+        Returns
+        -------
+        xarray.Dataset
+            Real and imaginary parts over speed, state and eigenmode; the axes of a sweep are `sweep_0`,
+            `sweep_1` and so on.
+
+        Examples
+        --------
         >>> from draisine import compile, eigenvalues
         >>> data = eigenvalues(compile("whipple"), [4.0, 5.0]).to_xarray()
         >>> print(float(data.eigenvalue_real.sel(speed=5.0, eigenmode="weave").round(6)))
@@ -115,7 +129,9 @@ class Eigenmodes:
         True
         """
         if not {"eigenvalue_real", "eigenvector_real"} <= set(data.data_vars):
-            raise DataError("the dataset holds no eigenmodes with their vectors.")
+            raise DataError(
+                "The dataset does not contain eigenmodes: it needs eigenvalues and eigenvectors."
+            )
         values, vectors = (
             data[f"{name}_real"].values + 1j * data[f"{name}_imaginary"].values
             for name in ("eigenvalue", "eigenvector")
@@ -123,8 +139,8 @@ class Eigenmodes:
         labels = [str(name) for name in data["eigenmode"].values]
         names = tuple(re.sub(r"_\d+$", "", name) for name in labels)
         states = tuple(map(str, data["state"].values))
-        made = {k: str(x) for k, x in data.attrs.items() if k != "title"}
-        return cls(data["speed"].values, values, vectors, names, states, made)
+        attributes = {k: str(x) for k, x in data.attrs.items() if k != "title"}
+        return cls(data["speed"].values, values, vectors, names, states, attributes)
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
@@ -143,7 +159,7 @@ class Eigenmodes:
 
 
 def eigenmode_labels(names: Sequence[str]) -> list[str]:
-    """Return eigenmodes told apart by numbers.
+    """Return unique labels of eigenmodes; repeated names are numbered.
 
     >>> eigenmode_labels(["weave", "weave", "capsize", "torso", "torso"])
     ['weave', 'weave_2', 'capsize', 'torso', 'torso_2']
@@ -153,24 +169,27 @@ def eigenmode_labels(names: Sequence[str]) -> list[str]:
 
 
 def _complex(z: complex) -> str:
+    """Return a complex number as text, without imaginary part if it is zero."""
     return f"{z.real:.4f} {z.imag:+.4f}i" if z.imag else f"{z.real:.4f}"
 
 
 def fill_speeds(v: Floats) -> Floats:
-    """Return rising speeds with others put in between, so that no step is too wide to follow."""
+    """Return rising speeds (m/s) refined so that no step exceeds `MAX_SPEED_STEP`."""
     gaps = np.diff(v)
-    steps = np.maximum(1, np.ceil(gaps / _STEP)).astype(int)
+    steps = np.maximum(1, np.ceil(gaps / MAX_SPEED_STEP)).astype(int)
     within = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
     return np.append(np.repeat(v[:-1], steps) + within * np.repeat(gaps / steps, steps), v[-1])
 
 
 def track(values: Floats) -> Floats:
-    """Return orders (steps, n) that make eigenvalues (steps, n) continuous: from step to step the
-    arrangement in which they move least, all together.
+    """Return orders (steps, n) that make eigenvalues (steps, n) continuous.
+
+    From step to step the assignment with the smallest total change is chosen.
     """
     steps, n = values.shape
     cost = np.abs(values[:-1, :, None] - values[1:, None, :])
     if n <= 4:
+        # 24 permutations for all steps at once are faster than a solver per step.
         arrangements = np.array(list(permutations(range(n))))
         totals = cost[:, np.arange(n), arrangements].sum(axis=2)
         moves = arrangements[np.argmin(totals, axis=1)]
@@ -185,15 +204,16 @@ def track(values: Floats) -> Floats:
 
 
 def growth_beside(values: Floats) -> Floats:
-    """Return the largest real part of eigenvalues (motions, n), but for the one that is zero along a
-    family of motions.
+    """Return the largest real part of eigenvalues (motions, n) without the smallest one.
+
+    The smallest eigenvalue is zero: it belongs to the direction of the family of motions.
     """
     order = np.argsort(np.abs(values), axis=1)
     return np.take_along_axis(values, order[:, 1:], axis=1).real.max(axis=1)
 
 
 def phasors(vector: Any) -> tuple[Floats, Floats]:
-    """Return sizes and phases, in rad, of an eigenvector's entries."""
+    """Return magnitudes and phases (rad) of an eigenvector's entries."""
     x = np.asarray(vector, complex)
     return np.abs(x), np.angle(x)
 
@@ -201,12 +221,23 @@ def phasors(vector: Any) -> tuple[Floats, Floats]:
 def steady_modes(
     system: System, speed: Any, law: Law | None = None
 ) -> tuple[Eigenmodes, list[Steady]]:
-    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these motions;
-    of a machine without a forward speed those about the one motion next to its drawing, called speed 0.
+    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these motions.
 
-    An eigenmode has the name of the coordinate that moves most in it at the last speed, or of a tyre's
-    slip or a speed where no coordinate moves. What is zero but for round-off is zero.
+    A machine without a forward speed has one steady motion, at speed 0. An eigenmode has the name of its
+    largest coordinate at the last speed; of a tyre slip or a speed if no coordinate takes part. Eigenvalues
+    of the size of rounding errors are set to zero.
 
+    Parameters
+    ----------
+    system
+        The machine.
+    speed
+        Forward speeds (m/s), a number or an array.
+    law
+        Control law.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> modes, _ = steady_modes(compile("cart_pole"), 0.0)
     >>> print(modes.names, modes.values[0].real.round(3))
@@ -215,16 +246,19 @@ def steady_modes(
     v = np.atleast_1d(np.asarray(speed, float))
     if isinstance(law, StateFeedback) and len(v) > 1:
         raise ParameterError(
-            "a law of least cost keeps one steady motion: ask for its one speed, as in --speed 5."
+            "An LQR law stabilises one steady motion. Compute its eigenvalues at one speed, --speed 5."
         )
     motions = _steady_motions(system, v, law)
-    y, w = (np.array([getattr(one, name) for one in motions]) for name in ("y", "w"))
+    y = np.array([motion.y for motion in motions])
+    w = np.array([motion.w for motion in motions])
     linear = linear_systems(motions[0].machine, y, w)
     values, vectors = np.linalg.eig(linear.A)
-    values[np.abs(values) < 1e-7 * np.abs(values).max(initial=1.0)] = 0.0
+    values[np.abs(values) < ROUNDED_EIGENVALUE * np.abs(values).max(initial=1.0)] = 0.0
     order = track(values)
     last = np.take_along_axis(values, order, axis=1)[-1]
-    sizes = [-np.abs(x).round(6) for x in (last, last.imag)]  # pairs first, then what is fast
+    sizes = [
+        -np.abs(x).round(6) for x in (last, last.imag)
+    ]  # oscillations first, then by magnitude
     order = order[:, np.lexsort((-last.real, -last.imag, *sizes))]
     values = np.take_along_axis(values, order, axis=1)
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
@@ -233,23 +267,25 @@ def steady_modes(
 
 
 def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> tuple[str, ...]:
-    """Return the coordinate that moves most in each eigenvector, or the state of tyres or laws or the
-    speed where none moves.
+    """Return the name of the largest coordinate of each eigenvector (states, modes).
+
+    If no coordinate takes part, it is that of a state of tyres or law, or of a speed.
     """
+    # Small weights rank states of tyres and speeds behind all coordinates.
     moving = [name.endswith("_rate") or name in model.speeds for name in states]
     hidden = [name.startswith("z[") for name in states]
     shares = np.abs(vectors) * np.where(moving, 1e-6, np.where(hidden, 1e-3, 1.0))[:, None]
-    seen = [name for name, no in zip(states, hidden, strict=True) if not no]
-    told = [*seen, *hidden_states(model, sum(hidden))]  # hidden ones are the last
-    return tuple(told[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
+    visible = [name for name, no in zip(states, hidden, strict=True) if not no]
+    labels = [*visible, *hidden_states(model, sum(hidden))]  # hidden ones are the last
+    return tuple(labels[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
 
 
 def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:
-    """Return the steady motions at speeds, each looked for from the one before."""
+    """Return the steady motions at speeds (m/s); each search begins at the previous motion."""
     if "forward_speed" not in system.outputs:
         if np.any(v != 0.0):
             raise ParameterError(
-                f"{system.vehicle.__name__} has no forward_speed: its steady motion is that at speed 0."
+                f"{system.vehicle.__name__} has no forward_speed. Compute its eigenvalues at speed 0."
             )
         return [steady_driven(system, law=law)] * len(v)
     motions: list[Steady] = []

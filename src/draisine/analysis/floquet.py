@@ -2,9 +2,9 @@
 
 Deviations from a run obey `d(dx)/dt = A(t) dx` (`linearise(run)`). The transition matrix F solves
 `dF/dt = A(t) F`, F(0) = 1; over one period T it is the monodromy matrix, whose eigenvalues are the Floquet
-multipliers, eq. [floquet]. A run keeps its dense output, polynomials in time. Each step of the run is divided
-into equal parts, in which F is found by collocation: a polynomial that satisfies the equation at every
-Chebyshev node but the first. The number of parts is doubled until F stays the same.
+multipliers, eq. [floquet]. The dense output of a run consists of polynomials in time. Each step of the run is
+divided into equal intervals, in which F is computed by collocation: a polynomial satisfies the equation at
+every Chebyshev node but the first. The number of intervals is doubled until F converges.
 """
 
 from dataclasses import dataclass, replace
@@ -20,17 +20,20 @@ from draisine.analysis.variation import Chart, chart, vary
 from draisine.errors import ConfigurationError
 from draisine.simulation.trajectory import BilateralArc, Trajectory
 
-NODES = 8
-"""Collocation nodes of a part; its error falls with the 12th power of its length."""
+COLLOCATION_NODES = 8
+"""Nodes per interval; its error falls with the 12th power of its length."""
 
-MAX_PARTS = 32
-"""Parts into which a step of the run is divided at most."""
+MAX_INTERVALS = 32
+"""Largest number of intervals per step of the run; 5 doublings gain 18 digits."""
 
-SETTLED = 1e-11
+TRANSITION_TOLERANCE = 1e-11
 """Relative change of the transition matrix at which the division ends."""
 
-CLOSED = 1e-6
+PERIODIC_TOLERANCE = 1e-6
 """Largest difference of the states at both ends of a periodic run, relative to the largest state."""
+
+STABILITY_MARGIN = 1e-9
+"""Distance from the unit circle below which a multiplier counts as lying on it: rounding over a period."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,7 @@ class Floquet:
     @property
     def stable(self) -> bool:
         """Whether all multipliers lie inside the unit circle, by more than round-off: deviations decay."""
-        return bool(np.abs(self.multipliers[0]) < 1.0 - 1e-9)
+        return bool(np.abs(self.multipliers[0]) < 1.0 - STABILITY_MARGIN)
 
 
 def floquet(run: Trajectory) -> Floquet:
@@ -78,37 +81,42 @@ def floquet(run: Trajectory) -> Floquet:
     Parameters
     ----------
     run
-        Run over exactly one period, of an adaptive integrator, without impacts. Cyclic coordinates (place,
-        heading, angles of wheels) need not close.
+        Run over exactly one period, of an adaptive integrator, without impacts. Cyclic coordinates
+        (position, heading, angles of wheels) need not return to their initial values.
+
+    Returns
+    -------
+    Floquet
+        Monodromy matrix, multipliers and exponents.
 
     Raises
     ------
     ConfigurationError
-        If the run does not close, has no dense output, or has impacts.
+        If the run is not periodic, has no dense output, or has impacts.
 
     Examples
     --------
-    Once around a steady circle, where multipliers are `exp(eigenvalue * period)`:
+    Once around a steady circle, multipliers are `exp(eigenvalue * period)`:
 
     >>> import numpy as np
     >>> from draisine import compile
     >>> from draisine.analysis.equilibrium import steady
     >>> turn = steady(compile("whipple"), free=["steer"], lean=0.1, forward_speed=4.5)
     >>> period = 2.0 * np.pi / abs(turn.values["yaw_rate"])
-    >>> found = floquet(turn.simulate(period))
+    >>> multipliers = floquet(turn.simulate(period))
     >>> growth = turn.linear().eigenvalues().real.max()
-    >>> bool(abs(found.exponents[0].real - growth) < 1e-8)
+    >>> bool(abs(multipliers.exponents[0].real - growth) < 1e-8)
     True
     """
     matrix, ends = transition(run)
-    first, last = ends[0], ends[1]
-    missed = np.abs(last.x0 - first.x0)
+    first = ends[0]
+    difference = np.abs(ends[1].x0 - first.x0)
     scale = 1.0 + np.abs(first.x0).max(initial=0.0)
-    worst = int(np.argmax(missed))
-    if missed[worst] > CLOSED * scale:
+    worst = int(np.argmax(difference))
+    if difference[worst] > PERIODIC_TOLERANCE * scale:
         raise ConfigurationError(
-            f"the run is not periodic: {first.states[worst]} differs by {missed[worst]:.3g} between its "
-            "ends. Let it end after exactly one period; return_map finds periodic motions."
+            f"The run is not periodic: {first.states[worst]} differs by {difference[worst]:.3g} between "
+            "its ends. Let it end after exactly one period; return_map finds periodic motions."
         )
     return Floquet(matrix, first.states, float(run.t[-1] - run.t[0]))
 
@@ -132,7 +140,7 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
     for arc in smooth_arcs(run):
         if arc.dense is None:
             raise ConfigurationError(
-                "the run has no dense output; simulate with an adaptive integrator, as by default."
+                "The run has no dense output. Simulate it with an adaptive integrator, the default."
             )
         if names is None:
             names = chart(vary(arc.machine, arc.y, arc.inputs.T, t=arc.t, anchors=arc.anchors))
@@ -142,11 +150,11 @@ def transition(run: Trajectory) -> tuple[Floats, Linear]:
     assert total is not None
     both = [ends[0], ends[-1]]
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-    whole: dict[str, Any] = {
+    joined: dict[str, Any] = {
         name: np.array([getattr(end, name) for end in both]) for name in arrays
     }
     times = np.array([run.t[0], run.t[-1]])
-    return total, replace(ends[0], **whole, times=times)
+    return total, replace(ends[0], **joined, times=times)
 
 
 def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floats, Linear, Linear]:
@@ -155,51 +163,60 @@ def _arc_transition(arc: BilateralArc, names: Chart, until: float) -> tuple[Floa
         arc.machine, arc.y[[0, -1]], arc.inputs.T[[0, -1]], form="frozen", t=arc.t[[0, -1]],
         names=names,
     )  # fmt: skip
-    parts = 1
-    total = _divided_transition(arc, names, until, parts)
-    while parts < MAX_PARTS:
-        parts *= 2
-        last = total
-        total = _divided_transition(arc, names, until, parts)
-        if np.abs(total - last).max() <= SETTLED * np.abs(total).max():
+    intervals = 1
+    total = _divided_transition(arc, names, until, intervals)
+    while intervals < MAX_INTERVALS:
+        intervals *= 2
+        previous = total
+        total = _divided_transition(arc, names, until, intervals)
+        if np.abs(total - previous).max() <= TRANSITION_TOLERANCE * np.abs(total).max():
             break
     return total, ends[0], ends[1]
 
 
-def _divided_transition(arc: BilateralArc, names: Chart, until: float, parts: int) -> Floats:
-    """Return the transition matrix over an arc whose steps are divided into parts."""
+def _divided_transition(arc: BilateralArc, names: Chart, until: float, intervals: int) -> Floats:
+    """Return the transition matrix over an arc whose steps are divided into intervals."""
     assert arc.dense is not None
-    places = 0.5 - 0.5 * np.cos(np.pi * np.arange(NODES) / (NODES - 1))
-    inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, len(arc.inputs)))
-    inputs = inputs.reshape(*arc.dense.t.shape, -1)
-    times, states, given = [], [], []
-    for nodes, y, w in zip(arc.dense.t, arc.dense.y, inputs, strict=True):
-        end = min(float(nodes[-1]), until)
-        if end <= nodes[0]:
+    count = COLLOCATION_NODES
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(count) / (count - 1))  # Chebyshev, in [0, 1]
+    dense_inputs = np.broadcast_to(arc.dense.inputs.T, (arc.dense.t.size, len(arc.inputs)))
+    dense_inputs = dense_inputs.reshape(*arc.dense.t.shape, -1)
+
+    # All nodes of the arc together: the linear systems are then evaluated in one batch.
+    times = []
+    states = []
+    inputs = []
+    for dense_times, y, w in zip(arc.dense.t, arc.dense.y, dense_inputs, strict=True):
+        # The last step of the integrator may extend beyond the end of the run.
+        end = min(float(dense_times[-1]), until)
+        if end <= dense_times[0]:
             continue
-        edges = np.linspace(nodes[0], end, parts + 1)
-        for begin, stop in pairwise(edges):
-            t = begin + places * (stop - begin)
-            weights = np.array([_interpolation(nodes, x) for x in t])
+        for begin, stop in pairwise(np.linspace(dense_times[0], end, intervals + 1)):
+            t = begin + nodes * (stop - begin)
+            weights = np.array([_interpolation(dense_times, x) for x in t])
             times.append(t)
             states.append(weights @ y)
-            given.append(weights @ w)
-    t, y, w = (np.concatenate(x) for x in (times, states, given))
+            inputs.append(weights @ w)
+    t, y, w = (np.concatenate(x) for x in (times, states, inputs))
     A = linear_systems(arc.machine, y, w, form="frozen", t=t, names=names).A
+
     total = np.eye(A.shape[1])
     for k, t in enumerate(times):
-        total = _step(t, A[k * NODES : (k + 1) * NODES]) @ total
+        total = _step(t, A[k * count : (k + 1) * count]) @ total
     return total
 
 
 def _step(times: Floats, A: Floats) -> Floats:
-    """Return the transition matrix from the first node of a part to its last."""
-    nodes, n = len(times), A.shape[1]
+    """Return the transition matrix from the first node of an interval to its last.
+
+    A is (nodes, n, n). The derivative at each node but the first equals A times the value there.
+    """
+    n = A.shape[1]
     system = np.kron(_differentiation(times), np.eye(n))
-    for k in range(nodes):
+    for k in range(len(times)):
         system[k * n : (k + 1) * n, k * n : (k + 1) * n] -= A[k]
-    found = np.linalg.solve(system[n:, n:], -system[n:, :n])
-    return found[-n:]
+    solution = np.linalg.solve(system[n:, n:], -system[n:, :n])
+    return solution[-n:]
 
 
 def _barycentric(times: Floats) -> Floats:
@@ -225,5 +242,5 @@ def _interpolation(times: Floats, t: float) -> Floats:
     apart = t - times
     if np.any(apart == 0.0):
         return (apart == 0.0).astype(float)
-    parts = _barycentric(times) / apart
-    return parts / parts.sum()
+    terms = _barycentric(times) / apart
+    return terms / terms.sum()

@@ -1,13 +1,13 @@
 """Linear systems about steady motions, by differentiation.
 
-Coordinates c are named, independent and respect the contacts (`variation.Chart`); speeds s are
-named, too. Rates of both are functions of the state, and their derivatives along the displacement
-and the change of speeds that each of them stands for are the columns of
+Coordinates c and speeds s are named and independent, and displacements along c keep the contacts closed
+(`variation.Chart`). The derivatives of their rates, along the displacement or the change of speeds that
+belongs to each of them, are the columns of
 
     d/dt (delta c, delta s) = A (delta c, delta s) + B delta w,        eq. [linearisation].
 
-Names mean the same all along a steady motion (lean, joints, their rates), so A is constant whether
-the motion is straight or a circle.
+Named coordinates (lean, joints, their rates) are constant along a steady motion, straight or circular, so A
+is constant, too.
 """
 
 import json
@@ -57,56 +57,63 @@ if TYPE_CHECKING:
 
     from draisine.reading.document import Equations
 
-SHRUNK = 0.02
-"""Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""
+MIN_PIVOT = 0.02
+"""Relative to the pivot when it was chosen; below it, new independent speeds are chosen. A small pivot
+amplifies rounding errors, most of all those of derivatives.
+"""
+
+ZERO_ENTRY = 1e-12
+"""Relative to the largest entry of a matrix; smaller ones are rounding errors and link no states."""
+
+CYCLIC_ENTRY = 1e-9
+"""Relative to the largest entry of a row of A at random states; smaller ones are rounding errors."""
 
 FORMS = ("steady", "frozen", "dalembert")
-"""What is linearised: a steady motion; the instant of an accelerating one; its motion under inertial load."""
+"""Linearisations: about a steady motion; at an instant of an accelerating motion; under its inertial load."""
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A labelled linear system `xdot = A dx + B dw, dy = C dx + D dw` of the deviations dx, dw and dy of
-    states, inputs and outputs from what they are in a steady motion: x0, w0 and y0.
+    """A labelled linear system `d(dx)/dt = A dx + B dw, dy = C dx + D dw` about a motion.
 
-    Where it was asked for many motions at once, these are the first axis of every matrix. States x
-    and y count along and across the `heading` of the motion; `rates` are those of its states: only
-    cyclic ones (its place, angles of wheels) move along in it. Along a run `times` (s) belong to the
-    first axis. `made` are the attributes of a stored system: machine, law, version, axes, and `recipe`, the
-    script that makes it again.
+    dx, dw and dy are the deviations of states, inputs and outputs from x0, w0 and y0. The states "x" and "y"
+    are measured along and across the `heading` of the motion. About many motions, or along a run, every
+    array has one more axis in front.
     """
 
-    A: Floats
-    B: Floats
-    C: Floats
-    D: Floats
+    A: Floats  # (states, states)
+    B: Floats  # (states, inputs)
+    C: Floats  # (outputs, states)
+    D: Floats  # (outputs, inputs)
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    x0: Floats
-    w0: Floats
-    y0: Floats
+    x0: Floats  # (states,), in the motion
+    w0: Floats  # (inputs,)
+    y0: Floats  # (outputs,)
     units: Mapping[str, str] = field(default_factory=dict)
-    heading: Floats = field(default_factory=lambda: np.zeros(()))
-    rates: Floats = field(default_factory=lambda: np.zeros(0))
-    times: Floats | None = None
-    made: Mapping[str, str] = field(default_factory=dict)
+    heading: Floats = field(default_factory=lambda: np.zeros(()))  # yaw, rad
+    rates: Floats = field(default_factory=lambda: np.zeros(0))  # of x0; only cyclic states change
+    times: Floats | None = None  # s, along a run
+    made: Mapping[str, str] = field(default_factory=dict)  # machine, law, version, axes, recipe
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
         if self.A.ndim == 2:
             raise ConfigurationError(
-                "This is one linear system, about one motion: leave out [...]."
+                "This is one linear system, about one motion. Leave out the index [...]."
             )
         arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-        parts = {name: getattr(self, name)[k] for name in arrays}
+        selected = {name: getattr(self, name)[k] for name in arrays}
         times = None if self.times is None else self.times[k]
-        return replace(self, **parts, times=times, made=self._made_by(f"linear = linear[{k}]"))
+        return replace(self, **selected, times=times, made=self._made_by(f"linear = linear[{k}]"))
 
     def _made_by(self, line: str) -> dict[str, str]:
-        """Return the attributes of what one more line of the recipe makes."""
-        made = dict(self.made)
-        return made | {"recipe": f"{made['recipe']}{line}\n"} if "recipe" in made else made
+        """Return the attributes after one more line of the recipe."""
+        attributes = dict(self.made)
+        if "recipe" in attributes:
+            attributes["recipe"] += f"{line}\n"
+        return attributes
 
     def __repr__(self) -> str:
         sizes = f"Linear system of {len(self.states)} states, {len(self.inputs)} inputs"
@@ -127,7 +134,7 @@ class Linear:
         return np.linalg.eigvals(self.A)
 
     def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
-        """Return the system to read, in numbers of so many digits."""
+        """Return the system as typeset equations, with numbers of `digits` digits."""
         from draisine.reading.linear.page import write_numbers
 
         matrices = {"A": self.check_single("equations"), "B": self.B}
@@ -136,9 +143,20 @@ class Linear:
     def part(
         self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None
     ) -> "Linear":
-        """Return the same system with some of its inputs and outputs, in the order given."""
-        i = _places(self.inputs, inputs, "input")
-        o = _places(self.outputs, outputs, "output")
+        """Return the system with selected inputs and outputs.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Names in the order of the result; all by default.
+
+        Returns
+        -------
+        Linear
+            The same states with the columns of B and D and the rows of C and D of these names.
+        """
+        i = _indices(self.inputs, inputs, "input")
+        o = _indices(self.outputs, outputs, "output")
         return replace(
             self,
             B=self.B[..., i],
@@ -152,8 +170,16 @@ class Linear:
         )
 
     def response(self, omega: Any) -> Floats:
-        """Return C (i omega - A)^-1 B + D at angular frequencies in rad/s, (frequencies, outputs,
-        inputs).
+        """Return the frequency response C (i omega - A)^-1 B + D.
+
+        Parameters
+        ----------
+        omega
+            Angular frequencies (rad/s), a number or an array.
+
+        Returns
+        -------
+        Complex array (frequencies, outputs, inputs).
         """
         s = 1j * np.atleast_1d(np.asarray(omega, float))
         pencil = s[:, None, None] * np.eye(len(self.states)) - self.check_single("response")
@@ -161,10 +187,27 @@ class Linear:
         return self.C @ states + self.D
 
     def simulate(self, start: Mapping[str, float], times: Any) -> "Dataset":
-        """Return how the machine moves from a start at times in s by these equations, its inputs as in
-        the steady motion: states and outputs by the names that a run has. States that are not named
-        start as they are in the steady motion.
+        """Compute the motion of the linear system from an initial state, with the inputs w0.
 
+        Parameters
+        ----------
+        start
+            Initial values of states by name; the others begin at x0.
+        times
+            Times of the samples (s).
+
+        Returns
+        -------
+        xarray.Dataset
+            States and outputs over `time`, by the names that a run has.
+
+        Raises
+        ------
+        ConfigurationError
+            If the system has cyclic states, whose x0 changes with time.
+
+        Examples
+        --------
         >>> from draisine import compile, linearise, state
         >>> bicycle = compile("whipple")
         >>> upright = linearise(bicycle, state(bicycle, forward_speed=4.6))
@@ -176,14 +219,15 @@ class Linear:
         from scipy.linalg import expm
 
         expect_known("linear system: no state", start, self.states, UnknownNameError)
-        A, t = self.check_single("simulate"), np.atleast_1d(np.asarray(times, float))
-        self._check_still()
+        A = self.check_single("simulate")
+        t = np.atleast_1d(np.asarray(times, float))
+        self._check_constant_states()
         begin = [start.get(name, x0) - x0 for name, x0 in zip(self.states, self.x0, strict=True)]
         x = expm(t[:, None, None] * A) @ np.array(begin, float)
-        told = dict(zip(self.states, (self.x0 + x).T, strict=True))
-        told |= dict(zip(self.outputs, (self.y0 + x @ self.C.T).T, strict=True))
+        series = dict(zip(self.states, (self.x0 + x).T, strict=True))
+        series |= dict(zip(self.outputs, (self.y0 + x @ self.C.T).T, strict=True))
         return xarray.Dataset(
-            {name: ("time", y, {"units": self.units.get(name, "")}) for name, y in told.items()},
+            {name: ("time", y, {"units": self.units.get(name, "")}) for name, y in series.items()},
             coords={"time": ("time", t, {"units": "s"})},
             attrs={
                 "title": "linear",
@@ -191,32 +235,42 @@ class Linear:
             },
         )
 
-    def _check_still(self) -> None:
-        """Raise where a coordinate moves along in the steady motion itself."""
-        # Systems from elsewhere, such as a law's, have no rates.
+    def _check_constant_states(self) -> None:
+        """Raise if a state changes in the steady motion itself."""
+        # Systems that were not made by `linearise`, such as those of a law, have no rates.
         moving = [n for n, rate in zip(self.states, self.rates, strict=False) if abs(rate) > 1e-9]
         if moving:
             raise ConfigurationError(
-                f"simulate: {', '.join(moving)} change in the steady motion itself; linearise "
-                "without cyclic=True."
+                f"simulate: {', '.join(moving)} change in the steady motion itself. Linearise without "
+                "cyclic=True."
             )
 
     def transfer(self, input: str, output: str) -> "Transfer":
-        """Return the transfer function from an input to an output, without the states that take no
-        part in it.
+        """Return the transfer function from an input to an output, of its minimal realisation.
+
+        States that the input does not reach, or that the output does not depend on, are left out: their
+        poles would be cancelled by zeros.
         """
-        part = self.part([input], [output])
-        A, b, c, d = self.check_single("transfer"), part.B, part.C, part.D
-        links, pushed, shown = (np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0) for x in (A, b, c))
-        taken = reach_states(links, pushed[:, 0]) & reach_states(links.T, shown[0])
-        A, b, c = A[np.ix_(taken, taken)], b[taken], c[:, taken]
-        return _transfer(A, b, c, float(d[0, 0]))
+        channel = self.part([input], [output])
+        A = self.check_single("transfer")
+        links, driven, observed = (
+            np.abs(x) > ZERO_ENTRY * np.abs(x).max(initial=0.0) for x in (A, channel.B, channel.C)
+        )
+        kept = reach_states(links, driven[:, 0]) & reach_states(links.T, observed[0])
+        d = float(channel.D[0, 0])
+        return _transfer(A[np.ix_(kept, kept)], channel.B[kept], channel.C[:, kept], d)
 
     def to_xarray(self) -> "Dataset":
-        """Return the system as a dataset: A, B, C and D by the names of rates, states, inputs and outputs,
-        and the motion x0, w0, y0 that it is about; many motions are the dimension `motion`, those along a
-        run the dimension `time`.
+        """Return the system as a dataset.
 
+        Returns
+        -------
+        xarray.Dataset
+            A, B, C and D with named rates, states, inputs and outputs, and x0, w0, y0. Many motions are the
+            dimension `motion`, those along a run the dimension `time`.
+
+        Examples
+        --------
         >>> from draisine import compile, linearise, state
         >>> bicycle = compile("whipple")
         >>> data = linearise(bicycle, state(bicycle, forward_speed=5.0)).to_xarray()
@@ -245,6 +299,18 @@ class Linear:
     def from_xarray(cls, data: "Dataset") -> "Linear":
         """Return the linear system of a dataset, such as `draisine.load` returns.
 
+        Parameters
+        ----------
+        data
+            Dataset of `to_xarray`.
+
+        Raises
+        ------
+        DataError
+            If the dataset is no linear system.
+
+        Examples
+        --------
         >>> from draisine import compile, linearise, state
         >>> bicycle = compile("whipple")
         >>> upright = linearise(bicycle, state(bicycle, forward_speed=5.0))
@@ -254,28 +320,26 @@ class Linear:
         """
         if not {"A", "B", "C", "D", "x0", "w0", "y0"} <= set(data.data_vars):
             raise DataError(
-                "the dataset holds no linear system: A, B, C, D, x0, w0 and y0 are needed."
+                "The dataset is not a linear system: it needs A, B, C, D, x0, w0 and y0."
             )
-        states, inputs, outputs = (
-            tuple(map(str, data[name].values)) for name in ("state", "input", "output")
-        )
-        A, B, C, D, x0, w0, y0 = (
-            data[name].values for name in ("A", "B", "C", "D", "x0", "w0", "y0")
-        )
-        heading = data["heading"].values if "heading" in data else np.zeros(())
-        rates = data["rates"].values if "rates" in data else np.zeros(0)
-        times = data["time"].values if "time" in data.coords else None
-        units = json.loads(str(data.attrs.get("units", "{}")))
-        made = {k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")}
         return cls(
-            A, B, C, D, states, inputs, outputs, x0, w0, y0, units, heading, rates, times, made
+            **{name: data[name].values for name in ("A", "B", "C", "D", "x0", "w0", "y0")},
+            states=tuple(map(str, data["state"].values)),
+            inputs=tuple(map(str, data["input"].values)),
+            outputs=tuple(map(str, data["output"].values)),
+            units=json.loads(str(data.attrs.get("units", "{}"))),
+            heading=data["heading"].values if "heading" in data else np.zeros(()),
+            rates=data["rates"].values if "rates" in data else np.zeros(0),
+            times=data["time"].values if "time" in data.coords else None,
+            made={k: str(x) for k, x in data.attrs.items() if k not in ("title", "units")},
         )
 
     def plot(
         self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
     ) -> Any:
-        """Draw the responses of the outputs to the first input against frequency and return the axes; `part`
-        chooses others, see `draisine.plot`.
+        """Draw the frequency responses of the outputs to the first input, and return the axes.
+
+        `part` selects other inputs and outputs. See `draisine.plot` for the arguments.
         """
         return draisine.plot(self, figure, path, **options)
 
@@ -298,11 +362,11 @@ class Linear:
             self.check_single("to_control"), self.B, self.C, self.D, name=name, **lists
         )
 
-    def check_single(self, what: str) -> Floats:
-        """Return A, or raise if these are linear systems about many motions."""
+    def check_single(self, function: str) -> Floats:
+        """Return A; raise if these are linear systems about many motions."""
         if self.A.ndim != 2:
             raise ConfigurationError(
-                f"{what} takes one linear system, not {len(self.A)} at once: linear[0] is the first one."
+                f"{function} needs one linear system, not {len(self.A)}. Select one, such as linear[0]."
             )
         return self.A
 
@@ -311,12 +375,12 @@ class Linear:
 class Transfer:
     """A transfer function by its zeros, poles and gain: `gain prod(s - zeros) / prod(s - poles)`."""
 
-    zeros: Floats
-    poles: Floats
+    zeros: Floats  # 1/s
+    poles: Floats  # 1/s
     gain: float
 
     def __call__(self, s: Any) -> Floats:
-        """Return the value at (an array of) complex s."""
+        """Return the values at complex numbers s (1/s), a number or an array."""
         s = np.asarray(s, complex)[..., None]
         return self.gain * np.prod(s - self.zeros, axis=-1) / np.prod(s - self.poles, axis=-1)
 
@@ -327,28 +391,32 @@ class Transfer:
 
 
 def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
-    """Return zeros from the pencil [A - s, b; c, d], poles of A, and the first Markov parameter
-    that is not zero as gain.
+    """Return the transfer function of (A, b, c, d).
+
+    Zeros are generalised eigenvalues of the pencil [A - s, b; c, d], poles the eigenvalues of A. The gain is
+    the first Markov parameter d, c b, c A b, ... that is not zero.
     """
     n = len(A)
-    markov, reach = [d], b
+    markov = [d]
+    power = b
     for _ in range(n):
-        markov.append(float((c @ reach)[0, 0]))
-        reach = A @ reach
-    sizes = np.abs(markov)
-    degree = next((k for k, x in enumerate(sizes) if x > 1e-12 * sizes.max()), None)
+        markov.append(float((c @ power)[0, 0]))
+        power = A @ power
+    magnitudes = np.abs(markov)
+    degree = next((k for k, x in enumerate(magnitudes) if x > ZERO_ENTRY * magnitudes.max()), None)
     if degree is None:
         return Transfer(np.zeros(0, complex), np.zeros(0, complex), 0.0)
     from scipy.linalg import eigvals
 
     pencil = np.block([[A, b], [c, np.array([[d]])]])
-    found = eigvals(pencil, np.diag([1.0] * n + [0.0]))
-    order = np.argsort(np.where(np.isfinite(found), np.abs(found), np.inf))
-    return Transfer(found[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
+    zeros = eigvals(pencil, np.diag([1.0] * n + [0.0]))
+    # The pencil is singular: as many zeros are infinite as the degrees differ. Keep the smallest ones.
+    order = np.argsort(np.where(np.isfinite(zeros), np.abs(zeros), np.inf))
+    return Transfer(zeros[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
 
 
 def reach_states(links: Floats, start: Floats) -> Floats:
-    """Return which states are reached along links[to, from] from the start."""
+    """Return which states (bool) are reached from the start (bool) along links[to, from]."""
     reached = start
     for _ in range(len(start)):
         reached = reached | (links @ reached)
@@ -360,10 +428,12 @@ def _listed(names: Sequence[str] | None) -> str:
     return repr(None if names is None else list(names))
 
 
-def _places(known: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
-    """Return where names stand among the known ones."""
-    expect_known(f"linear system: no {kind}", names or (), known, UnknownNameError)
-    return list(range(len(known))) if names is None else [known.index(name) for name in names]
+def _indices(available: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
+    """Return the indices of names among the available ones; all of them by default."""
+    expect_known(f"linear system: no {kind}", names or (), available, UnknownNameError)
+    return (
+        list(range(len(available))) if names is None else [available.index(name) for name in names]
+    )
 
 
 def linearise(
@@ -440,14 +510,16 @@ def linearise(
     if isinstance(system, Trajectory):
         if motion is not None or inputs is not None or mode is not None or law is not None:
             raise ParameterError(
-                "linearise(run): the run has its own motion, inputs, mode and law; leave them out."
+                "linearise(run): motion, inputs, mode and law are those of the run. Leave them out."
             )
-        own = system.arcs[0].machine.system
-        own_law = None if system.task is None else system.task.law
+        machine_system = system.arcs[0].machine.system
+        run_law = None if system.task is None else system.task.law
         options = {"outputs": outputs, "cyclic": cyclic, "axes": axes}
         recipe = call_recipe("linear", linearise, system, **options)
         along = _linearise_run(system, outputs, cyclic)
-        return in_axes(replace(along, made=provenance(own, own_law, recipe)), own, axes)
+        return in_axes(
+            replace(along, made=provenance(machine_system, run_law, recipe)), machine_system, axes
+        )
     check_system("linearise", system)
     if form not in ("steady", "frozen"):
         raise ParameterError(
@@ -465,15 +537,15 @@ def linearise(
     ]
     y = np.array([first, *rest])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
-    found = linear_systems(
+    linear = linear_systems(
         machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance, form=form
     )
     recipe = call_recipe(
         "linear", linearise, system, motion, inputs=inputs, outputs=outputs, mode=mode, law=law,
         cyclic=cyclic, tolerance=tolerance, form=form, axes=axes,
     )  # fmt: skip
-    found = found[0] if isinstance(motion, State) else found
-    return in_axes(replace(found, made=provenance(system, law, recipe)), system, axes)
+    linear = linear[0] if isinstance(motion, State) else linear
+    return in_axes(replace(linear, made=provenance(system, law, recipe)), system, axes)
 
 
 def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
@@ -487,8 +559,8 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
     arcs = [arc for arc in run.arcs if isinstance(arc, BilateralArc)]
     if len(arcs) < len(run.arcs) or len({tuple(sorted(arc.mode.items())) for arc in arcs}) > 1:
         raise ConfigurationError(
-            "the run has impacts or changing contacts, through which no linear system leads; "
-            "draisine.gradient differentiates through events."
+            "The run has impacts or changing contacts, about which no linear system exists. Use "
+            "draisine.gradient, which differentiates through events."
         )
     return arcs
 
@@ -496,57 +568,61 @@ def smooth_arcs(run: Trajectory) -> list[BilateralArc]:
 def _linearise_run(run: Trajectory, outputs: Sequence[str] | None, cyclic: bool) -> Linear:
     """Return the time-varying linear system along a run, one matrix per sample."""
     names: Chart | None = None
-    parts = []
+    systems = []
     for arc in smooth_arcs(run):
         w = arc.inputs.T
         if names is None:
             names = chart(vary(arc.machine, arc.y, w, t=arc.t, anchors=arc.anchors))
-        parts.append(
+        systems.append(
             linear_systems(
                 arc.machine, arc.y, w, outputs=outputs, cyclic=cyclic, form="frozen", t=arc.t,
                 names=names,
             )
         )  # fmt: skip
     arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
-    whole: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in systems]) for name in arrays
     }
-    return replace(parts[0], **whole, times=run.t)
+    return replace(systems[0], **joined, times=run.t)
 
 
-def in_axes(found: Linear, system: System, axes: Axes) -> Linear:
+def in_axes(linear: Linear, system: System, axes: Axes) -> Linear:
     """Return a linear system in ours or in the benchmark's axes; `found` is in ours."""
     check_axes(axes)
     if axes == "draisine":
-        return found
+        return linear
+    # Signs of states, inputs and outputs in the benchmark's axes.
     x, w, y = (
         np.array([benchmark_sign(system.model, name) for name in names])
-        for names in (found.states, found.inputs, found.outputs)
+        for names in (linear.states, linear.inputs, linear.outputs)
     )
     return replace(
-        found,
-        A=x[:, None] * found.A * x,
-        B=x[:, None] * found.B * w,
-        C=y[:, None] * found.C * x,
-        D=y[:, None] * found.D * w,
-        x0=x * found.x0,
-        w0=w * found.w0,
-        y0=y * found.y0,
-        heading=-found.heading,
-        rates=x * found.rates if found.rates.size else found.rates,
-        made={**found.made, "axes": axes},
+        linear,
+        A=x[:, None] * linear.A * x,
+        B=x[:, None] * linear.B * w,
+        C=y[:, None] * linear.C * x,
+        D=y[:, None] * linear.D * w,
+        x0=x * linear.x0,
+        w0=w * linear.w0,
+        y0=y * linear.y0,
+        heading=-linear.heading,
+        rates=x * linear.rates if linear.rates.size else linear.rates,
+        made={**linear.made, "axes": axes},
     )
 
 
 def machine_at(
     system: System, motion: State, mode: Statuses, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
-    """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
+    """Return a machine with independent speeds that suit a state, and the state as its y.
+
+    A control law begins with its initial states.
+    """
     states = law_states(law)
     z = memory_start(system, motion, law, states)
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
-    if machine.least_pivot(y) < SHRUNK:
+    if machine.least_pivot(y) < MIN_PIVOT:
         around = (y[machine.layout.q], y[machine.layout.r])
         machine = system.machine(mode, law, states, configuration=around)
         y = machine.enter(motion, z=z)
@@ -565,157 +641,173 @@ def linear_systems(
     t: Floats | float = 0.0,
     names: Chart | None = None,
 ) -> Linear:
-    """Return the linear systems about N motions y (N, entries) of one machine at times t (s), steady
-    ones unless the `form` is "frozen"; `names` are the coordinates and speeds to use.
+    """Return the linear systems about N motions y (N, entries) of one machine at times t (s).
+
+    Motions must be steady unless `form` is "frozen". `names` are the coordinates and speeds to use; by
+    default they are chosen.
     """
-    found = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
-    at = chart(found) if names is None else chart_of(found, names.coordinates, names.speeds)
-    hidden = cyclic_coordinates(machine, at, y[0], w[0])
+    variation = vary(machine, y, w, t=t, anchors=anchors_of(machine, y[0]))
+    frame = (
+        chart(variation) if names is None else chart_of(variation, names.coordinates, names.speeds)
+    )
+    hidden = cyclic_coordinates(machine, frame, y[0], w[0])
     if form == "steady":
-        check_steady(found, at, hidden, tolerance)
+        check_steady(variation, frame, hidden, tolerance)
     if cyclic:
-        _check_base(found, hidden, tolerance)
-    seeds = _seeds(found, at)
-    A, B = _rates(found, at, seeds), _input_rates(found, at)
-    states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.memory))]
+        _check_base(variation, hidden, tolerance)
+    seeds = _seeds(variation, frame)
+    A = _rates(variation, frame, seeds)
+    B = _input_rates(variation, frame)
+    states = [*frame.coordinates, *frame.speeds, *(f"z[{k}]" for k in range(machine.memory))]
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
-    C = to_heading(found, found.names, _along(found.d["seen"], seeds))
-    shown = _shown(found, C, [k for k in range(len(states)) if k not in kept], outputs)
-    named = [found.value(name) for name in (*at.coordinates, *at.speeds)]
+    C = to_heading(variation, variation.names, _along(variation.d["seen"], seeds))
+    shown = _shown(variation, C, [k for k in range(len(states)) if k not in kept], outputs)
+    named = [variation.value(name) for name in (*frame.coordinates, *frame.speeds)]
     x0 = np.column_stack([*named, y[:, machine.layout.z]])
     return Linear(
         A[:, kept][:, :, kept],
         B[:, kept],
         C[:, shown][:, :, kept],
-        found.d["seen"]["dw"][:, shown],
+        variation.d["seen"]["dw"][:, shown],
         tuple(states[k] for k in kept),
         tuple(machine.system.model.inputs),
-        tuple(found.names[k] for k in shown),
+        tuple(variation.names[k] for k in shown),
         x0[:, kept],
         np.array(w),
-        found.values["seen"][:, shown],
+        variation.values["seen"][:, shown],
         observation_units(machine.system.model),
-        found.value("yaw"),
-        _steady_rates(found, at, len(states))[:, kept],
+        variation.value("yaw"),
+        _steady_rates(variation, frame, len(states))[:, kept],
     )
 
 
-def _check_base(found: Variation, hidden: Sequence[str], tolerance: float) -> None:
-    """Raise where the base itself rolls: its place is no steady coordinate."""
-    if "pitch" in hidden and np.abs(found.value("pitch_rate")).max() > tolerance:
+def _check_base(variation: Variation, hidden: Sequence[str], tolerance: float) -> None:
+    """Raise if the base itself rolls: its position then does not change steadily."""
+    if "pitch" in hidden and np.abs(variation.value("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
-            "the base itself rolls, and the drawing's origin with it: x and y do not move steadily. "
-            "Ask without cyclic coordinates."
+            "The base itself rolls, and the drawing's origin with it: x and y do not change steadily. "
+            "Linearise without cyclic=True."
         )
 
 
-def _steady_rates(found: Variation, at: Chart, count: int) -> Floats:
-    """Return how fast the states change in the steady motions themselves, (N, states)."""
-    rates = np.zeros((len(found), count))
-    named = [found.value(f"{name}_rate") for name in at.coordinates]
-    turned = to_heading(found, at.coordinates, np.stack(named, axis=1)[:, :, None])
+def _steady_rates(variation: Variation, frame: Chart, count: int) -> Floats:
+    """Return the rates of the states in the steady motions themselves, (N, states)."""
+    rates = np.zeros((len(variation), count))
+    named = [variation.value(f"{name}_rate") for name in frame.coordinates]
+    turned = to_heading(variation, frame.coordinates, np.stack(named, axis=1)[:, :, None])
     rates[:, : len(named)] = turned[:, :, 0]
     return rates
 
 
 def _shown(
-    found: Variation, C: Floats, hidden: Sequence[int], outputs: Sequence[str] | None
+    variation: Variation, C: Floats, hidden: Sequence[int], outputs: Sequence[str] | None
 ) -> list[int]:
-    """Return which of what is seen are outputs: those asked for, or all (with the joints) that do not
-    change with hidden states.
+    """Return the indices of the outputs among the observations.
+
+    By default these are all outputs and joints that do not depend on hidden states.
     """
-    system = found.machine.system
-    asked = [*system.outputs, *(j.name for j in system.model.joints)]
-    seen = _places(found.names, asked if outputs is None else outputs, "output")
-    scale = np.abs(C[:, seen]).max(initial=1.0)
-    blind = [k for k in seen if np.abs(C[:, k, hidden]).max(initial=0) > 1e-9 * scale]
+    system = variation.machine.system
+    usual = [*system.outputs, *(j.name for j in system.model.joints)]
+    candidates = _indices(variation.names, usual if outputs is None else outputs, "output")
+    scale = np.abs(C[:, candidates]).max(initial=1.0)
+    blind = [k for k in candidates if np.abs(C[:, k, hidden]).max(initial=0) > 1e-9 * scale]
     if blind and outputs is not None:
         raise ConfigurationError(
-            f"output {found.names[blind[0]]!r} needs cyclic coordinates; ask with cyclic=True."
+            f"Output {variation.names[blind[0]]!r} depends on cyclic coordinates. Set cyclic=True."
         )
-    return [k for k in seen if k not in blind]
+    return [k for k in candidates if k not in blind]
 
 
-def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: float) -> None:
+def check_steady(
+    variation: Variation, frame: Chart, hidden: Sequence[str], tolerance: float
+) -> None:
     """Raise if a speed changes, or a coordinate that is not cyclic, or if the equations depend on time."""
-    firm = [name for name in at.coordinates if name not in hidden]
-    scale = 1.0 + np.abs(found.values["seen"]).max(initial=0.0)
+    steady_names = [name for name in frame.coordinates if name not in hidden]
+    scale = 1.0 + np.abs(variation.values["seen"]).max(initial=0.0)
     for rates in (
-        {name: found.value(f"{name}_rate") for name in firm},
-        {name: found.pace([name]) for name in at.speeds},
-        {"a state of tyres or of the control law": found.values["zdot"]},
+        {name: variation.value(f"{name}_rate") for name in steady_names},
+        {name: variation.pace([name]) for name in frame.speeds},
+        {"a state of tyres or of the control law": variation.values["zdot"]},
     ):
-        pace = {name: float(np.abs(rate).max(initial=0.0)) for name, rate in rates.items()}
-        worst = max(pace, key=lambda name: pace[name], default="")
-        if worst and not pace[worst] <= tolerance * scale:
+        speeds = {name: float(np.abs(rate).max(initial=0.0)) for name, rate in rates.items()}
+        worst = max(speeds, key=lambda name: speeds[name], default="")
+        if worst and not speeds[worst] <= tolerance * scale:
             raise ConfigurationError(
-                f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. "
+                f"The motion is not steady: {worst} changes by {speeds[worst]:.3g} per second. "
                 "analysis.equilibrium.steady finds steady motions, with the deflections of tyres; "
                 "form='frozen' linearises at this instant."
             )
-    found.check_time_invariant(tolerance)
+    variation.check_time_invariant(tolerance)
 
 
-def _seeds(found: Variation, at: Chart) -> dict[str, Floats]:
-    """Return the seeds dx, du, dz (N, seeds, states) that each state stands for."""
-    count, k, m = len(found), at.X.shape[2], at.G.shape[1]
-    nz = found.d["zdot"]["dz"].shape[2]
+def _seeds(variation: Variation, frame: Chart) -> dict[str, Floats]:
+    """Return the seeds dx, du, dz, (N, seeds, states), that change one state each."""
+    count = len(variation)
+    k = frame.X.shape[2]
+    m = frame.G.shape[1]
+    nz = variation.d["zdot"]["dz"].shape[2]
     if m + nz == 0:
         raise ConfigurationError(
-            "the contacts leave no speed free: nothing can be disturbed. Let one slide, "
+            "The contacts leave no degree of freedom: nothing can be disturbed. Let one slide, such as "
             'mode={"foot": "sliding"}, or leave it out.'
         )
-    T = np.linalg.inv(at.G)
-    whole = np.zeros((count, at.X.shape[1] + m + nz, k + m + nz))
-    whole[:, : -m - nz, :k] = at.X
-    whole[:, -m - nz : whole.shape[1] - nz, : k + m] = np.concatenate([-T @ at.P @ at.X, T], axis=2)
-    whole[:, whole.shape[1] - nz :, k + m :] = np.eye(nz)
-    edges = np.cumsum([0, at.X.shape[1], m, nz])
-    return {name: whole[:, edges[i] : edges[i + 1]] for i, name in enumerate(("dx", "du", "dz"))}
+    T = np.linalg.inv(frame.G)
+    seeds = np.zeros((count, frame.X.shape[1] + m + nz, k + m + nz))
+    seeds[:, : -m - nz, :k] = frame.X
+    seeds[:, -m - nz : seeds.shape[1] - nz, : k + m] = np.concatenate(
+        [-T @ frame.P @ frame.X, T], axis=2
+    )
+    seeds[:, seeds.shape[1] - nz :, k + m :] = np.eye(nz)
+    edges = np.cumsum([0, frame.X.shape[1], m, nz])
+    return {name: seeds[:, edges[i] : edges[i + 1]] for i, name in enumerate(("dx", "du", "dz"))}
 
 
 def _along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
-    """Return the derivative of a part along the seeds of every state."""
+    """Return the derivatives of an output of the program along the seeds of every state."""
     return sum((d[name] @ seed for name, seed in seeds.items()), np.zeros(1))
 
 
-def _rates(found: Variation, at: Chart, seeds: Mapping[str, Floats]) -> Floats:
-    """Return A over (coordinates, speeds, law's states)."""
-    rates = [f"{name}_rate" for name in at.coordinates]
-    moved = _along({seed: found.rows(rates, seed) for seed in seeds}, seeds)
-    moved = to_heading(found, at.coordinates, moved)
-    if "x" in at.coordinates and "y" in at.coordinates:  # their axes turn with the motion
-        i, j = at.coordinates.index("x"), at.coordinates.index("y")
-        moved[:, i, j] += found.value("yaw_rate")
-        moved[:, j, i] -= found.value("yaw_rate")
-    paced = _along({seed: found.pace_rows(at.speeds, seed) for seed in seeds}, seeds)
-    return np.concatenate([moved, paced, _along(found.d["zdot"], seeds)], axis=1)
+def _rates(variation: Variation, frame: Chart, seeds: Mapping[str, Floats]) -> Floats:
+    """Return A, (N, states, states), over coordinates, speeds, states of tyres and law."""
+    rates = [f"{name}_rate" for name in frame.coordinates]
+    moved = _along({seed: variation.rows(rates, seed) for seed in seeds}, seeds)
+    moved = to_heading(variation, frame.coordinates, moved)
+    if "x" in frame.coordinates and "y" in frame.coordinates:
+        # Their axes turn with the heading.
+        i = frame.coordinates.index("x")
+        j = frame.coordinates.index("y")
+        moved[:, i, j] += variation.value("yaw_rate")
+        moved[:, j, i] -= variation.value("yaw_rate")
+    paced = _along({seed: variation.pace_rows(frame.speeds, seed) for seed in seeds}, seeds)
+    return np.concatenate([moved, paced, _along(variation.d["zdot"], seeds)], axis=1)
 
 
-def _input_rates(found: Variation, at: Chart) -> Floats:
-    """Return B over (coordinates, speeds, law's states)."""
-    paced = found.pace_rows(at.speeds, "dw")
-    still = np.zeros((len(found), at.X.shape[2], paced.shape[2]))
-    return np.concatenate([still, paced, found.d["zdot"]["dw"]], axis=1)
+def _input_rates(variation: Variation, frame: Chart) -> Floats:
+    """Return B, (N, states, inputs), over coordinates, speeds, states of tyres and law."""
+    paced = variation.pace_rows(frame.speeds, "dw")
+    still = np.zeros((len(variation), frame.X.shape[2], paced.shape[2]))
+    return np.concatenate([still, paced, variation.d["zdot"]["dw"]], axis=1)
 
 
-def cyclic_coordinates(machine: ClosedForm, at: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
-    """Return the coordinates that the rest of the state does not know of: its rates are the same
-    wherever they are.
+def cyclic_coordinates(machine: ClosedForm, frame: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
+    """Return the cyclic coordinates: the rates of all other states do not depend on them.
 
-    They are recognised at random states about y, so that they belong to the machine and not to one
-    motion.
+    They are determined at random states about y: a coordinate may have no influence at y alone.
     """
     rng = np.random.default_rng(1)
     moving = machine.layout.span("u", "z")
-    some = displace(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, len(machine.columns))))
-    some[:, moving] = rng.normal(size=(4, moving.stop - moving.start))
-    found = vary(machine, some, np.tile(w, (4, 1)))
-    near = chart_of(found, at.coordinates, at.speeds)
-    A = np.abs(_rates(found, near, _seeds(found, near)))
-    small = 1e-9 * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
-    matters = (small < A).any(axis=0)
-    hidden = list(range(len(at.coordinates)))
-    while told := [i for i in hidden if np.delete(matters[:, i], hidden).any()]:
-        hidden = [i for i in hidden if i not in told]
-    return tuple(at.coordinates[i] for i in hidden)
+    samples = displace(
+        machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, len(machine.columns)))
+    )
+    samples[:, moving] = rng.normal(size=(4, moving.stop - moving.start))
+    variation = vary(machine, samples, np.tile(w, (4, 1)))
+    near = chart_of(variation, frame.coordinates, frame.speeds)
+    A = np.abs(_rates(variation, near, _seeds(variation, near)))
+    # Rows of small entries are compared with the whole matrix: they may consist of rounding errors.
+    threshold = CYCLIC_ENTRY * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
+    depends = (threshold < A).any(axis=0)
+    # Remove coordinates on which the rate of a remaining state depends, until none is left to remove.
+    hidden = list(range(len(frame.coordinates)))
+    while needed := [i for i in hidden if np.delete(depends[:, i], hidden).any()]:
+        hidden = [i for i in hidden if i not in needed]
+    return tuple(frame.coordinates[i] for i in hidden)

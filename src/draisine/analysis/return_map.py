@@ -1,7 +1,8 @@
 """Limit cycles: fixed points of a return map, their multipliers, and families of them.
 
-A return map is a function from a point x to its image and the derivative there. Some components of x
-may be angles, which count modulo whole turns.
+A return map is a function from a point x to its image and the derivative there. Components of x may be
+angles, which are equal modulo whole turns. Fixed points are computed by Newton's method, families by natural
+continuation with a secant predictor.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,8 +22,10 @@ from draisine.terrain import Terrain
 Map = Callable[[Floats], tuple[Floats, Floats]]
 """A return map: from x to its image and the derivative there."""
 
-FIXED_POINT = 1e-9  # of 1 + max|x|; a point that the map moves by less is a fixed point
-SAME_CYCLE = 1e-6  # of 1 + max|x|; cycles that are closer are one and the same
+FIXED_POINT_TOLERANCE = 1e-9  # of 1 + max|x|; largest |G(x) - x| of a fixed point
+SAME_CYCLE = 1e-6  # of 1 + max|x|; closer cycles are equal
+MAX_BENDING = 0.1  # of 1 + the change of x; a larger correction means another family
+MAX_FAMILY_STEPS = 12  # Newton steps from a predicted cycle; more mean that the prediction is bad
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,14 +34,12 @@ class Cycle:
 
     x: Floats
     J: Floats  # derivative of the map
-    missed: float  # largest component of the image minus x
+    residual: float  # largest component of the image minus x
     power: int = 1  # number of maps in one cycle: 2 if the map is one half of a symmetric cycle
 
     @cached_property
     def multipliers(self) -> Floats:
-        """Factors by which small disturbances grow in one cycle, largest first, eq.
-        [multipliers-of-a-cycle].
-        """
+        """Growth factors of small disturbances in one cycle, largest first, eq. [multipliers-of-a-cycle]."""
         values = np.linalg.eigvals(self.J).astype(complex) ** self.power + 0.0
         return values[np.lexsort((-values.imag, -np.abs(values)))]
 
@@ -54,8 +55,9 @@ class Cycle:
 
     @property
     def index(self) -> int:
-        """Index of the fixed point, the sign of det(1 - J), eq. [cycle-index]: cycles appear and
-        disappear in pairs of opposite index.
+        """Index of the fixed point, the sign of det(1 - J), eq. [cycle-index].
+
+        Cycles appear and disappear in pairs of opposite index.
         """
         return int(np.sign(np.linalg.det(np.eye(len(self.x)) - self.J)))
 
@@ -87,6 +89,11 @@ def return_map(
     fixed
         Initial values that are the same for all x, and the `mode` of the contacts.
 
+    Returns
+    -------
+    Map
+        Function from x to its image and the derivative (components, components).
+
     Examples
     --------
     >>> import draisine
@@ -102,15 +109,14 @@ def return_map(
 
     def evaluate(x: Floats) -> tuple[Floats, Floats]:
         start = fixed | dict(zip(names, map(float, x), strict=True))
-        found = run(system, start, [period])
-        return found.values[-1], found.derivatives[-1]
+        motion = run(system, start, [period])
+        return motion.values[-1], motion.derivatives[-1]
 
     return evaluate
 
 
 def iterate(G: Map, times: int) -> Map:
-    """Return a map applied several times, with its derivative: its fixed points are cycles of that many
-    periods.
+    """Return the iterated map, with its derivative; its fixed points are cycles of `times` periods.
 
     >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
     >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
@@ -119,11 +125,11 @@ def iterate(G: Map, times: int) -> Map:
     """
 
     def carry(x: Floats) -> tuple[Floats, Floats]:
-        total = np.eye(len(x))
+        derivative = np.eye(len(x))
         for _ in range(times):
             x, J = G(x)
-            total = J @ total
-        return x, total
+            derivative = J @ derivative
+        return x, derivative
 
     return carry
 
@@ -146,7 +152,7 @@ def fixed_point(
     near
         Initial guess.
     angles
-        Components of x that count modulo whole turns; from 0 to 2 pi in the result.
+        Components of x that are angles; from 0 to 2 pi in the result.
     power
         Number of maps in one cycle.
     steps
@@ -169,25 +175,26 @@ def fixed_point(
     best = np.inf
     for _ in range(steps):
         image, J = G(x)
-        miss = wrap_angles(image - x, angles)
-        size = float(np.abs(miss).max())
+        residual = wrap_angles(image - x, angles)
+        size = float(np.abs(residual).max())
         if not np.isfinite(size):
             break
-        if size < FIXED_POINT * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
+        # Iterate to rounding: until the residual is small and no longer halves.
+        if size < FIXED_POINT_TOLERANCE * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
             x[list(angles)] %= 2 * np.pi
             return Cycle(x, J, size, power)
         best = min(best, size)
-        step = np.linalg.lstsq(np.eye(len(x)) - J, miss, rcond=None)[0]
+        step = np.linalg.lstsq(np.eye(len(x)) - J, residual, rcond=None)[0]
         x = x + step * min(1.0, within / max(float(np.abs(step).max()), 1e-300))
     raise ConfigurationError(
-        f"no cycle was found near x = {np.asarray(near, float)}: Newton's method does not converge. "
+        f"No cycle found near x = {np.asarray(near, float)}: Newton's method does not converge. "
         "Start closer to a cycle, or search a box with fixed_points()."
     )
 
 
-def wrap_angles(miss: Floats, angles: Sequence[int]) -> Floats:
+def wrap_angles(difference: Floats, angles: Sequence[int]) -> Floats:
     """Return a difference whose angles lie between -pi and pi."""
-    out = np.array(miss, dtype=float)
+    out = np.array(difference, dtype=float)
     for k in angles:
         out[..., k] = (out[..., k] + np.pi) % (2 * np.pi) - np.pi
     return out
@@ -201,12 +208,28 @@ def fixed_points(
     angles: Sequence[int] = (),
     power: int = 1,
 ) -> list[Cycle]:
-    """Return all fixed points in a box that Newton's method finds from a grid of `count` starts per
-    side, ordered by their first component.
+    """Search the fixed points in a box by Newton's method from a grid of starts.
 
-    The search may miss fixed points. If the sum of the indices is known from topology, it shows whether
+    The search may miss fixed points. If topology determines the sum of the indices, it shows whether
     a pair is missing, eq. [cycle-index].
 
+    Parameters
+    ----------
+    G
+        The return map.
+    box
+        Lower and upper limit of each component.
+    count
+        Number of starts per side of the box.
+    angles, power
+        As in `fixed_point`.
+
+    Returns
+    -------
+    Fixed points, ordered by their first component.
+
+    Examples
+    --------
     >>> waves = fixed_points(lambda x: (3 * np.sin(x), np.diag(3 * np.cos(x))), [(-4.0, 4.0)])
     >>> [f"{cycle.x[0]:.4f} {cycle.index:+d}" for cycle in waves]
     ['-2.2789 +1', '0.0000 -1', '2.2789 +1']
@@ -216,22 +239,22 @@ def fixed_points(
         low + (high - low) * (np.arange(n) + 0.5) / n
         for (low, high), n in zip(box, counts, strict=True)
     ]
-    room = max(high - low for low, high in box) / 4
-    found: list[Cycle] = []
+    max_step = max(high - low for low, high in box) / 4  # longer steps leave the box at once
+    cycles: list[Cycle] = []
     for start in np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(box)):
         try:
-            cycle = fixed_point(G, start, angles=angles, power=power, within=room)
+            cycle = fixed_point(G, start, angles=angles, power=power, within=max_step)
         except (ConfigurationError, np.linalg.LinAlgError):
             continue
         inside = all(
             low - 1e-9 <= x <= high + 1e-9 for x, (low, high) in zip(cycle.x, box, strict=True)
         )
-        if inside and all(far(cycle, other, angles) for other in found):
-            found.append(cycle)
-    return sorted(found, key=lambda cycle: tuple(cycle.x))
+        if inside and all(differ(cycle, other, angles) for other in cycles):
+            cycles.append(cycle)
+    return sorted(cycles, key=lambda cycle: tuple(cycle.x))
 
 
-def far(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
+def differ(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
     """Return whether two cycles are different."""
     distance = np.abs(wrap_angles(a.x - b.x, angles)).max()
     return bool(distance > SAME_CYCLE * (1.0 + np.abs(a.x).max()))
@@ -243,7 +266,7 @@ def follow(
     start: Cycle,
     *,
     angles: Sequence[int] = (),
-    least: float = 1e-4,
+    min_step: float = 1e-4,
 ) -> Iterator[Cycle]:
     """Yield the cycles of one family at successive values of a parameter.
 
@@ -256,25 +279,36 @@ def follow(
     start
         The cycle at the first value.
     angles
-        Components of x that count modulo whole turns.
-    least
-        Smallest step, in parts of the distance between two values: steps are halved if the family turns
-        too fast.
+        Components of x that are angles.
+    min_step
+        Smallest step, relative to the distance of two values. Steps are halved if the family bends too
+        much.
+
+    Raises
+    ------
+    ConfigurationError
+        If the family ends before the last value.
     """
-    cycle, at = start, float(values[0])
+    cycle = start
+    reached = float(values[0])
     yield cycle
     before: tuple[float, Cycle] | None = None
     for value in (float(v) for v in values[1:]):
-        whole = step = value - at
-        while at != value:
-            aim = value if abs(value - at) <= abs(step) * (1 + 1e-9) else at + step
-            found = _next(make(aim), before, (at, cycle), aim, angles)
-            if found is None:
+        distance = step = value - reached
+        while reached != value:
+            aim = value if abs(value - reached) <= abs(step) * (1 + 1e-9) else reached + step
+            following = _next(make(aim), before, (reached, cycle), aim, angles)
+            if following is None:
                 step /= 2
-                if abs(step) < least * abs(whole):
-                    raise ConfigurationError(f"the family of cycles ends near {at:.6g}.")
+                if abs(step) < min_step * abs(distance):
+                    raise ConfigurationError(
+                        f"The family of cycles ends near the value {reached:.6g} of the parameter."
+                    )
                 continue
-            before, at, cycle, step = (at, cycle), aim, found, 2 * step
+            before = (reached, cycle)
+            reached = aim
+            cycle = following
+            step *= 2
         yield cycle
 
 
@@ -285,21 +319,22 @@ def _next(
     aim: float,
     angles: Sequence[int],
 ) -> Cycle | None:
-    """Return the cycle that continues the last one, from a linear extrapolation of the last two; None if
-    Newton's method moves too far from it.
+    """Return the cycle that continues the last one; None if it is too far from the prediction.
+
+    The prediction is a linear extrapolation of the last two cycles.
     """
-    at, cycle = last
+    reached, cycle = last
     guess = cycle.x
     if before is not None:
-        part = (aim - at) / (at - before[0])
-        guess = cycle.x + part * wrap_angles(cycle.x - before[1].x, angles)
+        ratio = (aim - reached) / (reached - before[0])
+        guess = cycle.x + ratio * wrap_angles(cycle.x - before[1].x, angles)
     try:
-        found = fixed_point(G, guess, angles=angles, power=cycle.power, steps=12)
+        following = fixed_point(G, guess, angles=angles, power=cycle.power, steps=MAX_FAMILY_STEPS)
     except (ConfigurationError, np.linalg.LinAlgError):
         return None
-    moved = np.abs(wrap_angles(found.x - cycle.x, angles))
-    bent = np.abs(wrap_angles(found.x - guess, angles))
-    return found if np.all(bent <= 0.1 * (1.0 + moved)) else None
+    moved = np.abs(wrap_angles(following.x - cycle.x, angles))
+    bent = np.abs(wrap_angles(following.x - guess, angles))
+    return following if np.all(bent <= MAX_BENDING * (1.0 + moved)) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,7 +344,7 @@ class CycleFamily:
     make: Callable[[float], Map]  # from a value to the return map
     values: tuple[float, ...]
     cycles: tuple[Cycle, ...]
-    angles: tuple[int, ...] = ()  # components of x that count modulo whole turns
+    angles: tuple[int, ...] = ()  # components of x that are angles
 
     def __len__(self) -> int:
         return len(self.cycles)
@@ -320,19 +355,21 @@ class CycleFamily:
         return np.array([cycle.stable for cycle in self.cycles])
 
     def crossings(self, test: Callable[[float, Cycle], float]) -> list[tuple[float, Cycle]]:
-        """Return the values at which a function of value and cycle changes its sign, with their cycles:
+        """Return the values at which a function of value and cycle changes its sign, with their cycles.
+
         `lambda value, cycle: cycle.growth - 1` finds the limits of stability.
         """
-        found = []
+        crossings = []
         pairs = list(zip(self.values, self.cycles, strict=True))
         signs = np.sign([test(*pair) for pair in pairs])
         for k in np.flatnonzero(signs[:-1] * signs[1:] < 0):
-            found.append(self._crossing(test, pairs[k], pairs[k + 1]))
-        return found + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
+            crossings.append(self._crossing(test, pairs[k], pairs[k + 1]))
+        return crossings + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
 
     def doublings(self) -> list[tuple[float, Cycle]]:
-        """Return the values at which a multiplier passes -1, with their cycles: a cycle of twice the
-        period appears or disappears, eq. [period-doubling].
+        """Return the values at which a multiplier passes -1, with their cycles, eq. [period-doubling].
+
+        A cycle of twice the period appears or disappears there.
         """
         return self.crossings(lambda _, cycle: float(np.linalg.det(np.eye(len(cycle.x)) + cycle.J)))
 
@@ -344,20 +381,20 @@ class CycleFamily:
     ) -> tuple[float, Cycle]:
         from scipy.optimize import brentq
 
-        known = [low, high]
+        computed = [low, high]
 
         def tested(value: float) -> float:
-            near = min(known, key=lambda pair: abs(pair[0] - value))
+            near = min(computed, key=lambda pair: abs(pair[0] - value))
             if near[0] != value:
                 start = near[1]
                 G = self.make(value)
                 near = (value, fixed_point(G, start.x, angles=self.angles, power=start.power))
-                known.append(near)
+                computed.append(near)
             return test(*near)
 
         value = float(brentq(tested, low[0], high[0], xtol=1e-12, rtol=1e-14))
         tested(value)
-        return value, min(known, key=lambda pair: abs(pair[0] - value))[1]
+        return value, min(computed, key=lambda pair: abs(pair[0] - value))[1]
 
 
 def families(
@@ -370,9 +407,22 @@ def families(
 ) -> list[CycleFamily]:
     """Return the families of cycles over the values of a parameter, in the order of their discovery.
 
-    `search` finds the cycles of one map. It is called at `searches` evenly spaced values, so that
-    families that begin or end between the first and the last value are found, too.
+    Parameters
+    ----------
+    make
+        Function from a value to the return map.
+    values
+        Values of the parameter, in order.
+    search
+        Function that returns the cycles of one map.
+    angles
+        Components of x that are angles.
+    searches
+        Number of evenly spaced values at which `search` is called: families may begin or end between the
+        first and the last value.
 
+    Examples
+    --------
     >>> def make(a):
     ...     return lambda x: (a * np.sin(x), np.diag(a * np.cos(x)))
     >>> def search(G):
@@ -381,28 +431,31 @@ def families(
     >>> [len(family) for family in waves]
     [12, 10, 10]
     """
-    at = [float(value) for value in values]
-    found: list[dict[int, Cycle]] = []
-    for k in np.unique(np.linspace(0, len(at) - 1, searches).round().astype(int)):
-        for cycle in search(make(at[k])):
-            if all(far(cycle, known[k], angles) for known in found if k in known):
-                onward = _followed(make, at[k:], cycle, angles)
-                back = _followed(make, at[k::-1], cycle, angles)
+    parameters = [float(value) for value in values]
+    discovered: list[dict[int, Cycle]] = []
+    for k in np.unique(np.linspace(0, len(parameters) - 1, searches).round().astype(int)):
+        for cycle in search(make(parameters[k])):
+            # A cycle of a family that was followed to this value is not new.
+            if all(differ(cycle, members[k], angles) for members in discovered if k in members):
+                onward = _followed(make, parameters[k:], cycle, angles)
+                back = _followed(make, parameters[k::-1], cycle, angles)
                 members = {k - i: c for i, c in enumerate(back)}
-                found.append(members | {k + i: c for i, c in enumerate(onward)})
-    made = []
-    for members in found:
-        places = sorted(members)
-        cycles = tuple(members[k] for k in places)
-        made.append(CycleFamily(make, tuple(at[k] for k in places), cycles, tuple(angles)))
-    return made
+                discovered.append(members | {k + i: c for i, c in enumerate(onward)})
+    result = []
+    for members in discovered:
+        indices = sorted(members)
+        cycles = tuple(members[k] for k in indices)
+        result.append(
+            CycleFamily(make, tuple(parameters[k] for k in indices), cycles, tuple(angles))
+        )
+    return result
 
 
 def _followed(
     make: Callable[[float], Map], values: Sequence[float], start: Cycle, angles: Sequence[int]
 ) -> list[Cycle]:
     """Return the cycles of a family from a start to its end."""
-    found: list[Cycle] = []
+    cycles: list[Cycle] = []
     with suppress(ConfigurationError):
-        found.extend(follow(make, values, start, angles=angles))
-    return found
+        cycles.extend(follow(make, values, start, angles=angles))
+    return cycles

@@ -1,8 +1,8 @@
 """Root loci: eigenvalues about steady motions while one quantity or parameter changes.
 
 The varied value is a quantity of the motion (speed, lean, acceleration, steer torque) or a parameter of the
-machine (slope, trail). Each motion is found from the one before, so that a locus follows one family; it
-ends where the family does.
+machine (slope, trail). The search for each motion begins at the previous one, so that a locus follows one
+family of motions and ends with it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,9 +47,9 @@ class RootLocus:
     states
         Names of the states at the first motion that has all of them.
     form
-        What was linearised: "steady", "frozen" or "dalembert".
+        Linearisation: "steady", "frozen" or "dalembert".
     end
-        Why the locus ends before the last value that was asked for; empty if it does not.
+        Reason why the locus ends before the last requested value; empty if it is complete.
     made
         Attributes of a stored locus: machine, law, version and recipe.
     """
@@ -81,9 +81,9 @@ class RootLocus:
         import xarray
 
         system = self.motions[0].machine.system
-        inputs = np.array([list(one.inputs.values()) for one in self.motions])
+        inputs = np.array([list(motion.inputs.values()) for motion in self.motions])
         names = [name for name in self.motions[0].values if name not in ("x", "y", "z")]
-        about = np.array([[one.values[name] for name in names] for one in self.motions])
+        about = np.array([[motion.values[name] for name in names] for motion in self.motions])
         return xarray.Dataset(
             {
                 "eigenvalue_real": (("value", "root"), self.eigenvalues.real, {"units": "1/s"}),
@@ -130,7 +130,7 @@ def root_locus(
     inputs: Mapping[str, float] | None = None,
     law: Law | None = None,
     form: Literal["frozen", "dalembert"] | None = None,
-    **asked: float,
+    **prescribed: float,
 ) -> RootLocus:
     """Return the eigenvalues about steady motions while one quantity or parameter changes.
 
@@ -139,7 +139,7 @@ def root_locus(
     system
         The machine.
     over
-        What changes: a quantity as in `steady` (`forward_speed`, `lean`, `forward_acceleration`,
+        Varied value: a quantity as in `steady` (`forward_speed`, `lean`, `forward_acceleration`,
         `steer_torque`), or a parameter of the machine (`slope`, `c`).
     values
         Its values, in order.
@@ -147,7 +147,7 @@ def root_locus(
         As in `steady`.
     form
         Linearisation of accelerating motions: "frozen" (the default for them) or "dalembert".
-    asked
+    prescribed
         Other prescribed quantities, as in `steady`.
 
     Returns
@@ -172,48 +172,50 @@ def root_locus(
     (4, 5) ('lean', 'steer')
     """
     check_system("root_locus", system)
-    wanted = np.atleast_1d(np.asarray(values, float))
-    if not wanted.size:
-        raise ParameterError("root_locus: no values.")
-    options: dict[str, Any] = {"inputs": inputs, "law": law, "form": form, **asked}
-    recipe = call_recipe("locus", root_locus, system, over, wanted, free=list(free), **options)
+    requested = np.atleast_1d(np.asarray(values, float))
+    if not requested.size:
+        raise ParameterError(
+            "root_locus: `values` is empty. List the values of the varied quantity."
+        )
+    options: dict[str, Any] = {"inputs": inputs, "law": law, "form": form, **prescribed}
+    recipe = call_recipe("locus", root_locus, system, over, requested, free=list(free), **options)
     quantities = quantity_names(system.model) | {"radius": "m"}
     unit = quantities.get(over)
     varied = unit is None
     if varied:
-        system = _with_parameter(system, over, float(wanted[0]), list(quantities))
+        system = _with_parameter(system, over, float(requested[0]), list(quantities))
         unit = system.meanings.get(over, ("", ""))[0]
-    chosen = form or ("frozen" if ACCELERATION in (over, *asked) else "steady")
+    chosen = form or ("frozen" if ACCELERATION in (over, *prescribed) else "steady")
     motions: list[Steady] = []
     end = ""
-    for value in map(float, wanted):
+    for value in map(float, requested):
         machine = system.with_parameters(**{over: value}) if varied else system
-        own = dict(asked) if varied else dict(asked) | {over: value}
+        conditions = dict(prescribed) if varied else dict(prescribed) | {over: value}
         try:
-            motions.append(_next(machine, motions, free, inputs, law, own))
+            motions.append(_next(machine, motions, free, inputs, law, conditions))
         except ConfigurationError as error:
             if not motions:
                 raise
             end = f"The locus ends before {over} = {value:.6g}: {error}"
             break
-    linear = [one.linear(form=chosen if one.acceleration else "steady") for one in motions]
-    states = max((one.states for one in linear), key=len)
+    linear = [motion.linear(form=chosen if motion.acceleration else "steady") for motion in motions]
+    states = max((system.states for system in linear), key=len)
     # A coordinate that is cyclic at single values only (the yaw without a slope) has the eigenvalue 0 there.
     eigenvalues = np.zeros((len(motions), len(states)), complex)
-    for row, one in zip(eigenvalues, linear, strict=True):
-        row[: len(one.states)] = one.eigenvalues()
+    for row, about in zip(eigenvalues, linear, strict=True):
+        row[: len(about.states)] = about.eigenvalues()
     eigenvalues = np.take_along_axis(eigenvalues, track(eigenvalues), axis=1)
-    made = provenance(motions[0].machine.system, law, recipe)
+    attributes = provenance(motions[0].machine.system, law, recipe)
     return RootLocus(
         over,
         unit or "",
-        wanted[: len(motions)],
+        requested[: len(motions)],
         tuple(motions),
         eigenvalues,
         states,
         chosen,
         end,
-        made,
+        attributes,
     )
 
 
@@ -223,25 +225,23 @@ def _next(
     free: Sequence[str],
     inputs: Mapping[str, float] | None,
     law: Law | None,
-    asked: Mapping[str, Any],
+    prescribed: Mapping[str, Any],
 ) -> Steady:
     """Return the motion that follows the last one."""
     # A search elsewhere could jump to another family, so it begins at the last motion only.
     start = motions[-1] if motions else None
-    return steady(system, start=start, free=free, inputs=inputs, law=law, **asked)
+    return steady(system, start=start, free=free, inputs=inputs, law=law, **prescribed)
 
 
-def _with_parameter(system: System, name: str, value: float, known: Sequence[str]) -> System:
-    """Return the machine with a parameter that can change, also one that its vehicle leaves out by default
-    (a slope).
-    """
+def _with_parameter(system: System, name: str, value: float, quantities: Sequence[str]) -> System:
+    """Return the machine with a variable parameter, also an optional one of its vehicle (a slope)."""
     if name in system.parameters:
         return system
     if name in system.structure and system.structure[name] is None:
         source = system.artifacts
         arguments: dict[str, Any] = {**source.structure, **system.parameters, name: value}
         return compile(source.vehicle, store=source.store, **arguments)
-    candidates = [*known, *system.parameters]
+    candidates = [*quantities, *system.parameters]
     raise ParameterError(
-        f"root_locus: nothing is called {name!r}. {did_you_mean(name, candidates)}"
+        f"root_locus: unknown quantity or parameter {name!r}. {did_you_mean(name, candidates)}"
     )

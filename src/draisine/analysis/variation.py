@@ -18,31 +18,31 @@ from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import independent
 from draisine.system.layout import Layout
 
+# Names in the program `variation`: inputs along which it is differentiated, and outputs with derivatives.
 SEEDS = ("dt", "dx", "du", "dz", "dw")
-PARTS = ("force", "zdot", "conditions", "seen", "paced")
+VARIED_OUTPUTS = ("force", "zdot", "conditions", "seen", "paced")
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
-    """What the program `variation` tells of N states; the first axis counts the states.
+    """Outputs of the program `variation` at N states, with derivatives.
 
-    `mass` (N, m, m) and `force` (N, m) are those of `M udot = f`; `zdot` are the rates of the law's
-    states, `conditions` the gaps, `seen` what `names` name, `paced` how fast the speeds that
-    `speeds` name change. `d[part][seed]` is the derivative of a part (N, entries, seeds), for the
-    seeds `dt`, `dx` (displacements), `du`, `dz`, `dw`.
+    Outputs are `force` f (N, m) of `M udot = f`; `zdot`, the rates of the states of tyres and law;
+    `conditions`, the gaps of the contacts; `seen`, the observations called `names`; `paced`, the rates of
+    the speeds called `speeds`. Seeds are `dt`, `dx` (displacements), `du`, `dz`, `dw`.
     """
 
     machine: ClosedForm
-    mass: Floats
-    values: dict[str, Floats]
-    d: dict[str, dict[str, Floats]]
+    mass: Floats  # M, (N, m, m)
+    values: dict[str, Floats]  # by output, (N, entries)
+    d: dict[str, dict[str, Floats]]  # by output and seed, (N, entries, seeds)
 
     def __len__(self) -> int:
         return len(self.mass)
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of what is seen."""
+        """The names of the observations."""
         return observation_names(self.machine.system.model)
 
     @cached_property
@@ -51,19 +51,19 @@ class Variation:
         return paced_speed_names(self.machine.system.model)
 
     def value(self, name: str) -> Floats:
-        """Return what is seen under a name, one value per state."""
+        """Return the observation with a name, (N,)."""
         return self.values["seen"][:, self.names.index(name)]
 
     def rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of what is seen under some names, (N, names, seeds)."""
+        """Return the derivatives of named observations, (N, names, seeds)."""
         return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
 
     def pace(self, names: Iterable[str]) -> Floats:
-        """Return the rates of some speeds, (N, names)."""
+        """Return the rates of named speeds, (N, names)."""
         return self.values["paced"][:, [self.speeds.index(name) for name in names]]
 
     def pace_rows(self, names: Iterable[str], seed: str) -> Floats:
-        """Return the derivatives of the rates of some speeds, (N, names, seeds)."""
+        """Return the derivatives of the rates of named speeds, (N, names, seeds)."""
         return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
     def check_time_invariant(self, tolerance: float = 1e-7) -> None:
@@ -81,7 +81,7 @@ class Variation:
         if drift.max(initial=0.0) > tolerance * scale:
             worst = int(drift.argmax())
             raise ConfigurationError(
-                "the motion is not steady: the equations depend on time (a prescribed joint, a law or "
+                "The motion is not steady: the equations depend on time (a prescribed joint, a law or "
                 f"moving ground); the rate of {self.speeds[worst]} changes by {drift[worst]:.3g} per "
                 "second. linearise(..., form='frozen') linearises at one instant."
             )
@@ -102,17 +102,21 @@ def vary(
     `parameters` (N, parameters) gives each state its own set of them; `seeds` are those whose
     derivatives are wanted.
     """
-    program, count = machine.variation, len(y)
-    at, wanted = program.inputs, _seed_lanes(machine, seeds)
-    x = np.zeros((at.size, count, wanted.size))
-    x[at.t] = np.broadcast_to(t, count)[:, None]
-    x[at.span("q", "z")] = y.T[:, :, None]
-    for where, value in ((at.w, w), (at.anchors, anchors)):
+    program = machine.variation
+    count = len(y)
+    inputs = program.inputs
+    lanes_by_seed = _seed_lanes(machine, seeds)
+    x = np.zeros((inputs.size, count, lanes_by_seed.size))
+    x[inputs.t] = np.broadcast_to(t, count)[:, None]
+    x[inputs.span("q", "z")] = y.T[:, :, None]
+    for where, value in ((inputs.w, w), (inputs.anchors, anchors)):
         if value is not None:
             x[where] = np.atleast_2d(value).T[:, :, None]
     for name in seeds:
-        x[getattr(at, name), :, getattr(wanted, name)] = np.eye(at.count(name))[:, None, :]
-    lanes = wanted.size
+        x[getattr(inputs, name), :, getattr(lanes_by_seed, name)] = np.eye(inputs.count(name))[
+            :, None, :
+        ]
+    lanes = lanes_by_seed.size
     tables = None
     if parameters is not None:
         tables = np.repeat(program.tables(parameters.T), lanes, axis=1)
@@ -123,27 +127,31 @@ def vary(
 def sort_lanes(
     machine: ClosedForm, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
 ) -> Variation:
-    """Return outputs of the program `variation` (entries, lanes), taken apart by state and seed."""
-    at, speeds = _seed_lanes(machine, seeds), machine.layout.count("u")
-    lanes = {name: value.reshape(len(value), count, at.size) for name, value in out.items()}
-    d = {
-        part: {
-            seed: lanes[f"d{part}"][:, :, getattr(at, seed)].transpose(1, 0, 2) for seed in seeds
-        }
-        for part in PARTS
+    """Return outputs of the program `variation` (entries, lanes) by state and seed."""
+    lanes_by_seed = _seed_lanes(machine, seeds)
+    speeds = machine.layout.count("u")
+    lanes = {
+        name: value.reshape(len(value), count, lanes_by_seed.size) for name, value in out.items()
     }
-    values = {part: lanes[part][:, :, 0].T for part in PARTS}
+    d = {
+        output: {
+            seed: lanes[f"d{output}"][:, :, getattr(lanes_by_seed, seed)].transpose(1, 0, 2)
+            for seed in seeds
+        }
+        for output in VARIED_OUTPUTS
+    }
+    values = {output: lanes[output][:, :, 0].T for output in VARIED_OUTPUTS}
     mass = lanes["mass"][:, :, 0].T.reshape(count, speeds, speeds)
     return Variation(machine, mass, values, d)
 
 
 def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
-    """Return which lanes belong to which seed: one for each of its entries."""
+    """Return the lanes of each seed, one per entry."""
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
 def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
-    """Return where the pins hold their points: where they are in the state y."""
+    """Return the anchors of the pins (world axes, m): their positions in the state y."""
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
@@ -155,70 +163,76 @@ def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
 class Chart:
     """Named coordinates on the constraint manifold about N states, and named independent speeds.
 
-    `X` (N, n, k) are the displacements that change one coordinate each and keep the contacts
-    closed; `P` (N, m, n) and `G` (N, m, m) the derivatives of the speeds by displacement and by u.
-    Coordinates x and y count along and across the heading.
+    Coordinates x and y are measured along and across the heading.
     """
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
-    X: Floats
-    P: Floats
-    G: Floats
+    X: Floats  # (N, n, k) displacements that change one coordinate each and keep contacts closed
+    P: Floats  # (N, m, n) derivatives of the speeds by displacement
+    G: Floats  # (N, m, m) derivatives of the speeds by u
 
 
-def chart(found: Variation) -> Chart:
+def chart(variation: Variation) -> Chart:
     """Return coordinates and speeds that are independent at every state, preferred ones first.
 
-    Lean and joints come first, wheels' angles, place and heading last; of the speeds, the rates of
-    these.
+    Lean and joints are preferred; angles of wheels, position and heading come last. The speeds are the
+    rates of these.
     """
-    model = found.machine.system.model
+    model = variation.machine.system.model
     spinning = spinning_joints(model)
-    firm = [j.name for k, j in enumerate(model.joints) if k not in spinning]
-    loose = [j.name for k, j in enumerate(model.joints) if k in spinning]
-    coordinates = ["lean", *firm, "pitch", "yaw", *loose, "x", "y", "z"]
-    hard = found.d["conditions"]["dx"]
-    rows = heading_rows(found, coordinates)
-    kept = np.flatnonzero(independent(hard, rows, alike=True)[0])
-    if hard.shape[1] + len(kept) != rows.shape[2]:
+    shape_joints = [j.name for k, j in enumerate(model.joints) if k not in spinning]
+    spinning_joint_names = [j.name for k, j in enumerate(model.joints) if k in spinning]
+    coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
+    conditions = variation.d["conditions"]["dx"]
+    rows = heading_rows(variation, coordinates)
+    kept = np.flatnonzero(independent(conditions, rows, in_all_cases=True)[0])
+    if conditions.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
-            "the coordinates lean, pitch, yaw, x, y, z and the joints do not tell neighbouring "
-            "configurations apart here: a wheel lies flat, or the base points straight up."
+            "The coordinates lean, pitch, yaw, x, y, z and the joints are singular here: a wheel lies "
+            "flat, or the base points straight up. Start from another configuration."
         )
-    rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw")]
+    rates = [
+        f"{name}_rate" for name in ("lean", *shape_joints, *spinning_joint_names, "pitch", "yaw")
+    ]
     rates += [name for name in model.speeds if name not in rates]
-    none = np.zeros((len(found), 0, rows.shape[2]))
-    fast = np.flatnonzero(independent(none, found.rows(rates, "du"), alike=True)[0])
-    return chart_of(found, [coordinates[k] for k in kept], [rates[k] for k in fast])
-
-
-def chart_of(found: Variation, coordinates: Sequence[str], speeds: Sequence[str]) -> Chart:
-    """Return the chart of given coordinates and speeds."""
-    hard = found.d["conditions"]["dx"]
-    whole = np.linalg.inv(np.concatenate([hard, heading_rows(found, coordinates)], axis=1))
-    return Chart(
-        tuple(coordinates),
-        tuple(speeds),
-        whole[:, :, hard.shape[1] :],
-        found.rows(speeds, "dx"),
-        found.rows(speeds, "du"),
+    no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
+    independent_rates = np.flatnonzero(
+        independent(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
+    )
+    return chart_of(
+        variation, [coordinates[k] for k in kept], [rates[k] for k in independent_rates]
     )
 
 
-def heading_rows(found: Variation, names: Sequence[str]) -> Floats:
-    """Return derivatives by displacement of what is seen, those of x and y turned into the axes of
-    the heading.
-    """
-    return to_heading(found, names, found.rows(names, "dx"))
+def chart_of(variation: Variation, coordinates: Sequence[str], speeds: Sequence[str]) -> Chart:
+    """Return the chart of given coordinates and speeds."""
+    conditions = variation.d["conditions"]["dx"]
+    inverse = np.linalg.inv(
+        np.concatenate([conditions, heading_rows(variation, coordinates)], axis=1)
+    )
+    return Chart(
+        tuple(coordinates),
+        tuple(speeds),
+        inverse[:, :, conditions.shape[1] :],
+        variation.rows(speeds, "dx"),
+        variation.rows(speeds, "du"),
+    )
 
 
-def to_heading(found: Variation, names: Sequence[str], rows: Floats) -> Floats:
-    """Return rows (N, names, ...) with those of x and y turned into the axes of the heading."""
+def heading_rows(variation: Variation, names: Sequence[str]) -> Floats:
+    """Return the derivatives of named observations by displacement, x and y in heading axes."""
+    return to_heading(variation, names, variation.rows(names, "dx"))
+
+
+def to_heading(variation: Variation, names: Sequence[str], rows: Floats) -> Floats:
+    """Return rows (N, names, ...) with those of x and y rotated into the axes of the heading."""
     if "x" not in names or "y" not in names:
         return rows
-    i, j = names.index("x"), names.index("y")
-    c, s = np.cos(found.value("yaw"))[:, None], np.sin(found.value("yaw"))[:, None]
+    i = names.index("x")
+    j = names.index("y")
+    c = np.cos(variation.value("yaw"))[:, None]
+    s = np.sin(variation.value("yaw"))[:, None]
     turned = np.array(rows)
     turned[:, i] = c * rows[:, i] + s * rows[:, j]
     turned[:, j] = c * rows[:, j] - s * rows[:, i]

@@ -23,7 +23,7 @@ from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED, label_units, outputs, rate
 from draisine.simulation.source import write_simulator
-from draisine.simulation.stepper import STEP
+from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.system.layout import Layout, outputs_of
 from draisine.system.state import State
 from draisine.system.system import System
@@ -83,7 +83,7 @@ def write_unit(
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
     inputs: Mapping[str, float] | None = None,
-    dt: float = STEP,
+    dt: float = DEFAULT_STEP,
 ) -> Unit:
     """Return a machine of one contact mode as C source code with an interface `c/<interface>.c`.
 

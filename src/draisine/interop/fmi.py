@@ -15,7 +15,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import draisine
-from draisine.codegen.files import check_place, whole_file
+from draisine.codegen.files import atomic_write, check_writable
 from draisine.errors import ParameterError, expect_known
 from draisine.interop.cosimulation import Port, Unit, compile_library, write_unit
 from draisine.system.state import State
@@ -66,10 +66,10 @@ def export_fmu(
     expect_known("FMI", version, FMI_VERSIONS)
     if path.suffix != ".fmu":
         raise ParameterError(f"{path}: the name of an FMI unit must end with .fmu.")
-    check_place(path)
+    check_writable(path)
     unit = write_unit(system, start, f"fmi{version[0]}", **options)
     describe = _describe_2 if version == "2.0" else _describe_3
-    with tempfile.TemporaryDirectory() as folder, whole_file(path) as new:
+    with tempfile.TemporaryDirectory() as folder, atomic_write(path) as new:
         binary = Path(folder) / f"{unit.name}{_library_suffix()}"
         compile_library(unit, Path(folder), binary)
         content: dict[str, str | bytes] = {"modelDescription.xml": describe(unit)}

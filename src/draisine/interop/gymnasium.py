@@ -25,7 +25,7 @@ from draisine.scenario.library import load
 from draisine.scenario.plan import Plan
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
-from draisine.simulation.stepper import STEP, Stepper, state_values
+from draisine.simulation.stepper import DEFAULT_STEP, Stepper, state_values
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.state import State, states
 
@@ -243,7 +243,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
             vector.utils.batch_space(space, num_envs) for space in spaces
         )
         self.machine = plan.system.machine()
-        self.numerics = Numerics(integrator="rk4", dt=STEP)
+        self.numerics = Numerics(integrator="rk4", dt=DEFAULT_STEP)
         parameters = np.repeat(plan.system.values[:, None], num_envs, axis=1)
         no_inputs = np.zeros((len(plan.system.model.inputs), num_envs))
         rule = fall_rule(plan.system.model, plan.contact.fall)

@@ -63,7 +63,7 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
     note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
     sheet.say(*sentence(f"{note}contact point{place}."))
     for k, (contact, (point, surface)) in enumerate(
-        zip(subject.model.contacts, subject.rows.found, strict=True)
+        zip(subject.model.contacts, subject.rows.contact_points, strict=True)
     ):
         if is_zero(surface.ring):
             continue
@@ -75,7 +75,7 @@ def write_ground(sheet: Sheet, subject: Subject) -> None:
         sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
         _name_contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     for k, a in [] if sheet.expand else _partial(subject):
-        sheet.vector("q", a.at.c, [f"{k}{x}" for x in axes], LENGTH)
+        sheet.vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
     if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
         fall = subject.world.R.T @ subject.model.gravity
         sheet.vector("g", fall, list(axes))
@@ -117,8 +117,8 @@ def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
     for k, a in enumerate(subject.active):
         if is_zero(a.surface.ring):
             continue
-        up = subject.world.up[a.at.link]
-        W = subject.vel.W[a.at.link]
+        up = subject.world.up[a.point.link]
+        W = subject.vel.W[a.point.link]
         side = cross(a.surface.axle, a.surface.steepest(up))
         rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
@@ -131,9 +131,9 @@ def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
     row = 0
     for k, a in enumerate(subject.active):
         tails = [f"{k}{x}" for x in axes]
-        rhodot = support_rate(a.surface, a.at, subject.world, subject.vel)
+        rhodot = support_rate(a.surface, a.point, subject.world, subject.vel)
         drift, cdot = point_drift(
-            subject.tree, subject.geo, subject.vel, a.at, rhodot, FRAME_ORIGIN
+            subject.tree, subject.geo, subject.vel, a.point, rhodot, FRAME_ORIGIN
         )
         for x, tail in zip(cdot, tails, strict=True):
             if len(sheet.polynomial(x)) > MAX_UNNAMED_RATE_TERMS:
@@ -147,14 +147,14 @@ def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
 
 def _velocity(subject: Subject, a: Active) -> Any:
     """Return the velocity of a contact's point relative to the ground, in the base's axes."""
-    carried = ground_velocity(subject.model, subject.world, subject.p, a.at, subject.t)
+    carried = ground_velocity(subject.model, subject.world, subject.p, a.point, subject.t)
     return a.P @ subject.speeds - carried
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
     """Name the rates of the directions of a contact's rows: their first entries are A_ij."""
     tree, geo, world = subject.tree, subject.geo, subject.world
-    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.at)
+    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
     comma = "," if max(subject.C.shape) > 9 else ""
     for i, name in enumerate(kept, start=row + 1):

@@ -22,7 +22,7 @@ from draisine.codegen.formula import (
     negative,
     product,
 )
-from draisine.codegen.width import LINE, widest_piece, width
+from draisine.codegen.width import LINE_WIDTH, widest_piece, width
 from draisine.reading import polynomial as po
 from draisine.reading.names import FACTOR_ORDER, INERTIA, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
@@ -30,7 +30,7 @@ from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 _NEGATIVE_POWERS = (-1, -2, -3, -4)
 """Powers of a cosine in a denominator that tangents may replace."""
 
-MAX_PIECE_WIDTH = LINE - 10.0
+MAX_PIECE_WIDTH = LINE_WIDTH - 10.0
 """Largest width of a piece of a line, in ems; the left side, a sign and the equation number need the rest."""
 
 MAX_SEARCHED_TERMS = 18
@@ -305,4 +305,4 @@ def _sum(terms: Iterable[Expression]) -> Expression:
 
 def _cost(x: Expression) -> float:
     """Return the width of an expression, with a penalty for pieces that do not fit on a line."""
-    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE)
+    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)

@@ -26,7 +26,7 @@ from draisine.codegen.formula import (
     negative,
     symbols_in,
 )
-from draisine.codegen.width import LINE, matrix_width, symbol_width, width
+from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
 from draisine.reading.cut import MAX_INTERMEDIATE_TERMS, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
@@ -270,7 +270,7 @@ class Sheet:
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:
             grid.write(place)
-        available = LINE - symbol_width(Symbol.parse(symbol)) - MATRIX_MARGIN
+        available = LINE_WIDTH - symbol_width(Symbol.parse(symbol)) - MATRIX_MARGIN
         while matrix_width(grid.filled()) > available:
             widest = max(grid.places, key=lambda place: width(grid.written[place]))
             expression = grid.written[widest]

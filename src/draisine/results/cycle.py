@@ -40,7 +40,7 @@ FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
     "growth": ((), lambda s: s.cycle.growth, "", "magnitude of the largest multiplier"),
     "stable": ((), lambda s: s.cycle.stable, "", "whether disturbances die out"),
     "index": ((), lambda s: s.cycle.index, "", "index of the fixed point"),
-    "missed": ((), lambda s: s.cycle.missed, "", "residual of the return map at the fixed point"),
+    "missed": ((), lambda s: s.cycle.residual, "", "residual of the return map at the fixed point"),
 }
 """Quantities of every cycle, from its return map."""
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.metrics import REDUCERS, first_crossings, split_question
+from draisine.analysis.metrics import REDUCERS, first_crossings, split_metric
 from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
@@ -20,7 +20,7 @@ from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, parse_event
 from draisine.results.quantities import DERIVED
-from draisine.simulation.dataset import OBSERVED
+from draisine.simulation.dataset import OBSERVED_VARIABLES
 from draisine.simulation.validity import Validity
 
 SPACE_AXES = ("x", "y", "z")
@@ -148,11 +148,11 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
         return "output_rates", outputs.index(rate_of)
     if name != acceleration_of and acceleration_of in joints:
         return "vdot", model.speeds.index(f"{acceleration_of}_rate")
-    if name not in OBSERVED:
+    if name not in OBSERVED_VARIABLES:
         return None
     allowed = known_series(model)[name]
     index = tuple(names.index(label) for names, label in zip(allowed, labels, strict=True))
-    return OBSERVED[name], int(np.ravel_multi_index(index, [len(x) for x in allowed]))
+    return OBSERVED_VARIABLES[name], int(np.ravel_multi_index(index, [len(x) for x in allowed]))
 
 
 def unit_of(text: str, model: Model) -> str:
@@ -242,7 +242,7 @@ def parse_query(text: str, model: Model) -> SeriesQuery | EventQuery | ValidityQ
     event = parse_event(text, model)
     if event is not None:
         return event
-    reduction = split_question(text)
+    reduction = split_metric(text)
     if reduction is not None:
         reducer, name, level = reduction
         parse_series(name, model)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine import registry
-from draisine.codegen.files import check_folder, check_place, whole_file
+from draisine.codegen.files import atomic_write, check_folder, check_writable
 from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import CONTENT, add_stamp, read_table
 from draisine.results.recording import read_recording
@@ -59,7 +59,7 @@ def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None
             )
         check_folder(path)
     else:
-        check_place(path)
+        check_writable(path)
 
 
 def _check_zarr_installed(path: Path, advice: str) -> None:
@@ -131,7 +131,7 @@ def save(what: Any, path: str | Path) -> None:
     data = add_stamp(dataset_of(what))
     path = Path(path)
     check_target(path)
-    with whole_file(path) as new:
+    with atomic_write(path) as new:
         match path.suffix:
             case ".nc":
                 _write_netcdf(data, new)
@@ -160,7 +160,7 @@ def _write_metadata(data: "Dataset", path: Path) -> None:
     attributes = dict(data.attrs) | {CONTENT: hashlib.sha256(path.read_bytes()).hexdigest()}
     variables = {str(name): dict(v.attrs) for name, v in data.variables.items() if v.attrs}
     content = {"attributes": attributes, "variables": variables}
-    with whole_file(metadata_path(path)) as new:
+    with atomic_write(metadata_path(path)) as new:
         new.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from draisine.model.quantity import number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
-from draisine.scenario.terrain import GROUNDS as GROUND_SHAPES
+from draisine.scenario.terrain import GROUND_TABLES as GROUND_SHAPES
 from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain
 

@@ -25,14 +25,14 @@ from draisine.ride.presets import PRESETS, RIDE_GROUNDS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.stepper import STEP, Stepper
+from draisine.simulation.stepper import DEFAULT_STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
 from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
-STEP_RATE = round(1.0 / STEP)
+STEP_RATE = round(1.0 / DEFAULT_STEP)
 """1/s; simulation steps per second."""
 
 LEAN_LIMIT = math.radians(45.0)
@@ -109,7 +109,9 @@ class Session:
             contact=PLANE_CONTACT
             if self.terrain is None
             else replace(TERRAIN_CONTACT, mu=self.preset.mu),
-            numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
+            numerics=None
+            if self.terrain is None
+            else Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10),
         )
         self.status = RideStatus.RIDING
         self.reason = ""
@@ -139,7 +141,7 @@ class Session:
             return
         try:
             self._change_rider(inputs)
-            self.stepper.step(count * STEP, inputs)
+            self.stepper.step(count * DEFAULT_STEP, inputs)
         except SimulationError as error:
             self.status = RideStatus.STOPPED
             self.reason = str(error)

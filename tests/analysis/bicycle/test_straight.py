@@ -234,7 +234,7 @@ def test_tracking_follows_crossings_of_many() -> None:
 
 
 def test_what_is_no_bicycle_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="is no bicycle"):
+    with pytest.raises(ConfigurationError, match="has no canonical matrices"):
         canonical_matrices(compile("rolling_disc"))
     with pytest.raises(ConfigurationError, match="level ground"):
         canonical_matrices(compile("whipple", slope=0.05))

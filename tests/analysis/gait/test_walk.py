@@ -145,7 +145,7 @@ def test_the_multiplier_of_a_rimless_wheel_has_a_closed_form():
 
 
 def test_a_walker_that_falls_is_told(simplest):
-    with pytest.raises(ConfigurationError, match=r"'right' does not come down within 6 s"):
+    with pytest.raises(ConfigurationError, match=r"'right' does not touch down within 6 s"):
         simplest([-0.2, 0.2, 0.01, 0.0])
 
 

@@ -1,10 +1,10 @@
-"""Speeds at which the nature of straight running changes, as roots of polynomials in the speed.
+"""Critical speeds of straight running: weave speed, capsize speed, double root, stable range.
 
 With `det(M s^2 + C s + K) = a4 s^4 + ... + a0`, every a_i a polynomial in v, a real eigenvalue is zero
-at a root of a0, a pair imaginary at one of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and
-two eigenvalues meet at one of the discriminant. Floats are fractions of powers of two: times one such
-power they are integers, and so are all coefficients, so no digit is lost on the way from the matrices to
-the speeds. A critical speed has the name of the eigenmode that changes there, eq. [critical-speeds].
+at a root of a0, a pair is imaginary at a root of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and
+two eigenvalues are equal at a root of the discriminant. Polynomials have exact integer coefficients, since
+floats are fractions of powers of two: no digit is lost between the matrices and the speeds. A critical
+speed has the name of the eigenmode that changes its stability there, eq. [critical-speeds].
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,42 +17,37 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
-from draisine.analysis.bicycle.followed import SETTLED, TwoWheeler
+from draisine.analysis.bicycle.followed import NAMING_SPEED, TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices, sweep_parameters
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 
 Coefficients = list[int]
-"""Coefficients, lowest power first, up to a common factor."""
+"""Coefficients of a polynomial in v, lowest power first, up to a common factor."""
 
-HIGHEST = 1e3
-"""Roots beyond this speed, m/s, come from round-off in vanishing coefficients."""
+MAX_CRITICAL_SPEED = 1e3
+"""m/s; roots beyond it come from rounding in coefficients that should be zero."""
 
-LOOKED = (0.1, SETTLED)
-"""Between these speeds, m/s, the changes of machines without canonical matrices are looked for: at rest tyres
-swing undamped.
-"""
+SEARCHED_SPEEDS = (0.1, NAMING_SPEED)
+"""m/s; range in which machines without canonical matrices are searched. At rest tyres oscillate undamped."""
 
 
 @dataclass(frozen=True, eq=False)
 class Critical:
-    """The critical speeds of straight running in m/s, arrays over a sweep; nan where there is none.
+    """The critical speeds of straight running (m/s), arrays over a sweep; nan if one does not exist.
 
-    At `weave` and `capsize` the eigenvalue of the mode that `eigenvalues` calls so has no real part: at
-    an end of the stable range, or else for the first time. The weave swings there with
-    `weave_frequency` in rad/s, zero where its eigenvalue is real. At `double_root` two real eigenvalues
-    of the value `double_value` become the weave pair. `stable_from` and `stable_to` bound the (first)
-    range in which all eigenvalues are damped.
+    At the weave and capsize speed the eigenvalue of that mode has no real part. If there are several such
+    speeds, it is the one at an end of the stable range, or else the lowest.
     """
 
-    weave: Floats
-    weave_frequency: Floats
-    capsize: Floats
-    double_root: Floats
-    double_value: Floats
-    stable_from: Floats
-    stable_to: Floats
+    weave: Floats  # m/s
+    weave_frequency: Floats  # rad/s, of the weave at that speed; zero if its eigenvalue is real
+    capsize: Floats  # m/s
+    double_root: Floats  # m/s; two real eigenvalues become the weave pair
+    double_value: Floats  # 1/s, of these two eigenvalues
+    stable_from: Floats  # m/s, of the lowest range in which all eigenvalues are damped
+    stable_to: Floats  # m/s
 
     def __repr__(self) -> str:
         if np.ndim(self.weave):
@@ -64,9 +59,25 @@ class Critical:
 
 
 def critical_speeds(system: System, **sweep: Any) -> Critical:
-    """Return the critical speeds of a bicycle; parameters given as arrays are swept together. On tyres,
-    with parts that give or with a rider who moves they are looked for up to 30 m/s, without a double root.
+    """Return the critical speeds of a bicycle.
 
+    They are exact for the ideal bicycle. With tyres, compliant parts or a moving rider they are searched up
+    to 30 m/s, without a double root.
+
+    Parameters
+    ----------
+    system
+        A machine on two wheels.
+    sweep
+        Parameters by name; arrays are swept together by the rules of broadcasting.
+
+    Returns
+    -------
+    Critical
+        Speeds (m/s) with the shape of the sweep.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> speeds = critical_speeds(compile("whipple"))
     >>> print(f"{speeds.weave:.12f} {speeds.capsize:.12f} {speeds.double_root:.12f}")
@@ -81,7 +92,7 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
 
 
 def critical_of(matrices: Canonical) -> Critical:
-    """Return the critical speeds that the canonical matrices have."""
+    """Return the critical speeds of canonical matrices."""
     shape = matrices.M.shape[:-2]
     return _table((_critical(matrices[where]) for where in np.ndindex(shape)), shape)
 
@@ -92,8 +103,10 @@ def _table(rows: Iterable[tuple[float, ...]], shape: tuple[int, ...]) -> Critica
 
 
 def branching_speed(matrices: Canonical) -> float:
-    """Return the speed at which circles branch off from straight running, since a real eigenvalue is zero:
-    at the end of the stable range, or else the first; nan where there is none.
+    """Return the speed (m/s) at which circles branch off from straight running; nan if none exists.
+
+    A real eigenvalue is zero there. The end of the stable range is preferred, else the lowest speed is
+    returned.
     """
     a = characteristic(matrices)
     return _first(positive_roots(a[0]), reversed(_stable_range(a)))
@@ -108,10 +121,12 @@ def characteristic(matrices: Canonical) -> list[Coefficients]:
         [matrices.M, zero, zero],
     ]
 
-    whole = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
+    denominator = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
 
     def entry(i: int, j: int) -> list[Coefficients]:
-        return [[int(Fraction(float(part[i, j])) * whole) for part in by_v] for by_v in powers]
+        return [
+            [int(Fraction(float(matrix[i, j])) * denominator) for matrix in by_v] for by_v in powers
+        ]
 
     def product(x: list[Coefficients], y: list[Coefficients]) -> list[Coefficients]:
         out: list[Coefficients] = [[0] for _ in range(5)]
@@ -126,12 +141,12 @@ def characteristic(matrices: Canonical) -> list[Coefficients]:
 
 
 def hurwitz(a: Sequence[Coefficients]) -> Coefficients:
-    """Return a1 a2 a3 - a4 a1^2 - a0 a3^2: zero where two eigenvalues are opposite."""
+    """Return a1 a2 a3 - a4 a1^2 - a0 a3^2: zero if two eigenvalues are opposite."""
     return _sum((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
 
 
 def discriminant(a: Sequence[Coefficients]) -> Coefficients:
-    """Return the discriminant of the quartic in s: zero where two eigenvalues are equal."""
+    """Return the discriminant of the quartic in s: zero if two eigenvalues are equal."""
     e, d, c, b, a4 = a
     return _sum(
         (256, *[a4] * 3, *[e] * 3), (-192, a4, a4, b, d, e, e), (-128, a4, a4, c, c, e, e),
@@ -144,90 +159,96 @@ def discriminant(a: Sequence[Coefficients]) -> Coefficients:
 
 
 def positive_roots(p: Coefficients) -> list[float]:
-    """Return the positive real roots in rising order, each to the last digit: Newton's method with
-    exact values.
+    """Return the positive real roots in rising order, each to the last digit.
+
+    Approximate roots are refined by Newton's method with exact values.
     """
     largest = max(map(abs, p))
     slope = [k * c for k, c in enumerate(p)][1:]
-    found: list[float] = []
+    roots: list[float] = []
     for root in np.roots([c / largest for c in reversed(p)] if largest else []):
-        if abs(root.imag) > 1e-5 * abs(root) or not 1e-9 < root.real < HIGHEST:
+        # Rounding splits a double real root into a pair with small imaginary parts.
+        if abs(root.imag) > 1e-5 * abs(root) or not 1e-9 < root.real < MAX_CRITICAL_SPEED:
             continue
         v = float(root.real)
         for _ in range(8):
-            below = _value(slope, v)
-            step = float(_value(p, v) / below) if below else 0.0
+            gradient = _value(slope, v)
+            step = float(_value(p, v) / gradient) if gradient else 0.0
             v -= step
             if abs(step) < 1e-16 * abs(v):
                 break
-        if abs(v - root.real) < 1e-3 * root.real and not any(abs(v - x) < 1e-9 for x in found):
-            found.append(v)
-    return sorted(found)
+        if abs(v - root.real) < 1e-3 * root.real and not any(abs(v - x) < 1e-9 for x in roots):
+            roots.append(v)
+    return sorted(roots)
 
 
 def _critical(matrices: Canonical) -> tuple[float, ...]:
     """Return the entries of `Critical` for one bicycle."""
     a = characteristic(matrices)
     low, high = _stable_range(a)
-    changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _swinging(a)
-    meetings = positive_roots(discriminant(a))
-    modes = eigenmodes_of(matrices, [*changes, *meetings])
+    changes = dict.fromkeys(positive_roots(a[0]), 0.0) | _imaginary_pairs(a)
+    double_roots = positive_roots(discriminant(a))
+    modes = eigenmodes_of(matrices, [*changes, *double_roots])
     names = _names(modes, list(changes.values()))
     weave, capsize = (
-        _first(sorted(v for v, own in zip(changes, names, strict=True) if own == name), ends)
+        _first(sorted(v for v, mode in zip(changes, names, strict=True) if mode == name), ends)
         for name, ends in (("weave", (low, high)), ("capsize", (high, low)))
     )
-    meet = _meets(modes)[len(changes) :]
-    double = _first([v for v, yes in zip(meetings, meet, strict=True) if yes])
+    is_weave = _meets(modes)[len(changes) :]
+    double = _first([v for v, yes in zip(double_roots, is_weave, strict=True) if yes])
     value = _double_value(a, double) if double == double else double
     return weave, changes.get(weave, weave), capsize, double, value, low, high
 
 
 def _followed(running: TwoWheeler) -> tuple[float, ...]:
-    """Return the entries of `Critical` for one machine that is more than the ideal bicycle."""
-    found = running.crossings(*LOOKED)
-    edges = [LOOKED[0], *(one.speed for one in found), LOOKED[1]]
+    """Return the entries of `Critical` for a machine without canonical matrices."""
+    lowest, highest = SEARCHED_SPEEDS
+    crossings = running.crossings(lowest, highest)
+    edges = [lowest, *(crossing.speed for crossing in crossings), highest]
     middles = np.array([(low + high) / 2 for low, high in pairwise(edges)])
     damped = np.linalg.eigvals(running.matrices(np.append(middles, 1.0))[0]).real.max(axis=1) < 0.0
     ends = [(low, high) for (low, high), yes in zip(pairwise(edges), damped, strict=False) if yes]
     nan = float("nan")
     low, high = ends[0] if ends else (nan, nan)
     weave, capsize = (
-        _first([one.speed for one in found if one.name == name], wished)
-        for name, wished in (("weave", (low, high)), ("capsize", (high, low)))
+        _first([crossing.speed for crossing in crossings if crossing.name == name], preferred)
+        for name, preferred in (("weave", (low, high)), ("capsize", (high, low)))
     )
-    frequency = next((one.frequency for one in found if one.speed == weave), nan)
-    low, high = 0.0 if low == LOOKED[0] else low, float("inf") if high == LOOKED[1] else high
-    return weave, frequency, capsize, nan, nan, low, high
+    frequency = next((x.frequency for x in crossings if x.speed == weave), nan)
+    # A range that ends with the search is unlimited as far as is known.
+    stable_from = 0.0 if low == lowest else low
+    stable_to = float("inf") if high == highest else high
+    return weave, frequency, capsize, nan, nan, stable_from, stable_to
 
 
 def _names(modes: Eigenmodes, frequencies: Sequence[float]) -> list[str]:
-    """Return the eigenmodes that have no real part and these frequencies, one at each of the first speeds."""
+    """Return the names of the eigenmodes without real part at these frequencies, one per speed."""
     values = modes.values[: len(frequencies)]
     off = np.abs(values.real + 1j * (np.abs(values.imag) - np.array(frequencies)[:, None]))
     return [modes.names[k] for k in off.argmin(axis=1)]
 
 
 def _meets(modes: Eigenmodes) -> list[bool]:
-    """Return at which speeds the two eigenvalues of the weave are one."""
-    weave, other = modes.values[:, 0], modes.values[:, 1]
-    return (np.abs(weave - other) < 1e-4 * np.abs(modes.values).max(axis=1, initial=0.0)).tolist()
+    """Return whether the two eigenvalues of the weave are equal, at each speed."""
+    difference = np.abs(modes.values[:, 0] - modes.values[:, 1])
+    # Eigenvalues near a double root depend on the square root of rounding errors.
+    return (difference < 1e-4 * np.abs(modes.values).max(axis=1, initial=0.0)).tolist()
 
 
 def _first(speeds: Sequence[float], preferred: Iterable[float] = ()) -> float:
-    """Return the first of some speeds that is preferred, or else the first of all; nan of none."""
+    """Return the first preferred speed among `speeds`, else the first of them; nan if it is empty."""
     return next((v for v in (*preferred, *speeds) if v in speeds), float("nan"))
 
 
 def _stable_range(a: list[Coefficients]) -> tuple[float, float]:
     """Return the ends of the first range of speeds in which all eigenvalues are damped, nan without one."""
-    edges = sorted([0.0, *positive_roots(a[0]), *_swinging(a), HIGHEST])
+    edges = sorted([0.0, *positive_roots(a[0]), *_imaginary_pairs(a), MAX_CRITICAL_SPEED])
     ranges = [(low, high) for low, high in pairwise(edges) if _is_stable(a, (low + high) / 2)]
     low, high = ranges[0] if ranges else (float("nan"), float("nan"))
-    return low, float("inf") if high == HIGHEST else high
+    return low, float("inf") if high == MAX_CRITICAL_SPEED else high
 
 
-def _swinging(a: list[Coefficients]) -> dict[float, float]:
+def _imaginary_pairs(a: list[Coefficients]) -> dict[float, float]:
     """Return the speeds at which a pair of eigenvalues is imaginary, and its frequency, s^2 = -a1/a3."""
     roots = [v for v in positive_roots(hurwitz(a)) if _value(a[3], v)]
     squares = {v: float(_value(a[1], v) / _value(a[3], v)) for v in roots}
@@ -236,8 +257,8 @@ def _swinging(a: list[Coefficients]) -> dict[float, float]:
 
 def _is_stable(a: list[Coefficients], v: float) -> bool:
     """Return whether all eigenvalues are damped at a speed, by Routh and Hurwitz."""
-    at = [_value(p, v) for p in a]
-    return all(x * at[4] > 0 for x in at) and _value(hurwitz(a), v) * at[4] > 0
+    values = [_value(p, v) for p in a]
+    return all(x * values[4] > 0 for x in values) and _value(hurwitz(a), v) * values[4] > 0
 
 
 def _double_value(a: list[Coefficients], v: float) -> float:
@@ -256,7 +277,8 @@ def _double_value(a: list[Coefficients], v: float) -> float:
 def _value(p: Coefficients, v: float) -> Fraction:
     """Return the exact value of a polynomial."""
     above, below = float(v).as_integer_ratio()
-    total, power = 0, 1
+    total = 0
+    power = 1
     for c in reversed(p):
         total = total * above + c * power
         power *= below
@@ -264,16 +286,19 @@ def _value(p: Coefficients, v: float) -> Fraction:
 
 
 def _add(p: Coefficients, q: Coefficients) -> Coefficients:
+    """Return the sum of two polynomials."""
     size = max(len(p), len(q))
     padded = [x + [0] * (size - len(x)) for x in (p, q)]
     return [x + y for x, y in zip(*padded, strict=True)]
 
 
 def _scale(p: Coefficients, factor: int) -> Coefficients:
+    """Return a polynomial times a factor."""
     return [factor * c for c in p]
 
 
 def _multiply(p: Coefficients, q: Coefficients) -> Coefficients:
+    """Return the product of two polynomials."""
     out = [0] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
         if x:

@@ -18,8 +18,8 @@ from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-_SETTLED = 10.0
-"""Names are given at this speed, m/s, or at the highest asked for."""
+IDEAL_NAMING_SPEED = 10.0
+"""m/s; eigenmodes of the ideal bicycle are named at this speed, or at the highest requested one."""
 
 
 def eigenvalues(
@@ -31,14 +31,40 @@ def eigenvalues(
     axes: Axes = "benchmark",
     **sweep: Any,
 ) -> Eigenmodes:
-    """Return the eigenmodes of a bicycle at speeds in m/s, from its nonlinear model; parameters
-    given as arrays are swept together. On tyres, with parts that give, with a rider who moves, or
-    under a control law there may be a wobble and others; then there is no sweep. Those of any other
-    machine, and under a law of least cost, which keeps one speed, are about its steady motions.
+    """Compute the eigenmodes of a bicycle, or of another machine, at forward speeds.
 
-    Eigenvectors are in the axes of the benchmark (lean and steer to the right), or with
-    `axes="draisine"` in ours (steer to the left).
+    The nonlinear model is linearised about straight running; for machines that are not two-wheelers, and
+    under an LQR law, about steady motions. With tyres, compliant parts, a moving rider or a law there are
+    more modes, such as the wobble.
 
+    Parameters
+    ----------
+    system
+        The machine.
+    speed
+        Forward speeds (m/s), a number or an array.
+    about
+        Coordinates of the upright bicycle that differ from the drawing, `{"steer": pi}`.
+    law
+        Control law.
+    axes
+        Signs of the eigenvectors: "benchmark" (lean and steer to the right) or "draisine" (steer to the
+        left).
+    sweep
+        Parameters of the ideal bicycle by name; arrays are swept together by the rules of broadcasting.
+
+    Returns
+    -------
+    Eigenmodes
+        Eigenvalues (1/s) and eigenvectors over speed, with names.
+
+    Raises
+    ------
+    ParameterError
+        If `about` or a sweep is used with a machine that is not the ideal bicycle.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
     >>> print(modes.mode("weave").round(6))
@@ -49,31 +75,32 @@ def eigenvalues(
     if law is not None or not is_plain(system):
         if about or sweep:
             raise ParameterError(
-                "eigenvalues of more than the ideal bicycle: one upright machine at a time, no sweep."
+                "eigenvalues: `about` and sweeps of parameters need the ideal bicycle without a law. Leave "
+                "them out and compute one machine at a time."
             )
         if isinstance(law, StateFeedback) or not is_two_wheeler(system):
-            found = steady_modes(system, speed, law)[0]
+            modes = steady_modes(system, speed, law)[0]
         else:
-            found = TwoWheeler(system, law).eigenmodes(speed)
-        found = _turned(found, system) if axes == "benchmark" else found
+            modes = TwoWheeler(system, law).eigenmodes(speed)
+        modes = _turned(modes, system) if axes == "benchmark" else modes
     else:
-        found = eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
-        found = _turned(found, system) if axes == "draisine" else found
+        modes = eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
+        modes = _turned(modes, system) if axes == "draisine" else modes
     options: dict[str, Any] = {"about": about, "law": law, "axes": axes, **sweep}
     recipe = call_recipe("modes", eigenvalues, system, speed, **options)
-    return replace(found, made=provenance(system, law, recipe) | {"axes": axes})
+    return replace(modes, made=provenance(system, law, recipe) | {"axes": axes})
 
 
-def _turned(found: Eigenmodes, system: System) -> Eigenmodes:
-    """Return eigenmodes with their vectors turned from ours into the benchmark's axes, or back."""
-    signs = np.array([benchmark_sign(system.model, name) for name in found.states])
-    return replace(found, vectors=signs[:, None] * found.vectors)
+def _turned(modes: Eigenmodes, system: System) -> Eigenmodes:
+    """Return eigenmodes with vectors converted between our axes and the benchmark's."""
+    signs = np.array([benchmark_sign(system.model, name) for name in modes.states])
+    return replace(modes, vectors=signs[:, None] * modes.vectors)
 
 
 def is_two_wheeler(system: System) -> bool:
     """Return whether a machine that can lean runs on two contacts, one behind the other."""
     model = system.model
-    centres = [np.asarray(one.centre, float) for one in model.contacts]
+    centres = [np.asarray(contact.centre, float) for contact in model.contacts]
     if len(centres) != 2 or "forward_speed" not in system.outputs or "Wx" not in model.speeds:
         return False
     ahead, aside, _ = np.abs(centres[1] - centres[0])
@@ -81,10 +108,10 @@ def is_two_wheeler(system: System) -> bool:
 
 
 def driven_inputs(system: System, law: Law | None = None) -> list[str]:
-    """Return the inputs that keep a steady motion up: of a two-wheeler the torques at the handlebar and at
-    the rear wheel, of other machines those of all joints.
+    """Return the names of inputs that may sustain a steady motion.
 
-    A rider on a path steers by himself; with other laws, a constant steer torque may act beside.
+    For a two-wheeler these are the torques at the handlebar and at the rear wheel, for other machines those
+    of all joints. The steer torque of a rider on a path is not free; other laws allow a constant one.
 
     >>> from draisine import compile
     >>> driven_inputs(compile("whipple"))
@@ -98,8 +125,9 @@ def driven_inputs(system: System, law: Law | None = None) -> list[str]:
 
 
 def is_plain(system: System) -> bool:
-    """Return whether lean, steer and speed are all the freedoms of a two-wheeler, so that canonical
-    matrices tell how it runs straight.
+    """Return whether a machine has canonical matrices.
+
+    It is a two-wheeler whose only degrees of freedom are lean, steer and speed.
     """
     plain = not system.model.memory and system.machine().layout.count("u") == 3
     if not plain or not is_two_wheeler(system):
@@ -114,7 +142,7 @@ def is_plain(system: System) -> bool:
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:
-    """Return the eigenmodes that the canonical matrices have at speeds in m/s."""
+    """Return the eigenmodes of canonical matrices at speeds (m/s)."""
     v = np.atleast_1d(np.asarray(speed, float))
     shape = matrices.M.shape[:-2]
     values = np.empty((*shape, len(v), 4), complex)
@@ -126,37 +154,39 @@ def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:
 
 def _named(matrices: Canonical, v: Floats) -> tuple[Floats, Floats]:
     """Return eigenvalues and vectors at speeds v, sorted by name."""
-    grid = fill_speeds(np.unique(np.concatenate([v, [0.0, _SETTLED]])))
+    grid = fill_speeds(np.unique(np.concatenate([v, [0.0, IDEAL_NAMING_SPEED]])))
     values, vectors = np.linalg.eig(matrices.A(grid))
     order = track(values)
     followed = np.take_along_axis(values, order, axis=1)
     order = np.take_along_axis(order, _names_order(followed), axis=1)
-    at = np.searchsorted(grid, v)
-    sorted_values = np.take_along_axis(values[at], order[at], axis=1)
-    sorted_vectors = np.take_along_axis(vectors[at], order[at][:, None, :], axis=2)
+    indices = np.searchsorted(grid, v)
+    sorted_values = np.take_along_axis(values[indices], order[indices], axis=1)
+    sorted_vectors = np.take_along_axis(vectors[indices], order[indices][:, None, :], axis=2)
     lead = np.argmax(np.abs(sorted_vectors[:, :2]), axis=1)[:, None, :]
     return sorted_values, sorted_vectors / np.take_along_axis(sorted_vectors, lead, axis=1)
 
 
 def _names_order(values: Floats) -> Floats:
-    """Return the order of followed eigenvalues (speeds, 4) that puts weave first, then capsize,
-    then castering.
+    """Return the order (speeds, 4) of followed eigenvalues: weave, weave, capsize, castering.
 
     At the highest speed with one conjugate pair that pair is the weave, and of the real eigenvalues
-    the farther from zero is castering. Within the weave the larger comes first.
+    the one farther from zero is castering. Within the weave the larger one comes first.
     """
     scale = np.abs(values).max(axis=1, keepdims=True)
     swings = np.abs(values.imag) > 1e-9 * scale
-    ones = np.flatnonzero(swings.sum(axis=1) == 2)
-    at = ones[-1] if len(ones) else len(values) - 1
-    rank = np.lexsort((np.abs(values[at]), -np.abs(values[at].imag)))
+    single_pairs = np.flatnonzero(swings.sum(axis=1) == 2)
+    row = single_pairs[-1] if len(single_pairs) else len(values) - 1
+    rank = np.lexsort((np.abs(values[row]), -np.abs(values[row].imag)))
     order = np.tile(rank, (len(values), 1))
     for first, second in ((0, 1), (2, 3)):
         a = np.take_along_axis(values, order[:, [first]], axis=1)[:, 0]
         b = np.take_along_axis(values, order[:, [second]], axis=1)[:, 0]
         paired = np.abs(a - np.conj(b)) < 1e-9 * scale[:, 0]
-        wrong = paired & (a.imag < b.imag)
+        is_reversed = paired & (a.imag < b.imag)
         if first == 0:
-            wrong |= ~paired & (a.real < b.real)
-        order[wrong, first], order[wrong, second] = order[wrong, second], order[wrong, first]
+            is_reversed |= ~paired & (a.real < b.real)
+        order[is_reversed, first], order[is_reversed, second] = (
+            order[is_reversed, second],
+            order[is_reversed, first],
+        )
     return order

@@ -14,7 +14,7 @@ from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.straight import (
-    FAST,
+    PROBE_SPEED,
     Canonical,
     Terms,
     by_speed,
@@ -40,13 +40,13 @@ class Sensitivities:
     """Derivatives of the critical speeds by each of the named parameters, m/s per unit of it."""
 
     parameters: tuple[str, ...]
-    values: Floats
-    weave: Floats
+    values: Floats  # of the parameters
+    weave: Floats  # (parameters,)
     capsize: Floats
     double_root: Floats
 
     def relative(self, which: str) -> Floats:
-        """Return p dv/dp, in m/s: what a change of each parameter by its own size would add."""
+        """Return p dv/dp (m/s) of "weave", "capsize" or "double_root" for each parameter p."""
         derivatives: Floats = getattr(self, which)
         return self.values * derivatives
 
@@ -54,44 +54,63 @@ class Sensitivities:
 def sensitivities(system: System) -> Sensitivities:
     """Return the derivatives of weave, capsize and double-root speed by every parameter.
 
+    Examples
+    --------
     >>> from draisine import compile
-    >>> moved = sensitivities(compile("whipple"))
-    >>> print(f"{moved.weave[moved.parameters.index('c')]:.4f} m/s per m of trail")
+    >>> slopes = sensitivities(compile("whipple"))
+    >>> print(f"{slopes.weave[slopes.parameters.index('c')]:.4f} m/s per m of trail")
     11.4800 m/s per m of trail
     """
-    matrices, changes = canonical_matrices(system), canonical_changes(system)
-    at = critical_of(matrices)
+    matrices = canonical_matrices(system)
+    changes = canonical_changes(system)
+    critical = critical_of(matrices)
     roots = {
-        "weave": (float(at.weave), 1j * float(at.weave_frequency)),
-        "capsize": (float(at.capsize), 0.0j),
-        "double_root": (float(at.double_root), complex(at.double_value)),
+        "weave": (float(critical.weave), 1j * float(critical.weave_frequency)),
+        "capsize": (float(critical.capsize), 0.0j),
+        "double_root": (float(critical.double_root), complex(critical.double_value)),
     }
     moved = {
-        name: np.array([_moved(matrices, changes[k], v, s) for k in range(len(changes.M))])
+        name: np.array(
+            [_speed_derivative(matrices, changes[k], v, s) for k in range(len(changes.M))]
+        )
         for name, (v, s) in roots.items()
     }
     return Sensitivities(tuple(system.parameters), system.values, **moved)
 
 
 def stable_range(system: System) -> tuple[float, dict[str, float]]:
-    """Return how wide the range of speeds is in which a bicycle steadies itself, from weave to capsize,
-    in m/s, and its derivatives by every parameter.
+    """Return the width of the self-stable speed range of a bicycle, and its derivatives.
 
+    Returns
+    -------
+    width
+        Capsize speed minus weave speed (m/s).
+    derivatives
+        By the name of each parameter, m/s per unit of it.
+
+    Raises
+    ------
+    ConfigurationError
+        If weave or capsize speed does not exist.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> width, slopes = stable_range(compile("whipple"))
     >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
     1.731879 m/s, 17.4087 m/s per m of trail
     """
-    at, moved = critical_of(canonical_matrices(system)), sensitivities(system)
-    width = float(at.capsize - at.weave)
+    critical = critical_of(canonical_matrices(system))
+    change = sensitivities(system)
+    width = float(critical.capsize - critical.weave)
     if np.isnan(width):
-        raise ConfigurationError("this bicycle has no range of speeds in which it steadies itself.")
-    slopes = (moved.capsize - moved.weave).tolist()
-    return width, dict(zip(moved.parameters, slopes, strict=True))
+        raise ConfigurationError("This bicycle is self-stable at no speed.")
+    slopes = (change.capsize - change.weave).tolist()
+    return width, dict(zip(change.parameters, slopes, strict=True))
 
 
-def _moved(matrices: Canonical, change: Canonical, v: float, s: complex) -> float:
-    """Return dv/dp of a critical speed v with eigenvalue s, nan where there is no such speed."""
+def _speed_derivative(matrices: Canonical, change: Canonical, v: float, s: complex) -> float:
+    """Return dv/dp of a critical speed v with eigenvalue s; nan if v is nan."""
     if np.isnan(v):
         return np.nan
     N = matrices.M * s * s + matrices.damping(v) * s + matrices.stiffness(v)
@@ -113,12 +132,12 @@ def canonical_changes(system: System) -> Canonical:
     """Return the derivatives of the canonical matrices by every parameter, (parameters, 2, 2)."""
     machine = system.machine()
     parameters, _ = sweep_parameters(system, {})
-    y, at = stand_upright(machine, parameters, {})
+    y, frame = stand_upright(machine, parameters, {})
     slow, fast = (
-        [part.rate for part in second_order(_moving_terms(machine, y, parameters, at, v))]
-        for v in (0.0, FAST)
+        [matrix.rate for matrix in second_order(_moving_terms(machine, y, parameters, frame, v))]
+        for v in (0.0, PROBE_SPEED)
     )
-    springs = np.zeros_like(slow[2])  # changes of springs and of weight are not told apart
+    springs = np.zeros_like(slow[2])  # derivatives of spring and weight terms are not separated
     return by_speed(slow, fast, np.ones(parameters.shape[1]), springs)
 
 
@@ -129,34 +148,33 @@ def straight_changes(
     under a control law without states.
     """
     if getattr(law, "states", 0):
-        raise ConfigurationError(
-            "derivatives by parameters: the control law has states of its own."
-        )
+        raise ConfigurationError("Derivatives by parameters need a control law without states.")
     machine = system.machine(None, law)
     parameters, _ = sweep_parameters(system, {})
-    y, at = stand_upright(machine, parameters, {})
-    return [second_order(_moving_terms(machine, y, parameters, at, float(v))) for v in speed]
+    y, frame = stand_upright(machine, parameters, {})
+    return [second_order(_moving_terms(machine, y, parameters, frame, float(v))) for v in speed]
 
 
 def _moving_terms(
-    machine: ClosedForm, y: Floats, parameters: Floats, at: Chart, speed: float
+    machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> Terms:
     """Return the terms of straight running with their derivatives by every parameter, as jets.
 
-    The bicycle follows its parameters: contacts stay closed, its coordinates and its speed stay.
+    When a parameter changes, the state changes with it: contacts stay closed, coordinates and speed constant.
     """
-    moving, found = straight_motion(machine, y, parameters, at, speed)
-    here = terms(found, at)
-    count, seeds = parameters.shape[1], machine.variation.inputs.count(*SEEDS)
+    moving, variation = straight_motion(machine, y, parameters, frame, speed)
+    here = terms(variation, frame)
+    count = parameters.shape[1]
+    seeds = machine.variation.inputs.count(*SEEDS)
     _, first = _by_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
-    left = {name: first[name] for name in ("seen", "conditions")}
-    places = [found.names.index(name) for name in at.coordinates]
-    speeds = [found.names.index(name) for name in speed_names(at)]
-    moved = np.concatenate([left["seen"][places], left["conditions"]])
+    residuals = {name: first[name] for name in ("seen", "conditions")}
+    indices = [variation.names.index(name) for name in frame.coordinates]
+    speeds = [variation.names.index(name) for name in speed_names(frame)]
+    moved = np.concatenate([residuals["seen"][indices], residuals["conditions"]])
     dx = -np.linalg.solve(here.shape_x[0], moved)
-    du = -np.linalg.solve(here.speed_u[0], left["seen"][speeds] + here.speed_x[0] @ dx)
+    du = -np.linalg.solve(here.speed_u[0], residuals["seen"][speeds] + here.speed_x[0] @ dx)
     values, rates = _by_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
-    pair = [terms(sort_lanes(machine, out, count), at) for out in (values, rates)]
+    pair = [terms(sort_lanes(machine, out, count), frame) for out in (values, rates)]
     return Terms(
         *[MatrixJet(getattr(pair[0], f.name), getattr(pair[1], f.name)) for f in fields(Terms)]
     )
@@ -165,24 +183,28 @@ def _moving_terms(
 def _by_parameters(
     machine: ClosedForm, y: Floats, parameters: Floats, seeds: Floats, moved: dict[str, Floats]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
-    """Return outputs of the program `variation` and their derivatives, one lane per parameter and
-    seed, while the state moves along.
+    """Return outputs of the program `variation` and their derivatives by parameters.
+
+    There is one lane per parameter and seed. `moved` are the displacement x and the change of speeds u with
+    each parameter.
     """
-    program, count = machine.variation.program, parameters.shape[1]
+    program = machine.variation.program
+    count = parameters.shape[1]
     each = max(1, len(seeds))
     lanes = count * each
     inputs = {name: np.zeros((size, lanes)) for name, size in program.inputs.items()}
     inputs["parameters"] = np.repeat(parameters.T, lanes, axis=1)
     state = machine.layout.split(y[0])
-    inputs |= {name: np.repeat(part[:, None], lanes, axis=1) for name, part in state.items()}
+    inputs |= {name: np.repeat(block[:, None], lanes, axis=1) for name, block in state.items()}
     if len(seeds):
         rows = Layout({name: program.inputs[name] for name in SEEDS}).split(seeds)
-        inputs |= {name: np.tile(part, (1, count)) for name, part in rows.items()}
+        inputs |= {name: np.tile(block, (1, count)) for name, block in rows.items()}
     rates = {"parameters": np.repeat(np.eye(count), each, axis=1)}
     if moved:
-        whole = np.zeros((6 + program.inputs["r"], lanes))
-        whole[machine.columns] = np.repeat(moved["x"], each, axis=1)
-        rates["q"] = quaternion_rate(inputs["q"], whole[3:6])
-        rates["p"] = rotation(state["q"]) @ whole[:3]
-        rates["r"], rates["u"] = whole[6:], np.repeat(moved["u"], each, axis=1)
+        displacement = np.zeros((6 + program.inputs["r"], lanes))
+        displacement[machine.columns] = np.repeat(moved["x"], each, axis=1)
+        rates["q"] = quaternion_rate(inputs["q"], displacement[3:6])
+        rates["p"] = rotation(state["q"]) @ displacement[:3]
+        rates["r"] = displacement[6:]
+        rates["u"] = np.repeat(moved["u"], each, axis=1)
     return run_tangent(program, inputs, rates)

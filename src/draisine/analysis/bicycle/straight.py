@@ -1,4 +1,4 @@
-"""The linear equations of a bicycle that runs straight and upright, taken from its nonlinear model:
+"""The linear equations of a bicycle in straight, upright running, from its nonlinear model:
 
     M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f        q = (lean, steer)
 
@@ -17,16 +17,16 @@ from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
 from draisine.vehicles import check_numbers
 
-FAST = 16.0
-"""The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""
+PROBE_SPEED = 16.0
+"""m/s; the terms in v and v^2 follow from differences to rest. Division by a power of two is exact."""
 
-AXES = np.array([[1.0, -1.0], [-1.0, 1.0]])
+BENCHMARK_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 """Factors of the entries of our matrices in the axes of the benchmark: steer changes its sign."""
 
 POWERS_ERROR = 1e-9
@@ -39,18 +39,17 @@ POWERS_ERROR = 1e-9
 class Canonical:
     """The matrices of straight running, each (..., 2, 2), the leading axes those of a sweep.
 
-    `Kg` is g K0. `C0` and `Ks` have the terms of dampers and springs, which depend on neither speed nor
-    gravity; the bicycle of the benchmark has none. If gravity is no parameter of the vehicle, springs
-    cannot be told from it: `Kg` has both.
+    The benchmark bicycle has neither dampers nor springs: its C0 and Ks are zero. If gravity is no parameter
+    of the vehicle, weight and springs cannot be separated, and `Kg` contains both.
     """
 
-    M: Floats
-    C0: Floats
-    C1: Floats
-    Kg: Floats
-    K2: Floats
-    g: Floats
-    Ks: Floats = field(default_factory=lambda: np.zeros((2, 2)))
+    M: Floats  # kg m2
+    C0: Floats  # dampers, N m s
+    C1: Floats  # per speed, N s2
+    Kg: Floats  # weight, g K0, N m
+    K2: Floats  # per squared speed, N s2/m
+    g: Floats  # m/s2
+    Ks: Floats = field(default_factory=lambda: np.zeros((2, 2)))  # springs, N m
 
     @property
     def K0(self) -> Floats:
@@ -75,36 +74,51 @@ class Canonical:
         upper = np.broadcast_to(np.eye(2, 4, 2), (*forces.shape[:-2], 2, 4))
         return np.concatenate([upper, lower], axis=-2)
 
-    def __getitem__(self, where: Any) -> "Canonical":
+    def __getitem__(self, index: Any) -> "Canonical":
         """Return one element of a sweep."""
         Ks = np.broadcast_to(self.Ks, self.Kg.shape)
-        M, C0, C1, Kg, K2, g, Ks = (
-            part[where] for part in (self.M, self.C0, self.C1, self.Kg, self.K2, self.g, Ks)
-        )
-        return Canonical(M, C0, C1, Kg, K2, g, Ks)
+        matrices = (self.M, self.C0, self.C1, self.Kg, self.K2, self.g, Ks)
+        return Canonical(*(matrix[index] for matrix in matrices))
 
 
 def canonical_matrices(
     system: System, *, about: Mapping[str, float] | None = None, **sweep: Any
 ) -> Canonical:
-    """Return the matrices of straight running; parameters given as arrays are swept together by the
-    rules of broadcasting.
+    """Return the canonical matrices of straight running, in the axes of the benchmark.
 
-    `about` names coordinates that differ from the drawing, `{"steer": pi}` for a handlebar that is
-    reversed.
+    Parameters
+    ----------
+    system
+        An ideal bicycle: wheels without slip, degrees of freedom lean, steer and speed.
+    about
+        Coordinates that differ from the drawing, `{"steer": pi}` for a reversed handlebar (rad).
+    sweep
+        Parameters by name; arrays are swept together by the rules of broadcasting.
 
+    Returns
+    -------
+    Canonical
+        Matrices (..., 2, 2) for lean and steer, with the axes of the sweep in front.
+
+    Raises
+    ------
+    ConfigurationError
+        If the machine is not an ideal bicycle.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> print(f"{canonical_matrices(compile('whipple')).K2[0, 1]:.11f}")
     76.59734589573
     """
     parameters, shape = sweep_parameters(system, sweep)
     machine = system.machine()
-    y, at = stand_upright(machine, parameters, about or {})
+    y, frame = stand_upright(machine, parameters, about or {})
 
     def at_speed(v: float, parameters: Floats) -> tuple[Floats, Floats, Floats]:
-        return second_order(terms(straight_motion(machine, y, parameters, at, v)[1], at))
+        return second_order(terms(straight_motion(machine, y, parameters, frame, v)[1], frame))
 
-    slow, fast = (at_speed(v, parameters) for v in (0.0, FAST))
+    slow, fast = (at_speed(v, parameters) for v in (0.0, PROBE_SPEED))
     named = list(system.parameters)
     springs = np.zeros_like(slow[2])
     g = np.broadcast_to(np.linalg.norm(system.model.gravity), len(parameters))
@@ -112,30 +126,36 @@ def canonical_matrices(
         g = parameters[:, named.index("g")]
         weightless = np.where(np.array(named) == "g", 0.0, parameters)
         springs = at_speed(0.0, weightless)[2]
-    found = by_speed(slow, fast, g, springs)
-    if system.model.elements:  # joints and rolling have these powers of v, elements may have others
-        _check_powers(system, found, at_speed(2.0 * FAST, parameters))
-    parts = (found.M, found.C0, found.C1, found.Kg, found.K2)
-    M, C0, C1, Kg, K2 = (part.reshape(*shape, 2, 2) for part in parts)
-    return Canonical(M, C0, C1, Kg, K2, found.g.reshape(shape), found.Ks.reshape(*shape, 2, 2))
+    canonical = by_speed(slow, fast, g, springs)
+    if system.model.elements:
+        # Rolling yields powers 0 to 2 of v; force elements may yield others.
+        _check_powers(system, canonical, at_speed(2.0 * PROBE_SPEED, parameters))
+    matrices = (canonical.M, canonical.C0, canonical.C1, canonical.Kg, canonical.K2)
+    M, C0, C1, Kg, K2 = (matrix.reshape(*shape, 2, 2) for matrix in matrices)
+    return Canonical(
+        M, C0, C1, Kg, K2, canonical.g.reshape(shape), canonical.Ks.reshape(*shape, 2, 2)
+    )
 
 
-def _check_powers(system: System, found: Canonical, faster: Sequence[Floats]) -> None:
-    """Raise if damping and stiffness at twice the speed FAST have other powers of v."""
-    for wanted, matrix in ((found.damping, faster[1]), (found.stiffness, faster[2])):
-        error = np.abs(wanted(2.0 * FAST) - AXES * matrix).max()
+def _check_powers(system: System, canonical: Canonical, faster: Sequence[Floats]) -> None:
+    """Raise if damping and stiffness at twice the probe speed have other powers of v."""
+    for expected, matrix in ((canonical.damping, faster[1]), (canonical.stiffness, faster[2])):
+        error = np.abs(expected(2.0 * PROBE_SPEED) - BENCHMARK_SIGNS * matrix).max()
         if not error <= POWERS_ERROR * np.abs(matrix).max():
             elements = ", ".join(element.name for element in system.model.elements)
             raise ConfigurationError(
                 f"{system.vehicle.__name__} has no canonical matrices: its force elements ({elements}) add "
-                "other powers of the speed. eigenvalues(system, speeds) and linearise(system, motion) "
-                "serve any machine."
+                "other powers of the speed. Use eigenvalues(system, speeds) or linearise(system, motion)."
             )
 
 
 def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
-    """Return all parameters (sets, parameters) of a sweep, all of them of machines, and the shape of the
-    sweep.
+    """Return all parameters (sets, parameters) of a sweep, and its shape.
+
+    Raises
+    ------
+    ParameterError
+        If a set is physically invalid.
     """
     arrays = check_numbers(system.vehicle, system.parameters, sweep)
     shape = np.broadcast_shapes(*[x.shape for x in arrays.values()])
@@ -144,31 +164,31 @@ def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, 
         for name, value in system.parameters.items()
     ]
     table = np.array(columns)
-    for k, text in impossible_machines(system.artifacts, table).items() if sweep else ():
-        at = dict(zip(system.parameters, table[:, k].tolist(), strict=True))
-        raise ParameterError(f"{', '.join(f'{name} = {at[name]:g}' for name in sweep)}: {text}")
+    for k, text in find_invalid_machines(system.artifacts, table).items() if sweep else ():
+        values = dict(zip(system.parameters, table[:, k].tolist(), strict=True))
+        raise ParameterError(f"{', '.join(f'{name} = {values[name]:g}' for name in sweep)}: {text}")
     return table.T, shape
 
 
 def stand_upright(
     machine: ClosedForm, parameters: Floats, about: Mapping[str, float]
 ) -> tuple[Floats, Chart]:
-    """Return the bicycle standing upright for every set of parameters, (sets, entries), and its
-    coordinates.
-    """
-    count, inputs = len(parameters), len(machine.system.model.inputs)
+    """Return the upright state at rest for every set of parameters, (sets, entries), and its chart."""
+    count = len(parameters)
+    inputs = len(machine.system.model.inputs)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
     y = configurations(machine, targets, parameters)
-    at = chart(vary(machine, y, parameters=parameters))
-    cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(inputs))
-    essential = [name for name in at.coordinates if name not in cyclic]
+    frame = chart(vary(machine, y, parameters=parameters))
+    cyclic = cyclic_coordinates(machine, frame, y[0], np.zeros(inputs))
+    essential = [name for name in frame.coordinates if name not in cyclic]
     _check_ideal(machine, essential)
-    return y, at
+    return y, frame
 
 
 def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
-    """Raise where canonical matrices do not tell how a machine runs, and say why."""
-    memory, speeds = machine.system.model.memory, machine.layout.count("u")
+    """Raise an error with the reasons if a machine has no canonical matrices."""
+    memory = machine.system.model.memory
+    speeds = machine.layout.count("u")
     reasons = {
         f"its tyres have {memory} states of their own": bool(memory),
         f"it has {speeds} independent speeds, not three": speeds != 3,
@@ -176,60 +196,60 @@ def _check_ideal(machine: ClosedForm, essential: Sequence[str]) -> None:
         f"{', '.join(essential) or 'none'}": len(essential) != 2,
         "it has no output forward_speed": "forward_speed" not in machine.system.outputs,
     }
-    told = [reason for reason, holds in reasons.items() if holds]
-    if told:
+    violated = [reason for reason, holds in reasons.items() if holds]
+    if violated:
         raise ConfigurationError(
-            f"{machine.system.vehicle.__name__} is no bicycle that rolls without slip on level ground, and "
-            f"has no canonical matrices: {'; '.join(told)}. eigenvalues(system, speeds) and linearise("
-            "system, motion) serve any machine, critical_speeds(system) those on two wheels."
+            f"{machine.system.vehicle.__name__} has no canonical matrices, because it is not a bicycle that "
+            f"rolls without slip on level ground: {'; '.join(violated)}. Use eigenvalues(system, speeds) or "
+            "linearise(system, motion), or critical_speeds(system) for machines on two wheels."
         )
 
 
-def speed_names(at: Chart) -> list[str]:
-    """Return the names of the speeds of a bicycle: the rates of its coordinates, and its own."""
-    return [f"{name}_rate" for name in at.coordinates[:2]] + ["forward_speed"]
+def speed_names(frame: Chart) -> list[str]:
+    """Return the names of the speeds of a bicycle: rates of lean and steer, forward speed."""
+    return [f"{name}_rate" for name in frame.coordinates[:2]] + ["forward_speed"]
 
 
 def straight_motion(
-    machine: ClosedForm, y: Floats, parameters: Floats, at: Chart, speed: float
+    machine: ClosedForm, y: Floats, parameters: Floats, frame: Chart, speed: float
 ) -> tuple[Floats, Variation]:
     """Return upright bicycles that run straight at a speed, and the derivatives there."""
-    rows = vary(machine, y, parameters=parameters).rows(speed_names(at), "du")
+    rows = vary(machine, y, parameters=parameters).rows(speed_names(frame), "du")
     first = y.shape[1] - rows.shape[2]
     moving = y.copy()
     moving[:, first:] = np.linalg.solve(rows, np.array([[0.0], [0.0], [speed]]))[:, :, 0]
-    found = vary(machine, moving, parameters=parameters)
-    if np.abs(found.values["force"]).max() > 1e-6 * (1.0 + np.abs(found.mass).max()):
-        raise ConfigurationError("the bicycle does not run straight and upright by itself.")
-    found.check_time_invariant()
-    return moving, found
+    variation = vary(machine, moving, parameters=parameters)
+    if np.abs(variation.values["force"]).max() > 1e-6 * (1.0 + np.abs(variation.mass).max()):
+        raise ConfigurationError(
+            "Straight, upright running is not a steady motion of this bicycle: forces are unbalanced."
+        )
+    variation.check_time_invariant()
+    return moving, variation
 
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What the second-order form is made of: derivatives of the forces by u and by displacements,
-    of the speeds likewise, and of contacts and coordinates by displacements.
-    """
+    """Terms of the second-order form."""
 
     mass: Matrices
-    force_u: Matrices
-    force_x: Matrices
-    speed_u: Matrices
-    speed_x: Matrices
-    shape_x: Matrices
+    force_u: Matrices  # derivatives of the forces by u
+    force_x: Matrices  # and by displacements
+    speed_u: Matrices  # derivatives of the speeds by u
+    speed_x: Matrices  # and by displacements
+    shape_x: Matrices  # derivatives of coordinates and contacts by displacements
 
 
-def terms(found: Variation, at: Chart) -> Terms:
+def terms(variation: Variation, frame: Chart) -> Terms:
     """Return the terms at every state."""
-    names = speed_names(at)
-    closed = found.d["conditions"]["dx"]
+    names = speed_names(frame)
+    closed = variation.d["conditions"]["dx"]
     return Terms(
-        found.mass,
-        found.d["force"]["du"],
-        found.d["force"]["dx"],
-        found.rows(names, "du"),
-        found.rows(names, "dx"),
-        np.concatenate([found.rows(at.coordinates, "dx"), closed], axis=1),
+        variation.mass,
+        variation.d["force"]["du"],
+        variation.d["force"]["dx"],
+        variation.rows(names, "du"),
+        variation.rows(names, "dx"),
+        np.concatenate([variation.rows(frame.coordinates, "dx"), closed], axis=1),
     )
 
 
@@ -238,7 +258,8 @@ def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
 
     A displacement is X q, and du = T (s - P q) for the speeds s = (qd, forward speed).
     """
-    T, X = inverse(t.speed_u), inverse(t.shape_x)[:, :, :2]
+    T = inverse(t.speed_u)
+    X = inverse(t.shape_x)[:, :, :2]
     TP = T @ t.speed_x @ X
     T2 = T[:, :, :2]
     back = transpose(T2)
@@ -251,16 +272,18 @@ def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
 def by_speed(
     slow: Sequence[Floats], fast: Sequence[Floats], g: Floats, springs: Floats
 ) -> Canonical:
-    """Return the canonical matrices from M, C, K at rest and at speed, and from K at rest without
-    gravity, in the benchmark's axes.
+    """Return the canonical matrices in the benchmark's axes.
+
+    They follow from M, C, K at rest (`slow`) and at `PROBE_SPEED` (`fast`), and from K at rest without
+    gravity (`springs`).
     """
     M, C, K = slow
     return Canonical(
-        AXES * M,
-        AXES * C,
-        AXES * (fast[1] - C) / FAST,
-        AXES * (K - springs),
-        AXES * (fast[2] - K) / (FAST * FAST),
+        BENCHMARK_SIGNS * M,
+        BENCHMARK_SIGNS * C,
+        BENCHMARK_SIGNS * (fast[1] - C) / PROBE_SPEED,
+        BENCHMARK_SIGNS * (K - springs),
+        BENCHMARK_SIGNS * (fast[2] - K) / (PROBE_SPEED * PROBE_SPEED),
         g,
-        AXES * springs,
+        BENCHMARK_SIGNS * springs,
     )

@@ -1,8 +1,7 @@
-"""Maps of steady turning: at every lean and steer the speed, the steer torque and the friction that
-a circle needs.
+"""Maps of steady turning: required speed, steer torque and friction over lean and steer.
 
-At a given lean and steer all velocities grow with the speed v, so the unbalanced forces are `f0 +
-v^2 f2`: two evaluations give v and the torque of every circle at once.
+At constant lean and steer all velocities are proportional to the speed v, so the unbalanced forces are
+`f0 + v^2 f2`. Two evaluations yield v and the torque of every circle.
 """
 
 from dataclasses import dataclass
@@ -18,49 +17,63 @@ from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
 
-_HIGHEST = 100.0
-"""Circles that need more than this, m/s, are left out: the steer is as good as zero there."""
+MAX_TURN_SPEED = 100.0
+"""m/s; faster circles are left out: their steer is practically zero."""
 
-_CHUNK = 2000
-"""How many circles are worked on at once; more would only fill memory."""
+CHUNK_SIZE = 2000
+"""Circles per batch; larger batches use more memory and are not faster."""
+
+BALANCE_TOLERANCE = 1e-6
+"""Relative unbalanced force; above it no speed balances lean and steer."""
 
 
 @dataclass(frozen=True, eq=False)
 class TurningMap:
-    """Steady circles over a grid (leans, steers); nan where no speed balances the lean.
+    """Steady circles over a grid (leans, steers); nan if no speed balances the lean."""
 
-    `speed` is that of the rear wheel in m/s, `torque` what the rider must apply to the handlebar in
-    N m (steer torque, positive to the left), `radius` that of the rear contact's path in m,
-    `friction` (leans, steers, contacts) the share of the normal force that each contact needs
-    sideways, `growth` the largest real part of the eigenvalues, the torque held, in 1/s; nan where
-    a contact pulls.
-    """
-
-    lean: Floats
-    steer: Floats
-    speed: Floats
-    torque: Floats
-    radius: Floats
-    friction: Floats
-    growth: Floats
+    lean: Floats  # (leans,), rad
+    steer: Floats  # (steers,), rad
+    speed: Floats  # of the rear wheel, m/s
+    torque: Floats  # required steer torque, N m, positive to the left
+    radius: Floats  # of the path of the rear contact, m
+    friction: (
+        Floats  # (leans, steers, contacts) required friction coefficient; nan if a contact pulls
+    )
+    growth: Floats  # largest real part of the eigenvalues at constant torque, 1/s
     contacts: tuple[str, ...]
 
 
 def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
-    """Return the circles of a bicycle at all combinations of leans and steers, in rad.
+    """Compute the steady circles of a bicycle at all combinations of leans and steers.
 
+    Parameters
+    ----------
+    system
+        The bicycle.
+    lean, steer
+        Leans and steers (rad), numbers or arrays.
+
+    Returns
+    -------
+    TurningMap
+        Speed, torque, radius, friction and growth over the grid.
+
+    Examples
+    --------
     >>> from draisine import compile
     >>> turns = turning_map(compile("whipple"), [0.1, 0.2], [-0.05])
     >>> print(turns.speed.round(3).ravel(), turns.torque.round(3).ravel())
     [4.594 6.471] [ 0.139 -0.063]
     """
     machine = system.machine()
-    lean, steer = np.atleast_1d(np.asarray(lean, float)), np.atleast_1d(np.asarray(steer, float))
+    lean = np.atleast_1d(np.asarray(lean, float))
+    steer = np.atleast_1d(np.asarray(steer, float))
     grid = np.array([x.ravel() for x in np.meshgrid(lean, steer, indexing="ij")])
-    parts = [_circles(machine, grid[:, k : k + _CHUNK]) for k in range(0, grid.shape[1], _CHUNK)]
+    starts = range(0, grid.shape[1], CHUNK_SIZE)
+    chunks = [_circles(machine, grid[:, k : k + CHUNK_SIZE]) for k in starts]
     shape = (len(lean), len(steer))
     speed, torque, radius, friction, growth = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
+        np.concatenate(column) for column in zip(*chunks, strict=True)
     )
     return TurningMap(
         lean,
@@ -75,45 +88,53 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 
 
 def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
-    """Return speed, torque, radius, friction and growth at (leans; steers)."""
+    """Return speed, torque, radius, friction and growth at the points (2, N) of lean and steer."""
+    # Forces at rest, and at a speed of 1 m/s.
     y = configurations(machine, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
     u = np.linalg.solve(rows, np.array([[0.0], [0.0], [1.0]]))[:, :, 0]
-    moving, fast = y.copy(), machine.layout.u
-    moving[:, fast] = u
+    moving = y.copy()
+    at_u = machine.layout.u
+    moving[:, at_u] = u
     rolled = vary(machine, moving, seeds=("du",))
-    place_steer = list(machine.system.model.inputs).index("steer")
-    push = still.d["force"]["dw"][:, :, place_steer]
-    f0, f2 = still.values["force"], rolled.values["force"] - still.values["force"]
-    squared, torque, left = _balanced(f0, f2, push)
-    turns = np.linalg.norm(f2, axis=1) > 1e-9 * np.linalg.norm(f2, axis=1).max()
-    found = turns & (left < 1e-6) & (squared >= 0) & (squared < _HIGHEST**2)
-    speed = np.sqrt(np.where(found, squared, np.nan))
-    moving[:, fast] *= np.nan_to_num(speed)[:, None]
+    steer = list(machine.system.model.inputs).index("steer")
+    by_torque = still.d["force"]["dw"][:, :, steer]
+    f0 = still.values["force"]
+    f2 = rolled.values["force"] - f0
+
+    # Speeds and torques that balance them.
+    squared, torque, residual = _balanced(f0, f2, by_torque)
+    is_turn = np.linalg.norm(f2, axis=1) > 1e-9 * np.linalg.norm(f2, axis=1).max()
+    is_speed = (squared >= 0) & (squared < MAX_TURN_SPEED**2)
+    exists = is_turn & (residual < BALANCE_TOLERANCE) & is_speed
+    speed = np.sqrt(np.where(exists, squared, np.nan))
+    moving[:, at_u] *= np.nan_to_num(speed)[:, None]
     w = np.zeros((len(y), len(machine.system.model.inputs)))
-    w[:, place_steer] = np.where(np.isnan(speed), 0.0, torque)
+    w[:, steer] = np.where(np.isnan(speed), 0.0, torque)
     torque = np.where(np.isnan(speed), np.nan, torque)
+
+    # Properties of the circles.
     radius = speed / np.abs(rolled.value("yaw_rate") * speed)
     friction = np.where(np.isnan(speed)[:, None], np.nan, _friction(machine, moving, w))
     growth = np.full(len(y), np.nan)
-    good = np.all(np.isfinite(friction), axis=1)
-    if good.any():
-        values = linear_systems(machine, moving[good], w[good]).eigenvalues()
-        growth[good] = growth_beside(values)
+    is_valid = np.all(np.isfinite(friction), axis=1)
+    if is_valid.any():
+        values = linear_systems(machine, moving[is_valid], w[is_valid]).eigenvalues()
+        growth[is_valid] = growth_beside(values)
     return speed, torque, radius, friction, growth
 
 
-def _balanced(f0: Floats, f2: Floats, push: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return v^2 and w of `f0 + v^2 f2 + w push = 0`, and what is left of the forces."""
-    A = np.stack([f2, push], axis=2)
+def _balanced(f0: Floats, f2: Floats, by_torque: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return v^2 and w of `f0 + v^2 f2 + w by_torque = 0`, and the relative residual of the forces."""
+    A = np.stack([f2, by_torque], axis=2)
     x = -np.linalg.pinv(A) @ f0[:, :, None]
-    left = np.linalg.norm((A @ x)[:, :, 0] + f0, axis=1)
-    return x[:, 0, 0], x[:, 1, 0], left / (1.0 + np.linalg.norm(f0, axis=1))
+    residual = np.linalg.norm((A @ x)[:, :, 0] + f0, axis=1)
+    return x[:, 0, 0], x[:, 1, 0], residual / (1.0 + np.linalg.norm(f0, axis=1))
 
 
 def _friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
-    """Return the share of the normal force that each contact needs sideways, nan where it pulls."""
+    """Return the required friction coefficient of each contact, (N, contacts); nan if it pulls."""
     forces = machine.observations(y, w=w.T)["forces"].reshape(-1, 3, len(y))
     share = np.hypot(forces[:, 1], forces[:, 2]) / forces[:, 0]
     return np.where(forces[:, 0] > 0, share, np.nan).T

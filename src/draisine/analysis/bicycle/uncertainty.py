@@ -1,13 +1,13 @@
-"""How uncertain eigenvalues and critical speeds are where the parameters of a bicycle are.
+"""Uncertainty of eigenvalues and critical speeds due to uncertain parameters of a bicycle.
 
 An eigenvalue s is a root of `P(s, p) = det N`, `N = M s^2 + C s + K`, so that exactly
 
     ds/dp = -tr(adj N dN/dp) / tr(adj N dN/ds),        eq. [eigenvalue-change],
 
-and independent deviations of the parameters add up by their squares, to first order. On tyres, with parts
-that give, or under a control law with states it is an eigenvalue of the exact linear system A(p):
-`ds/dp = y' dA/dp x`, with its eigenvectors `y' x = 1` and dA/dp by differences of fourth order. Samples,
-all at once in lanes, tell how far the first order carries.
+and variances of independent parameters add up, to first order. With tyres, compliant parts or a control law
+with states, s is an eigenvalue of the exact linear system A(p): `ds/dp = y' dA/dp x`, with eigenvectors
+`y' x = 1` and dA/dp by central differences of fourth order. Samples, computed together in SIMD lanes, show
+whether the first order suffices.
 """
 
 import re
@@ -26,60 +26,76 @@ from draisine.analysis.bicycle.sensitivity import sensitivities, straight_change
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import check_number
 
-FUTILE = 100
-"""How many times as many as are wanted are drawn at most."""
+MAX_DRAWS = 100
+"""Per requested sample; with more, hardly any draw is physically valid."""
+
+PARAMETER_STEP = 1e-3
+"""Relative step of differences by a parameter: errors of fourth order (1e-12) balance rounding (1e-13)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """Eigenmodes, and the standard deviations of their real and imaginary parts (speeds, modes); those
-    of the critical speeds by name, m/s.
-    """
+    """Eigenmodes with standard deviations."""
 
     modes: Eigenmodes
-    real: Floats
-    imaginary: Floats
-    critical: dict[str, float]
+    real: Floats  # (speeds, modes), of the real parts, 1/s
+    imaginary: Floats  # (speeds, modes), of the imaginary parts, rad/s
+    critical: dict[str, float]  # of the critical speeds by name, m/s
 
 
 def spread(
     system: System, deviations: Mapping[str, float], speed: Floats, law: Law | None = None
 ) -> Spread:
-    """Return how uncertain the eigenvalues of a bicycle are at speeds in m/s, its parameters having
-    independent standard deviations, to first order; critical speeds without a law.
+    """Return the standard deviations of eigenvalues and critical speeds, to first order.
 
+    Parameters
+    ----------
+    system
+        The bicycle.
+    deviations
+        Standard deviations of independent parameters by name, in their units.
+    speed
+        Speeds (m/s).
+    law
+        Control law; critical speeds are computed without a law only.
+
+    Examples
+    --------
     >>> from draisine import compile
-    >>> found = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
-    >>> print(f"{found.critical['weave']:.4f} m/s")
+    >>> uncertain = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
+    >>> print(f"{uncertain.critical['weave']:.4f} m/s")
     0.1148 m/s
     """
     _check(system, deviations)
     modes = eigenvalues(system, speed, law=law)
-    places = [list(system.parameters).index(name) for name in deviations]
+    indices = [list(system.parameters).index(name) for name in deviations]
     sizes = np.array(list(deviations.values()))
-    plain = is_plain(system) and not getattr(law, "states", 0)
-    if plain:
-        moved = derivatives(system, modes, law)[..., places] * sizes
+    is_exact = is_plain(system) and not getattr(law, "states", 0)
+    if is_exact:
+        changes = derivatives(system, modes, law)[..., indices] * sizes
     else:
-        moved = _followed_derivatives(TwoWheeler(system, law), modes, list(deviations)) * sizes
+        changes = _followed_derivatives(TwoWheeler(system, law), modes, list(deviations)) * sizes
     critical: dict[str, float] = {}
-    if plain and law is None:
+    if is_exact and law is None:
         change = sensitivities(system)
         for name in ("weave", "capsize"):
-            each = getattr(change, name)[places] * sizes
-            critical[name] = float(np.sqrt(np.sum(each**2)))
-    real, imaginary = (np.sqrt(np.sum(part**2, axis=-1)) for part in (moved.real, moved.imag))
+            contributions = getattr(change, name)[indices] * sizes
+            critical[name] = float(np.sqrt(np.sum(contributions**2)))
+    real, imaginary = (
+        np.sqrt(np.sum(component**2, axis=-1)) for component in (changes.real, changes.imag)
+    )
     return Spread(modes, real, imaginary, critical)
 
 
 def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Floats:
-    """Return ds/dp of every eigenvalue by every parameter, (speeds, modes, parameters), eq.
-    [eigenvalue-change]; not finite where two eigenvalues meet.
+    """Return ds/dp of every eigenvalue, (speeds, modes, parameters), eq. [eigenvalue-change].
+
+    It is not finite if two eigenvalues are equal.
     """
     changes = straight_changes(system, modes.speed, law)
     out = np.empty((*modes.values.shape, len(system.parameters)), complex)
@@ -96,22 +112,22 @@ def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Fl
 
 
 def _followed_derivatives(running: TwoWheeler, modes: Eigenmodes, names: list[str]) -> Floats:
-    """Return ds/dp of every eigenvalue of any two-wheeler by some parameters, (speeds, modes, names)."""
+    """Return ds/dp of every eigenvalue of any two-wheeler by named parameters, (speeds, modes, names)."""
     A, _ = running.matrices(modes.speed)
-    values, right = np.linalg.eig(A)
-    left = np.linalg.inv(right)
+    values, right_vectors = np.linalg.eig(A)
+    left_vectors = np.linalg.inv(right_vectors)
     which = np.argmin(np.abs(modes.values[:, :, None] - values[:, None, :]), axis=2)
     out = np.empty((*modes.values.shape, len(names)), complex)
     for k, name in enumerate(names):
         p = running.system.parameters[name]
-        h = 1e-3 * max(abs(p), 1e-3)
+        h = PARAMETER_STEP * max(abs(p), PARAMETER_STEP)
         ends = [
-            replace(running, system=running.system.with_parameters(**{name: p + way * h}))
-            for way in (1.0, -1.0, 2.0, -2.0)
+            replace(running, system=running.system.with_parameters(**{name: p + factor * h}))
+            for factor in (1.0, -1.0, 2.0, -2.0)
         ]
         near, behind, far, back = (other.matrices(modes.speed)[0] for other in ends)
         slope = (8.0 * (near - behind) - (far - back)) / (12.0 * h)
-        moved = np.einsum("vij,vjk,vki->vi", left, slope, right)
+        moved = np.einsum("vij,vjk,vki->vi", left_vectors, slope, right_vectors)
         out[..., k] = np.take_along_axis(moved, which, axis=1)
     return out
 
@@ -119,17 +135,31 @@ def _followed_derivatives(running: TwoWheeler, modes: Eigenmodes, names: list[st
 def sample(
     system: System, deviations: Mapping[str, float], speed: Floats, count: int, seed: int = 0
 ) -> tuple[Eigenmodes, Critical]:
-    """Return eigenmodes (samples, speeds, 4) and critical speeds of bicycles whose parameters are drawn
-    from independent normal distributions, all in lanes of one computation.
+    """Sample eigenmodes and critical speeds of bicycles with normally distributed parameters.
 
-    What is drawn and is no machine, such as a negative moment of inertia, is drawn anew, and a warning
-    tells the share: the distribution is the normal one given that there is such a machine.
+    Physically invalid parameters, such as a negative moment of inertia, are drawn again, and a warning
+    reports their share: the distribution is the normal one under the condition of validity.
+
+    Parameters
+    ----------
+    system
+        The ideal bicycle.
+    deviations
+        Standard deviations of independent parameters by name, in their units.
+    speed
+        Speeds (m/s).
+    count, seed
+        Number of samples, and seed of the random numbers.
+
+    Returns
+    -------
+    Eigenmodes (samples, speeds, 4) and critical speeds (samples,).
     """
     _check(system, deviations)
     if not is_plain(system):
         raise ParameterError(
-            "samples are drawn of bicycles that roll without slip, with a rigid rider; of others `spread` "
-            "tells the deviations to first order."
+            "sample needs an ideal bicycle: wheels without slip, rigid parts, rigid rider. Use `spread`, "
+            "which computes standard deviations to first order, for other machines."
         )
     drawn: dict[str, Any] = _draw(system, deviations, count, np.random.default_rng(seed))
     matrices = canonical_matrices(system, **drawn)
@@ -139,34 +169,41 @@ def sample(
 def _draw(
     system: System, deviations: Mapping[str, float], count: int, rng: np.random.Generator
 ) -> dict[str, Floats]:
-    """Return parameters of machines, drawn until all of them are some."""
+    """Return physically valid parameters by name, (count,) each."""
     table = np.repeat(system.values[:, None], count, axis=1)
-    places = [list(system.parameters).index(name) for name in deviations]
+    indices = [list(system.parameters).index(name) for name in deviations]
     sizes = np.array(list(deviations.values()))
-    missing, tried, why = np.arange(count), 0, ""
+    missing = np.arange(count)
+    drawn = 0
+    reason = ""
     while len(missing):
-        table[places, missing[:, None]] = (
-            system.values[places] + sizes * rng.standard_normal((len(places), len(missing))).T
+        table[indices, missing[:, None]] = (
+            system.values[indices] + sizes * rng.standard_normal((len(indices), len(missing))).T
         )
-        tried += len(missing)
-        wrong = impossible_machines(system.artifacts, table)
-        missing = np.array(sorted(wrong), dtype=int)
-        why = next(iter(wrong.values()), why)
-        if tried > FUTILE * count:
-            raise ParameterError(f"hardly any bicycle has such parameters: {why}")
-    if tried > count:
+        drawn += len(missing)
+        invalid = find_invalid_machines(system.artifacts, table)
+        missing = np.array(sorted(invalid), dtype=int)
+        reason = next(iter(invalid.values()), reason)
+        if drawn > MAX_DRAWS * count:
+            raise ParameterError(
+                f"Almost all samples are physically invalid: {reason} Use smaller deviations."
+            )
+    if drawn > count:
         warnings.warn(
-            f"{1 - count / tried:.2g} of what was drawn is no machine ({re.split('[.;] ', why)[0]}) and was "
-            "drawn anew: with deviations as large as these a normal distribution is cut.",
+            f"{1 - count / drawn:.2g} of the samples were physically invalid "
+            f"({re.split('[.;] ', reason)[0]}) and were drawn again. The deviations are so large that the "
+            "normal distributions are truncated.",
             UserWarning,
             stacklevel=3,
         )
-    return {name: table[k] for name, k in zip(deviations, places, strict=True)}
+    return {name: table[k] for name, k in zip(deviations, indices, strict=True)}
 
 
 def _check(system: System, deviations: Mapping[str, float]) -> None:
-    """Raise where deviations are none, or of something else."""
-    given = check_number(system.vehicle, system.parameters, deviations)
-    for name, size in given.items():
+    """Raise if deviations are negative, not numbers, or not of parameters."""
+    numbers = check_number(system.vehicle, system.parameters, deviations)
+    for name, size in numbers.items():
         if size < 0.0:
-            raise ParameterError(f"the deviation of {name}, {size:g}, is negative.")
+            raise ParameterError(
+                f"The standard deviation of {name}, {size:g}, must not be negative."
+            )

@@ -1,7 +1,7 @@
 """Steady motions.
 
 `balance`: their equations and Newton's method. `curve`: continuation. `inertial`: machines under inertial
-load. `search`: steady motions by what is prescribed.
+load. `search`: steady motions with prescribed quantities.
 """
 
 from draisine.analysis.equilibrium.search import StartedLaw, Steady, steady, steady_driven

@@ -11,12 +11,17 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium.balance import Balance, choose_pivots
+from draisine.analysis.equilibrium.balance import (
+    RANK_TOLERANCE,
+    RESIDUAL_TOLERANCE,
+    Balance,
+    choose_pivots,
+)
 from draisine.errors import ConfigurationError
 from draisine.system.tracing import Law
 
 MAX_BEND = 0.2
-"""Largest correction of a step, as a part of its length; beyond it the step is halved."""
+"""Largest correction of a step relative to its length; above it the step is halved."""
 
 GROW_BEND = 0.05
 """Below this correction the next step is longer by half."""
@@ -43,7 +48,7 @@ class Curve:
         self.target = None if target is None else dict(target)
         self.along = np.zeros(len(balance.scale) + (target is not None))
 
-    def asked(self, s: float) -> dict[str, float]:
+    def prescribed(self, s: float) -> dict[str, float]:
         """Return the prescribed values at s."""
         if self.target is None:
             return self.base
@@ -51,12 +56,12 @@ class Curve:
 
     def equations(self, y: Floats, w: Floats, s: float) -> tuple[Floats, Floats]:
         """Return residuals and derivatives by the scaled unknowns, s last."""
-        found = self.balance.look(y, w)
-        residual, J = self.balance.equations(y, w, self.asked(s), found)
+        variation = self.balance.evaluate(y, w)
+        residual, J = self.balance.equations(y, w, self.prescribed(s), variation)
         if self.target is None:
             return residual, J
         # The equations are affine in the prescribed values, so this difference is their derivative.
-        ahead, _ = self.balance.equations(y, w, self.asked(s + 1.0), found)
+        ahead, _ = self.balance.equations(y, w, self.prescribed(s + 1.0), variation)
         return residual, np.column_stack([J, ahead - residual])
 
     def directions(self, tolerance: float) -> Floats:
@@ -67,7 +72,7 @@ class Curve:
         return rows[small] if small.any() else rows[-1:]
 
     def aim(self, wanted: Floats, tolerance: float = 1e-7) -> bool:
-        """Set the direction to the tangent nearest to a wanted one; return whether there is one."""
+        """Set the direction to the tangent nearest to a wanted one; return whether it exists."""
         null = self.directions(tolerance)
         along = null.T @ (null @ wanted)
         length = float(np.linalg.norm(along))
@@ -77,7 +82,7 @@ class Curve:
         return True
 
     def step(self, size: float) -> tuple[Floats, Floats, float, float]:
-        """Return state, inputs and s of the next point, and how much the curve bends on the way there.
+        """Return state, inputs and s of the next point, and the size of the correction over the step.
 
         Raises
         ------
@@ -97,29 +102,30 @@ class Curve:
             J = np.vstack([J, self.along])
             if not (np.all(np.isfinite(residual)) and np.all(np.isfinite(J))):
                 break
-            step = -np.linalg.lstsq(J, residual, rcond=1e-9)[0]
+            step = -np.linalg.lstsq(J, residual, rcond=RANK_TOLERANCE)[0]
             length = float(np.abs(step).max())
             y, w = move(y, w, step[:n])
             s += float(np.sum(step[n:]))
             total = total + step
+            # Converged to rounding, as in `Balance.solve`.
             if length < 1e-14 or (length < 1e-9 and length >= 0.5 * last):
-                if np.abs(residual).max() < 1e-8:
+                if np.abs(residual).max() < RESIDUAL_TOLERANCE:
                     return y, w, s, float(np.linalg.norm(total)) / size
                 break
             last = length
         raise ConfigurationError("The correction of a continuation step does not converge.")
 
     def accept(self, y: Floats, w: Floats, s: float) -> None:
-        """Continue from a point; choose other pivots if they have shrunk there."""
+        """Continue from a point; choose other independent speeds if their pivots are small there."""
         last = self.along
-        machine, fresh = choose_pivots(self.balance.machine, y, self.law)
+        machine, point = choose_pivots(self.balance.machine, y, self.law)
         if machine is not self.balance.machine:
-            self.balance = Balance(machine, fresh, w, self.balance.free)
-            # Speeds mean something else for other pivots; the configuration tells the sense.
+            self.balance = Balance(machine, point, w, self.balance.free)
+            # The new independent speeds have another meaning: keep the sense by the configuration.
             k = np.arange(len(last))
             same = (k < len(machine.columns)) | (k >= len(self.balance.scale))
             last = np.where(same, last, 0.0)
-        self.y = fresh
+        self.y = point
         self.w = w
         self.s = s
         self.aim(last, 1e-9)

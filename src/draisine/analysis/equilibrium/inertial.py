@@ -44,12 +44,12 @@ def _loaded(vehicle: Callable[..., Model]) -> Callable[..., Model]:
         model = vehicle(**given)
         return replace(model, forces=[*model.forces, InertialLoad(inertial_acceleration)])
 
-    own = inspect.Parameter(
+    acceleration = inspect.Parameter(
         PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=float
     )
     signature = inspect.signature(vehicle)
     loaded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), own]
+        parameters=[*signature.parameters.values(), acceleration]
     )
     loaded.__annotations__ = dict(vehicle.__annotations__) | {PARAMETER: float}
     return loaded
@@ -70,8 +70,8 @@ def under_inertial_load(system: System, acceleration: float) -> System:
             f"{system.vehicle.__name__} has no forward_speed, so that it has no inertial load along its "
             "heading."
         )
-    found = system.keep((PARAMETER,), lambda: _compile(system))
-    return found.with_parameters(**{PARAMETER: acceleration})
+    loaded = system.keep((PARAMETER,), lambda: _compile(system))
+    return loaded.with_parameters(**{PARAMETER: acceleration})
 
 
 def _compile(system: System) -> System:

@@ -1,4 +1,4 @@
-"""Steady motions by what is prescribed: `steady` finds them, `Steady` is one.
+"""Steady motions with prescribed quantities: `steady` computes them, `Steady` is the result.
 
 `steady` tries, in this order: Newton's method from the start; a homotopy from steady motions near the
 start, or from straight running, to the prescribed values; Newton's method from random starts. Newton's
@@ -48,21 +48,25 @@ from draisine.system.state import State, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-CURVE_STEPS = 100
+MAX_CURVE_STEPS = 100
 """Continuation steps of one homotopy; a turn of a motorcycle to a lean of 50 deg takes about 20."""
 
 FIRST_STEP = 0.05
-LONGEST_STEP = 0.3
-"""Scaled lengths of the steps of a homotopy; `balance` has the scales."""
+MAX_STEP = 0.3
+MIN_STEP = 1e-5
+"""Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends."""
+
+SAME_MOTION = 1e-6
+"""Absolute and relative difference of two motions below which the same homotopy is not repeated."""
 
 GUESSED_SPEEDS = (5.0, 15.0, 1.5, 35.0)
 """Forward speeds (m/s) of starts if none is prescribed: those of bicycles and motorcycles."""
 
-LEAST_SPEED = 1e-3
-"""Least speed (m/s) of a motion whose curvature is prescribed: the path of a machine at rest has none."""
+MIN_PATH_SPEED = 1e-3
+"""Smallest speed (m/s) of a motion with prescribed curvature: the path of a machine at rest has none."""
 
-RANDOM_STARTS = 40
-"""Random starts that are tried at most; each costs some 20 ms."""
+MAX_RANDOM_STARTS = 40
+"""Largest number of random starts; each costs some 20 ms."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +85,7 @@ class Steady:
         Control law, traced into the machine.
     acceleration
         Forward acceleration (m/s2); zero unless the motion is quasi-steady.
-    asked
+    prescribed
         The prescribed quantities with their values.
     free
         The inputs that were found.
@@ -92,7 +96,7 @@ class Steady:
     w: Floats
     law: Law | None = None
     acceleration: float = 0.0
-    asked: Mapping[str, float] = field(default_factory=dict)
+    prescribed: Mapping[str, float] = field(default_factory=dict)
     free: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -109,8 +113,8 @@ class Steady:
     @cached_property
     def values(self) -> dict[str, float]:
         """Coordinates, outputs and speeds of the motion, by name."""
-        found = vary(self.machine, self.y[None], self.w[None], seeds=("dt",))
-        return dict(zip(found.names, map(float, found.values["seen"][0]), strict=True))
+        variation = vary(self.machine, self.y[None], self.w[None], seeds=("dt",))
+        return dict(zip(variation.names, map(float, variation.values["seen"][0]), strict=True))
 
     @property
     def state(self) -> State:
@@ -133,15 +137,16 @@ class Steady:
 
     @property
     def contact_forces(self) -> dict[str, Floats]:
-        """Forces of the ground on each contact (N): normal, along and across; a normal force below zero
-        cannot exist, and the motion is not physically valid.
+        """Forces of the ground on each contact (N): normal, along and across.
+
+        A motion with a negative normal force is not physically valid.
         """
         anchors = anchors_of(self.machine, self.y)
-        found = self.machine.observations(
+        observations = self.machine.observations(
             self.y[None], w=self.w[:, None], anchors=anchors[:, None] if len(anchors) else None
         )
         names = [contact.name for contact in self.machine.system.model.contacts]
-        return dict(zip(names, found["forces"].reshape(-1, 3), strict=True))
+        return dict(zip(names, observations["forces"].reshape(-1, 3), strict=True))
 
     def linear(
         self,
@@ -189,13 +194,13 @@ class Steady:
         options = f"outputs={shown!r}, cyclic={cyclic!r}, form={form!r}, axes={axes!r}"
         recipe = f"{self.recipe}linear = motion.linear({options})\n"
         if form == "dalembert":
-            found = self.inertial().linear(outputs=outputs, cyclic=cyclic, axes=axes)
-            return replace(found, made={**found.made, "recipe": recipe})
-        found = linear_systems(
+            linear = self.inertial().linear(outputs=outputs, cyclic=cyclic, axes=axes)
+            return replace(linear, made={**linear.made, "recipe": recipe})
+        linear = linear_systems(
             self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic, form=form
         )[0]
         system = self.machine.system
-        return in_axes(replace(found, made=provenance(system, self.law, recipe)), system, axes)
+        return in_axes(replace(linear, made=provenance(system, self.law, recipe)), system, axes)
 
     @property
     def recipe(self) -> str:
@@ -203,19 +208,19 @@ class Steady:
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
         return call_recipe(
             "motion", steady, self.machine.system, start=self.state, free=list(self.free),
-            inputs=fixed, mode=dict(self.machine.mode), law=self.law, **self.asked,
+            inputs=fixed, mode=dict(self.machine.mode), law=self.law, **self.prescribed,
         )  # fmt: skip
 
     def inertial(self) -> "Steady":
-        """Return the motion at constant speed of the machine under the inertial load of the acceleration,
-        with the same prescribed quantities and free inputs.
+        """Return the motion at constant speed under the inertial load of the acceleration (d'Alembert).
 
-        The drive torque differs from that of the accelerating motion by what spins the wheels up.
+        It has the same prescribed quantities and free inputs. Its drive torque does not contain the torque
+        that accelerates the wheels.
         """
         loaded = under_inertial_load(self.machine.system, self.acceleration)
-        asked: dict[str, Any] = {n: x for n, x in self.asked.items() if n != ACCELERATION}
+        prescribed: dict[str, Any] = {n: x for n, x in self.prescribed.items() if n != ACCELERATION}
         fixed = {name: x for name, x in self.inputs.items() if name not in self.free}
-        return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **asked)
+        return steady(loaded, start=self, free=self.free, inputs=fixed, law=self.law, **prescribed)
 
     def simulate(
         self,
@@ -268,11 +273,11 @@ class Steady:
 
 @dataclass(frozen=True, eq=False)
 class StartedLaw:
-    """A control law that starts in given states."""
+    """A control law with other initial states."""
 
     law: Any
-    states: int
-    start: tuple[float, ...]
+    states: int  # number of states
+    start: tuple[float, ...]  # initial states
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -285,7 +290,7 @@ class StartedLaw:
         return tuple(getattr(self.law, "state_names", ()))
 
     def __call__(self, readings: Any, z: Any) -> Any:
-        """Return what the law returns."""
+        """Return the inputs and the rates of the states of the law."""
         return self.law(readings, z)
 
 
@@ -297,7 +302,7 @@ def steady(
     inputs: Mapping[str, float] | None = None,
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
-    **asked: float,
+    **prescribed: float,
 ) -> Steady:
     """Return a steady motion with prescribed quantities.
 
@@ -316,7 +321,7 @@ def steady(
         Statuses of contacts, by name.
     law
         Control law.
-    asked
+    prescribed
         Prescribed quantities by name, in SI units and radians: any coordinate, output or speed, an input
         (`steer_torque`), a tyre deflection (`rear_tyre_slip`), `curvature` (1/m) or `radius` (m, positive
         to the left) of the path of the rear wheel, and `forward_acceleration` (m/s2). If they leave a
@@ -351,44 +356,50 @@ def steady(
     -58.57 N m
     """
     check_system("steady", system)
-    asked = _resolve(system, asked)
+    prescribed = _resolve(system, prescribed)
     w = np.array(system.inputs(inputs))
     expect_known("no input", free, list(system.model.inputs))
     for name in free:
         if name in (inputs or {}):
-            raise ParameterError(f"steady motion: input {name} is free, and given; leave one out.")
-    loose = [list(system.model.inputs).index(name) for name in free]
+            raise ParameterError(
+                f"steady motion: input {name} is free and has a value. Remove it from `free` or from "
+                "`inputs`."
+            )
+    free_inputs = [list(system.model.inputs).index(name) for name in free]
     if isinstance(start, Steady):
         mode = dict(start.machine.mode) if mode is None else mode
-        w[loose] = start.w[loose]
+        w[free_inputs] = start.w[free_inputs]
     elif start is not None:
         expect("steady", start, State, "draisine.state(system, ...) makes one")
-    return _time_invariant(_MotionSearch(system, mode, law, loose, w, asked).find(start))
+    return _time_invariant(_MotionSearch(system, mode, law, free_inputs, w, prescribed).find(start))
 
 
-def _time_invariant(found: Steady) -> Steady:
+def _time_invariant(motion: Steady) -> Steady:
     """Return a motion whose equations do not depend on time, or raise."""
-    vary(found.machine, found.y[None], found.w[None], seeds=("dt",)).check_time_invariant()
-    return found
+    vary(motion.machine, motion.y[None], motion.w[None], seeds=("dt",)).check_time_invariant()
+    return motion
 
 
-def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
+def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float]:
     """Return prescribed quantities under their own names, after checking them."""
     out: dict[str, float] = {}
     units = quantity_names(system.model)
-    for given, value in asked.items():
-        name = SYNONYMS.get(given, given)
+    for alias, value in prescribed.items():
+        name = SYNONYMS.get(alias, alias)
         if name == "radius" and CURVATURE in units:
             if value == 0.0:
                 raise ParameterError(
-                    "steady motion: the radius is zero; it is positive to the left."
+                    "steady motion: the radius must not be zero. It is positive to the left."
                 )
-            name, value = CURVATURE, 1.0 / value
+            name = CURVATURE
+            value = 1.0 / value
         expect_known("steady motion: nothing is called", name, [*units, "radius"])
         if name in out:
-            raise ParameterError(f"steady motion: {given} means {name}, which is given, too.")
+            raise ParameterError(
+                f"steady motion: {alias} means {name}, which is prescribed, too. Leave one out."
+            )
         if not math.isfinite(value):
-            raise ParameterError(f"steady motion: {given} = {value} is not a finite number.")
+            raise ParameterError(f"steady motion: {alias} = {value} is not a finite number.")
         out[name] = float(value)
     if out.get(ACCELERATION) and out.get("forward_speed") == 0.0:
         raise ParameterError(
@@ -398,10 +409,22 @@ def _resolve(system: System, asked: Mapping[str, float]) -> dict[str, float]:
     return out
 
 
-def steady_driven(system: System, free: Sequence[str] = (), **given: Any) -> Steady:
-    """Return the steady motion near a start with prescribed quantities: without inputs, or if there is
-    none, with the `free` ones (those of all joints if none are named), the smallest of them.
+def steady_driven(system: System, free: Sequence[str] = (), **request: Any) -> Steady:
+    """Return the steady motion with prescribed quantities and the smallest inputs.
 
+    First a motion without free inputs is searched, near the start; if none exists, one with free inputs.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    free
+        Inputs that may be used; by default those of all joints.
+    request
+        Prescribed quantities and the options `start`, `inputs`, `mode` and `law` of `steady`.
+
+    Examples
+    --------
     >>> from draisine import Body, Model, Prismatic, compile
     >>> def sledge(*, damper: float = 2.0) -> Model:
     ...     way = Prismatic("way", "rail", "sledge", (1.0, 0.0, 0.0), damper=damper)
@@ -409,26 +432,29 @@ def steady_driven(system: System, free: Sequence[str] = (), **given: Any) -> Ste
     >>> steady_driven(compile(sledge), way_rate=3.0).inputs
     {'way': 6.0}
     """
-    asked = {name: x for name, x in given.items() if name not in _OPTIONS}
-    if not asked.get(ACCELERATION):
+    prescribed = {name: x for name, x in request.items() if name not in _OPTIONS}
+    if not prescribed.get(ACCELERATION):
         with suppress(ConfigurationError):
-            return _newton(system, **given)
+            return _newton(system, **request)
     joints = [joint.name for joint in system.model.joints if joint.motion is None]
-    return steady(system, free=free or joints, **given)
+    return steady(system, free=free or joints, **request)
 
 
 _OPTIONS = ("start", "inputs", "mode", "law")
 
 
-def _newton(system: System, **given: Any) -> Steady:
+def _newton(system: System, **request: Any) -> Steady:
     """Return the steady motion that Newton's method finds without free inputs."""
-    options = {name: given.pop(name, None) for name in _OPTIONS}
-    start, law = options["start"], options["law"]
-    asked = _resolve(system, given)
+    options = {name: request.pop(name, None) for name in _OPTIONS}
     search = _MotionSearch(
-        system, options["mode"], law, [], system.inputs(options["inputs"]), asked
+        system,
+        options["mode"],
+        options["law"],
+        [],
+        system.inputs(options["inputs"]),
+        _resolve(system, request),
     )
-    return _time_invariant(search.newton(search.begin(start)))
+    return _time_invariant(search.newton(search.begin(options["start"])))
 
 
 _Point = tuple[ClosedForm, Floats, Floats]
@@ -442,15 +468,15 @@ class _MotionSearch:
     system: System
     mode: Mapping[str, str] | None
     law: Law | None
-    free: Sequence[int]
-    w: Floats
-    asked: Mapping[str, float]
+    free: Sequence[int]  # indices of the free inputs
+    w: Floats  # initial inputs, N m or N
+    prescribed: Mapping[str, float]  # by name, SI units
 
     def find(self, start: State | Steady | None) -> Steady:
-        """Return the motion, or raise with what is known of the family that leads to it."""
+        """Return the motion; raise an error that describes the failed search if it does not exist."""
         point = self.begin(start)
         first = Balance(*point, self.free)
-        first.check(self.asked)
+        first.check(self.prescribed)
         with suppress(ConfigurationError):
             return self.newton(point)
         if start is None:
@@ -458,18 +484,21 @@ class _MotionSearch:
                 with suppress(ConfigurationError):
                     return self.newton(self.begin(self._consistent(guess)))
         ends: list[str] = []
-        seen: list[Floats] = []
+        tried: list[Floats] = []
         for near in self._bases(point):
-            place = np.array([*near.values.values(), *near.w])
-            if any(np.allclose(place, other, rtol=1e-6, atol=1e-6) for other in seen):
+            point_values = np.array([*near.values.values(), *near.w])
+            if any(
+                np.allclose(point_values, other, rtol=SAME_MOTION, atol=SAME_MOTION)
+                for other in tried
+            ):
                 continue
-            seen.append(place)
-            found, end = self._follow(near)
-            if found is not None:
-                return found
+            tried.append(point_values)
+            motion, end = self._follow(near)
+            if motion is not None:
+                return motion
             ends += [end] if end else []
         # One equation more than unknowns is redundant if nothing dissipates: the speed is constant then.
-        if start is None and first.surplus(self.asked) <= 1:
+        if start is None and first.surplus(self.prescribed) <= 1:
             for scattered in self._scattered():
                 with suppress(ConfigurationError):
                     return self.newton(scattered)
@@ -484,16 +513,17 @@ class _MotionSearch:
                 y[machine.layout.z] = z
             return machine, y, self.w
         if start is None:
-            start = self._consistent(self.asked)
+            start = self._consistent(self.prescribed)
         machine, y = machine_at(self.system, start, self.mode, self.law)
         return machine, y, self.w
 
     def _consistent(self, wanted: Mapping[str, float]) -> State:
-        """Return a state with those of some values that a state can have; if they contradict each other
-        (a turn on tyres), with the outputs and coordinates only.
+        """Return a state with the wanted values.
+
+        If they contradict each other (a turn on tyres), rates are left out.
         """
-        known = [n for n in state_names(self.system.model) if n in wanted]
-        simple: dict[str, Any] = {name: wanted[name] for name in known}
+        names = [n for n in state_names(self.system.model) if n in wanted]
+        simple: dict[str, Any] = {name: wanted[name] for name in names}
         try:
             return state(self.system, mode=self.mode, **simple)
         except ConfigurationError:
@@ -501,24 +531,25 @@ class _MotionSearch:
             return state(self.system, mode=self.mode, **slow)
 
     def _guesses(self) -> Iterator[dict[str, float]]:
-        """Return turns of a point mass with some of the prescribed quantities, if the machine leans.
+        """Yield turns of a point mass with prescribed quantities, if the machine can lean.
 
         With the curvature c of the path and the wheelbase l, its lean (to the right) is -atan(v^2 c / g)
         and its steer atan(l c).
         """
-        model, asked = self.system.model, self.asked
+        model = self.system.model
+        prescribed = self.prescribed
         if "forward_speed" not in self.system.outputs or "Wx" not in model.speeds:
             return
         g = float(np.linalg.norm(np.asarray(model.gravity, float))) or 1.0
         centres = [float(contact.centre[0]) for contact in model.contacts]
         base = max(max(centres, default=0.0) - min(centres, default=0.0), 0.1)
-        v = asked.get("forward_speed", asked.get("rear_wheel_speed"))
-        c = asked.get(CURVATURE)
-        if c is None and "yaw_rate" in asked and v:
-            c = asked["yaw_rate"] / v
-        if c is None and "steer" in asked:
-            c = math.tan(asked["steer"]) / base
-        lean = asked.get("lean")
+        v = prescribed.get("forward_speed", prescribed.get("rear_wheel_speed"))
+        c = prescribed.get(CURVATURE)
+        if c is None and "yaw_rate" in prescribed and v:
+            c = prescribed["yaw_rate"] / v
+        if c is None and "steer" in prescribed:
+            c = math.tan(prescribed["steer"]) / base
+        lean = prescribed.get("lean")
         for guess in GUESSED_SPEEDS:
             speed = guess if v is None else v
             if v is None and lean and c and lean * c < 0.0:
@@ -529,25 +560,32 @@ class _MotionSearch:
                 "lean": -math.atan(speed**2 * bend / g),
                 "steer": math.atan(base * bend),
             }
-            known = state_names(model)
-            yield {n: x for n, x in turn.items() if n in known} | dict(asked)
+            names = state_names(model)
+            yield {n: x for n, x in turn.items() if n in names} | dict(prescribed)
             if v is not None:
                 return
 
-    def newton(self, point: _Point, asked: Mapping[str, float] | None = None) -> Steady:
-        """Return what Newton's method finds from a point."""
+    def newton(self, point: _Point, prescribed: Mapping[str, float] | None = None) -> Steady:
+        """Return the motion to which Newton's method converges from a point."""
         machine, y, w = point
-        asked = self.asked if asked is None else asked
-        y, w = Balance(machine, y, w, self.free).solve(y, w, asked)
+        prescribed = self.prescribed if prescribed is None else prescribed
+        y, w = Balance(machine, y, w, self.free).solve(y, w, prescribed)
         free = tuple(self.system.model.inputs[k] for k in self.free)
-        found = Steady(machine, y, w, self.law, asked.get(ACCELERATION, 0.0), dict(asked), free)
-        if CURVATURE in asked and abs(found.values[forward_name(list(found.values))]) < LEAST_SPEED:
+        motion = Steady(
+            machine, y, w, self.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
+        )
+        if (
+            CURVATURE in prescribed
+            and abs(motion.values[forward_name(list(motion.values))]) < MIN_PATH_SPEED
+        ):
             raise ConfigurationError("The machine is at rest, so its path has no curvature.")
-        return found
+        return motion
 
     def _bases(self, point: _Point) -> Iterator[Steady]:
-        """Return steady motions from which the prescribed values may be reached by continuation."""
-        speed = {n: x for n, x in self.asked.items() if n in ("forward_speed", "rear_wheel_speed")}
+        """Yield steady motions from which continuation may reach the prescribed values."""
+        speed = {
+            n: x for n, x in self.prescribed.items() if n in ("forward_speed", "rear_wheel_speed")
+        }
         with suppress(ConfigurationError):
             yield self.newton(point, speed)
         with suppress(ConfigurationError):
@@ -561,37 +599,39 @@ class _MotionSearch:
                 yield self.newton((machine, y, w), straight)
 
     def _follow(self, near: Steady) -> tuple[Steady | None, str]:
-        """Return the motion at the end of a homotopy from another motion, or where it turns back."""
+        """Follow a homotopy from another motion; return its end, or the values at its fold as text."""
         balance = Balance(near.machine, near.y, near.w, self.free)
-        found = balance.look(near.y, near.w)
-        names = [name for name in self.asked if name != ACCELERATION]
-        values, _ = balance.quantities(found, near.y, near.w, names)
+        variation = balance.evaluate(near.y, near.w)
+        names = [name for name in self.prescribed if name != ACCELERATION]
+        values, _ = balance.quantities(variation, near.y, near.w, names)
         base = dict(zip(names, map(float, values), strict=True))
         if not np.all(np.isfinite(values)):
             return None, ""
-        base |= {name: 0.0 for name in self.asked if name == ACCELERATION}
-        curve = Curve(balance, near.y, near.w, self.law, base, self.asked)
+        base |= {name: 0.0 for name in self.prescribed if name == ACCELERATION}
+        curve = Curve(balance, near.y, near.w, self.law, base, self.prescribed)
         wanted = np.zeros(len(curve.along))
         wanted[-1] = 1.0
         if not curve.aim(wanted):
             return None, ""
         size = FIRST_STEP
         farthest = 0.0
-        for _ in range(CURVE_STEPS):
+        for _ in range(MAX_CURVE_STEPS):
             try:
                 y, w, s, bend = curve.step(size)
             except (ConfigurationError, np.linalg.LinAlgError):
                 bend = np.inf
             if bend > MAX_BEND:
                 size /= 2
-                if size < 1e-5:
+                if size < MIN_STEP:
                     break
                 continue
             if s >= 1.0:
-                part = (1.0 - curve.s) / max(s - curve.s, 1e-300)
+                # Shorten the step so that it ends at the target, for a better start of Newton's method.
+                share = (1.0 - curve.s) / max(s - curve.s, 1e-300)
                 with suppress(ConfigurationError):
-                    near_y, near_w, _, _ = curve.step(size * min(part, 1.0))
-                    y, w = near_y, near_w
+                    near_y, near_w, _, _ = curve.step(size * min(share, 1.0))
+                    y = near_y
+                    w = near_w
                 with suppress(ConfigurationError):
                     return self.newton((curve.balance.machine, y, w)), ""
                 return None, ""
@@ -600,40 +640,41 @@ class _MotionSearch:
             except ConfigurationError:  # a wheel lies flat, or the base points straight up
                 break
             farthest = max(farthest, s)
+            # The curve returns or leads away from the target.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
-            size = min(LONGEST_STEP, 1.5 * size) if bend < GROW_BEND else size
+            size = min(MAX_STEP, 1.5 * size) if bend < GROW_BEND else size
         if farthest <= 0.0:
             return None, ""
-        last = curve.asked(farthest)
+        last = curve.prescribed(farthest)
         moved = [n for n in last if abs(last[n] - base[n]) > 1e-9 * (1.0 + abs(last[n]))]
         return None, ", ".join(f"{n} = {last[n]:.6g}" for n in moved)
 
     def _scattered(self) -> Iterator[_Point]:
-        """Return random starts: shapes and speeds all over, handlebars reversed, too."""
+        """Yield random starts: wide distributions of shapes and speeds, also with reversed handlebars."""
         rng = np.random.default_rng(1)
         model = self.system.model
         shape = [j.name for k, j in enumerate(model.joints) if k not in spinning_joints(model)]
-        for k in range(RANDOM_STARTS):
-            wide = 0.3 if k < RANDOM_STARTS // 4 else 1.0
+        for k in range(MAX_RANDOM_STARTS):
+            wide = 0.3 if k < MAX_RANDOM_STARTS // 4 else 1.0
             wanted = {name: wide * rng.normal() for name in shape}
             if k % 3 == 2:  # joints turned back to front
                 wanted = {name: x + np.pi for name, x in wanted.items()}
             wanted["lean"] = wide * rng.uniform(-1.0, 1.0)
             if "forward_speed" in self.system.outputs:
                 wanted["forward_speed"] = 0.5 * 80.0 ** rng.uniform()
-            known = state_names(model)
-            wanted = {n: x for n, x in wanted.items() if n in known} | dict(self.asked)
+            names = state_names(model)
+            wanted = {n: x for n, x in wanted.items() if n in names} | dict(self.prescribed)
             with suppress(ConfigurationError, ParameterError):
                 machine, y, w = self.begin(self._consistent(wanted))
                 machine, y = choose_pivots(machine, y, self.law)
                 yield machine, y, w
 
     def _failure(self, balance: Balance, ends: Sequence[str]) -> str:
-        """Return what is known about a motion that was not found."""
-        text = ", ".join(f"{n} = {x:.6g}" for n, x in self.asked.items())
-        message = "no steady motion found" + (f" with {text}." if text else ".")
-        surplus = balance.surplus(self.asked) - (not self.system.model.memory)
+        """Return the error message of a failed search: count of equations, and the end of the family."""
+        text = ", ".join(f"{n} = {x:.6g}" for n, x in self.prescribed.items())
+        message = "No steady motion found" + (f" with {text}." if text else ".")
+        surplus = balance.surplus(self.prescribed) - (not self.system.model.memory)
         if surplus > 0:
             idle = [n for k, n in enumerate(self.system.model.inputs) if k not in self.free]
             message += (
@@ -645,9 +686,10 @@ class _MotionSearch:
                 f" The family that leads there from straight running or rest ends at {ends[0]}."
             )
         elif surplus <= 0:
-            message += " No family of steady motions that was found leads there: start closer."
+            message += " No computed family of steady motions leads there: start closer."
         return message
 
 
 def _short(x: float) -> str:
+    """Return a number with six digits; rounding errors are zero."""
     return f"{round(x, 12) + 0.0:.6g}"

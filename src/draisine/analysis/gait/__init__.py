@@ -1,5 +1,6 @@
-"""Limit cycles of machines that step. `map`: the return map of grips that take turns by the clock, and
-`stride`: one cycle of it, measured. `walk`: the return map of a walker, whose next step begins when
-a foot comes down, and `footstep`: one step of its cycle, measured; `basin`: which starts do not
-fall.
+"""Limit cycles of climbers and walkers.
+
+`map`: the return map of a climber whose grips change at fixed times. `stride`: quantities of one of its
+cycles. `walk`: the return map of a walker, whose next step begins at touch-down. `footstep`: quantities of
+one of its steps. `basin`: starts from which it does not fall.
 """

@@ -1,4 +1,4 @@
-"""Where walkers must begin so that they do not fall: many starts side by side, step after step."""
+"""Basins of attraction of walkers: steps from many starts at once, by RK4 with equal steps."""
 
 from dataclasses import dataclass
 
@@ -9,23 +9,34 @@ from draisine.analysis.gait.walk import Walk
 from draisine.errors import ConfigurationError
 from draisine.system.configuration import configurations
 
-FINE = 400
-"""In how many equal steps of Runge and Kutta the longest step is followed."""
+RK4_STEPS = 400
+"""Equal integration steps per longest step of a walker."""
 
 
 @dataclass(frozen=True, eq=False)
 class Basin:
-    """What became of N starts: how many steps each one went, and x after the last of them."""
+    """Results of N starts."""
 
-    steps: Floats
-    x: Floats
+    steps: Floats  # (N,) completed steps
+    x: Floats  # (N, components) after the last of them
 
 
 def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
-    """Return how many of some steps a walker goes from each start (N, components of x).
+    """Return the number of steps that a walker completes from each start.
 
-    Strikes are found on cubic arcs between equal steps, to some 1e-7: enough to tell who falls.
+    Touch-downs are located on cubic interpolants of equal steps, with errors of about 1e-7.
 
+    Parameters
+    ----------
+    walk
+        Return map of the walker.
+    starts
+        Initial x, (N, components).
+    steps
+        Largest number of steps.
+
+    Examples
+    --------
     >>> from draisine.analysis.gait.walk import walk
     >>> from draisine.system.system import compile
     >>> wheel = walk(compile("rimless_wheel"), 3.0)
@@ -33,55 +44,64 @@ def basin(walk: Walk, starts: Floats, steps: int = 10) -> Basin:
     array([0, 3])
     """
     x = np.array(starts, dtype=float)
-    gone, going = np.zeros(len(x), dtype=int), np.arange(len(x))
+    completed = np.zeros(len(x), dtype=int)
+    active = np.arange(len(x))
     for _ in range(steps):
-        if not len(going):
+        if not len(active):
             break
-        images, struck = _step_all(walk, x[going])
-        going = going[struck]
-        x[going] = images[struck]
-        gone[going] += 1
-    return Basin(gone, x)
+        images, struck = _step_all(walk, x[active])
+        active = active[struck]
+        x[active] = images[struck]
+        completed[active] += 1
+    return Basin(completed, x)
 
 
 def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
-    """Return the images of many x, and which of them end with a strike before the walker lies down."""
-    at, h = walk.machine.layout, walk.longest / FINE
+    """Return the images of many x, and which of them touch down before the walker has fallen."""
+    layout = walk.machine.layout
+    h = walk.longest / RK4_STEPS
     y = _begin_all(walk, x)
-    rate, gap = _rates(walk, y), _gaps(walk, y)[0]
-    end, struck = y.copy(), np.zeros(len(y), dtype=bool)
-    for _ in range(FINE):
+    rate = _rates(walk, y)
+    gap = _gaps(walk, y)[0]
+    end = y.copy()
+    struck = np.zeros(len(y), dtype=bool)
+    for _ in range(RK4_STEPS):
         later = y + h / 6 * _increment(walk, y, rate, h)
-        later[:, at.q] /= np.linalg.norm(later[:, at.q], axis=1, keepdims=True)
-        new_rate, (new_gap, armed) = _rates(walk, later), _gaps(walk, later)
-        now = (gap > 0) & (new_gap <= 0) & (armed > 0) & ~struck
-        if now.any():
-            ends = (y[now], later[now], h * rate[now], h * new_rate[now])
-            end[now] = _touch_down(walk, gap[now], new_gap[now], *ends)
-            struck |= now
+        later[:, layout.q] /= np.linalg.norm(later[:, layout.q], axis=1, keepdims=True)
+        new_rate = _rates(walk, later)
+        new_gap, armed = _gaps(walk, later)
+        touches = (gap > 0) & (new_gap <= 0) & (armed > 0) & ~struck
+        if touches.any():
+            ends = (y[touches], later[touches], h * rate[touches], h * new_rate[touches])
+            end[touches] = _touch_down(walk, gap[touches], new_gap[touches], *ends)
+            struck |= touches
         if struck.all():
             break
-        y, rate, gap = later, new_rate, new_gap
+        y = later
+        rate = new_rate
+        gap = new_gap
     images = x.copy()
     if struck.any():
         images[struck] = walk.strike(end[struck, None])[0][:, 0]
+    # A leg beyond the horizontal belongs to a walker that has fallen.
     upright = np.abs(images[:, : len(walk.joints)]).max(axis=1) < np.pi / 2
     return images, struck & upright
 
 
 def _begin_all(walk: Walk, x: Floats) -> Floats:
     """Return y for many x."""
-    k, machine = len(walk.joints), walk.machine
+    k = len(walk.joints)
     try:
-        y = configurations(machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
+        y = configurations(walk.machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
     except ConfigurationError as error:
-        raise ConfigurationError(f"some starts are no configurations: {error}") from error
+        raise ConfigurationError(f"A start of the basin is not feasible: {error}") from error
     return walk.with_speeds(y[:, None], x[:, None, k:])[:, 0]
 
 
 def _rates(walk: Walk, y: Floats) -> Floats:
-    code, at = walk.machine.rate, walk.machine.layout
-    return code.batch(code.inputs.pack(**at.split(y.T)))["rate"].T
+    """Return the rates of many y, (N, entries)."""
+    code = walk.machine.rate
+    return code.batch(code.inputs.pack(**walk.machine.layout.split(y.T)))["rate"].T
 
 
 def _increment(walk: Walk, y: Floats, k1: Floats, h: float) -> Floats:
@@ -92,20 +112,21 @@ def _increment(walk: Walk, y: Floats, k1: Floats, h: float) -> Floats:
 
 
 def _gaps(walk: Walk, y: Floats) -> tuple[Floats, Floats]:
+    """Return gaps (m) and arming conditions of the second foot at many y."""
     return walk.gaps(y[:, walk.machine.layout.r])
 
 
 def _touch_down(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
-    """Return where gaps close on cubic arcs, by the method of chords."""
-    part = gap / (gap - later)
+    """Return the states at which gaps close on cubic arcs, by the chord method."""
+    share = gap / (gap - later)
     for _ in range(4):
-        here = _gaps(walk, _arc(part[:, None], *ends))[0]
-        part = np.clip(part + here / (gap - later), 0.0, 1.0)
-    return _arc(part[:, None], *ends)
+        gap_there = _gaps(walk, _arc(share[:, None], *ends))[0]
+        share = np.clip(share + gap_there / (gap - later), 0.0, 1.0)
+    return _arc(share[:, None], *ends)
 
 
 def _arc(s: Floats, y0: Floats, y1: Floats, d0: Floats, d1: Floats) -> Floats:
-    """Return the cubic arc between two states at a part s of the step."""
+    """Return the cubic Hermite interpolant between two states at s in [0, 1]."""
     return (
         (1 + 2 * s) * (1 - s) ** 2 * y0
         + s * (1 - s) ** 2 * d0

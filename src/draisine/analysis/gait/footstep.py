@@ -1,4 +1,4 @@
-"""One step of a limit cycle of a walker, measured: how long and how far, what its strike takes away."""
+"""Quantities of one step of a walker's limit cycle: duration, length, speed, energy loss."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,41 +14,49 @@ from draisine.system.state import State
 
 @dataclass(frozen=True, eq=False)
 class Footstep:
-    """A cycle with its walk, and all that can be measured of its step."""
+    """A cycle of a walker and the quantities of its step."""
 
     walk: Walk
     cycle: Cycle
 
     @cached_property
     def strike(self) -> Strike:
-        """How the step ends."""
+        """The impact at the end of the step."""
         return self.walk.step(self.cycle.x)[2]
 
     @cached_property
     def feet(self) -> Floats:
-        """Where the two feet are when the step ends, (2, 3)."""
+        """Positions of the two feet at the end of the step (m), (2, 3)."""
         return self.walk.feet(self.strike.r)
 
     @property
     def length(self) -> float:
-        """How far the second foot is then ahead of the first, in m."""
+        """Distance of the second foot ahead of the first one then (m)."""
         return float(self.feet[1, 0] - self.feet[0, 0])
 
     @property
     def speed(self) -> float:
-        """The mean speed, in m/s."""
+        """Mean speed (m/s)."""
         return self.length / self.strike.time
 
     @property
     def lost(self) -> float:
-        """The energy that the strike takes away, in J."""
+        """Kinetic energy that the impact dissipates (J)."""
         M = self.walk.masses(self.strike.r)
-        before, after = self.strike.before, self.strike.after
+        before = self.strike.before
+        after = self.strike.after
         return float(before @ M @ before - after @ M @ after) / 2
 
     def run(self, samples: int = 200) -> Trajectory:
-        """Return the motion of the step, and its strike as an event."""
-        system, strike = self.walk.system, self.strike
+        """Return the motion of the step with its impact as an event.
+
+        Parameters
+        ----------
+        samples
+            Number of samples.
+        """
+        system = self.walk.system
+        strike = self.strike
         start = self.walk.state(self.cycle.x)
         numerics = Numerics(dt=strike.time / samples, rtol=1e-12, atol=1e-13)
         contact = ContactOptions(mode=dict(self.walk.machine.mode))

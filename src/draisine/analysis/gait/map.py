@@ -1,8 +1,8 @@
-"""Gaits: machines in the plane that hang by one grip at a time, change it by the clock, and move
-their joints by periodic motions.
+"""Return maps of climbing gaits: planar machines that hang by one grip at a time.
 
-All joints are prescribed, so a motion is told by the turning rate of the base and its angle: x =
-(Omega, theta). Translations change nothing, so where the machine hangs is left out of x.
+Grips change at fixed times, and all joints follow periodic motions. So the state is the turning rate of the
+base and its angle, x = (Omega, theta); the equations do not depend on the position. Between two changes the
+map is integrated with its derivative, eq. [tangent-flow]; a change is an impact.
 """
 
 from collections.abc import Sequence
@@ -27,52 +27,55 @@ from draisine.system.state import State
 from draisine.system.system import System
 
 ANGLES = (1,)
-"""Which component of x is an angle."""
+"""Indices of the components of x that are angles."""
 
-RTOL, ATOL = 1e-12, 1e-13
-"""How exactly the motion between two changes is integrated."""
+CYCLE_RTOL = 1e-12
+CYCLE_ATOL = 1e-13
+"""Tolerances of integration: multipliers of cycles lose two to three digits."""
 
-FASTEST = 40.0
-"""A search looks for turning rates up to this, in rad/s."""
+MAX_SEARCHED_RATE = 40.0
+"""rad/s; largest turning rate at which cycles are searched."""
 
-LIMIT = 1e4
-"""No motion is followed from a turning rate above this, in rad/s: it would take hours."""
+MAX_TURNING_RATE = 1e4
+"""rad/s; faster motions are refused, because their integration takes hours."""
+
+SYMMETRY_TOLERANCE = 1e-7
+"""Relative difference of one period and two mirrored halves; integration errors are below 1e-10."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
     """The motion while one grip holds: x at its end from x at its beginning, with derivatives.
 
-    `machine` and `flow` were made for the parameters of some system; `system` has those that count
-    here. Their code is the same, only its tables differ.
+    The code of `machine` and `flow` may have been compiled for other parameters; those of `system` are used.
     """
 
     system: System
     machine: ClosedForm
-    flow: Compiled
-    mode: dict[str, str]
-    start: float
-    end: float
+    flow: Compiled  # rates of y with two seeds
+    mode: dict[str, str]  # statuses of the grips
+    start: float  # s
+    end: float  # s
 
     @cached_property
     def _turned(self) -> float:
-        """The angle of the inner base frame in the drawing."""
+        """Angle of the inner base frame in the drawing (rad)."""
         R = self.machine.frame[0]
         return float(np.arctan2(R[1, 0], R[0, 0]))
 
     @property
-    def at(self) -> Layout:
-        """Where pose, joints and the turning rate u stand in y."""
+    def layout(self) -> Layout:
+        """Layout of y: pose, joints and the turning rate u."""
         return self.machine.layout
 
     @cached_property
     def observe(self) -> Compiled:
-        """What tells everything of a state."""
+        """The program that computes all observations of a state."""
         return self.machine.observe.rebind(self.system.values)
 
     @cached_property
     def _problem(self) -> Problem:
-        """What the integrator advances: y and two seeds."""
+        """The initial value problem of y and two seeds."""
         flow = self.flow.rebind(self.system.values)
         tail = np.zeros(flow.inputs.count("w", "anchors"))
         floors = self.machine.floors_for(self.system.values[:, None])[:, 0]
@@ -88,11 +91,13 @@ class Hold:
         )
 
     def begin(self, x: Floats, place: Floats | None = None) -> Floats:
-        """Return y at the beginning, the base's origin at `place`, and dy/dOmega, dy/dtheta."""
-        c, s = np.cos((x[1] + self._turned) / 2), np.sin((x[1] + self._turned) / 2)
+        """Return y at the beginning, the base's origin at `place` (m), then dy/dOmega and dy/dtheta."""
+        c = np.cos((x[1] + self._turned) / 2)
+        s = np.sin((x[1] + self._turned) / 2)
         p = np.zeros(3) if place is None else place
-        y = self.at.pack(q=[c, 0.0, 0.0, s], p=p, r=self._shape, u=x[:1])
-        by_rate, by_angle = self.at.pack(u=[1.0]), self.at.pack(q=[-s / 2, 0.0, 0.0, c / 2])
+        y = self.layout.pack(q=[c, 0.0, 0.0, s], p=p, r=self._shape, u=x[:1])
+        by_rate = self.layout.pack(u=[1.0])
+        by_angle = self.layout.pack(q=[-s / 2, 0.0, 0.0, c / 2])
         return np.concatenate([y, by_rate, by_angle])
 
     @cached_property
@@ -101,59 +106,62 @@ class Hold:
         return self.joints(self.start)[0]
 
     def advance(self, y: Floats, times: Floats) -> Floats:
-        """Return y and its seeds at times of the hold, y being those at its beginning."""
-        span = Span(self.start, float(times[-1]), 1.0, times, RTOL, ATOL)
+        """Return y and its seeds at times (s) of the hold, from those at its beginning."""
+        span = Span(self.start, float(times[-1]), 1.0, times, CYCLE_RTOL, CYCLE_ATOL)
         _, samples, status = dop853.advance(self._problem, y, span)
         if status != DONE:
             raise SimulationError(
-                f"the motion cannot be followed from {self.start:g} s to {times[-1]:g} s."
+                f"The integration of a gait fails between {self.start:g} s and {times[-1]:g} s."
             )
         return samples
 
     def x_of(self, y: Floats) -> Floats:
         """Return x for y, its angle within a turn."""
-        (u,), q = y[self.at.u], y[self.at.q]
+        (u,) = y[self.layout.u]
+        q = y[self.layout.q]
         return np.array([u, 2 * np.arctan2(q[3], q[0]) - self._turned])
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x at the end and its derivative by x at the beginning, eq. [tangent-flow]."""
-        if not abs(x[0]) <= LIMIT:
+        if not abs(x[0]) <= MAX_TURNING_RATE:
             raise ConfigurationError(
-                f"a turning rate of {x[0]:.3g} rad/s cannot be followed; stay below {LIMIT:g} rad/s."
+                f"A turning rate of {x[0]:.3g} rad/s takes too long to integrate. Stay below "
+                f"{MAX_TURNING_RATE:g} rad/s."
             )
         end = self.advance(self.begin(x), np.array([self.end]))[-1]
-        y, *seeds = end.reshape(3, self.at.size)
-        (c, _, _, s), dq = y[self.at.q], np.array([seed[self.at.q] for seed in seeds])
+        y, *seeds = end.reshape(3, self.layout.size)
+        c, _, _, s = y[self.layout.q]
+        dq = np.array([seed[self.layout.q] for seed in seeds])
         turn = 2 * (c * dq[:, 3] - s * dq[:, 0]) / (c**2 + s**2)
-        return self.x_of(y), np.array([[seed[self.at.u][0] for seed in seeds], turn])
+        return self.x_of(y), np.array([[seed[self.layout.u][0] for seed in seeds], turn])
 
     def free(self, t: float) -> dict[str, Floats]:
-        """Return what the program `free` tells at a time, in the base's own axes."""
+        """Return the outputs of the program `free` at a time (s), in the axes of the base."""
         code = self.machine.free.rebind(self.system.values)
         return code(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
 
     @cached_property
     def _free_at_end(self) -> dict[str, Floats]:
-        """What it tells at the end."""
+        """Outputs of the program `free` at the end of the hold."""
         return self.free(self.end)
 
     def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
-        """Return v while the base turns at a rate and the grip holds."""
-        held = next(k for k, (_, status) in enumerate(self.machine.mode) if status != "open")
+        """Return all speeds v if the base turns at the rate Omega (rad/s) and the grip holds."""
+        gripped = next(k for k, (_, status) in enumerate(self.machine.mode) if status != "open")
         rates = self.joints(t)[1]
-        rows = free["C"].reshape(-1, 3 + len(rates))[3 * held : 3 * held + 2]
+        rows = free["C"].reshape(-1, 3 + len(rates))[3 * gripped : 3 * gripped + 2]
         v = np.concatenate([np.zeros(2), [Omega], rates])
         v[:2] = np.linalg.solve(rows[:, :2], -rows[:, 2:] @ v[2:])
         return v
 
     def change(self, Omega: float, mode: dict[str, str], joint: JointAtImpact) -> Regrip:
-        """Return the change to the grip of another mode at the end, if the base turns at a rate."""
+        """Return the impact that changes to the grip of another mode, at the rate Omega (rad/s)."""
         free = self._free_at_end
         v = self.speeds(free, Omega, self.end)
         return regrip(self.system.model, free, v, mode, joint=joint)
 
     def state(self, x: Floats) -> State:
-        """Return the state at the beginning that x tells, the base's origin at the world's."""
+        """Return the state at the beginning for x, with the base's origin at that of the world."""
         q = np.array([np.cos(x[1] / 2), 0.0, 0.0, np.sin(x[1] / 2)])
         v = self.speeds(self.free(self.start), float(x[0]), self.start)
         return State(q, np.zeros(3), self._shape, v)
@@ -161,11 +169,11 @@ class Hold:
 
 @dataclass(frozen=True, eq=False)
 class Gait:
-    """A machine whose grips take turns: the holds of one period, in order.
+    """A machine with alternating grips: the holds of one period, in order.
 
-    A gait is a return map: called with x just after the first grip took hold, it returns x one
-    period later and the derivative, eq. [return-map]. A `mirrored` one goes through the first hold
-    only and then looks into a mirror, eq. [half-map]: its fixed points are the cycles whose second
+    A gait is a return map: called with x just after the first grip has closed, it returns x one
+    period later and the derivative, eq. [return-map]. A `mirrored` gait integrates the first hold
+    only and reflects the result, eq. [half-map]: its fixed points are the cycles whose second
     half is the mirror image of the first, which lead straight up or down.
     """
 
@@ -176,12 +184,12 @@ class Gait:
 
     @property
     def period(self) -> float:
-        """The time of one cycle, in s."""
+        """Duration of one cycle (s)."""
         return self.holds[-1].end
 
     @property
     def power(self) -> int:
-        """How often the map is carried out in one cycle."""
+        """Number of maps in one cycle."""
         return len(self.holds) if self.mirrored else 1
 
     def next(self, k: int) -> Hold:
@@ -190,20 +198,22 @@ class Gait:
 
     @cached_property
     def jumps(self) -> tuple[tuple[float, float], ...]:
-        """The numbers (gain, kick) of `Omega+ = gain Omega- + kick` at the end of each hold: an
-        impact is linear in the speeds, and in the base's own axes it does not depend on theta.
+        """Coefficients (gain, kick) of `Omega+ = gain Omega- + kick` at the end of each hold.
+
+        An impact is linear in the speeds, and in the axes of the base it does not depend on theta.
         """
-        found = []
+        gains_and_kicks = []
         for k, hold in enumerate(self.holds[:1] if self.mirrored else self.holds):
             still, turning = (
                 hold.change(Omega, self.next(k).mode, self.joint).v[2] for Omega in (0.0, 1.0)
             )
-            found.append((float(turning - still), float(still)))
-        return tuple(found)
+            gains_and_kicks.append((float(turning - still), float(still)))
+        return tuple(gains_and_kicks)
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the image of x and the derivative there."""
-        x, total = np.asarray(x, float), np.eye(2)
+        x = np.asarray(x, float)
+        total = np.eye(2)
         for hold, (gain, kick) in zip(self.holds, self.jumps, strict=False):
             x, J = hold(x)
             x[0] = gain * x[0] + kick
@@ -211,16 +221,21 @@ class Gait:
         return (np.array([-x[0], np.pi - x[1]]), -total) if self.mirrored else (x, total)
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
-        """Return the cycle next to (Omega, theta)."""
+        """Return the cycle near (Omega, theta), by Newton's method."""
         return fixed_point(self, near, angles=ANGLES, power=self.power)
 
-    def cycles(self, fastest: float = FASTEST, count: Sequence[int] = (8, 8)) -> list[Cycle]:
-        """Return all cycles that turn no faster than `fastest` just after the first grip took hold."""
+    def cycles(
+        self, fastest: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
+    ) -> list[Cycle]:
+        """Return the cycles with `|Omega| <= fastest` (rad/s) just after the first grip has closed.
+
+        Newton's method begins at a grid of `count` rates and angles.
+        """
         box = [(-fastest, fastest), (0.0, 2 * np.pi)]
         return fixed_points(self, box, count=count, angles=ANGLES, power=self.power)
 
     def at(self, **parameters: float) -> "Gait":
-        """Return the same gait of a machine with other parameters, by the same code."""
+        """Return the gait of the machine with other parameters, without compiling again."""
         system = self.system.with_parameters(**parameters)
         modes, pause = turns_of(system)
         holds = tuple(
@@ -231,11 +246,26 @@ class Gait:
 
 
 def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True) -> Gait:
-    """Return the gait of a machine: its pins take turns in the order in which they are drawn, once
-    around in a period of 1 / `frequency`, a parameter of the machine.
+    """Return the gait of a machine whose pins grip one after the other.
 
-    `joint` tells what the joints do at a change, see `draisine.simulation.regrip.regrip`.
+    Their order is that of the drawing; the period is 1 / `frequency`, a parameter of the machine.
 
+    Parameters
+    ----------
+    system
+        A planar machine with pins and prescribed joints.
+    joint
+        Behaviour of the joints at a change of grips, see `draisine.simulation.regrip.regrip`.
+    mirrored
+        Whether only the first half of the period is integrated, see `Gait`.
+
+    Raises
+    ------
+    ParameterError
+        If the machine has no gait, or is not symmetric and `mirrored` is true.
+
+    Examples
+    --------
     >>> from draisine.system.system import compile
     >>> climb = gait(compile("rocr", phase=1.5 * np.pi))
     >>> for cycle in climb.cycles():
@@ -252,25 +282,23 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
         if machine.choice.names != ["Wz"]:
             free = ", ".join(machine.choice.names) or "nothing"
             raise ParameterError(
-                f"{system.vehicle.__name__} has no gait: while {mode} the base must be free to turn "
-                f"and nothing else; free is {free}."
+                f"{system.vehicle.__name__} has no gait: in the mode {mode} its only degree of freedom must "
+                f"be the rotation of the base (Wz), but the independent speeds are {free}."
             )
         program = with_tangents(machine.programs["rate"], ("q", "p", "r", "u", "z"), "rate", 2)
         flow = system.artifacts.bind(program, system.values)
         holds.append(Hold(system, machine, flow, mode, k * pause, (k + 1) * pause))
-    found = Gait(system, tuple(holds), joint, mirrored)
-    if mirrored and not _symmetric(found):
+    cycle_map = Gait(system, tuple(holds), joint, mirrored)
+    if mirrored and not _symmetric(cycle_map):
         raise ParameterError(
-            f"{system.vehicle.__name__}: the second half of its period is no mirror image of the "
-            "first; look for its cycles with mirrored=False."
+            f"{system.vehicle.__name__}: the second half of the period is not the mirror image of the "
+            "first. Use mirrored=False."
         )
-    return found
+    return cycle_map
 
 
 def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
-    """Return the modes in which a machine's pins hold, one after the other, and for how long each
-    does.
-    """
+    """Return the modes in which the pins grip, in order, and the duration of each (s)."""
     missing = gait_obstacle(system.model)
     if not missing and not system.parameters.get("frequency", 0.0) > 0.0:
         missing = "it needs a parameter `frequency` greater than zero"
@@ -282,25 +310,25 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
 
 
 def gait_obstacle(model: Model) -> str:
-    """Return what a machine lacks to have a gait; nothing where it can have one."""
+    """Return the reason why a machine cannot have a gait; empty if it can."""
     pins = model.pins
     if not is_planar(model) or len(pins) < 2 or len(pins) < len(model.contacts):
-        return "it is no machine in the plane whose contacts are two grips (pins) or more"
+        return "it must be planar, and its contacts must be two or more grips (pins)"
     for joint in model.joints:
         if joint.motion is None:
-            return f"its joint {joint.name!r} follows no motion"
+            return f"its joint {joint.name!r} has no prescribed motion"
     return ""
 
 
 def _symmetric(gait: Gait) -> bool:
-    """Return whether there are two holds, and the second, seen in a mirror, is the first."""
+    """Return whether there are two holds and the second is the mirror image of the first."""
     if len(gait.holds) != 2:
         return False
-    once, whole = gait, Gait(gait.system, gait.holds, gait.joint, False)
+    full = Gait(gait.system, gait.holds, gait.joint, False)
+    # Compare two mirrored halves with one period, at two states without symmetry.
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
-        twice, _ = once(once(x)[0])
-        if np.abs(wrap_angles(twice - whole(x)[0], ANGLES)).max() > 1e-7 * (
-            1.0 + np.abs(twice).max()
-        ):
+        twice, _ = gait(gait(x)[0])
+        difference = np.abs(wrap_angles(twice - full(x)[0], ANGLES)).max()
+        if difference > SYMMETRY_TOLERANCE * (1.0 + np.abs(twice).max()):
             return False
     return True

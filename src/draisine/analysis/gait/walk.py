@@ -1,8 +1,8 @@
-"""Walkers: machines that step from one foot to the next, each touching the ground by an impact.
+"""Return maps of walkers: machines that step from one foot to the next.
 
-A step is told by x: the angles of the joints that make it, and their rates, just after a foot took
-hold. The next foot comes down where its gap closes; the old one leaves without an impulse. What
-makes the next step look like this one (`Model.steps`) is undone, so that a cycle is a fixed point.
+The state of a step is x: angles of the stepping joints and their rates just after a foot has touched down.
+The next foot touches down when its gap closes, by an impact; the old foot lifts off without an impulse. Then
+the symmetry of the steps (`Model.steps`) maps the state back, so that a cycle is a fixed point.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,8 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import MatrixJet, jet, solve, transpose
+from draisine.analysis.differentiate import jet, multiply, solve, transpose
+from draisine.analysis.gait.map import CYCLE_ATOL, CYCLE_RTOL
 from draisine.analysis.return_map import Cycle, fixed_point, fixed_points
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError
@@ -25,66 +26,66 @@ from draisine.system.configuration import Configuration
 from draisine.system.state import State
 from draisine.system.system import System
 
-RTOL, ATOL = 1e-12, 1e-13
-"""How exactly the motion between two strikes is integrated."""
+GAP_SAMPLES = 400
+"""Samples of the gap per longest step; a foot that touches for less than a sample is missed."""
 
-LOOKS = 400
-"""At how many times between two strikes the feet are looked at."""
+MAX_REFINEMENTS = 40
+"""Newton or bisection steps for the time of touch-down; bisection alone needs 52."""
 
 
 @dataclass(frozen=True, eq=False)
 class Strike:
-    """How a step ends: when, the joints, all speeds before and after, and the impulses of the ground
-    on the foot that comes down, N s.
-    """
+    """The impact at the end of a step."""
 
-    time: float
-    r: Floats
-    before: Floats
-    after: Floats
-    impulse: Floats
+    time: float  # s, since the beginning of the step
+    r: Floats  # joints, rad
+    before: Floats  # all speeds before the impact
+    after: Floats  # and after it
+    impulse: Floats  # of the ground on the foot that touches down, N s
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The return map of a walker: called with x just after a foot took hold, it returns x just after
-    the next one did, and the derivative, eq. [step-map]. `longest` is how long a step may take, in s.
+    """The return map of a walker.
+
+    Called with x just after a foot has touched down, it returns x just after the next touch-down, and the
+    derivative, eq. [step-map].
     """
 
     system: System
-    machine: ClosedForm
-    flow: Compiled
-    sight: Compiled
-    longest: float
+    machine: ClosedForm  # on its first foot
+    flow: Compiled  # rates of y with seeds
+    sight: Compiled  # mass matrix, gaps and rows of the feet with derivatives by the joints
+    longest: float  # s, largest duration of a step
 
     @property
     def steps(self) -> Steps:
-        """Which foot follows which."""
+        """Feet, joints and symmetry of the steps."""
         steps = self.system.model.steps
         assert steps is not None
         return steps
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that make the steps; x has their angles, then their rates."""
+        """The stepping joints; x has their angles, then their rates."""
         return self.steps.joints
 
     @cached_property
     def _columns(self) -> list[int]:
-        """Which joints these are."""
-        known = [joint.name for joint in self.system.model.joints]
-        return [known.index(name) for name in self.joints]
+        """Indices of the stepping joints."""
+        names = [joint.name for joint in self.system.model.joints]
+        return [names.index(name) for name in self.joints]
 
     @cached_property
     def _feet(self) -> tuple[int, int]:
-        """The numbers of the two feet among the contacts."""
-        known = [contact.name for contact in self.system.model.contacts]
-        first, second = (known.index(name) for name in self.steps.feet)
+        """Indices of the two feet among the contacts."""
+        names = [contact.name for contact in self.system.model.contacts]
+        first, second = (names.index(name) for name in self.steps.feet)
         return first, second
 
     @cached_property
     def _problem(self) -> Problem:
-        """What the integrator advances: y and its seeds."""
+        """The initial value problem of y and its seeds."""
         tail = np.zeros(self.flow.inputs.count("w", "anchors"))
         code = (self.flow.address, self.flow.table, self.flow.outputs.size)
         return Problem(*code, tail, self.machine.floors, keep=self.flow)
@@ -94,65 +95,70 @@ class Walk:
         return self.step(x)[:2]
 
     def step(self, x: Floats) -> tuple[Floats, Floats, Strike]:
-        """Return the image of x, the derivative there, and how the step ends.
+        """Return the image of x, the derivative there, and the impact.
 
-        Neighbouring motions strike earlier or later: `dt = -dg / g'` for each, eq. [saltation].
+        Neighbouring motions touch down earlier or later by `dt = -dg / g'`, eq. [saltation].
         """
-        time, whole = self._until_strike(self.begin(np.asarray(x, float)))
-        rate = self._rate(time, whole[0])
-        gap = self._look(np.vstack([whole, rate]))["gaps"][:, self._feet[1]]
-        whole[1:] -= np.outer(gap[1:-1] / gap[-1], rate)
-        image, before, after = self.strike(whole)
-        there = self._look(whole[:1])
-        rows = there["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
-        impulse = np.linalg.lstsq(rows.T, there["M"][0] @ (after - before), rcond=None)[0]
-        r = whole[0, self.machine.layout.r]
+        time, jets = self._until_strike(self.begin(np.asarray(x, float)))
+        rate = self._rate(time, jets[0])
+        gap = self._evaluate(np.vstack([jets, rate]))["gaps"][:, self._feet[1]]
+        jets[1:] -= np.outer(gap[1:-1] / gap[-1], rate)
+        image, before, after = self.strike(jets)
+        evaluated = self._evaluate(jets[:1])
+        rows = evaluated["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
+        impulse = np.linalg.lstsq(rows.T, evaluated["M"][0] @ (after - before), rcond=None)[0]
+        r = jets[0, self.machine.layout.r]
         return image[0], image[1:].T, Strike(time, r, before, after, impulse)
 
     def begin(self, x: Floats) -> Floats:
-        """Return y just after the first foot took hold, and its derivatives by x, one per row."""
-        k, at = len(self.joints), self.machine.layout
+        """Return y just after the first foot has touched down, and its derivatives by x, one per row."""
+        k = len(self.joints)
+        layout = self.machine.layout
         pose = Configuration(self.machine)
         pose.reach({name: x[i : i + 1] for i, name in enumerate(self.joints)})
-        whole = np.zeros((1 + 2 * k, at.size))
-        whole[0], whole[1 : 1 + k, at.r] = pose.y[0], pose.directions(self.joints)
-        return self.with_speeds(whole, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
+        jets = np.zeros((1 + 2 * k, layout.size))
+        jets[0] = pose.y[0]
+        jets[1 : 1 + k, layout.r] = pose.directions(self.joints)
+        return self.with_speeds(jets, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
 
-    def with_speeds(self, whole: Floats, w: Floats) -> Floats:
-        """Return y (..., 1 + derivatives, entries) whose speeds are those of the first foot's hold,
-        with the rates w of the steps' joints.
+    def with_speeds(self, jets: Floats, w: Floats) -> Floats:
+        """Return y (..., 1 + derivatives, entries) with the speeds u that belong to joint rates w.
+
+        The first foot stays on the ground.
         """
-        H = self._kernel(self._look(whole)["C"], self._feet[0])
-        out = whole.copy()
-        out[..., self.machine.layout.u] = (jet(H) @ jet(w[..., None])).stack[..., self._free, 0]
+        H = self._kernel(self._evaluate(jets)["C"], self._feet[0])
+        out = jets.copy()
+        out[..., self.machine.layout.u] = multiply(H, w)[..., self._free]
         return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
-        """Return the state that x tells, as near to the drawing as can be."""
-        y, at = self.begin(np.asarray(x, float))[0], self.machine.layout
-        q, p = self.machine.user_pose(y[at.q], y[at.p])
-        return State(q, p, y[at.r], self.machine.observation(y)["v"])
+        """Return the state of x; other coordinates are as near to the drawing as possible."""
+        y = self.begin(np.asarray(x, float))[0]
+        layout = self.machine.layout
+        q, p = self.machine.user_pose(y[layout.q], y[layout.p])
+        return State(q, p, y[layout.r], self.machine.observation(y)["v"])
 
     def masses(self, r: Floats) -> Floats:
-        """Return the mass matrix of all speeds at a shape."""
-        return self._look(self.machine.layout.pack(r=r)[None])["M"][0]
+        """Return the mass matrix of all speeds for joint angles r."""
+        return self._evaluate(self.machine.layout.pack(r=r)[None])["M"][0]
 
     def feet(self, r: Floats) -> Floats:
-        """Return where the two feet are at a shape, (2, 3)."""
+        """Return the positions of the two feet (m), (2, 3), for joint angles r."""
         y = self.machine.layout.pack(q=[1.0, 0.0, 0.0, 0.0], r=r)
         return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
     def gaps(self, r: Floats) -> tuple[Floats, Floats]:
-        """Return the gap of the second foot in many shapes (N, joints), and where it is above zero the
-        foot can touch.
+        """Return the gap (m) of the second foot and its arming condition for joint angles (N, joints).
+
+        The foot can touch only if the condition is positive: a swinging foot may not scuff.
         """
         code = self.machine.free
         q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(r))
-        found = code.batch(code.inputs.pack(q=q, r=r.T))
-        return found["gaps"][self._feet[1]], found["armed"][self._feet[1]]
+        outputs = code.batch(code.inputs.pack(q=q, r=r.T))
+        return outputs["gaps"][self._feet[1]], outputs["armed"][self._feet[1]]
 
     def next_x(self, r: Floats, w: Floats) -> Floats:
-        """Return x of the next steps (..., components) for shapes and rates after strikes."""
+        """Return x of the next steps (..., components) for joint angles r and rates w after the impact."""
         order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
         turned = [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
         shape = r[..., [self._columns[k] for k in order]]
@@ -161,96 +167,108 @@ class Walk:
 
     @property
     def _free(self) -> list[int]:
-        """Which of the speeds are u."""
+        """Indices of the independent speeds u."""
         return self.machine.choice.independent
 
     def _rows(self, foot: int) -> list[int]:
-        """Return the rows that hold while a foot does."""
+        """Return the indices of the constraint rows while a foot is on the ground."""
         return [3 * foot, 3 * foot + 1, 3 * foot + 2, *multiplier.joint_rows(self.system.model)]
 
     def _rate(self, time: float, y: Floats) -> Floats:
+        """Return the rates of y at a time (s)."""
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
 
-    def _look(self, whole: Floats) -> dict[str, Floats]:
-        """Return mass matrix, rows, gaps and conditions of the feet at states (..., 1 + derivatives,
-        entries), each followed by its derivatives along the displacements below.
+    def _evaluate(self, jets: Floats) -> dict[str, Floats]:
+        """Return mass matrix, rows, gaps and arming conditions of the feet, each with derivatives.
+
+        States are (..., 1 + derivatives, entries): values in the first row, displacements below.
         """
-        code, shape = self.sight, whole[..., self.machine.layout.r]
+        code = self.sight
+        shape = jets[..., self.machine.layout.r]
         seeds = shape.reshape(-1, shape.shape[-1]).T
         r = np.broadcast_to(shape[..., :1, :], shape.shape).reshape(seeds.T.shape).T
         q = np.tile([[1.0], [0.0], [0.0], [0.0]], seeds.shape[1])
-        found = code.batch(code.inputs.pack(q=q, r=r, seeds=seeds))["sight"].T
-        values, changes = np.split(found.reshape(*shape.shape[:-1], -1), 2, axis=-1)
-        parts = np.concatenate([values[..., :1, :], changes[..., 1:, :]], axis=-2)
-        n, feet = len(self.system.model.speeds), len(self.system.model.contacts)
-        M, gaps, armed, C = np.split(parts, np.cumsum([n * n, feet, feet]), axis=-1)
+        outputs = code.batch(code.inputs.pack(q=q, r=r, seeds=seeds))["sight"].T
+        values, changes = np.split(outputs.reshape(*shape.shape[:-1], -1), 2, axis=-1)
+        stacked = np.concatenate([values[..., :1, :], changes[..., 1:, :]], axis=-2)
+        n = len(self.system.model.speeds)
+        feet = len(self.system.model.contacts)
+        M, gaps, armed, C = np.split(stacked, np.cumsum([n * n, feet, feet]), axis=-1)
         sizes = {"M": M.reshape(*M.shape[:-1], n, n), "C": C.reshape(*C.shape[:-1], -1, n)}
         return sizes | {"gaps": gaps, "armed": armed}
 
     def _kernel(self, C: Floats, foot: int) -> Floats:
-        """Return H of `v = H w` with w the rates of the steps' joints while one foot holds."""
-        own, moved = C[..., self._rows(foot), :], self._columns
-        others = [k for k in range(C.shape[-1]) if k not in moved]
-        H = np.zeros((*C.shape[:-2], C.shape[-1], len(moved)))
-        H[..., 0, moved, :] = np.eye(len(moved))
-        H[..., others, :] = -solve(jet(own[..., others]), jet(own[..., moved]), np.inf).stack
+        """Return H of `v = H w` with the rates w of the stepping joints while a foot is on the ground."""
+        rows = C[..., self._rows(foot), :]
+        driven = self._columns
+        others = [k for k in range(C.shape[-1]) if k not in driven]
+        H = np.zeros((*C.shape[:-2], C.shape[-1], len(driven)))
+        H[..., 0, driven, :] = np.eye(len(driven))
+        H[..., others, :] = -solve(jet(rows[..., others]), jet(rows[..., driven]), np.inf).stack
         return H
 
-    def _until_strike(self, whole: Floats) -> tuple[float, Floats]:
-        """Return when the next foot comes down, and y with its derivatives then."""
-        times = self.longest * np.arange(LOOKS + 1) / LOOKS
-        span = Span(0.0, self.longest, self.longest / LOOKS, times, RTOL, ATOL)
-        times, samples, _ = dop853.advance(self._problem, whole.ravel(), span)
+    def _until_strike(self, jets: Floats) -> tuple[float, Floats]:
+        """Return the time of the next touch-down (s), and y with its derivatives then."""
+        times = self.longest * np.arange(GAP_SAMPLES + 1) / GAP_SAMPLES
+        span = Span(0.0, self.longest, self.longest / GAP_SAMPLES, times, CYCLE_RTOL, CYCLE_ATOL)
+        times, samples, _ = dop853.advance(self._problem, jets.ravel(), span)
         gap, armed = self.gaps(samples[:, self.machine.layout.r])
         for i in np.flatnonzero((gap[:-1] > 0) & (gap[1:] <= 0) & (armed[1:] > 0)):
-            return self._refine(times[i], samples[i].reshape(whole.shape), times[i + 1])
+            return self._refine(times[i], samples[i].reshape(jets.shape), times[i + 1])
         raise ConfigurationError(
-            f"the foot {self.steps.feet[1]!r} does not come down within {self.longest:g} s: the walker "
-            "falls, or goes backwards. Start nearer to a cycle."
+            f"The foot {self.steps.feet[1]!r} does not touch down within {self.longest:g} s: the walker "
+            "falls, or moves backwards. Start closer to a cycle."
         )
 
-    def _refine(self, low: float, whole: Floats, high: float) -> tuple[float, Floats]:
-        """Return the instant between two times at which the gap closes, by Newton's method from the
-        first, and y with its derivatives then.
+    def _refine(self, low: float, jets: Floats, high: float) -> tuple[float, Floats]:
+        """Return the time between two at which the gap closes, and y with its derivatives then.
+
+        Newton's method begins at the first time; a step out of the bracket is replaced by bisection.
         """
-        start, time, reached = low, low, whole
-        for _ in range(40):
-            gap = self._look(np.vstack([reached[:1], self._rate(time, reached[0])]))["gaps"]
+        start = low
+        time = low
+        reached = jets
+        for _ in range(MAX_REFINEMENTS):
+            gap = self._evaluate(np.vstack([reached[:1], self._rate(time, reached[0])]))["gaps"]
             low, high = (time, high) if gap[0, self._feet[1]] > 0 else (low, time)
             aim = time - gap[0, self._feet[1]] / gap[1, self._feet[1]]
             aim = aim if low <= aim <= high else (low + high) / 2
             if abs(aim - time) <= 2e-16 * abs(aim):
                 break
-            span = Span(start, aim, 1.0, np.array([aim]), RTOL, ATOL)
-            samples = dop853.advance(self._problem, whole.ravel(), span)[1]
-            time, reached = aim, samples[-1].reshape(whole.shape)
+            span = Span(start, aim, 1.0, np.array([aim]), CYCLE_RTOL, CYCLE_ATOL)
+            samples = dop853.advance(self._problem, jets.ravel(), span)[1]
+            time = aim
+            reached = samples[-1].reshape(jets.shape)
         return time, reached
 
-    def strike(self, whole: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return x after the second foot took hold at states (..., 1 + derivatives, entries), with its
-        derivatives, and all speeds before and after: of those that the new foot allows, the ones with
-        the old momentum along them, eq. [step-impact].
+    def strike(self, jets: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return x after the touch-down of the second foot with derivatives, and speeds before and after.
+
+        States are (..., 1 + derivatives, entries). The speeds after the impact keep the new foot on the
+        ground and conserve the momentum along the motions that it allows, eq. [step-impact].
         """
-        at, there = self.machine.layout, self._look(whole)
-        old, new = (jet(self._kernel(there["C"], foot)) for foot in self._feet)
-        M, u = jet(there["M"]), jet(whole[..., at.u, None])
-        free = MatrixJet(old.value[..., self._free, :], old.rate[..., self._free, :])
-        v, to = old @ solve(free, u, np.inf), transpose(new)
-        w = solve(to @ M @ new, to @ (M @ v), np.inf)
-        image = self.next_x(whole[..., at.r], w.stack[..., 0])
+        layout = self.machine.layout
+        evaluated = self._evaluate(jets)
+        old, new = (jet(self._kernel(evaluated["C"], foot)) for foot in self._feet)
+        M = jet(evaluated["M"])
+        u = jet(jets[..., layout.u, None])
+        v = old @ solve(old[..., self._free, :], u, np.inf)
+        projection = transpose(new)
+        w = solve(projection @ M @ new, projection @ (M @ v), np.inf)
+        image = self.next_x(jets[..., layout.r], w.stack[..., 0])
         before, after = (speeds.value[..., 0, :, 0] for speeds in (v, new @ w))
         return image, before, after
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
-        """Return the cycle next to x."""
+        """Return the cycle near x, by Newton's method."""
         return fixed_point(self, near)
 
     def cycles(self, box: Sequence[tuple[float, float]], count: int = 5) -> list[Cycle]:
-        """Return all cycles in a box that a search finds."""
+        """Return the cycles in a box, searched from a grid of `count` starts per side."""
         return fixed_points(self, box, count=count)
 
     def at(self, **parameters: float) -> "Walk":
-        """Return the same walk of a machine with other parameters, by the same code."""
+        """Return the walk of the machine with other parameters, without compiling again."""
         system = self.system.with_parameters(**parameters)
         machine = system.machine({self.steps.feet[0]: "rolling", self.steps.feet[1]: "open"})
         flow, sight = (code.rebind(system.values) for code in (self.flow, self.sight))
@@ -258,9 +276,22 @@ class Walk:
 
 
 def walk(system: System, longest: float = 5.0) -> Walk:
-    """Return the walk of a machine whose model tells how it steps; no step takes longer than
-    `longest`, in s.
+    """Return the return map of a walker.
 
+    Parameters
+    ----------
+    system
+        A machine with fixed base whose model has `steps`.
+    longest
+        Largest duration of a step (s).
+
+    Raises
+    ------
+    ParameterError
+        If the machine has no `steps`, or other degrees of freedom than its stepping joints.
+
+    Examples
+    --------
     >>> from draisine.system.system import compile
     >>> down = walk(compile("rimless_wheel"))
     >>> rolling = down.cycle([-0.39, 1.0])
@@ -269,20 +300,20 @@ def walk(system: System, longest: float = 5.0) -> Walk:
     """
     model = system.model
     if model.steps is None or model.twist:
-        lack = "its base is not fixed" if model.steps else "its model does not tell its `steps`"
-        raise ParameterError(f"{system.vehicle.__name__} has no walk: {lack}.")
+        lack = "its base is not fixed" if model.steps else "its model has no `steps`"
+        raise ParameterError(f"{system.vehicle.__name__} cannot walk: {lack}.")
     first, second = model.steps.feet
     machine = system.machine({first: "rolling", second: "open"})
-    known = model.steps.joints
-    if len(machine.choice.independent) != len(known):
+    joints = model.steps.joints
+    if len(machine.choice.independent) != len(joints):
         raise ParameterError(
-            f"{system.vehicle.__name__} has no walk: on one foot {len(machine.choice.independent)} "
-            f"speeds are free, and {len(known)} joints make its steps."
+            f"{system.vehicle.__name__} cannot walk: on one foot it has {len(machine.choice.independent)} "
+            f"degrees of freedom, but {len(joints)} stepping joints. Add or remove joints of `steps`."
         )
     state = ("q", "p", "r", "u", "z")
-    flow = with_tangents(machine.programs["rate"], state, "rate", 2 * len(known))
+    flow = with_tangents(machine.programs["rate"], state, "rate", 2 * len(joints))
     free = machine.programs["free"]
-    parts = [k for part in ("M", "gaps", "armed", "C") for k in free.outputs[part]]
-    sight = with_tangents(replace(free, outputs={"sight": parts}), ("r",), "sight", 1)
+    entries = [k for name in ("M", "gaps", "armed", "C") for k in free.outputs[name]]
+    sight = with_tangents(replace(free, outputs={"sight": entries}), ("r",), "sight", 1)
     bind = system.artifacts.bind
     return Walk(system, machine, bind(flow, system.values), bind(sight, system.values), longest)

@@ -1,4 +1,8 @@
-"""Minimise a cost with exact gradient between bounds."""
+"""Minimisation of a cost with exact gradient between bounds, by L-BFGS-B.
+
+Unknowns are scaled to [0, 1] between their bounds and the cost by its initial value, so that one tolerance
+fits masses, lengths and speeds.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,26 +14,29 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DraisineError, ParameterError
 
 Cost = Callable[[dict[str, float]], tuple[float, Mapping[str, float]]]
-"""From values by name to a cost and its derivatives by name."""
+"""Function from values by name to a cost and its derivatives by name."""
 
-MIN_GRADIENT = 1e-9  # of the cost, over the width of the bounds; the search ends below it
-ERROR_COST = (
-    1e3  # of the initial cost; added where the cost raises an error, so that the search returns
-)
+MIN_GRADIENT = 1e-9  # of the initial cost, over the width of the bounds; the search ends below it
+
+# Of the initial cost; added if the cost raises an error. It exceeds the costs in the neighbourhood by far, so
+# that the line search shortens its step.
+ERROR_COST = 1e3
+
+MAX_LINE_SEARCH_STEPS = 40  # twice SciPy's default: a search returns from costs with errors
 
 
 @dataclass(frozen=True)
 class Optimum:
     """The result of a minimisation.
 
-    If `slope` is not small, the search stopped early: at the edge of the machines or motions that exist,
-    or because of wrong derivatives.
+    If `slope` is not small, the search stopped early: next to values whose cost raises an error, or
+    because of wrong derivatives.
     """
 
     values: dict[str, float]  # with the smallest cost
     cost: float
-    asked: int  # number of evaluations of the cost
-    slope: float  # largest derivative over the width of a bound, in parts of the initial cost
+    evaluations: int  # of the cost
+    slope: float  # largest derivative over the width of a bound, relative to the initial cost
 
 
 def optimise(
@@ -37,12 +44,12 @@ def optimise(
     start: Mapping[str, float],
     bounds: Mapping[str, tuple[float, float]],
     *,
-    enough: float = -np.inf,
+    target: float = -np.inf,
 ) -> Optimum:
     """Minimise a cost between bounds by the method of Broyden, Fletcher, Goldfarb and Shanno (L-BFGS-B).
 
-    The result is a local minimum. If the cost raises a `DraisineError`, because a machine or motion does
-    not exist, the search continues closer to the best values.
+    The result is a local minimum. If the cost raises a `DraisineError`, because parameters or a motion are
+    infeasible, the search continues closer to the best values.
 
     Parameters
     ----------
@@ -52,8 +59,8 @@ def optimise(
         Initial values by name.
     bounds
         Lower and upper bound of each unknown, by name; other values of the start stay fixed.
-    enough
-        The search ends as soon as the cost is not larger than this.
+    target
+        Cost at which the search ends.
 
     Returns
     -------
@@ -62,22 +69,24 @@ def optimise(
 
     Raises
     ------
+    ParameterError
+        If the start is outside the bounds, or the cost or its derivatives are not finite numbers.
     DraisineError
         If the cost raises it at the start.
 
     Examples
     --------
-    >>> found = optimise(
-    ...     lambda at: ((at["x"] - 2) ** 2 + at["y"] ** 2, {"x": 2 * (at["x"] - 2), "y": 2 * at["y"]}),
+    >>> optimum = optimise(
+    ...     lambda v: ((v["x"] - 2) ** 2 + v["y"] ** 2, {"x": 2 * (v["x"] - 2), "y": 2 * v["y"]}),
     ...     {"x": 0.0, "y": 1.0},
     ...     {"x": (-1.0, 1.5), "y": (-1.0, 1.0)},
     ... )
-    >>> print(found.values["x"], f"{abs(found.values['y']):.6f}", f"{found.cost:.6f}")
+    >>> print(optimum.values["x"], f"{abs(optimum.values['y']):.6f}", f"{optimum.cost:.6f}")
     1.5 0.000000 0.250000
     """
     from scipy.optimize import minimize
 
-    search: Any = _Search(cost, dict(start), dict(bounds), enough)
+    search: Any = _Search(cost, dict(start), dict(bounds), target)
     minimize(
         search,
         search.begin(),
@@ -85,53 +94,60 @@ def optimise(
         method="L-BFGS-B",
         bounds=[(0.0, 1.0)] * len(bounds),
         callback=search.check,
-        options={"ftol": 0.0, "gtol": MIN_GRADIENT, "maxls": 40},
+        options={"ftol": 0.0, "gtol": MIN_GRADIENT, "maxls": MAX_LINE_SEARCH_STEPS},
     )
-    least, values, slope = search.best
-    return Optimum(values, least, search.asked, slope)
+    lowest, values, slope = search.best
+    return Optimum(values, lowest, search.evaluations, slope)
 
 
 class _Search:
-    """The cost over unknowns scaled to [0, 1], in parts of its value at the start."""
+    """The cost over unknowns scaled to [0, 1], relative to its value at the start."""
 
     def __init__(
         self,
         cost: Cost,
         start: dict[str, float],
         bounds: dict[str, tuple[float, float]],
-        enough: float,
+        target: float,
     ) -> None:
-        for name, ends in bounds.items():
+        for name, interval in bounds.items():
             if name not in start:
-                raise ParameterError(f"optimise: the start has no value of {name!r}.")
-            low, high, begin = _ends(name, ends, start[name])
-            if not low <= begin <= high or not low < high:
                 raise ParameterError(
-                    f"optimise: {name!r} starts at {begin}, not between {low} and {high}."
+                    f"optimise: {name!r} has bounds, but no initial value. Add it to the start."
                 )
-        self.cost, self.start, self.enough = cost, start, enough
+            low, high, initial = _interval(name, interval, start[name])
+            if not low <= initial <= high or not low < high:
+                raise ParameterError(
+                    f"optimise: the start of {name!r}, {initial}, is not between its bounds {low} and "
+                    f"{high}."
+                )
+        self.cost = cost
+        self.start = start
+        self.target = target
         self.names = list(bounds)
         self.low, self.high = np.array([bounds[name] for name in self.names], float).T
-        self.asked, self.best = 0, (np.inf, start, np.inf)
-        self.scale, self.slope = 0.0, np.zeros(len(bounds))
+        self.evaluations = 0
+        self.best = (np.inf, start, np.inf)  # cost, values, slope
+        self.scale = 0.0  # initial cost; set by the first evaluation
+        self.slope = np.zeros(len(bounds))
 
     def begin(self) -> Floats:
         """Return the scaled start."""
-        at = np.array([self.start[name] for name in self.names])
-        return (at - self.low) / (self.high - self.low)
+        values = np.array([self.start[name] for name in self.names])
+        return (values - self.low) / (self.high - self.low)
 
     def __call__(self, x: Floats) -> tuple[float, Floats]:
         """Return the scaled cost and its gradient, or a large cost if the cost raises an error."""
-        at = self.low + x * (self.high - self.low)
-        values = self.start | dict(zip(self.names, at.tolist(), strict=True))
-        self.asked += 1
+        unknowns = self.low + x * (self.high - self.low)
+        values = self.start | dict(zip(self.names, unknowns.tolist(), strict=True))
+        self.evaluations += 1
         try:
             cost, gradient = self._evaluate(values)
         except DraisineError:
-            if self.asked == 1:
+            if self.evaluations == 1:
                 raise
             return self.best[0] / self.scale + ERROR_COST, self.slope
-        self.scale = self.scale or max(abs(cost), 1e-300)
+        self.scale = self.scale or max(abs(cost), 1e-300)  # a cost of zero is divided by it, too
         self.slope = gradient / self.scale
         if cost < self.best[0]:
             # Derivatives that point out of the bounds do not count.
@@ -144,33 +160,37 @@ class _Search:
         """Return the cost and its gradient over the width of the bounds; raise if they are not finite."""
         result = self.cost(values)
         try:
-            cost, slopes = float(result[0]), result[1]
-            gradient = np.array([float(slopes[name]) for name in self.names])
+            cost = float(result[0])
+            derivatives = result[1]
+            gradient = np.array([float(derivatives[name]) for name in self.names])
         except (LookupError, OverflowError, TypeError, ValueError) as error:
             raise ParameterError(
-                f"optimise: a cost returns a number and its derivatives by name; at {values} "
-                f"{type(error).__name__}: {error}."
+                "optimise: the cost must return a number and a mapping of its derivatives by name. At "
+                f"{values} this failed with {type(error).__name__}: {error}."
             ) from error
         if not (np.isfinite(cost) and np.isfinite(gradient).all()):
-            raise ParameterError(f"optimise: at {values} the cost is {cost}, by {dict(slopes)}.")
+            raise ParameterError(
+                f"optimise: cost and derivatives must be finite. At {values} the cost is {cost}, its "
+                f"derivatives are {dict(derivatives)}."
+            )
         return cost, gradient * (self.high - self.low)
 
     def check(self, _: Floats) -> None:
-        """Stop if the cost is small enough."""
-        if self.best[0] <= self.enough:
+        """Stop if the cost has reached the target."""
+        if self.best[0] <= self.target:
             raise StopIteration
 
 
-def _ends(name: str, ends: Any, begin: Any) -> tuple[float, float, float]:
-    """Return both bounds of an unknown and its start."""
+def _interval(name: str, bounds: Any, initial: Any) -> tuple[float, float, float]:
+    """Return both bounds of an unknown and its initial value; raise if they are not finite."""
     try:
-        low, high = ends
-        found = float(low), float(high), float(begin)
+        low, high = bounds
+        interval = (float(low), float(high), float(initial))
     except (OverflowError, TypeError, ValueError):
-        found = np.nan, np.nan, np.nan
-    if not np.isfinite(found).all():
+        interval = (np.nan, np.nan, np.nan)
+    if not np.isfinite(interval).all():
         raise ParameterError(
-            f"optimise: {name!r} starts at {begin!r:.80} between {ends!r:.80}; start and both bounds must be "
+            f"optimise: the start {initial!r:.80} and the bounds {bounds!r:.80} of {name!r} must be "
             "finite numbers."
         )
-    return found
+    return interval

@@ -1,11 +1,12 @@
 """A machine on a terrain with derivatives: mass matrix, contact rows, accelerations, contact forces.
 
-In a mode, accelerations and multipliers solve the saddle-point system, eq. [saddle-point]
+In a contact mode, accelerations and multipliers solve the saddle-point system, eq. [saddle-point]
 
     M vdot - G lam = push,    C vdot = c
 
-with G = C' for rows that hold, plus friction of sliding contacts and forces of tyres per load. The
-derivative of the solution follows from those of the matrices: d(x) = K^-1 (d(right) - d(K) x).
+G is the transpose of the constraint rows C, plus the friction forces of sliding contacts and the tyre
+forces per unit of load. The derivative of the solution follows from those of the matrices:
+d(x) = K^-1 (d(right) - d(K) x).
 """
 
 from collections.abc import Sequence
@@ -14,27 +15,30 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, solve, transpose
+from draisine.analysis.differentiate import jet, multiply, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
-STATE = ("q", "p", "r", "v", "z")
-MOTION = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
-ROW = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
-ELEMENTS = ("push", "lift", "forces", "lifted", "rates")
-OBSERVED = ("outputs", "position", "output_rates")
+# Names in the programs of `system.generic`: inputs that form a state, and the outputs of each program that
+# derivatives need.
+STATE_INPUTS = ("q", "p", "r", "v", "z")
+MOTION_OUTPUTS = ("flow", "M", "F", "applied", "zdot", "held", "held_c", "held_b", "held_gap")
+ROW_OUTPUTS = ("C", "c", "b", "gap", "stretch", "local_point", "local_normal", "fold")
+ELEMENT_OUTPUTS = ("push", "lift", "forces", "lifted", "rates")
+OBSERVE_OUTPUTS = ("outputs", "position", "output_rates")
 
 RowTangents = dict[str, Floats]
-"""Entries of a contact row by name, each with derivatives (1 + k, entries)."""
+"""Outputs of a contact program by name, each with derivatives (1 + k, entries)."""
 
 
 @dataclass(frozen=True, eq=False)
 class ModeTangents:
-    """A state in a mode, with derivatives."""
+    """Rates and contact forces of a state in a contact mode, with derivatives."""
 
     rates: Floats  # (1 + k, entries) of the state
     forces: Floats  # (1 + k, contacts, 3), N: normal, along, across
@@ -45,7 +49,8 @@ class TerrainTangents:
     """A machine on a terrain with derivatives along directions."""
 
     def __init__(self, query: ContactQuery, along: Directions) -> None:
-        self.query, self.along = query, along
+        self.query = query
+        self.along = along
         self._programs: dict[str, TangentProgram] = {}
         self._features: dict[WheelOnFeature, tuple[str, Floats]] = {}
 
@@ -55,16 +60,18 @@ class TerrainTangents:
         return self.query.machine
 
     def _program(self, name: str, outputs: Sequence[str]) -> TangentProgram:
+        """Return a program of the machine with derivatives, compiled at its first use."""
         if name not in self._programs:
             machine = self.machine
             key = fingerprint((name, machine.states, machine.motions, machine.law))
-            made = tangent_program(machine.system, machine.programs[name], outputs, STATE, key)
-            self._programs[name] = made
+            self._programs[name] = tangent_program(
+                machine.system, machine.programs[name], outputs, STATE_INPUTS, key
+            )
         return self._programs[name]
 
     def motion(self, t: float, jets: Floats, dt: Floats | None = None) -> dict[str, Floats]:
         """Return mass matrix, bias force and equality rows of the machine without ground."""
-        return self._program("motion", MOTION)(t, jets, self.along, dt, w=self.query.inputs)
+        return self._program("motion", MOTION_OUTPUTS)(t, jets, self.along, dt, w=self.query.inputs)
 
     def row(
         self,
@@ -74,7 +81,7 @@ class TerrainTangents:
         dt: Floats | None = None,
         load: float = 0.0,
     ) -> RowTangents:
-        """Return the row of a contact; its elements are linearised about a load (N)."""
+        """Return the rows of a contact; the forces of its elements are linearised about a load (N)."""
         if contact not in self._features:
             feature = self.query.feature(contact)
             name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
@@ -85,71 +92,82 @@ class TerrainTangents:
         name, numbers = self._features[contact]
         numbers[LOAD] = load
         fixed = {"w": self.query.inputs, "f": numbers, "ground": self.machine.ground}
-        return self._program(name, ROW + ELEMENTS)(t, jets, self.along, dt, **fixed)
+        return self._program(name, ROW_OUTPUTS + ELEMENT_OUTPUTS)(t, jets, self.along, dt, **fixed)
 
     def observe(self, t: float, jets: Floats, dt: Floats | None = None) -> Floats:
-        """Return the outputs named by `observation_names`, (1 + k, names). They depend on neither
-        accelerations nor contacts.
+        """Return the outputs named by `observation_names`, (1 + k, names).
+
+        They depend on neither accelerations nor contacts.
         """
-        at, flow = self.machine.layout, self.motion(t, jets, dt)["flow"]
-        out = self._program("observe", OBSERVED)(t, jets, self.along, dt, w=self.query.inputs)
+        layout = self.machine.layout
+        program = self._program("observe", OBSERVE_OUTPUTS)
+        out = program(t, jets, self.along, dt, w=self.query.inputs)
         return np.hstack(
             [
                 out["outputs"][:, :3],
                 out["position"],
-                jets[:, at.r],
+                jets[:, layout.r],
                 out["outputs"][:, 3:],
                 out["output_rates"][:, :3],
-                flow[:, at.p],
-                jets[:, at.v],
+                self.motion(t, jets, dt)["flow"][:, layout.p],
+                jets[:, layout.v],
             ]
         )
 
     def accelerate(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> ModeTangents:
-        """Return rates and contact forces in a mode."""
-        at, n, count = self.machine.layout, self.query.n, len(jets)
+        """Return rates and contact forces in a contact mode, eq. [saddle-point]."""
+        layout = self.machine.layout
+        n = self.query.n
+        count = len(jets)
+
+        # The machine without ground: inertia, applied forces, equality rows.
         motion = self.motion(t, jets, dt)
         C = [motion["held"].reshape(count, -1, n)]
         G = [np.swapaxes(C[0], 1, 2)]
         c = [motion["held_c"]]
         push = -motion["F"]
-        rates = np.hstack([motion["flow"], jets[:, at.v], motion["zdot"]])
-        rows, per_multiplier = [], []
-        for (contact, held, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+        rates = np.hstack([motion["flow"], jets[:, layout.v], motion["zdot"]])
+
+        # Its contacts: constraint rows, friction of sliding contacts, forces of tyres.
+        rows = []
+        units = []  # contact force (normal, along, across) per unit of each multiplier
+        for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+            held = count_rows(status)
             row = self.row(t, jets, contact, dt, load)
-            all_rows = row["C"].reshape(count, 3, n)
-            # Contact force (normal, along, across) per unit of each multiplier.
+            jacobian = row["C"].reshape(count, 3, n)
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
-            if held == 1 and 0.0 < mu < np.inf:
-                unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, at.v]))
-            C.append(all_rows[:, :held])
-            G.append((transpose(jet(all_rows)) @ jet(unit)).stack)
+            if status == Status.SLIDING and 0.0 < mu < np.inf:
+                unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, layout.v]))
+            C.append(jacobian[:, :held])
+            G.append((transpose(jet(jacobian)) @ jet(unit)).stack)
             c.append(row["c"][:, :held])
             if row["push"].size:
                 push = push + row["push"]
             if held and row["lift"].size:
                 G[-1][:, :, 0] += row["lift"]
                 unit[:, :, 0] += row["lifted"][:, :3]
-            rates[:, at.z.start : at.z.start + row["rates"].shape[1]] += row["rates"]
+            rates[:, layout.z.start : layout.z.start + row["rates"].shape[1]] += row["rates"]
             rows.append(row)
-            per_multiplier.append(unit)
-        K = saddle_matrix(motion["M"].reshape(count, n, n), np.dstack(G), np.hstack(C))
-        solution = solve(jet(K), jet(np.hstack([push, *c])[:, :, None])).stack
-        rates[:, at.v] = solution[:, :n, 0]
-        forces, first = np.zeros((count, len(closed), 3)), n + c[0].shape[1]
-        for k, (row, unit) in enumerate(zip(rows, per_multiplier, strict=True)):
-            own = solution[:, first : first + unit.shape[2]]
-            forces[:, k] = (jet(unit) @ jet(own)).stack[:, :, 0]
+            units.append(unit)
+
+        M = motion["M"].reshape(count, n, n)
+        solution = solve_saddle(M, np.dstack(G), np.hstack(C), np.hstack([push, *c])[:, :, None])
+        rates[:, layout.v] = solution[:, :n, 0]
+
+        forces = np.zeros((count, len(closed), 3))
+        first = n + c[0].shape[1]
+        for k, (row, unit) in enumerate(zip(rows, units, strict=True)):
+            forces[:, k] = multiply(unit, solution[:, first : first + unit.shape[2], 0])
             if row["forces"].size:
                 forces[:, k] += row["forces"][:, :3]
             first += unit.shape[2]
         return ModeTangents(rates, forces, rows)
 
     def _loads(self, t: float, jets: Floats, closed: Sequence[Closed]) -> list[float]:
-        """Return the normal forces (N) about which elements at contacts are linearised."""
+        """Return the normal forces (N) about which the forces of contact elements are linearised."""
         if not self.query.motion.record.acted:
             return [0.0] * len(closed)
         return list(self.query.accelerate(t, jets[0], closed)[1][:, 0])
@@ -157,62 +175,77 @@ class TerrainTangents:
     def hold(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return a state whose speeds satisfy the rows of closed contacts and the equality rows, after
-        impulses, eq. [saltation-hold].
+        """Return the state with speeds projected onto the constraints, eq. [saltation-hold].
+
+        Impulses on the rows of closed contacts and on the equality rows make the speeds satisfy them.
         """
-        at, n, count = self.machine.layout, self.query.n, len(jets)
+        v = self.machine.layout.v
+        n = self.query.n
+        count = len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [(self.row(t, jets, contact, dt), held) for contact, held, _ in closed]
+        rows = [
+            (self.row(t, jets, contact, dt), count_rows(status)) for contact, status, _ in closed
+        ]
         C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
         J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
-        M, v = jet(motion["M"].reshape(count, n, n)), jet(jets[:, at.v, None])
-        demand = np.hstack([*(row["b"][:, :held] for row, held in rows), motion["held_b"]])
-        right = np.concatenate([(M @ v).stack, demand[:, :, None]], axis=1)
-        K = saddle_matrix(M.stack, np.swapaxes(J, 1, 2), J)
+        M = motion["M"].reshape(count, n, n)
+        momentum = multiply(M, jets[:, v])
+        demand = [*(row["b"][:, :held] for row, held in rows), motion["held_b"]]
+        right = np.hstack([momentum, *demand])[:, :, None]
         out = jets.copy()
-        out[:, at.v] = solve(jet(K), jet(right)).stack[:, :n, 0]
+        out[:, v] = solve_saddle(M, np.swapaxes(J, 1, 2), J, right)[:, :n, 0]
         return out
 
     def close(
         self, t: float, jets: Floats, closed: Sequence[Closed], dt: Floats | None = None
     ) -> Floats:
-        """Return a state on the ground: the smallest step in the configuration closes the gaps of the
-        closed contacts that hold rows, and those of the equality rows.
+        """Return the state with its configuration projected onto the constraints.
+
+        The smallest step in the configuration closes the gaps of the closed contacts with constraint rows
+        and those of the equality rows.
         """
-        at, n, count = self.machine.layout, self.query.n, len(jets)
+        n = self.query.n
+        count = len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [self.row(t, jets, contact, dt) for contact, held, _ in closed if held]
+        rows = [
+            self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
+        ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
         # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
         # derivative of `stretch` does not count.
         gaps = np.hstack([motion["held_gap"], *(row["gap"] / row["stretch"][0] for row in rows)])
         step = jets.copy()
-        step[:, at.v] = -solve(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
+        displacement = solve(jet(np.hstack(J)), jet(gaps[:, :, None])).stack[:, :, 0]
+        step[:, self.machine.layout.v] = -displacement
         out = jets.copy()
         out[:, self.query.pose] += self.motion(t, step)["flow"]
         return out
 
 
 def saddle_matrix(M: Floats, G: Floats, C: Floats) -> Floats:
-    """Return the matrices of `M x - G lam = right`, `C x = c`."""
-    count, n, m = len(M), M.shape[1], C.shape[1]
-    K = np.zeros((count, n + m, n + m))
+    """Return the matrices (count, n + m, n + m) of `M x - G lam = right`, `C x = c`."""
+    n = M.shape[1]
+    m = C.shape[1]
+    K = np.zeros((len(M), n + m, n + m))
     K[:, :n, :n] = M
     K[:, :n, n:] = -G
     K[:, n:, :n] = C
     return K
 
 
+def solve_saddle(M: Floats, G: Floats, C: Floats, right: Floats) -> Floats:
+    """Return (x, lam) of `M x - G lam, C x = right` with derivatives, (1 + k, n + m, columns)."""
+    return solve(jet(saddle_matrix(M, G, C)), jet(right)).stack
+
+
 def slip_velocity(row: RowTangents, v: Floats) -> Floats:
     """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
-    C = jet(row["C"].reshape(len(v), 3, -1)[:, 1:])
-    return (C @ jet(v[:, :, None])).stack[:, :, 0] - row["b"][:, 1:]
+    return multiply(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
 
 
 def direction(vector: Floats) -> Floats:
     """Return the unit vector along a vector (1 + k, entries), with derivatives."""
-    size = np.linalg.norm(vector[0])
-    unit = vector / size
+    unit = vector / np.linalg.norm(vector[0])
     unit[1:] -= np.outer(unit[1:] @ unit[0], unit[0])
     return unit
 

@@ -2,8 +2,8 @@
 
 The derivative of `ydot = f(y, p)` along an unknown satisfies the tangent equation, eq. [tangent-flow].
 State and derivatives are integrated together, so that the result is the derivative of the computed
-motion. The start satisfies its given values and closed contacts for all parameters: it is differentiated
-by differences of eighth order.
+motion. The initial state solves nonlinear equations for all parameters: prescribed values and closed
+contacts. It is differentiated by a central difference of eighth order.
 """
 
 import math
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import EIGHTH
+from draisine.analysis.differentiate import DIFFERENCE_NODES, difference_of
 from draisine.analysis.gradient.saltation import EventGradient, TerrainMotion
 from draisine.analysis.gradient.stepped import StatusChange
 from draisine.analysis.gradient.tangents import (
@@ -24,7 +24,7 @@ from draisine.analysis.gradient.tangents import (
     tangent_program,
 )
 from draisine.analysis.linear import machine_at
-from draisine.analysis.metrics import metric_gradient, split_question
+from draisine.analysis.metrics import metric_gradient, split_metric
 from draisine.control import Signal
 from draisine.errors import (
     ConfigurationError,
@@ -48,13 +48,21 @@ from draisine.terrain import Terrain
 from draisine.vehicles import expect_parameters
 
 States = Mapping[str, Floats]
-"""States as q, p, r, v, one column for each."""
+"""Initial states by the names q, p, r and v, one column per state."""
 
-START_STEP = 1e-2  # relative; differences of eighth order then leave errors of about 1e-13
+Observed = tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]
+"""Outputs (times, 1 + k, outputs) of a motion, its events and its changes of status in time steps."""
 
-FINE = Numerics(rtol=1e-12, atol=1e-13)  # default: derivatives lose two to three digits
+START_STEP = 1e-2  # relative; a difference of eighth order then has an error of about 1e-13
 
-SMOOTH = ("q", "p", "r", "u", "z")  # state of a motion in one mode
+# Default tolerances: derivatives are two to three digits less accurate than the motion.
+GRADIENT_NUMERICS = Numerics(rtol=1e-12, atol=1e-13)
+
+MIN_DURATION = (
+    1e-9  # s; a run on a terrain needs a positive duration, also to sample only its start
+)
+
+MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")  # of the programs of a motion in one contact mode
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,32 +74,47 @@ class MotionGradient:
     times: Floats  # s
     outputs: tuple[str, ...]
     events: tuple[EventGradient, ...] = ()  # with the derivatives of their times
-    one_sided: tuple[
-        StatusChange, ...
-    ] = ()  # changes in time steps: derivatives are one-sided there
+    one_sided: tuple[StatusChange, ...] = ()  # status changes in time steps, see `gradient`
 
-    def answer(self, question: str) -> tuple[float, Floats]:
-        """Return a metric of the whole motion, as in sweeps, and its derivatives by the unknowns.
+    def metric(self, name: str) -> tuple[float, Floats]:
+        """Return a metric of the motion and its derivatives by the unknowns.
 
-        Examples are "maximum lean", "decay rate of lean", "time when steer = 5deg". Metrics are those of
-        the samples at `times`.
+        Parameters
+        ----------
+        name
+            Metric of an output, named as in sweeps: "maximum lean", "decay rate of lean",
+            "time when steer = 5deg". It is computed from the samples at `times`.
 
+        Returns
+        -------
+        value
+            The metric, in its unit.
+        derivatives
+            Its derivatives by the unknowns, (unknowns,).
+
+        Raises
+        ------
+        ParameterError
+            If the metric does not exist, its output is not among `outputs`, or it has no derivative.
+
+        Examples
+        --------
         >>> from draisine import compile
         >>> run = GradientRun(["lean"], ["c"])
         >>> start = {"forward_speed": 5.0, "lean_rate": 0.1}
-        >>> found = run(compile("whipple"), start, np.linspace(0.0, 1.0, 101))
-        >>> value, slopes = found.answer("maximum lean")
-        >>> print(f"{value:.4f} rad, {slopes[0]:.4f} rad/m")
+        >>> motion = run(compile("whipple"), start, np.linspace(0.0, 1.0, 101))
+        >>> value, derivatives = motion.metric("maximum lean")
+        >>> print(f"{value:.4f} rad, {derivatives[0]:.4f} rad/m")
         0.0211 rad, -0.0354 rad/m
         """
-        asked = split_question(" ".join(question.split()))
-        if asked is None or asked[1] not in self.outputs:
+        metric = split_metric(" ".join(name.split()))
+        if metric is None or metric[1] not in self.outputs:
             raise ParameterError(
-                f"Unknown metric {question!r} of the outputs {', '.join(self.outputs)}. Examples: "
+                f"Unknown metric {name!r} of the outputs {', '.join(self.outputs)}. Examples: "
                 f"'maximum {self.outputs[0]}', 'time when {self.outputs[0]} = 0.1'."
             )
-        reducer, name, level = asked
-        k = self.outputs.index(name)
+        reducer, output, level = metric
+        k = self.outputs.index(output)
         return metric_gradient(
             reducer, level, self.times, self.values[:, k], self.derivatives[:, k]
         )
@@ -108,8 +131,8 @@ class GradientRun:
     >>> from draisine import compile
     >>> bicycle = compile("whipple")
     >>> run = GradientRun(["lean"], ["c", "lean_rate"])
-    >>> found = run(bicycle, {"forward_speed": 5.0, "lean_rate": 0.1}, np.array([0.0, 0.5]))
-    >>> found.derivatives.shape
+    >>> motion = run(bicycle, {"forward_speed": 5.0, "lean_rate": 0.1}, np.array([0.0, 0.5]))
+    >>> motion.derivatives.shape
     (2, 1, 2)
     """
 
@@ -120,7 +143,7 @@ class GradientRun:
     inputs: Mapping[str, float] = field(default_factory=dict)
     signals: Sequence[Signal] = ()  # inputs over time, added to `inputs`; without a terrain
     contact: ContactOptions = CONTACT
-    numerics: Numerics = FINE
+    numerics: Numerics = GRADIENT_NUMERICS
     max_evaluations: float = math.inf  # of the rates; without a terrain
 
     def __call__(
@@ -128,35 +151,42 @@ class GradientRun:
     ) -> MotionGradient:
         """Return the outputs of a motion at rising times (s), and their derivatives."""
         check_system("gradient", system)
-        at = np.asarray(times, float)
-        self._check(system, start, at)
+        sample_times = np.asarray(times, float)
+        self._check(system, start, sample_times)
         compute = self._on_plane if self.terrain is None else self._on_terrain
-        jets, events, changes = compute(system, start, at)
-        derivatives = np.moveaxis(jets[:, 1:], 1, 2)
-        return MotionGradient(jets[:, 0], derivatives, at, tuple(self.outputs), events, changes)
+        jets, events, changes = compute(system, start, sample_times)
+        return MotionGradient(
+            values=jets[:, 0],
+            derivatives=np.moveaxis(jets[:, 1:], 1, 2),
+            times=sample_times,
+            outputs=tuple(self.outputs),
+            events=events,
+            one_sided=changes,
+        )
 
     def _indices(self, system: System) -> list[int]:
         """Return the indices of the outputs among all observations."""
-        known = observation_names(system.model)
-        return [known.index(name) for name in self.outputs]
+        names = observation_names(system.model)
+        return [names.index(name) for name in self.outputs]
 
     def _check(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
         """Raise if an output or an unknown does not exist, or times do not rise."""
-        known = observation_names(system.model)
-        expect_known("no output", self.outputs, known)
-        expect_known("no input", [one.input for one in self.signals], system.model.inputs)
+        expect_known("no output", self.outputs, observation_names(system.model))
+        expect_known("no input", [signal.input for signal in self.signals], system.model.inputs)
         inputs = [f"inputs.{name}" for name in system.model.inputs]
-        impacts = [f"restitution.{name}" for name in self.contact.restitution]
-        known = [*system.parameters, *start, *inputs, *impacts]
+        coefficients = [f"restitution.{name}" for name in self.contact.restitution]
+        names = [*system.parameters, *start, *inputs, *coefficients]
         kinds = "parameter, initial value, input or coefficient"
-        expect_parameters(system.vehicle, self.unknowns, known, kinds)
-        rising = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
-        if not rising or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
-            raise ParameterError(f"times: they rise, from {self.numerics.start:g} s on.")
+        expect_parameters(system.vehicle, self.unknowns, names, kinds)
+        is_finite = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
+        if not is_finite or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
+            raise ParameterError(
+                f"The times of a gradient must be finite and rise, from {self.numerics.start:g} s on."
+            )
         if any(contact.anchored for contact in system.model.contacts):
             raise ModelError(
-                f"{system.vehicle.__name__} hangs by pins, whose anchors depend on the motion. Its "
-                "derivatives are in draisine.analysis.gait."
+                f"{system.vehicle.__name__} hangs by pins, whose anchors depend on the motion. "
+                "Use draisine.analysis.gait for its derivatives."
             )
 
     def _directions(self, system: System) -> Directions:
@@ -165,106 +195,113 @@ class GradientRun:
         return Directions(self._directions_in(list(system.parameters)), self._directions_in(inputs))
 
     def _directions_in(self, names: Sequence[str]) -> Floats:
-        """Return the directions of the unknowns in named quantities, (unknowns, names): ones where the
-        names agree.
-        """
+        """Return the derivatives of named quantities by the unknowns, (unknowns, names): 1 or 0."""
         rows = [[float(name == unknown) for name in names] for unknown in self.unknowns]
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
     def _start(
         self, system: System, start: Mapping[str, Any], enter: Callable[[States, Floats], Floats]
     ) -> Floats:
-        """Return the start with derivatives, (1 + k, entries). Neighbouring starts satisfy the given
-        values and keep contacts closed; their parameters need not be physically valid. `enter` maps
-        states and parameters, one column each, to the states of the integrator, one row each.
+        """Return the initial state of the integrator with derivatives, (1 + k, entries).
+
+        Neighbouring initial states satisfy the prescribed values and keep contacts closed; their parameters
+        need not be physically valid. `enter` maps states and parameters, one column each, to the states of
+        the integrator, one row each.
         """
         options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
-        given = {name: x for name, x in start.items() if name not in options}
-        values = initial_values(given, system.model)
-        known = dict(zip(given, values.values(), strict=True)) | system.parameters
-        moved = [name for name in self.unknowns if name in known]
-        parameters = np.repeat(system.values[:, None], 1 + 9 * len(moved), axis=1)
-        columns = {name: np.full(parameters.shape[1], x) for name, x in values.items()}
-        rows = dict(zip(given, columns.values(), strict=True))
+        prescribed = {name: x for name, x in start.items() if name not in options}
+        values = initial_values(prescribed, system.model)
+        initial = dict(zip(prescribed, values.values(), strict=True)) | system.parameters
+        varied = [name for name in self.unknowns if name in initial]
+
+        # One column per state: the start itself, then the nodes of the difference of each unknown.
+        nodes = np.array(DIFFERENCE_NODES)
+        count = 1 + len(nodes) * len(varied)
+        parameters = np.repeat(system.values[:, None], count, axis=1)
+        columns = {name: np.full(count, x) for name, x in values.items()}
+        rows = dict(zip(prescribed, columns.values(), strict=True))
         rows |= dict(zip(system.parameters, parameters, strict=True))
-        steps = {name: START_STEP * max(abs(known[name]), START_STEP) for name in moved}
-        for k, name in enumerate(moved):
-            rows[name][1 + 9 * k : 10 + 9 * k] += steps[name] * np.arange(-4, 5)
-        found, errors = states(system, columns, parameters=parameters.T, **options)
+        steps = {name: START_STEP * max(abs(initial[name]), START_STEP) for name in varied}
+        for k, name in enumerate(varied):
+            first = 1 + len(nodes) * k
+            rows[name][first : first + len(nodes)] += steps[name] * nodes
+        solved, errors = states(system, columns, parameters=parameters.T, **options)
         for text in filter(None, errors):
             raise ConfigurationError(text)
-        entered = enter(found, parameters)
+
+        entered = enter(solved, parameters)
         derivatives = dict.fromkeys(self.unknowns, np.zeros_like(entered[0]))
-        for name, near in zip(moved, entered[1:].reshape(-1, 9, entered.shape[1]), strict=True):
-            terms = [weight * (near[4 + k] - near[4 - k]) for k, weight in EIGHTH]
-            derivatives[name] = np.sum(terms, axis=0) / steps[name]
+        samples = entered[1:].reshape(-1, len(nodes), entered.shape[1])
+        for name, near in zip(varied, samples, strict=True):
+            derivatives[name] = difference_of(near, steps[name])
         return np.array([entered[0], *(derivatives[name] for name in self.unknowns)])
 
-    def _on_plane(
-        self, system: System, start: Mapping[str, Any], times: Floats
-    ) -> tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]:
-        """Return the outputs at times of a motion in one mode, (times, 1 + k, outputs)."""
+    def _on_plane(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
+        """Return the outputs of a motion in one contact mode."""
         mode = self.contact.mode
         if not (mode is None or isinstance(mode, Mapping)):
-            raise ParameterError("A schedule of grips has no gradient; see draisine.analysis.gait.")
+            raise ParameterError(
+                "A schedule of grips has no gradient. Use draisine.analysis.gait for its derivatives."
+            )
         machine, y = machine_at(system, state(system, **start), mode, self.law)
-        z, floors = y[machine.layout.z], machine.floors
+        z = y[machine.layout.z]
 
-        def enter(found: States, own: Floats) -> Floats:
-            return machine.enter_all(found, own, z, self.numerics.start).T
+        def enter(solved: States, parameters: Floats) -> Floats:
+            return machine.enter_all(solved, parameters, z, self.numerics.start).T
 
-        jets, along = self._start(system, start, enter), self._directions(system)
+        jets = self._start(system, start, enter)
+        along = self._directions(system)
         constant = system.inputs(self.inputs)
-        places = [system.model.inputs.index(signal.input) for signal in self.signals]
+        indices = [system.model.inputs.index(signal.input) for signal in self.signals]
 
         def inputs(t: float) -> Floats:
             w = constant.copy()
-            for place, signal in zip(places, self.signals, strict=True):
-                w[place] += signal.at(t)
+            for index, signal in zip(indices, self.signals, strict=True):
+                w[index] += signal.at(t)
             return w
 
         flow = self._tangents(system, machine, "rate", ["rate", "pivots"])
 
         def rates(t: float, jets: Floats) -> Floats:
-            found = flow(t, jets, along, w=inputs(t))
-            if np.any(np.abs(found["pivots"][0]) < floors):
+            out = flow(t, jets, along, w=inputs(t))
+            # The closed form eliminates dependent speeds by pivots; near zero they amplify errors.
+            if np.any(np.abs(out["pivots"][0]) < machine.floors):
                 raise SimulationError(
-                    f"no gradient: at {t:.6g} s the independent speeds become singular. Compute the "
+                    f"No gradient: at {t:.6g} s the independent speeds become singular. Compute the "
                     "motion in two parts, or on a terrain (plane())."
                 )
-            return found["rate"]
+            return out["rate"]
 
-        watch = fall_rule(system.model, self.contact.fall).watch(machine.frame[0])
-        corners = [t for signal in self.signals for t in signal.breakpoints]
         samples = integrate(
             rates,
             jets,
             self.numerics.start,
             times,
             self.numerics,
-            watch,
-            corners,
-            self.max_evaluations,
+            watch=fall_rule(system.model, self.contact.fall).watch(machine.frame[0]),
+            corners=[t for signal in self.signals for t in signal.breakpoints],
+            max_evaluations=self.max_evaluations,
         )
         observe = self._tangents(system, machine, "variation", ["seen"])
-        pairs = zip(times, samples, strict=True)
-        seen = [observe(t, sample, along, w=inputs(t))["seen"] for t, sample in pairs]
-        return np.array(seen)[:, :, self._indices(system)], (), ()
+        observed = [
+            observe(t, sample, along, w=inputs(t))["seen"]
+            for t, sample in zip(times, samples, strict=True)
+        ]
+        return np.array(observed)[:, :, self._indices(system)], (), ()
 
     def _tangents(
         self, system: System, machine: ClosedForm, name: str, outputs: Sequence[str]
     ) -> TangentProgram:
+        """Return a program of a machine in one contact mode, with derivatives."""
         key = None if machine.task.key is None else (machine.task.key, name)
-        return tangent_program(system, machine.programs[name], outputs, SMOOTH, key)
+        return tangent_program(system, machine.programs[name], outputs, MODE_STATE_INPUTS, key)
 
-    def _on_terrain(
-        self, system: System, start: Mapping[str, Any], times: Floats
-    ) -> tuple[Floats, tuple[EventGradient, ...], tuple[StatusChange, ...]]:
-        """Return the outputs at times of a motion on a terrain, (times, 1 + k, outputs), and its events."""
+    def _on_terrain(self, system: System, start: Mapping[str, Any], times: Floats) -> Observed:
+        """Return the outputs and events of a motion on a terrain."""
         assert self.terrain is not None
         if self.signals:
             raise ParameterError(
-                "Signals as inputs have no gradient on a terrain. Leave the terrain out, or give a law."
+                "Signals as inputs have no gradient on a terrain. Leave the terrain out, or use a law."
             )
         if isinstance(self.contact.solver, Compliant):
             raise ParameterError(
@@ -272,27 +309,39 @@ class GradientRun:
                 "'time_stepping'."
             )
         numerics = self.numerics
-        if self.contact.solver == "time_stepping" and numerics == FINE:
+        if self.contact.solver == "time_stepping" and numerics == GRADIENT_NUMERICS:
             numerics = Numerics()  # time steps have no rtol and atol
-        options: dict[str, Any] = {"terrain": self.terrain, "law": self.law, "inputs": self.inputs}
-        options |= {"contact": self.contact, "numerics": numerics}
-        until = max(times[-1], numerics.start + 1e-9)
-        run = compute_run(system, state(system, **start), until, **options)
+        run = compute_run(
+            system,
+            state(system, **start),
+            max(times[-1], numerics.start + MIN_DURATION),
+            terrain=self.terrain,
+            law=self.law,
+            inputs=self.inputs,
+            contact=self.contact,
+            numerics=numerics,
+        )
         if run.outcome != "completed":
-            raise SimulationError(f"no gradient: the run ended early, {run.outcome}.", run)
+            raise SimulationError(
+                f"No gradient: the run ended early, {run.outcome}. Compute a shorter motion.", run
+            )
         machine = generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
 
-        def enter(found: States, _: Floats) -> Floats:
-            columns = zip(*(found[name].T for name in "qprv"), strict=True)
-            return np.array([machine.enter(State(*one), z) for one in columns])
+        def enter(solved: States, _: Floats) -> Floats:
+            columns = zip(*(solved[name].T for name in "qprv"), strict=True)
+            return np.array([machine.enter(State(*column), z) for column in columns])
 
-        jets = self._start(system, start, enter)
-        coefficients = self._directions_in([f"restitution.{x}" for x in self.contact.restitution])
-        along, indices = self._directions(system), self._indices(system)
-        motion = TerrainMotion(run, self.contact, along, coefficients, self.numerics, indices)
-        seen, events = motion.observe(jets, times)
-        return seen, events, tuple(motion.changes)
+        motion = TerrainMotion(
+            run,
+            self.contact,
+            self._directions(system),
+            self._directions_in([f"restitution.{name}" for name in self.contact.restitution]),
+            self.numerics,
+            self._indices(system),
+        )
+        observed, events = motion.observe(self._start(system, start, enter), times)
+        return observed, events, tuple(motion.changes)
 
 
 def gradient(
@@ -303,9 +352,9 @@ def gradient(
     unknowns: Sequence[str],
     **options: Any,
 ) -> MotionGradient:
-    """Compute outputs of a motion with their exact derivatives by unknowns.
+    """Compute outputs of a motion and their exact derivatives by unknowns.
 
-    On a terrain derivatives pass events and impacts by saltation, eq. [saltation-jump]. Arcs in time
+    On a terrain, derivatives pass events and impacts by saltation, eq. [saltation-jump]. Arcs in time
     steps are differentiated step by step with frozen contact statuses; `one_sided` of the result lists
     the changes of status.
 
@@ -314,7 +363,7 @@ def gradient(
     system
         The compiled vehicle.
     start
-        Initial values by name, as for `state`.
+        Initial values by name, as for `state` (SI units, rad).
     times
         Rising times (s).
     outputs
@@ -334,7 +383,11 @@ def gradient(
     Raises
     ------
     GrazingError
-        If an event is only grazed or two happen at once: the motion has no derivative there.
+        If the motion grazes a contact or several contacts close at once: no derivative exists there.
+    SimulationError
+        If the motion ends early or its equations are too stiff.
+    ParameterError
+        If an output or an unknown does not exist, or the times do not rise.
 
     Examples
     --------
@@ -343,11 +396,11 @@ def gradient(
     >>> from draisine.terrain import plane
     >>> ball, bounce = compile("ball"), ContactOptions(impact="newton", restitution={"normal": 0.8})
     >>> start = {"mode": {"ground": "open"}, "z": 1.0}
-    >>> found = gradient(ball, start, [0.7], ["z"], ["z"], terrain=plane(), contact=bounce)
-    >>> g, h, e = 9.81, 1.0, 0.8          # it has fallen, and risen again for 0.7 s - sqrt(2 h / g)
-    >>> rest = 0.7 - np.sqrt(2 * h / g)
-    >>> exact = (1 + e) * rest * np.sqrt(g / (2 * h)) - e
-    >>> print(f"{found.derivatives[0, 0, 0]:.9f} {exact:.9f}")
+    >>> motion = gradient(ball, start, [0.7], ["z"], ["z"], terrain=plane(), contact=bounce)
+    >>> g, h, e = 9.81, 1.0, 0.8          # it falls for sqrt(2 h / g) and rises for the remaining time
+    >>> rising_time = 0.7 - np.sqrt(2 * h / g)
+    >>> exact = (1 + e) * rising_time * np.sqrt(g / (2 * h)) - e
+    >>> print(f"{motion.derivatives[0, 0, 0]:.9f} {exact:.9f}")
     0.190551558 0.190551558
     """
     return GradientRun(outputs, unknowns, **options)(system, start, times)

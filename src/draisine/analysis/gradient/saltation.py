@@ -1,8 +1,9 @@
 """Derivatives of a run on a terrain: along its arcs and through the events between them.
 
-An event is the zero of a guard g, which the run records. A neighbouring motion that is dy away reaches
-it later by `dt = -dg / g'`. Its difference passes the jump of the event and returns to the same time,
-eq. [saltation-jump]. Arcs in time steps are differentiated step by step (see `stepped`).
+An event is the zero of a guard g, which the run records. A neighbouring motion at a distance dy reaches it
+later by `dt = -dg / g'`. The derivative is moved to the event time of the neighbour, passes the jump of the
+event, and is moved back to the common time, eq. [saltation-jump]. Arcs in time steps are differentiated step
+by step (see `stepped`).
 """
 
 from collections.abc import Callable
@@ -26,14 +27,24 @@ from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import LEAN, OFFSET, PLACE
 
-GRAZING_RATE = 3e-5  # of the natural rate of a guard; a slower one grazes: neighbours may miss it
+GRAZING_RATE = (
+    3e-5  # of the natural rate of a guard; a slower crossing grazes: neighbours may miss it
+)
 SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
-SAME_TIME = 1e-6  # relative difference of two derivatives of an event's time that count as equal
+SAME_TIME = 1e-6  # relative; time derivatives of simultaneous closures may differ by this much
 SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
+
+# Steps of the differences through an impact model, relative to the unknown. If neighbours at the large step
+# reach other contacts, the small one may not.
+IMPACT_STEPS = (1e-2, 1e-4)
+
+# Relative change of an impact's derivative when the step is halved, above which it does not exist.
+IMPACT_AGREEMENT = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +83,9 @@ class TerrainMotion:
         return TerrainTangents(self.query, self.along)
 
     def observe(self, jets: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
-        """Return the outputs at times, (times, 1 + k, outputs), and the events. At the time of an event
-        the outputs are those after it.
+        """Return the outputs at times, (times, 1 + k, outputs), and the events.
+
+        At the time of an event the outputs are those after it.
 
         Parameters
         ----------
@@ -82,41 +94,46 @@ class TerrainMotion:
         times
             Rising times (s).
         """
-        seen, events = [], []
+        observed = []
+        events = []
         arcs = self.run.arcs
         delay = np.zeros(len(self.along))
         for k, arc in enumerate(arcs):
-            start, end = float(arc.t[0]), float(arc.t[-1])
+            start = float(arc.t[0])
+            end = float(arc.t[-1])
             is_last = k == len(arcs) - 1
-            own = times[(times >= start) & ((times < end) | is_last)]
-            samples, jets = self._follow(arc, jets, own, delay)
-            seen += [
+            arc_times = times[(times >= start) & ((times < end) | is_last)]
+            samples, jets = self._follow(arc, jets, arc_times, delay)
+            observed += [
                 self.tangents.observe(t, x)[:, self.outputs]
-                for t, x in zip(own, samples, strict=True)
+                for t, x in zip(arc_times, samples, strict=True)
             ]
             if not is_last:
                 # Events at one instant, and both ends of an arc in time steps, are delayed together.
-                known = delay if end == start or isinstance(arc, SteppedArc) else None
-                jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], known)
+                is_same = end == start or isinstance(arc, SteppedArc)
+                common_delay = delay if is_same else None
+                jets, event = self._pass(self.run.events[k], jets, arc, arcs[k + 1], common_delay)
                 delay = event.time
                 events.append(event)
-        return np.array(seen), tuple(events)
+        return np.array(observed), tuple(events)
 
     def _follow(
         self, arc: Arc, jets: Floats, times: Floats, delay: Floats
     ) -> tuple[Floats, Floats]:
-        """Return the states of an arc at times, and its end, with derivatives. Those of the end of an arc
-        in time steps are from event to event.
+        """Return the states of an arc at times, and its end, with derivatives.
+
+        At the end of an arc in time steps the derivatives are from event to event, not at one time.
         """
         if isinstance(arc, SteppedArc):
             steps = SteppedTangents(self.tangents, self.contact, arc, delay)
-            found = steps.follow(jets, times)
+            states = steps.follow(jets, times)
             self.changes.extend(steps.changes)
-            return found
+            return states
         assert isinstance(arc, TerrainArc)
         for t, key in arc.grazes:
             raise GrazingError(
-                f"no gradient: at {t:.9g} s {':'.join(key)} is grazed. Neighbouring motions touch it."
+                f"No gradient: at {t:.9g} s the motion grazes {':'.join(key)}; neighbouring motions touch "
+                "it. Change the start or a parameter slightly."
             )
         jets[0] = arc.y[0]
 
@@ -130,11 +147,16 @@ class TerrainMotion:
     def _pass(
         self, event: Event, jets: Floats, before: Arc, after: Arc, delay: Floats | None
     ) -> tuple[Floats, EventGradient]:
-        """Return the state after an event with derivatives, eq. [saltation-jump]. `delay` is the
-        derivative of its time, if known.
+        """Return the state after an event with derivatives, eq. [saltation-jump].
+
+        `delay` are the derivatives of its time; if None, they are computed from its guard.
         """
-        t, tangents = event.t, self.tangents
-        moved, crossing = jets, 0.0
+        t = event.t
+        tangents = self.tangents
+
+        # To the event times of the neighbours.
+        moved = jets
+        crossing = 0.0
         if isinstance(before, TerrainArc):
             flow = tangents.accelerate(t, jets, before.closed).rates[0]
             if delay is None:
@@ -145,9 +167,12 @@ class TerrainMotion:
         gradient = EventGradient(event, delay, output[0], output[1:].T, crossing)
         if not isinstance(after, TerrainArc):
             return moved, gradient
+
+        # Through the jump of the event.
         if isinstance(before, TerrainArc):
             moved = self._impact(event, moved, delay)
         else:
+            # Time steps leave small gaps, which an event-driven arc does not have.
             moved = tangents.close(t, moved, after.closed, delay)
         moved = tangents.hold(t, moved, after.closed, delay)
         # Tyres of wheels that touch down begin without deflection.
@@ -155,8 +180,10 @@ class TerrainMotion:
         reset[: self.query.y.z.start] = False
         moved[1:, reset] = 0.0
         moved[0] = after.y[0]
-        later = tangents.accelerate(t, moved, after.closed, delay).rates[0]
-        moved[1:] -= delay[:, None] * later
+
+        # Back to the common time, along the flow after the event.
+        flow = tangents.accelerate(t, moved, after.closed, delay).rates[0]
+        moved[1:] -= delay[:, None] * flow
         return moved, gradient
 
     # --- the time of an event
@@ -167,41 +194,42 @@ class TerrainMotion:
         """Return the derivatives of the time of an event, and the rate at which its guard passes zero."""
         if event.guard is None:
             return np.zeros(len(self.along)), 0.0
-        both = TerrainTangents(self.query, self.along.with_time())
+
+        # One more direction, along the motion itself, yields the rate of the guard.
+        timed = TerrainTangents(self.query, self.along.with_time())
         dt = np.append(np.zeros(len(self.along)), 1.0)
         moving = np.vstack([jets, flow])
         closed = [self.query.key(contact) for contact, *_ in arc.closed]
         if event.guard.contact in closed:
-            mode = both.accelerate(event.t, moving, arc.closed, dt)
-            guards = [
-                self._guard(event.guard, mode, moving, arc, closed.index(event.guard.contact))
-            ]
+            mode = timed.accelerate(event.t, moving, arc.closed, dt)
+            k = closed.index(event.guard.contact)
+            guards = [self._guard(event.guard, mode, moving, arc, k)]
         else:
-            # The gap of the contact that fired, and of those that close with it.
+            # The gap of the contact that fired, and of those that close at the same time.
             keys = dict.fromkeys([event.guard.contact, *event.impulses])
-            new = [self._find(event, key)[0] for key in keys if key not in closed]
-            gaps = [both.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in new]
+            closing = [self._find(event, key)[0] for key in keys if key not in closed]
+            gaps = [timed.row(event.t, moving, contact, dt)["gap"][:, 0] for contact in closing]
             guards = [gaps[0], *(g for g in gaps[1:] if abs(g[0]) < SAME_GAP and g[-1] < 0.0)]
-        times = []
+
+        delays = []
         for guard in guards:
             if not abs(guard[-1]) > GRAZING_RATE * self._natural_rate(event.guard.kind):
                 raise GrazingError(
-                    f"no gradient through {event}: it is grazed, its guard passes zero at a rate of "
+                    f"No gradient through {event}: it is grazed; its guard passes zero at a rate of "
                     f"{guard[-1]:.3g}. Neighbouring motions miss it."
                 )
-            times.append(-guard[1:-1] / guard[-1])
-        for other in times[1:]:
-            if np.abs(other - times[0]).max(initial=0.0) > SAME_TIME * (
-                1.0 + np.abs(times[0]).max()
-            ):
+            delays.append(-guard[1:-1] / guard[-1])
+        tolerance = SAME_TIME * (1.0 + np.abs(delays[0]).max(initial=0.0))
+        for delay in delays[1:]:
+            if np.abs(delay - delays[0]).max(initial=0.0) > tolerance:
                 raise GrazingError(
-                    f"no gradient through {event}: several contacts strike at once, and neighbouring "
-                    "motions differ in which is first."
+                    f"No gradient through {event}: several contacts close at once, and their order "
+                    "differs between neighbouring motions."
                 )
-        return times[0], float(guards[0][-1])
+        return delays[0], float(guards[0][-1])
 
     def _natural_rate(self, kind: GuardKind) -> float:
-        """Return the rate at which a guard changes by gravity in a motion of the size of a wheel."""
+        """Return the rate at which gravity changes a guard in a motion of the size of a wheel."""
         gravity = float(np.linalg.norm(self.query.machine.system.model.gravity)) or 1.0
         size = self.query.wheel_size
         match kind:
@@ -217,7 +245,8 @@ class TerrainMotion:
     ) -> Floats:
         """Return the guard of closed contact k: value, derivatives, rate."""
         contact, _, mu = arc.closed[k]
-        row, force = mode.rows[k], mode.forces[:, k]
+        row = mode.rows[k]
+        force = mode.forces[:, k]
         match guard.kind:
             case GuardKind.NORMAL_FORCE:
                 return force[:, 0]
@@ -238,32 +267,35 @@ class TerrainMotion:
                 return _fold(row)
 
     def _find(self, event: Event, key: Key) -> Closed:
-        """Return the contact of a name near the state of an event, with its rows and friction in an
-        impact.
-        """
+        """Return the contact with a name near the state of an event: contact, status and friction."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
-        near = query.sweep(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
-        rows, mu = query.grips(near, self.contact)
+        near = query.find_surroundings(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
+        statuses, mu = query.contact_laws(near, self.contact)
         for k, contact in enumerate(near.contacts):
             if query.key(contact) == key:
-                return contact, int(rows[k]), float(mu[k])
-        raise SimulationError(f"no gradient through {event}: {':'.join(key)} does not exist there.")
+                return contact, Status(statuses[k]), float(mu[k])
+        raise SimulationError(
+            f"No gradient through {event}: no contact {':'.join(key)} within {SEARCH_MARGIN:g} m."
+        )
 
     # --- impacts
 
     def _impact(self, event: Event, moved: Floats, delay: Floats) -> Floats:
-        """Return the state after the impact of an event with derivatives, if there was one. The impact
-        model is differentiated by differences of eighth order along the exact derivatives of mass
-        matrix, contact rows and speeds.
+        """Return the state after the impact of an event with derivatives; unchanged without impact.
+
+        Impact models have branches and may be written by users: they are differentiated by differences of
+        eighth order along the exact derivatives of mass matrix, contact rows and speeds.
         """
         if not event.trials:
             return moved
-        first, t, options = event.trials[0], event.t, self.contact
-        keys = (*first.closed, *first.separations)
-        contacts = [(key, *self._find(event, key)) for key in keys]
-        rows = [self.tangents.row(t, moved, contact, delay) for _, contact, _, _ in contacts]
-        motion, n, at = self.tangents.motion(t, moved, delay), self.query.n, self.query.y
+        trial = event.trials[0]
+        options = self.contact
+        n = self.query.n
+        at_v = self.query.y.v
+        contacts = [(key, *self._find(event, key)) for key in (*trial.closed, *trial.separations)]
+        rows = [self.tangents.row(event.t, moved, contact, delay) for _, contact, _, _ in contacts]
+        motion = self.tangents.motion(event.t, moved, delay)
         out = moved.copy()
         for k in range(len(self.along)):
 
@@ -272,26 +304,27 @@ class TerrainMotion:
                     return jets[0] + x * jets[1 + k]
 
                 candidates = []
-                for (key, _, held, mu), row in zip(contacts, rows, strict=True):
+                for (key, _, status, mu), row in zip(contacts, rows, strict=True):
                     C, c, b = (shifted(row[name]) for name in ("C", "c", "b"))
-                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, held))
+                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, status))
                 M = shifted(motion["M"]).reshape(n, n)
                 J = shifted(motion["held"]).reshape(-1, n)
-                v = shifted(moved[:, at.v])
+                v = shifted(moved[:, at_v])
                 problem = ImpactProblem(M, J, candidates, v, options.rest_speed, options.resolution)
                 pairs = zip(options.restitution.items(), self.coefficients[k], strict=True)
                 result = options.model(problem, **{name: e + x * d for (name, e), d in pairs})
                 after: Floats = result.chosen.result
                 return after
 
-            out[1 + k, at.v] = _derivative(speeds, event)
-            out[0, at.v] = speeds(0.0)
+            out[1 + k, at_v] = _derivative(speeds, event)
+            out[0, at_v] = speeds(0.0)
         return out
 
 
 def _fold(row: RowTangents) -> Floats:
-    """Return the distance of a torus to the fold of its two contacts with an edge, with derivatives, eq.
-    [edge-fold]; its sign does not matter here.
+    """Return the distance of a torus to the fold of its two contacts with an edge, eq. [edge-fold].
+
+    It has derivatives, (1 + k,); its sign does not matter here.
     """
     fold = row["fold"]
     a, b, c = fold[0]
@@ -302,9 +335,12 @@ def _fold(row: RowTangents) -> Floats:
 
 
 def _derivative(f: Callable[[float], Floats], event: Event) -> Floats:
-    """Return the derivative of an impact. If it depends on the step, neighbours strike other contacts."""
-    for h in (1e-2, 1e-4):
-        coarse, fine = difference(f, h), difference(f, h / 2)
-        if np.abs(coarse - fine).max() <= 1e-7 * (1.0 + np.abs(fine).max()):
+    """Return the derivative of an impact; raise if it depends on the step of the difference."""
+    for h in IMPACT_STEPS:
+        coarse = difference(f, h)
+        fine = difference(f, h / 2)
+        if np.abs(coarse - fine).max() <= IMPACT_AGREEMENT * (1.0 + np.abs(fine).max()):
             return fine
-    raise GrazingError(f"no gradient through {event}: neighbouring motions strike other contacts.")
+    raise GrazingError(
+        f"No gradient through {event}: the impact acts at other contacts in neighbouring motions."
+    )

@@ -1,7 +1,8 @@
 """Programs with their exact derivatives, and the integration of a motion together with them.
 
-A state and its derivatives along k directions form one array, here called `jets`, of shape
-(1 + k, entries): the state in the first row, its derivatives below. Each direction is a SIMD lane.
+A state and its derivatives along k directions form one array `jets` of shape (1 + k, entries): the state in
+the first row, its derivatives below. Programs evaluate each direction in a SIMD lane. State and
+derivatives are integrated together, eq. [tangent-flow], by DOP853.
 """
 
 import math
@@ -24,10 +25,12 @@ from draisine.system.compiled import Compiled
 from draisine.system.layout import Layout
 from draisine.system.system import System
 
-_CODE = Recent(64)  # programs with tangents, the latest ones
+_CODE = Recent(
+    64
+)  # the latest compiled programs with tangents; a machine on a terrain has about ten
 
 Rates = Callable[[float, Floats], Floats]
-"""From a time and a state with its derivatives to their rates, eq. [tangent-flow]."""
+"""Function from a time and a state with derivatives to their rates, eq. [tangent-flow]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,7 @@ class Directions:
 
 @dataclass(frozen=True, eq=False)
 class TangentProgram:
-    """Some outputs of a program with their derivatives by time, state, inputs and parameters."""
+    """Outputs of a program with their derivatives by time, state, inputs and parameters."""
 
     code: Compiled
     layout: Layout  # of the outputs
@@ -78,20 +81,28 @@ class TangentProgram:
         -------
         Outputs by name, with the leading axes of `jets`.
         """
-        at, k = self.code.inputs, len(along)
+        inputs = self.code.inputs
+        k = len(along)
         states = jets.reshape(-1, 1 + k, jets.shape[-1])
-        x = np.zeros((at.size, len(states), max(1, k)))
-        x[at.t] = t
-        x[at.span(self.state[0], self.state[-1])] = states[:, 0].T[:, :, None]
+
+        # One lane per state and direction; without directions one lane per state for the values.
+        x = np.zeros((inputs.size, len(states), max(1, k)))
+        x[inputs.t] = t
+        x[inputs.span(self.state[0], self.state[-1])] = states[:, 0].T[:, :, None]
         for name, value in fixed.items():
-            x[getattr(at, name)] = value[:, None, None]
+            x[getattr(inputs, name)] = value[:, None, None]
         if k:
+            # Seeds in the order of `tangent_program`: time, state, inputs, parameters.
             times = np.zeros(k) if dt is None else dt
-            constant = [np.repeat(part.T[:, None], len(states), axis=1)
-                        for part in (times[:, None], along.inputs, along.parameters)]  # fmt: skip
-            moved = np.moveaxis(states[:, 1:], 2, 0)
-            x[at.seeds] = np.concatenate([constant[0], moved, *constant[1:]])
-        out = self.code.batch(x.reshape(at.size, -1))["told"].reshape(-1, *x.shape[1:])
+            by_time, by_input, by_parameter = (
+                np.repeat(direction.T[:, None], len(states), axis=1)
+                for direction in (times[:, None], along.inputs, along.parameters)
+            )
+            by_state = np.moveaxis(states[:, 1:], 2, 0)
+            x[inputs.seeds] = np.concatenate([by_time, by_state, by_input, by_parameter])
+
+        # The first half of the outputs are values, equal in all lanes; the second half derivatives.
+        out = self.code.batch(x.reshape(inputs.size, -1))["outputs"].reshape(-1, *x.shape[1:])
         half = len(out) // 2
         stack = np.concatenate([out[:half, :, :1], out[half:, :, :k]], axis=2)
         stack = np.moveaxis(stack, 0, 2).reshape(*jets.shape[:-1], half)
@@ -101,20 +112,21 @@ class TangentProgram:
 def tangent_program(
     system: System, program: Program, outputs: Sequence[str], state: Sequence[str], key: Any
 ) -> TangentProgram:
-    """Return some outputs of a program with derivatives. `key` identifies the program among those of
-    the system; None: its code is not cached.
+    """Return outputs of a program with derivatives by time, state, inputs and parameters.
+
+    `key` identifies the program among those of the system; if it is None, the code is not cached.
     """
     layout = Layout({name: len(program.outputs[name]) for name in outputs})
     entries = [k for name in outputs for k in program.outputs[name]]
-    moved = ("t", *state, "w", "parameters")
+    varied = ("t", *state, "w", "parameters")
 
-    def make() -> Any:
-        joined = replace(program, outputs={"told": entries})
-        return Native(with_tangents(joined, moved, "told", 1), system.artifacts.store)
+    def build() -> Any:
+        joined = replace(program, outputs={"outputs": entries})
+        return Native(with_tangents(joined, varied, "outputs", 1), system.artifacts.store)
 
     digest = system.artifacts.digest
-    known = None if key is None or digest is None else (digest, key)
-    code = Compiled(_CODE.get(known, make), system.values)
+    cache_key = None if key is None or digest is None else (digest, key)
+    code = Compiled(_CODE.get(cache_key, build), system.values)
     return TangentProgram(code, layout, tuple(outputs), tuple(state))
 
 
@@ -130,33 +142,48 @@ def integrate(
 ) -> Floats:
     """Integrate a state with its derivatives; return them at rising times, (times, 1 + k, entries).
 
-    The integrator restarts at `corners` of the rates (s): a step across one would lose its order. The rates
-    are evaluated `max_evaluations` times at most.
+    Parameters
+    ----------
+    rates
+        Rates of state and derivatives.
+    jets
+        Initial state with derivatives, (1 + k, entries).
+    start, times
+        Initial time and rising times of the samples (s).
+    numerics
+        Tolerances of the integrator.
+    watch
+        Rule by which the machine has fallen, see `Problem.watch`.
+    corners
+        Times (s) at which the rates jump. The integrator restarts there: a step across one would lose
+        its order.
+    max_evaluations
+        Largest number of evaluations of the rates.
 
     Raises
     ------
     SimulationError
-        If the machine falls (see `Problem.watch`) or the integrator fails before the last time.
+        If the machine falls, the integrator fails, or the rates are evaluated too often.
     """
-    size, later = jets.size, times[times > start]
+    size = jets.size
+    later = times[times > start]
     if not len(later):
         return np.repeat(jets[None], len(times), axis=0)
 
     end = float(later[-1])
     interval_end = end
-
     evaluations = 0
 
     def evaluate(x: Floats) -> Floats:
         nonlocal evaluations
-        # Interrupted once, the integrator must not go on with shorter steps.
+        # The integrator takes an error for a step that is too long. It must not retry after Ctrl+C.
         if isinstance(call.error, KeyboardInterrupt):
             raise call.error
         evaluations += 1
         if evaluations > max_evaluations:
             raise SimulationError(
-                f"no gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff; their rates were "
-                f"evaluated {max_evaluations:g} times."
+                f"No gradient: at {x[0]:.6g} s of {end:g} s the equations are too stiff. Their rates were "
+                f"evaluated {max_evaluations:g} times; raise max_evaluations to continue."
             )
         # Rates are continuous from the right: at the end of an interval use those before the corner.
         t = min(float(x[0]), interval_end)
@@ -166,25 +193,25 @@ def integrate(
     watched = np.zeros(0) if watch is None else watch
     problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call, watch=watched)
     y = np.ascontiguousarray(jets).ravel()
-    parts = [np.repeat(jets[None], len(times) - len(later), axis=0)]
+    intervals = [np.repeat(jets[None], len(times) - len(later), axis=0)]
     edges = [start, *sorted({float(t) for t in corners if start < t < end}), end]
     for low, high in pairwise(edges):
         interval_end = end if high == end else float(np.nextafter(high, low))
         grid = np.union1d(later[(later > low) & (later <= high)], high)
         span = Span(low, high, numerics.dt, grid, numerics.rtol, numerics.atol)
-        found, samples, status = dop853.advance(problem, y, span)
+        sample_times, samples, status = dop853.advance(problem, y, span)
         if call.error is not None:
             raise call.error
         if status == FELL:
             raise SimulationError(
-                f"no gradient: the machine falls at {found[-1]:.6g} s, before {end:g} s. "
+                f"No gradient: the machine falls at {sample_times[-1]:.6g} s, before {end:g} s. "
                 "ContactOptions(fall=math.inf) continues the motion."
             )
         if status != DONE:
             raise SimulationError(
-                f"no gradient: the integration of the derivatives fails between {low:g} s and "
-                f"{high:g} s."
+                f"No gradient: the integration of the derivatives fails between {low:g} s and "
+                f"{high:g} s. Compute a shorter motion."
             )
         y = samples[-1]
-        parts.append(samples[np.isin(grid, later)].reshape(-1, *jets.shape))
-    return np.concatenate(parts)
+        intervals.append(samples[np.isin(grid, later)].reshape(-1, *jets.shape))
+    return np.concatenate(intervals)

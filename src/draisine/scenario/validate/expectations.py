@@ -8,7 +8,7 @@ from draisine.model import TWIST, Model
 from draisine.results import cycle
 from draisine.results.queries import parse_labels, parse_query, parse_series
 from draisine.results.straight import straight_labels
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
 
@@ -99,7 +99,7 @@ def _check_places(
                 mistakes.add(
                     key_path(where[:-1]), "stands on a grid; this sweep has another design."
                 )
-            _check_points(list(sides(tables["sweep"].paths).values()), where, at, mistakes)
+            _check_points(list(short_names(tables["sweep"].paths).values()), where, at, mistakes)
         case "gait":
             _check_points([_gait_side(tables)], where, at, mistakes)
         case "map" if "map" in tables:

@@ -10,7 +10,7 @@ from draisine.model import Model
 from draisine.model.names import observation_names, state_units
 from draisine.registry import find
 from draisine.results.queries import parse_query, parse_series
-from draisine.scenario.overrides import is_adaptive, key_parts, single
+from draisine.scenario.overrides import is_adaptive, key_parts, single_run
 from draisine.scenario.plan import Plan, Start
 from draisine.scenario.schema import (
     KINDS,
@@ -312,7 +312,7 @@ def _check_sweep(
         if path in wrong:
             continue
         try:
-            read_scenario(single(content, {path: value}), inside)
+            read_scenario(single_run(content, {path: value}), inside)
         except DraisineError as error:
             mistakes.add(where, str(error))
             wrong.add(path)

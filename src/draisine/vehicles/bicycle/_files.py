@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, check_file, did_you_mean
-from draisine.registry import PARAMETER_FILES
+from draisine.registry import PARAMETER_SUFFIXES
 from draisine.vehicles.bicycle._errata import benchmark_errors, rider_errors
 from draisine.vehicles.bicycle._forms import BENCHMARK
 from draisine.vehicles.bicycle._other_forms import (
@@ -105,7 +105,7 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in PARAMETER_FILES:
+    if suffix not in PARAMETER_SUFFIXES:
         raise DataError(
             f"{path}: the suffix {path.suffix!r} is unknown. Files of BicycleParameters end with .txt "
             "(name = value+/-deviation) or .yml, those of JBike6 with .m."
