@@ -107,7 +107,7 @@ def test_a_ride_ends_on_an_interrupt():
     ride = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
     assert ride.stdout is not None
     lines = []
-    while not lines or "Ctrl+C ends it." not in lines[-1]:
+    while not lines or "Press Ctrl+C to stop." not in lines[-1]:
         lines.append(ride.stdout.readline())
         assert lines[-1], "it ended by itself"
     address = lines[-2].removeprefix("ride at ").strip()

@@ -341,8 +341,8 @@ WRONG = [
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
     ("run scooter.py", "'scooter.py' does not exist"),
-    ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
-    ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
+    ("ride car --export car.html", "does not support car, only bicycles on smooth"),
+    ("ride ramp-jump --export ramp.html", "Ride others without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
     ("open run.html", "run.html: the file does not exist"),
     (
