@@ -98,7 +98,7 @@ COMMANDS = [
     (["show", "mine.py:car"], "'mine.py' does not exist"),
     (["equations", "whipple", "--as", "fortran"], "language 'fortran'"),
     (["equations", "whipple", "--as", "paper", "--form", "thesi"], "Did you mean 'thesis'?"),
-    (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "ends in '.docx'"),
+    (["equations", "whipple", "--as", "paper", "--out", "page.docx"], "end with '.docx'"),
     (["equations", "snakeboard", "--as", "paper", "--linear"], "those of a bicycle"),
     (["equations", "whipple", "--as", "paper", "--formulation", "planar"], "needs source code"),
     (["equations", "whipple", "--linear", "--formulation", "absolute"], "needs source code"),

@@ -36,7 +36,7 @@ from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE, System
 from draisine.terrain import Terrain
-from draisine.vehicles import lost_structure, plain_structure
+from draisine.vehicles import plain_structure, unstored_arguments
 
 if TYPE_CHECKING:
     import pandas
@@ -291,7 +291,7 @@ def maker_attributes(system: Any) -> dict[str, str]:
     module = getattr(vehicle, "__module__", None) or "__main__"
     is_of_user = module != "__main__" and not module.startswith("draisine.")
     is_importable = is_of_user and vehicle.__qualname__ == vehicle.__name__
-    is_incomplete = lost_structure(system.structure)
+    is_incomplete = unstored_arguments(system.structure)
     if is_importable and (path := Path(inspect.getfile(vehicle))).is_file():
         attributes["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
         trust(attributes["vehicle_path"])
@@ -441,7 +441,7 @@ def _compiled(system: System, script: "_Script") -> str:
     is_shipped = module.startswith("draisine.vehicles.")
     name_or_function = repr(vehicle.__name__) if is_shipped else script.write(vehicle, "vehicle")
     arguments = dict(system.parameters) | plain_structure(system.structure)
-    for name in lost_structure(system.structure):
+    for name in unstored_arguments(system.structure):
         script.missing.append((name, f"argument {name} of {vehicle.__name__}: not plain data"))
     for name, value in system.structure.items():
         if name not in arguments and callable(value):
