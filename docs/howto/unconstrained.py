@@ -11,15 +11,17 @@ FORMULATION = "the free dynamics, for machines without contacts and prescribed j
 
 
 def accelerations(model):
-    """Return the function from time, state and inputs to vdot and (no) contact forces."""
+    """Return the function from time, state and inputs to vdot and contact forces (none here)."""
     tree = assemble(model)
     columns = free_columns(model)
 
-    def at(t, state, inputs):
+    def accelerate(t, state, inputs):
         v = spread(model, state.v)
-        R, w = rotation(state.q), np.zeros(len(model.inputs)) if inputs is None else inputs
-        found = multiplier.free(tree, R, state.p, state.r, v, w, t)
-        M, F = np.array(found.M, float), np.array(found.F, float)
+        R = rotation(state.q)
+        w = np.zeros(len(model.inputs)) if inputs is None else inputs
+        free = multiplier.free(tree, R, state.p, state.r, v, w, t)
+        M = np.array(free.M, float)
+        F = np.array(free.F, float)
         return -np.linalg.solve(M[np.ix_(columns, columns)], F[columns]), np.zeros((0, 3))
 
-    return at
+    return accelerate
