@@ -22,8 +22,8 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    name_of,
     negative,
+    parse_name,
     symbols_in,
 )
 from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
@@ -45,7 +45,7 @@ COLUMN = 10.0
 def sentence(text: str) -> list[str | Expression]:
     """Return a sentence as words and symbols; these stand between dollar signs."""
     parts = enumerate(text.split("$"))
-    return [name_of(part) if k % 2 else part for k, part in parts if part]
+    return [parse_name(part) if k % 2 else part for k, part in parts if part]
 
 
 @dataclass

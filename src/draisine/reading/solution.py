@@ -11,7 +11,7 @@ from draisine.algebra.scalar import array
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.formula import (
     Symbol,
-    name_of,
+    parse_name,
 )
 from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.reading.contacts import contact_motions, wander
@@ -78,7 +78,7 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     sheet.relate(r"\dot{v}", r"H \dot{u} + \kappa")
     kappa, solved = (sheet.formula(text) for text in (r"\kappa", r"C \kappa"))
     wanted = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
-    sheet.say("where ", kappa, " solves ", solved, " = ", name_of("d"), " = ", wanted, ".")
+    sheet.say("where ", kappa, " solves ", solved, " = ", parse_name("d"), " = ", wanted, ".")
     if not sheet.expand:
         note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point where no speed changes, "
         note += r"$\dot{q}_k$ is how it wanders in the base's axes, $y_i$ what elimination leaves of $d_i$."

@@ -16,7 +16,7 @@ from draisine.algebra.trace import Expr, reachable
 from draisine.codegen.formula import (
     Expression,
     Symbol,
-    name_of,
+    parse_name,
 )
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.newton_euler import Composite, carried_wrenches, composites, joint_wrenches
@@ -231,7 +231,7 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
     sheet.relate("M_r", "H' M H")
     sheet.relate("F_r", r"H' (F + M \kappa)")
     if not sheet.expand:
-        sheet.say("with ", name_of("N"), " = ", sheet.formula("M H"), ".")
+        sheet.say("with ", parse_name("N"), " = ", sheet.formula("M H"), ".")
         tails = [str(c + 1) for c in subject.independent]
         comma = "," if n > 9 else ""
         for i in range(n):
@@ -254,7 +254,7 @@ def _applied_forces(sheet: Sheet, subject: Subject) -> None:
     if read:
         said = ", ".join(name.replace("_", " ") for name in read)
         note = "the normal force, one of the multipliers, which the forces above change in turn; both are"
-        sheet.say("Here ", name_of("N"), f" of {said}: {note} solved for together.")
+        sheet.say("Here ", parse_name("N"), f" of {said}: {note} solved for together.")
     if len(subject.z):
         sheet.say("The states of force elements change by")
         sheet.column(r"\dot{z}", subject.acting.rates, "e")

@@ -58,9 +58,9 @@ def regrip(
     """
     check_joint(joint)
     n, whole = len(v), mode_of(model, mode)
-    driven = multiplier.motion_rows(model)
-    gripped, labels = multiplier.active_rows(model, whole), constraints.labels(model, whole)
-    joints = multiplier.joint_rows(model)
+    driven = multiplier.motion_row_indices(model)
+    gripped, labels = multiplier.active_row_indices(model, whole), constraints.labels(model, whole)
+    joints = multiplier.coupled_row_indices(model)
     held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
     rows = gripped + [joints[i] for i in held]
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
