@@ -424,7 +424,10 @@ class ContactQuery:
 
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres (wheels, 3), m."""
-        return self.evaluate_gaps(np.array([t]), y[None], self.level)[0, :, self.row.centre]
+        self.fill(t, y)
+        rows = np.empty((len(self.machine.wheels), self.row.size))
+        self.code.evaluate_gaps(self.motion, self.x, self.level, rows)
+        return rows[:, self.row.centre]
 
     def predict_boxes(self, t: float, y: Floats) -> tuple[Floats, Floats]:
         """Return the boxes (flat) around the paths of the wheels' centres over `PATH_TIME`, and the centres

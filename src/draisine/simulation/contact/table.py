@@ -155,7 +155,7 @@ class PairTable:
             "pair": pair,
             "planes": int(kind == "face"),
             "moved": 0 if motion is None else 1 + self.machine.motions.index(motion),
-            "folds": int(len(self.sides(wheel, kind)) > 1),
+            "folds": int(self.count_sides(wheel, kind) > 1),
             "carried": int(kind not in GROUND_KINDS),
         }
         floats = (self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown)
@@ -164,16 +164,16 @@ class PairTable:
         self.floats = np.column_stack([self.floats, floats])
         self.columns[wheel, kind, motion] = pair
 
-    def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return the sides on which a wheel may touch a feature: a torus may touch an edge twice, a disc
-        touches no vertex.
+    def count_sides(self, wheel: int, kind: str) -> int:
+        """Return the number of contacts that a wheel may have with a feature: three for a torus and an edge
+        (alone, or one of two), none for a disc and a vertex.
         """
         if (wheel, kind, None) not in self.machine.contacts:
-            return ()
+            return 0
         if kind != "edge":
-            return (0,)
+            return 1
         surface = self.machine.wheels[wheel].surface
-        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
+        return 3 if surface.ring and surface.thickness else 1
 
     def reach(self, wheel: int) -> float:
         """Return the largest depth (m) that counts as penetration: the radius of a wheel, `MAX_BLADE_DEPTH`
@@ -272,7 +272,7 @@ class FeatureTable:
         for wheel, numbers in enumerate(features):
             rows = np.array(self._add_features(numbers), int)
             sides_of_kind = np.array(
-                [len(self.pairs.sides(wheel, kind)) for kind, _ in self._features.kinds]
+                [self.pairs.count_sides(wheel, kind) for kind, _ in self._features.kinds]
             )
             counts = sides_of_kind[self._features.kind[rows]]
             which = np.repeat(np.arange(len(rows)), counts)

@@ -49,8 +49,6 @@ def is_crowded(events: Sequence[Event], h: float) -> bool:
     Collisions do not count, because bounces that accumulate come to rest. Jumps of the inputs do not count
     either: a controller that acts every millisecond must not cost the run its accuracy.
     """
-    if len(events) < CROWDED_EVENTS:
-        return False
     latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind not in UNCROWDED]
     if len(latest) < CROWDED_EVENTS:
         return False
