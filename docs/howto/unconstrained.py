@@ -3,7 +3,7 @@
 import numpy as np
 
 from draisine.algebra.lie import rotation
-from draisine.mechanics.base import free_columns, spread
+from draisine.mechanics.base import free_columns, expand_speeds
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 
@@ -16,10 +16,10 @@ def accelerations(model):
     columns = free_columns(model)
 
     def accelerate(t, state, inputs):
-        v = spread(model, state.v)
+        v = expand_speeds(model, state.v)
         R = rotation(state.q)
         w = np.zeros(len(model.inputs)) if inputs is None else inputs
-        free = multiplier.free(tree, R, state.p, state.r, v, w, t)
+        free = multiplier.evaluate_free_dynamics(tree, R, state.p, state.r, v, w, t)
         M = np.array(free.M, float)
         F = np.array(free.F, float)
         return -np.linalg.solve(M[np.ix_(columns, columns)], F[columns]), np.zeros((0, 3))

@@ -189,7 +189,7 @@ def check(machine, equations, read_text, rng):
     whole = free["M"].reshape(n, n)
     close(M, X.T @ whole @ X)
     close(F - Q, X.T @ free["F"], scale=np.abs(M).max() * (1 + v @ v))
-    rows = [*multiplier.active_rows(system.model, subject.mode)]
+    rows = [*multiplier.active_row_indices(system.model, subject.mode)]
     rows += range(3 * len(system.model.contacts), len(free["c"]))
     rows = [rows[k] for k in subject.kept]  # without redundant rows
     C = free["C"].reshape(-1, n)[rows] @ X

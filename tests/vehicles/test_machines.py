@@ -510,7 +510,7 @@ def test_runners_that_repeat_each_other_share_their_force():
 
 def _rows(system, start):
     out = system.machine({"left": "open", "right": "open"}).free(q=start.q, p=start.p, v=start.v)
-    rows = multiplier.active_rows(system.model, system.mode())
+    rows = multiplier.active_row_indices(system.model, system.mode())
     return out["C"].reshape(-1, len(start.v))[rows]
 
 

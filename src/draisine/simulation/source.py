@@ -21,7 +21,7 @@ from draisine.codegen.program import Program, flatten
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
-from draisine.codegen.targets._text_routine import write
+from draisine.codegen.targets._text_routine import write_text_routine
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
@@ -194,7 +194,7 @@ def _c_body(s: Simulator) -> str:
         helpers=C_HELPERS,
         programs=[_c_program(s.programs[p], p != "observe") for p in EXPORTED_PROGRAMS],
         record=c_types(s.method.march),
-        march=write(s.method.march, c.C_DIALECT, f"{n}_march"),
+        march=write_text_routine(s.method.march, c.C_DIALECT, f"{n}_march"),
         fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
         prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in EXPORTED_PROGRAMS],
         headings=s.workspace.headings.size,
@@ -202,7 +202,7 @@ def _c_body(s: Simulator) -> str:
 
 
 def _c_array(head: str, numbers: Floats) -> str:
-    entries = [c.number(float(x)) for x in numbers] or ["0.0"]
+    entries = [c.c_number(float(x)) for x in numbers] or ["0.0"]
     lines = [", ".join(entries[k : k + 4]) for k in range(0, len(entries), 4)]
     inner = ",\n".join(f"    {line}" for line in lines)
     return f"{head}[{len(entries)}] = {{\n{inner}\n}};\n"
@@ -251,7 +251,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
         size=s.observed.size,
         helpers=JS_HELPERS + js_types(s.method.march),
         programs=[_js_program(program) for program in s.programs.values()],
-        march=write(s.method.march, javascript.JS_DIALECT, "march"),
+        march=write_text_routine(s.method.march, javascript.JS_DIALECT, "march"),
         memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],
         prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in EXPORTED_PROGRAMS],
         fields=[f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")],
@@ -262,7 +262,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
 
 
 def _js_array(numbers: Floats) -> str:
-    return f"Float64Array.of({', '.join(javascript.number(float(x)) for x in numbers)})"
+    return f"Float64Array.of({', '.join(javascript.js_number(float(x)) for x in numbers)})"
 
 
 def _js_program(program: Program) -> str:

@@ -37,7 +37,7 @@ def test_what_is_open_pushes_nothing(snake):
     found = needed_torques(snake.system, state, vdot)
     system, n = snake.system, len(state.v)
     free = system.machine().free(q=state.q, p=state.p, r=state.r, v=state.v)
-    C = free["C"].reshape(-1, n)[multiplier.active_rows(system.model, system.mode())]
+    C = free["C"].reshape(-1, n)[multiplier.active_row_indices(system.model, system.mode())]
     pushed = C.T @ np.array(list(found.static_forces.values()))
     pushed[3:] += np.array(list(found.static_torques.values()))
     assert np.abs(pushed).max() < 1e-12

@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.mechanics.connection import kinematics, locomotion, torques
+from draisine.mechanics.connection import locomotion, required_torques, solve_kinematics
 from draisine.mechanics.tree import assemble
 from draisine.system.state import State
 from draisine.system.system import System
@@ -54,12 +54,12 @@ def needed_torques(
     if not model.joints:
         raise ParameterError(f"{system.vehicle.__name__} has no joints that could need torques.")
     at = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
-    found = kinematics(at)
+    found = solve_kinematics(at)
     first = len(model.twist)
     names = [joint.name for joint in model.joints]
     inner = [first + k - 6 for k in at.inner]
     eta_r = np.array([state.v[model.speeds.index(name)] for name in found.reduced_names])
-    out = torques(found, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
+    out = required_torques(found, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
     joints = [names[k - 6] for k in at.inner]
     return NeededTorques(
         dict(zip(joints, map(float, out.tau), strict=True)),

@@ -15,7 +15,12 @@ from draisine.algebra.lie import ad
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import evaluate, tangent
 from draisine.errors import ConfigurationError, ModelError
-from draisine.mechanics.connection import Locomotion, kinematics, locomotion, resistance
+from draisine.mechanics.connection import (
+    Locomotion,
+    locomotion,
+    resistance_matrix,
+    solve_kinematics,
+)
 from draisine.mechanics.kinematics import BASE_ORIGIN
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
@@ -147,7 +152,7 @@ def local_connection(
 def _rows(at: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
     """Return L and G of `L eta + G rdot = 0`."""
     if ruler == "contacts":
-        found = kinematics(at, evaluate)
+        found = solve_kinematics(at, evaluate)
         if found.free:
             names = ", ".join(found.reduced_names)
             raise ConfigurationError(
@@ -155,7 +160,7 @@ def _rows(at: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
                 "the motion. Simulate it instead, with the joints prescribed."
             )
         return at.A[found.rows], at.B[found.rows]
-    M = mass_matrix(at.tree, at.geo, BASE_ORIGIN) if ruler == "momentum" else resistance(at)
+    M = mass_matrix(at.tree, at.geo, BASE_ORIGIN) if ruler == "momentum" else resistance_matrix(at)
     L, G = M[np.ix_(at.outer, at.outer)], M[np.ix_(at.outer, at.inner)]
     values = evaluate(list(L.ravel())).reshape(L.shape)
     if np.linalg.cond(values) > 1e12:
