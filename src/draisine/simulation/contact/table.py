@@ -292,7 +292,8 @@ class FeatureTable:
 
     def pick(self, features: Sequence[int]) -> Features:
         """Return features of the terrain by their numbers; known ones are not made again."""
-        return self._features.take(np.array(self._take(features), int))
+        rows = np.array(self._take(features), int)
+        return self._features.take(rows)
 
     # --- what is taken up
 
