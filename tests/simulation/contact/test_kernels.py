@@ -7,11 +7,11 @@ from scipy.optimize import nnls
 
 import draisine
 from draisine.simulation.contact.complementarity.active_set import (
-    coulomb_forces,
     empty_choice,
     share_pulls,
+    solve_coulomb_forces,
 )
-from draisine.simulation.contact.complementarity.coulomb import friction_law
+from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
 from draisine.simulation.contact.complementarity.linear import solve
 from draisine.simulation.contact.complementarity.sharing import push_least, share
 from draisine.simulation.contact.query import ContactQuery
@@ -77,16 +77,16 @@ def test_rows_and_targets_are_derivatives(ground, feature, wheel):
             moved = y.copy()
             moved[look.pose] += s * look.dynamics(0.3, y)["flow"]
             moved[:4] /= np.linalg.norm(moved[:4])
-            return look.meet(0.3 + s, moved, [contact])[0]
+            return look.evaluate_rows(0.3 + s, moved, [contact])[0]
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
-        over = (look.jacobian(row) @ v - look.carried(row))[0]
+        over = (look.jacobian(row) @ v - look.ground_velocity(row))[0]
         assert row[look.row.stretch][0] * over == pytest.approx(rate, rel=1e-6, abs=1e-7)
 
         def relative(s, v=v):
             row = at(s)
-            return look.jacobian(row) @ v - look.carried(row)
+            return look.jacobian(row) @ v - look.ground_velocity(row)
 
         drift = (relative(h) - relative(-h)) / (2 * h)
         scale = 1.0 + np.abs(drift).max()
@@ -222,9 +222,9 @@ def test_contacts_of_one_body_that_have_just_come_to_rest_hold():
     C, M = _wedge(0.3), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.1])
     chord = np.linalg.svd(C.T)[2][-1]
     weight = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
-    choice, law = choice_of(C, 2), friction_law(2)
+    choice, law = choice_of(C, 2), make_friction_problem(2)
     choice.M[:], choice.right[:], choice.c[:] = M.ravel(), -weight, 1e-8 * chord
     law.mu[:] = 0.9
-    assert coulomb_forces(choice, law) == 0
+    assert solve_coulomb_forces(choice, law) == 0
     assert_allclose(choice.x[:6], 0.0, atol=1e-7)
     assert_allclose(C.T @ law.new, weight, atol=1e-6)

@@ -270,8 +270,8 @@ class TerrainMotion:
         """Return the contact with a name near the state of an event: contact, status and friction."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
-        near = query.sweep(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
-        statuses, mu = query.grips(near, self.contact)
+        near = query.find_surroundings(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
+        statuses, mu = query.contact_laws(near, self.contact)
         for k, contact in enumerate(near.contacts):
             if query.key(contact) == key:
                 return contact, Status(statuses[k]), float(mu[k])

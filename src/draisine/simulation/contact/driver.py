@@ -26,11 +26,11 @@ from draisine.simulation.contact.complementarity.active_set import (
     Trial,
     Trials,
     empty_choice,
-    independent,
+    read_trials,
+    select_independent_rows,
     trial_layout,
-    trials_of,
 )
-from draisine.simulation.contact.complementarity.coulomb import friction_law
+from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
 from draisine.simulation.contact.event_driven import run_loop
 from draisine.simulation.contact.event_driven.arc_integration import (
     FEW,
@@ -39,9 +39,9 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
 )
-from draisine.simulation.contact.event_driven.events import MET, TOUCHING, EventState
+from draisine.simulation.contact.event_driven.events import CANDIDATES, TOUCHING, EventState
 from draisine.simulation.contact.event_driven.guards import BASIS, NODES, guard_tolerances
-from draisine.simulation.contact.event_driven.impact import OTHER, PUSH
+from draisine.simulation.contact.event_driven.impact import IMPULSE_ENTRIES, ImpactSolver
 from draisine.simulation.contact.event_driven.radau import turning_room
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
@@ -51,7 +51,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     RunLoop,
     RunProgress,
 )
-from draisine.simulation.contact.kernels import CLOSED, saddle
+from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
@@ -184,9 +184,8 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        self._latest: Floats | None = (
-            None  # the state of the records, if contacts kept their numbers
-        )
+        # The state of the records, if contacts kept their numbers.
+        self._latest: Floats | None = None
         self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
@@ -203,7 +202,7 @@ class ArcDriver:
             in the direction of motion.
         """
         query = self.query
-        near = query.sweep(t, boxes, self.contact.margin, begin)
+        near = query.find_surroundings(t, boxes, self.contact.margin, begin)
         swept = near.boxes
         duration = np.inf  # s, how long the search stays valid on moving ground
         speed = query.ground_speed(t, boxes)
@@ -233,7 +232,7 @@ class ArcDriver:
             self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
             self._table.replace(**table._asdict())
-        statuses, mu = self.query.grips(near, self.contact)
+        statuses, mu = self.query.contact_laws(near, self.contact)
         self.event.closed_status[: count + 1] = statuses
         self.event.mu[: count + 1] = mu
         on_disc = self.query.discs[near.wheels] == 1
@@ -244,8 +243,8 @@ class ArcDriver:
         query = self.query
         self._capacity = capacity
         self._table = Packed(self.near.packed.record)
-        forms = query.table.meetings.forms
-        self.mode = saddle(
+        forms = query.table.pairs.forms
+        self.mode = make_mode(
             query.machine, query.motion, self._table, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
@@ -310,25 +309,25 @@ class ArcDriver:
         nearby = self._capacity.nearby
         touching = self._capacity.touching
         per_nearby = dict.fromkeys(
-            ("shut", "fired", "ended", "avoid", "closed_status", "mu"), nearby
+            ("was_closed", "fired", "ended", "avoid", "closed_status", "mu"), nearby
         )
-        names = ("met", "who", "chosen", "status", "part", "slides", "beyond")
-        per_touching = dict.fromkeys(names, touching + 1)
+        names = ("touching", "candidates", "later_excess", "status", "choice_index", "chosen")
+        per_touching = dict.fromkeys((*names, "slip_plan"), touching + 1)
         choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
             mode=self._packed_mode,
             wheels=query.level,
             choice=Packed(choice),
-            law=Packed(friction_law(touching)),
+            law=Packed(make_friction_problem(touching)),
             most=touching,
             sizes=2,
             box=boxes,
             inside=inside,
-            dents=query.dents,
-            seen=(touching + 1) * query.row.size,
-            near=(touching + 1) * query.row.size,
-            ways=2 * touching + 2,
+            max_deflections=query.max_deflections,
+            gaps=(touching + 1) * query.row.size,
+            rows=(touching + 1) * query.row.size,
+            slip_directions=2 * touching + 2,
             y=query.y.size + 1,
             rates=query.y.size,
             **per_nearby,
@@ -354,7 +353,7 @@ class ArcDriver:
             is_sharp=nearby,
             left=nearby,
             leaving=nearby,
-            model=getattr(options.model, "strikes", OTHER),
+            model=getattr(options.model, "solver", ImpactSolver.PYTHON),
             reduced=RESOLUTIONS.index(options.resolution),
             normal=float(restitution.get("normal", 0.0)),
             along=float(restitution.get("tangential", 0.0)),
@@ -378,7 +377,7 @@ class ArcDriver:
         shapes: dict[str, Any] = dict.fromkeys(EventLog._fields, EVENTS_PER_CALL)
         shapes |= dict.fromkeys(states, (EVENTS_PER_CALL, self.query.y.size))
         shapes |= dict.fromkeys(lists, (EVENTS_PER_CALL, width))
-        shapes["impulses"] = (EVENTS_PER_CALL, PUSH * width)
+        shapes["impulses"] = (EVENTS_PER_CALL, IMPULSE_ENTRIES * width)
         shapes["trials"] = 5 * trial_size
         shapes["trial_limit"] = 4 * trial_size
         log: EventLog = make_record(EventLog, **shapes)
@@ -479,8 +478,8 @@ class ArcDriver:
 
     def compile_mode(self) -> None:
         """Add the closed form of the present contact mode to the compiled ones."""
-        self.query.take_mode(self.closed())
-        forms = self.query.table.meetings.forms
+        self.query.add_closed_form(self.closed())
+        forms = self.query.table.pairs.forms
         self._packed_mode.replace(
             modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
         )
@@ -492,16 +491,16 @@ class ArcDriver:
         near = self.near
         is_sharp = self.loop.is_sharp
         t = self.arc.clock.time
-        touching = event.met[: event.sizes[MET]].tolist()
-        rows = event.seen.reshape(-1, query.row.size)
+        touching = event.touching[: event.sizes[TOUCHING]].tolist()
+        rows = event.gaps.reshape(-1, query.row.size)
         for k, row in zip(touching, rows, strict=False):
             if is_sharp[k]:
-                query.check_plane(t, near[k], row)
+                query.refuse_edge_in_plane(t, near[k], row)
         if self.loop.progress.ending < 0:
             return
         for k in np.flatnonzero((event.ended & is_sharp)[: len(near)]).tolist():
             if all(near.wheels[other] != near.wheels[k] for other in touching):
-                query.check_end(t, self.y, near[k])
+                query.refuse_vertex(t, self.y, near[k])
 
     def resolve_impact(self) -> None:
         """Resolve the impact of the present event by an impact model in Python."""
@@ -528,12 +527,12 @@ class ArcDriver:
     def _impact_candidates(self) -> list[Candidate]:
         """Return the touching contacts with constraint rows in an impact."""
         event = self.event
-        rows = event.near.reshape(-1, self.query.row.size)
+        rows = event.rows.reshape(-1, self.query.row.size)
         return [
             self.query.candidate(
                 self.near[k], rows[j], float(event.mu[k]), Status(event.closed_status[k])
             )
-            for j, k in enumerate(event.who[: event.sizes[TOUCHING]].tolist())
+            for j, k in enumerate(event.candidates[: event.sizes[CANDIDATES]].tolist())
             if count_rows(event.closed_status[k]) > 0
         ]
 
@@ -544,7 +543,7 @@ class ArcDriver:
         out = self.mode.out
         held = out[motion.held : motion.held + self.mode.holds * n].reshape(-1, n).copy()
         M = out[motion.M : motion.M + n * n].reshape(n, n).copy()
-        return M, independent(held, np.zeros(len(held)))[0]
+        return M, select_independent_rows(held, np.zeros(len(held)))[0]
 
     # --- results of the run loop
 
@@ -688,7 +687,7 @@ class ArcDriver:
             trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
-        impulses = log.impulses[k].reshape(-1, PUSH)[:count].copy()
+        impulses = log.impulses[k].reshape(-1, IMPULSE_ENTRIES)[:count].copy()
         pairs = list(zip(keys, impulses, strict=True))
         pushes = {key: values[:3] for key, values in pairs if values[0] > 0}
         separations = {key: float(values[3]) for key, values in pairs if key not in pushes}
@@ -705,10 +704,12 @@ class ArcDriver:
     def trials(self) -> tuple[list[Key], Trials]:
         """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
         event = self.event
-        count = int(event.sizes[TOUCHING])
-        pairs = zip(event.who[:count].tolist(), event.part[:count].tolist(), strict=True)
+        count = int(event.sizes[CANDIDATES])
+        pairs = zip(
+            event.candidates[:count].tolist(), event.choice_index[:count].tolist(), strict=True
+        )
         keys = [self.query.key(self.near[k]) for k, part in pairs if part >= 0]
-        return keys, trials_of(event.choice, keys)
+        return keys, read_trials(event.choice, keys)
 
 
 def take_driver(

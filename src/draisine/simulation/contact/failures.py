@@ -1,4 +1,4 @@
-"""Errors of event-driven runs: what stops a run, in which state, and what the user can do.
+"""Errors of event-driven runs: cause, time and state, and the remedy for the user.
 
 The compiled run loop returns a `RunStatus`. `find_failure` turns those that stop a run into errors. It
 looks for the physical cause first: a wheel whose shape cannot touch the ground there, a sliding contact
@@ -120,9 +120,9 @@ def _find_step_failure(
     """
     M = query.dynamics(run.t, run.y)["M"].reshape(query.n, query.n)
     is_regular = bool(np.linalg.cond(M) < 1.0 / np.finfo(float).eps)
-    rows = query.meet(run.t, run.y, [contact for contact, *_ in run.closed])
+    rows = query.evaluate_rows(run.t, run.y, [contact for contact, *_ in run.closed])
     for (contact, contact_status, mu), row in zip(run.closed, rows, strict=True):
-        query.check_plane(run.t, contact, row)
+        query.refuse_edge_in_plane(run.t, contact, row)
         has_drag = 0 < mu < np.inf or query.tyre(contact) is not None
         if not (is_regular and count_rows(contact_status) and has_drag):
             continue
@@ -143,7 +143,7 @@ def _find_step_failure(
 def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> DraisineError:
     """Return the error of a wheel that is in the ground although no gap guard fired."""
     contact = driver.near[driver.arc.clock.subject]
-    query.check_plane(run.t, contact, query.meet(run.t, run.y, [contact])[0])
+    query.refuse_edge_in_plane(run.t, contact, query.evaluate_rows(run.t, run.y, [contact])[0])
     if any(contact == closed for closed, *_ in run.closed):
         return _find_step_failure(RunStatus.STEP_TOO_SMALL, query, run)
     wheel, feature = query.key(contact)
@@ -219,7 +219,7 @@ def _find_stall(
 
 
 def _advice(query: ContactQuery) -> str:
-    """Return what helps if wheels that roll, or stick and slip, stop the event-driven solver."""
+    """Return a remedy if rolling or creeping wheels stop the event-driven solver."""
     if len(query.machine.wheels) < 3:
         return "A slightly different start may work."
     return (

@@ -51,8 +51,8 @@ from draisine.simulation.contact.query import (
     Closed,
     ContactQuery,
     ModeInterval,
+    borrow_query,
     return_query,
-    take_query,
 )
 from draisine.simulation.contact.start import place_start
 from draisine.simulation.contact.status import Status
@@ -216,7 +216,7 @@ class TerrainRun:
         self.now = self.now.copy()
         self.now.y = y
         if self.steps is not None:
-            if query is self.steps.look:
+            if query is self.steps.query:
                 self.steps.restart(self.now.t, y)
             else:
                 self._begin_steps(self.steps.h)
@@ -748,7 +748,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
     inputs = task.system.inputs(task.inputs)
-    return take_query(machine, terrain, inputs, task.contact.stops), y
+    return borrow_query(machine, terrain, inputs, task.contact.stops), y
 
 
 def _check_tyres(task: Task) -> None:

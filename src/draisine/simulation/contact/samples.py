@@ -24,7 +24,7 @@ from draisine.simulation.contact.kernels import (
     border_excess,
     evaluate_gap,
     evaluate_row,
-    find_mode,
+    find_closed_form,
     flow,
     is_above,
     put_state,
@@ -84,7 +84,7 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
                 # A run may have stopped at a state whose contacts contradict each other.
                 samples.ydot[i * n :][:n] = NAN
                 s.lam[: 3 * count] = NAN
-            samples.out[i * m.told :][: m.told] = s.out[: m.told]
+            samples.out[i * m.output_size :][: m.output_size] = s.out[: m.output_size]
             for k in range(count):
                 add_contact(s, samples, i, k)
                 if i == intervals.first_state[j]:
@@ -101,22 +101,22 @@ def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
     s.which[:count] = intervals.which[first:][:count]
     s.status[:count] = intervals.status[first:][:count]
     s.mu[:count] = intervals.mu[first:][:count]
-    given = intervals.n_inputs
-    s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
+    size = intervals.n_inputs
+    s.x[intervals.x_inputs :][:size] = intervals.inputs[j * size :][:size]
     return count
 
 
 @routine
 def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
-    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form
-    where a mode has one.
+    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form if
+    a mode has one.
     """
     m = s.motion
     n = m.y_z + m.states
     for j in range(intervals.size):
         first = intervals.first_contact[j]
         count = set_mode(s, intervals, j)
-        find_mode(s)
+        find_closed_form(s)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if flow(s, samples.ydot, s.lam) != 0:
@@ -138,13 +138,17 @@ def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSample
 @routine
 def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> None:
     """Add the k-th closed contact to the quantities of its wheel at state i."""
-    m, row, lam = s.motion, s.seen[k * s.motion.row :], s.lam[3 * k :]
+    m = s.motion
+    row = s.seen[k * m.row :]
+    lam = s.lam[3 * k :]
     wheel = s.contacts.wheels[s.which[k]]
     owner = i * samples.owners + wheel
     load = lam[0]
     add_generalised(m, row, lam, samples.generalised[i * m.speeds :])
     samples.forces[3 * owner :][:3] += lam[:3]
-    N, along, world = row[m.normal :], row[samples.along :], samples.world[3 * owner :]
+    N = row[m.normal :]
+    along = row[samples.along :]
+    world = samples.world[3 * owner :]
     world[0] += load * N[0] + lam[1] * along[0] + lam[2] * (N[1] * along[2] - N[2] * along[1])
     world[1] += load * N[1] + lam[1] * along[1] + lam[2] * (N[2] * along[0] - N[0] * along[2])
     world[2] += load * N[2] + lam[1] * along[2] + lam[2] * (N[0] * along[1] - N[1] * along[0])
@@ -178,7 +182,8 @@ def count_contacts(s: ContactMode, wheel: int) -> int:
 @routine
 def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
     """Add the generalised force of a contact: of its force, and of moments that tyres add to it."""
-    n, load = m.speeds, lam[0]
+    n = m.speeds
+    load = lam[0]
     for axis in range(3):
         push = lam[axis]
         if m.acted > 0:
@@ -199,25 +204,25 @@ def is_inside(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> boo
 
 @routine
 def find_inside(
-    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, found: Integers
+    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, inside: Integers
 ) -> int:
     """Write the indices of contacts that penetrate at the state in x; return their number."""
     count = 0
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, row)
         if row[m.gap] < 0.0 and is_inside(m, contacts, k, row):
-            found[count] = k
+            inside[count] = k
             count += 1
     # A wheel that penetrates two faces at their concave edge is beyond the borders of both.
     within = count
     for k in range(contacts.size):
         is_missed = is_just_beyond(m, x, contacts, k, row)
         for i in range(within if is_missed else 0):
-            is_missed = is_missed and contacts.wheels[found[i]] != contacts.wheels[k]
+            is_missed = is_missed and contacts.wheels[inside[i]] != contacts.wheels[k]
         for j in range(contacts.size if is_missed else 0):
             is_other = j != k and contacts.wheels[j] == contacts.wheels[k]
             if is_other and is_just_beyond(m, x, contacts, j, row):
-                found[count] = k
+                inside[count] = k
                 count += 1
                 break
     return count
@@ -258,7 +263,7 @@ def find_nearest(
     gaps: Floats,
     points: Floats,
 ) -> None:
-    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is infinite so far.
+    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is still infinite.
 
     Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features count.
     `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
@@ -299,7 +304,8 @@ def find_nearest_of(
         if apart - near.radius[k] - m.tol.gap_search > least:
             continue
         evaluate_gap(x, near, k, row)
-        height, beyond = row[m.gap], border_excess(m, near, k, row)
+        height = row[m.gap]
+        beyond = border_excess(m, near, k, row)
         if not (sinks and is_inside(m, near, k, row)):
             # An open contact deeper than that lies below its feature, not above it.
             if beyond > m.tol.border or not height > -m.tol.gap_search:

@@ -38,8 +38,7 @@ ASIDE = np.array([0.618e-8, 0.382e-8])
 between two faces, would count neither or both.
 """
 
-HIGHEST = 1e6
-"""Faces up to this height above a wheel are counted, in lengths of the machine."""
+COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
 
 WAY_OUT = (
     "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
@@ -66,12 +65,12 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
     ConfigurationError
         If a wheel starts inside the ground; the message names it.
     """
-    boxes, begin = query.ways(t, y)
-    near = query.sweep(t, boxes, margin, begin)
+    boxes, begin = query.predict_boxes(t, y)
+    near = query.find_surroundings(t, boxes, margin, begin)
     shallow: list[Closed] = []
-    for contact, row in query.in_ground(t, y, near):
+    for contact, row in query.find_penetrating(t, y, near):
         gap = query.gap(row)
-        if not 0.0 > gap > -query.table.meetings.reach(contact.wheel):
+        if not 0.0 > gap > -query.table.pairs.reach(contact.wheel):
             continue
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
@@ -79,22 +78,23 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
         shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
-        y[query.pose] = query.settle(t, y, shallow)[query.pose]
+        y[query.pose] = query.project(t, y, shallow)[query.pose]
 
 
 def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     """Raise if the centre of a wheel, or a point of its ring, is inside the ground. Feet that are not armed
     pass through it.
     """
-    rows = query.look_each(np.array([t]), y[None], query.level)[0]
+    rows = query.evaluate_gaps(np.array([t]), y[None], query.level)[0]
     armed = np.flatnonzero(rows[:, query.row.armed.start] > 0.0)
     if not len(armed):
         return
     length = query.motion.record.length
     points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
     points[:, :2] += ASIDE * length
-    low, high = points.min(axis=0), points.max(axis=0)
-    column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    column = 0.5 * (high - low) + [0.0, 0.0, COLUMN_HEIGHT * length]
     near = query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
     counts = winding_numbers(near, points, t)
     buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
@@ -132,18 +132,20 @@ def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int6
     """
     counts = np.zeros(len(points), np.int64)
     for index, (kind, motion) in enumerate(near.kinds):
-        some = np.flatnonzero(near.kind == index)
-        if kind != "face" or not len(some):
+        numbers = np.flatnonzero(near.kind == index)
+        if kind != "face" or not len(numbers):
             continue
-        faces = near.take(some)
-        origins, up = points, np.array([0.0, 0.0, 1.0])
+        faces = near.take(numbers)
+        origins = points
+        up = np.array([0.0, 0.0, 1.0])
         if motion is not None:
-            R, p = (np.asarray(part, float) for part in motion(t))
-            origins, up = (points - p) @ R, up @ R
-        N, d = faces.numbers[:, :3], faces.numbers[:, 3]
+            R, p = (np.asarray(array, float) for array in motion(t))
+            origins = (points - p) @ R
+            up = up @ R
+        N = faces.numbers[:, :3]
         slope = N @ up
         # A face along the ray is neither entered nor left.
-        heights = (d - origins @ N.T) / np.where(slope == 0.0, np.inf, slope)
+        heights = (faces.numbers[:, 3] - origins @ N.T) / np.where(slope == 0.0, np.inf, slope)
         hit = heights > 0.0
         if hit.any():
             owner = np.repeat(np.arange(len(faces)), np.diff(faces.first))

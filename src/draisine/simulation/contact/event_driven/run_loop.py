@@ -27,31 +27,31 @@ from draisine.codegen.routine import (
 )
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
-from draisine.simulation.contact.complementarity.coulomb import settle_friction
+from draisine.simulation.contact.complementarity.active_set import TRIALS, choose_set, trial_offset
+from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
 from draisine.simulation.contact.complementarity.linear import dot
-from draisine.simulation.contact.complementarity.single_contact import press
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
     integrate_arc,
 )
 from draisine.simulation.contact.event_driven.events import (
-    MET,
+    CANDIDATES,
     TOUCHING,
     EventState,
     resolve_event,
     select_next_mode,
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
-from draisine.simulation.contact.event_driven.impact import OTHER, SETS, apply_impact
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
     evaluate_gaps,
     evaluate_gaps_each,
     evaluate_rows,
-    find_mode,
+    find_closed_form,
     flow,
     project_state,
     put_state,
@@ -149,7 +149,7 @@ class EventLog(NamedTuple):
     impact: Integers  # ImpactOrigin
     impact_count: Integers
     impact_contacts: IntegerMatrix  # contacts with constraint rows in the impact
-    impulses: Matrix  # (PUSH) of each of them: three impulses (N s), normal velocity after it (m/s)
+    impulses: Matrix  # three impulses (N s) and the normal velocity after it (m/s) of each of them
     trial_offset: Integers  # where the contact sets tried for the impact begin in `trials`
     trial_count: Integers  # number of these sets
     chosen_trial: Integers  # the admissible one among them
@@ -178,7 +178,7 @@ class RunLoop(NamedTuple):
     is_sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
     left: Flags  # per contact, whether its wheel has just left the feature
     leaving: Flags  # per contact, whether it separates at this instant
-    model: int  # impact model: OTHER, SETS or FRICTION
+    model: int  # impact model: ImpactSolver.PYTHON, ImpactSolver.SETS or FRICTION
     reduced: int  # 1 for the reduced resolution of impacts
     normal: float  # coefficient of restitution, normal
     along: float  # the same, tangential
@@ -230,7 +230,7 @@ def open_arc(r: RunLoop) -> bool:
     """Prepare an arc with the closed contacts; return whether their mode is compiled."""
     arc = r.arc
     set_border_hysteresis(r, -1)
-    if find_mode(arc.mode) == 1:
+    if find_closed_form(arc.mode) == 1:
         return False
     arc.guards[0] = set_guards(arc.mode, arc.falls, arc.kinds, arc.contacts, arc.borders)
     return True
@@ -377,16 +377,16 @@ def is_on_sharp_feature(r: RunLoop) -> bool:
     event = r.event
     contacts = r.event.mode.contacts
     motion = r.event.mode.motion
-    for i in range(event.sizes[MET]):
-        k = event.met[i]
-        axle = event.seen[i * motion.row + motion.axle :]
+    for i in range(event.sizes[TOUCHING]):
+        k = event.touching[i]
+        axle = event.gaps[i * motion.row + motion.axle :]
         inclination = dot(axle, contacts.features[k * FEATURE + 3 :], 3)
         if r.is_sharp[k] and (abs(inclination) < EDGE_IN_PLANE or contacts.moved[k] != 0):
             return True
     for k in range(contacts.size if r.progress.ending >= 0 else 0):
         is_alone = r.is_sharp[k] and event.ended[k]
-        for i in range(event.sizes[MET] if is_alone else 0):
-            is_alone = is_alone and contacts.wheels[event.met[i]] != contacts.wheels[k]
+        for i in range(event.sizes[TOUCHING] if is_alone else 0):
+            is_alone = is_alone and contacts.wheels[event.touching[i]] != contacts.wheels[k]
         if is_alone:
             return True
     return False
@@ -412,7 +412,7 @@ def resolve_impact(r: RunLoop) -> RunStatus:
     log = r.log
     progress = r.progress
     k = progress.events
-    if r.model == OTHER:
+    if r.model == ImpactSolver.PYTHON:
         return RunStatus.IMPACT
     impulses = log.impulses[k]
     chosen = apply_impact(r.event, r.model, r.reduced, r.normal, r.along, r.rest, impulses)
@@ -421,9 +421,9 @@ def resolve_impact(r: RunLoop) -> RunStatus:
     log.impact[k] = ImpactOrigin.ROUTINE
     log.chosen_trial[k] = chosen
     log.trial_offset[k] = progress.trials
-    if r.model == SETS:
+    if r.model == ImpactSolver.SETS:
         log.trial_count[k] = choice.sizes[TRIALS]
-        size = trial_at(choice, choice.sizes[TRIALS])
+        size = trial_offset(choice, choice.sizes[TRIALS])
         log.trials[progress.trials :][:size] = choice.trials[:size]
         progress.trials += size
     progress.stage = EventStage.ACTIVE_SET
@@ -582,9 +582,9 @@ def log_event_end(r: RunLoop) -> None:
     log.fired_count[k] = fired
 
     in_impact = 0
-    for j in range(event.sizes[TOUCHING]):
-        if count_rows(event.closed_status[event.who[j]]) > 0:
-            log.impact_contacts[k, in_impact] = event.who[j]
+    for j in range(event.sizes[CANDIDATES]):
+        if count_rows(event.closed_status[event.candidates[j]]) > 0:
+            log.impact_contacts[k, in_impact] = event.candidates[j]
             in_impact += 1
     log.impact_count[k] = in_impact
 
@@ -608,7 +608,7 @@ def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
     entries = (
         run_arcs,
-        find_mode,
+        find_closed_form,
         evaluate_gaps,
         evaluate_gaps_each,
         evaluate_rows,
@@ -621,7 +621,7 @@ def terrain_code() -> Any:
         observe_modes,
         observe_forces,
     )
-    parts = (choose, press, settle_friction)
+    parts = (choose_set, solve_single_contact, solve_friction_law)
     made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
     share_code(made[len(entries) :])
     return SimpleNamespace(
