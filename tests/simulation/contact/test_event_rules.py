@@ -291,3 +291,135 @@ def test_an_open_contact_that_the_first_slip_would_close_is_kept_apart(monkeypat
     )
     events.apply_slip_onset(e)
     assert e.slip_plan[1] == plan
+
+
+# --- Coulomb's law
+
+
+@pytest.fixture
+def friction(monkeypatch):
+    """Replace the solver by given forces, statuses and accelerations; record which contacts begin to slip."""
+    given = SimpleNamespace(result=0, began=[])
+    monkeypatch.setattr(events, "assemble_choice", lambda e: None)
+    monkeypatch.setattr(events, "solve_coulomb_forces", lambda g, law: given.result)
+    monkeypatch.setattr(events, "begin_slip", lambda e, j, force: given.began.append(j))
+    monkeypatch.setattr(events, "apply_slip_onset", lambda e: None)
+    return given
+
+
+def frictional(count, loads, vdot=0.0):
+    """Contacts with loads, of a body that accelerates along the normal."""
+    e = make_event(count)
+    e.mu[:] = 0.5
+    e.choice_index[:] = range(count)
+    e.choice.sizes = np.array([count, 0])
+    e.choice.x = np.array([0.0, 0.0, vdot])
+    e.law.mu = np.zeros(count)
+    e.law.first_row = 3 * np.arange(count)
+    e.law.new = np.zeros(3 * count)
+    e.law.new[::3] = loads
+    return e
+
+
+@pytest.mark.parametrize(
+    ("load", "avoid", "vdot", "chosen"),
+    [
+        (1.0, False, 0.0, 1),
+        (0.0, False, 0.5, 1),
+        (0.0, False, 2.0, 0),
+        (0.0, True, 0.0, 0),
+        (0.5, True, 0.0, 0),
+        (2.0, True, 0.0, 1),
+        (0.5, False, 2.0, 1),
+    ],
+)
+def test_contacts_stay_closed_with_a_load_or_without_separation(
+    friction, load, avoid, vdot, chosen
+):
+    """Loads in units of `no_load`, accelerations of `no_separation`. A contact to avoid needs its load."""
+    e = frictional(1, load * TOL.no_load, vdot * TOL.no_separation)
+    e.avoid[0] = avoid
+    assert events.select_with_friction(e, False) is RunStatus.RESOLVED
+    assert e.chosen[0] == chosen
+    assert e.mode.plan[CLOSED] == chosen
+
+
+def test_rolling_contacts_that_the_law_lets_slide_begin_to_slip(friction):
+    """0 rolls and is let slide, 1 rolls on, 2 slides already, 3 is let slide but opens."""
+    e = frictional(4, [1.0, 1.0, 1.0, 0.0], vdot=1.0)
+    e.status[2] = Status.SLIDING
+    e.law.status[:] = [Status.SLIDING, Status.ROLLING, Status.SLIDING, Status.SLIDING]
+    events.select_with_friction(e, False)
+    assert friction.began == [0]
+    assert e.chosen.tolist() == [1, 1, 1, 0]
+
+
+@pytest.mark.parametrize("slipping", [False, True])
+def test_the_cone_is_a_little_smaller_if_a_contact_is_on_it(friction, slipping):
+    e = frictional(1, 1.0)
+    events.select_with_friction(e, slipping)
+    assert (e.law.mu[0] < 0.5) == slipping
+    assert e.law.mu[0] == pytest.approx(0.5, rel=2e-6)
+
+
+def test_forces_that_do_not_exist_are_reported_unless_no_contact_is_included(friction):
+    friction.result = 1
+    assert events.select_with_friction(frictional(1, 1.0), False) is RunStatus.NO_FRICTION_FORCES
+    e = frictional(1, 1.0)
+    e.choice_index[0] = NOT_INCLUDED
+    e.choice.sizes[0] = 0
+    assert events.select_with_friction(e, False) is RunStatus.RESOLVED
+
+
+# --- order of the steps
+
+
+@pytest.mark.parametrize(
+    ("ending", "room", "impact", "result"),
+    [
+        (-1, True, RunStatus.RESOLVED, RunStatus.RESOLVED),
+        (2, True, RunStatus.RESOLVED, RunStatus.RESOLVED),
+        (-1, False, RunStatus.RESOLVED, RunStatus.TOO_MANY_CONTACTS),
+        (-1, True, RunStatus.IMPACT, RunStatus.IMPACT),
+    ],
+)
+def test_an_event_selects_the_next_mode_unless_an_impact_comes_first(
+    monkeypatch, ending, room, impact, result
+):
+    e = make_event(3)
+    e.rates = np.zeros(1)
+    e.mode.motion.call = e.mode.motion.table = e.mode.out = None
+    calls = []
+    for name in ("locate_wheels", "merge_coincident", "evaluate_candidates", "call"):
+        monkeypatch.setattr(events, name, lambda *_: None)
+    monkeypatch.setattr(events, "mark_ending", lambda e, k: calls.append(k))
+    monkeypatch.setattr(events, "find_touching", lambda e: room)
+    monkeypatch.setattr(events, "needs_impact", lambda e: impact)
+    monkeypatch.setattr(
+        events, "select_next_mode", lambda e, slipping: calls.append("mode") or RunStatus.RESOLVED
+    )
+    assert events.resolve_event(e, ending, False, True) is result
+    assert calls == [2] * (ending == 2) + ["mode"] * (result is RunStatus.RESOLVED)
+
+
+def test_contacts_without_load_are_to_be_avoided_if_a_force_vanishes(monkeypatch):
+    """0 carries a load, 1 does not; 2 is open and was to be avoided before."""
+    e = make_event(3)
+    e.avoid[2] = True
+    e.rates = np.zeros(1)
+    e.mode.motion.call = e.mode.motion.table = e.mode.out = e.mode.seen = None
+    e.mode.plan[CLOSED] = 2
+    e.mode.which[:2] = 0, 1
+    e.mode.lam = np.array([2.0 * TOL.no_load, 0.0, 0.0, 0.5 * TOL.no_load, 0.0, 0.0])
+    for name in ("locate_wheels", "merge_coincident", "evaluate_candidates", "call"):
+        monkeypatch.setattr(events, name, lambda *_: None)
+    monkeypatch.setattr(events, "find_touching", lambda e: True)
+    monkeypatch.setattr(events, "needs_impact", lambda e: RunStatus.IMPACT)
+    monkeypatch.setattr(events, "rate", lambda *_: 0)
+    events.resolve_event(e, -1, False, False)
+    assert e.avoid.tolist() == [False, False, True]
+    events.resolve_event(e, -1, True, False)
+    assert e.fired.tolist() == [False, True, False]
+    assert e.avoid.tolist() == [False, True, True]
+    monkeypatch.setattr(events, "rate", lambda *_: 1)
+    assert events.resolve_event(e, -1, True, False) is RunStatus.CONTRADICTION
