@@ -95,7 +95,7 @@ def in_machine_code(routine: Routine, *arguments: Any, width: int = 1) -> list[s
 def interpreted(
     routine: Routine, *arguments: Any, monkeypatch: pytest.MonkeyPatch | None = None
 ) -> list[str]:
-    """Run what stands for machine code if DRAISINE_INTERPRET is 1."""
+    """Run the substitute of machine code if DRAISINE_INTERPRET is 1."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DRAISINE_INTERPRET", "1")
         return in_machine_code(routine, *arguments)
@@ -105,7 +105,7 @@ def interpreted(
 
 
 class _CMain:
-    """Writes a main function that calls a routine and prints what it leaves behind."""
+    """Writes a main function that calls a routine and prints its results."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -268,7 +268,7 @@ def in_javascript(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
 
 
 def assert_same_everywhere(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
-    """Check that all executions of a routine agree bit for bit; return what it leaves behind."""
+    """Check that all executions of a routine agree bit for bit; return its results."""
     expected = in_python(routine, *arguments)
     for width in (1, 4):
         assert in_machine_code(routine, *arguments, width=width) == expected

@@ -1,4 +1,4 @@
-"""Full disks and killed runs: what stood there before still does, and nothing half-written remains."""
+"""Full disks and killed runs: the previous files are kept, and no incomplete ones remain."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ ENDINGS = (".nc", ".zarr", ".csv", ".png")
 
 
 def python(code, *given, **options):
-    """Run some lines of Python in a process of their own; return what is printed."""
+    """Run some lines of Python in a new process; return the printed text."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
     assert done.returncode == 0, done.stderr
@@ -97,7 +97,7 @@ def contents(folder):
 
 
 def check_full(folder, limit, reason):
-    """Write results that do not fit: each is refused with the system's reason, the old ones stay."""
+    """Write results that do not fit: each raises an error with the system's reason, the old ones are kept."""
     before, entries = contents(folder), names(folder)
     *told, kept = python(FULL, folder, limit, *ENDINGS).splitlines()
     expected = [f"{folder / ('a' + ending)}: cannot be written: {reason}." for ending in ENDINGS]
@@ -145,7 +145,7 @@ KILLED = """
 
 
 @posix
-def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+def test_leftovers_of_a_killed_run_are_removed_by_the_next(tmp_path):
     path = tmp_path / "a.txt"
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
@@ -218,7 +218,7 @@ def test_pipes_and_foreign_files_in_the_cache(tmp_path):
 
 
 @posix
-def test_a_pipe_is_no_place_for_a_result(tmp_path):
+def test_writing_to_a_named_pipe_raises_an_error(tmp_path):
     os.mkfifo(tmp_path / "a.txt")
     with pytest.raises(DataError, match="not a regular file"):
         write_text("text", tmp_path / "a.txt")

@@ -124,7 +124,7 @@ def test_javascript_gives_the_bits_of_loops(arrays, expected, tmp_path):
 
 @routine
 def zeros(x: Floats, n: int) -> None:
-    """Write whole zeros that come of negative numbers."""
+    """Write integer zeros that result from negative numbers."""
     x[0] = -n
     x[1] = n * (n - 3)
     x[2] = int(-0.5)
@@ -132,7 +132,7 @@ def zeros(x: Floats, n: int) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
-def test_whole_zeros_have_no_sign_in_javascript(tmp_path):
+def test_integers_have_no_negative_zero_in_javascript(tmp_path):
     page = JS_HELPERS + write_text(zeros, javascript.JS_DIALECT, "zeros")
     page += "const x = [1, 1, 1, 1];\nzeros(x, 0);\nconsole.log(...x.map((one) => 1 / one));\n"
     (tmp_path / "run.js").write_text(page)

@@ -97,7 +97,7 @@ def test_a_jet_chooses_with_its_derivatives():
 def test_the_curvature_of_a_parabola():
     path = LateralPath(lambda x: 0.5 * x * x)
     assert_allclose(path.curvature(0.7), (1.0 + 0.49) ** -1.5, rtol=1e-14)
-    assert_allclose(path.stretch(0.7), math.sqrt(1.49), rtol=1e-14)
+    assert_allclose(path.arc_length_rate(0.7), math.sqrt(1.49), rtol=1e-14)
 
 
 @pytest.mark.parametrize("k", [0.1, -0.1, 1e-9, 0.0])

@@ -192,8 +192,8 @@ def test_car_turns_by_the_tangent_of_its_steering() -> None:
         assert classify(at).kind == "kinematic"
 
 
-def test_car_steered_by_a_right_angle_is_no_longer_decided() -> None:
-    """Remark 1.11: the front axle across its way stops the car, and nothing stops it turning."""
+def test_car_steered_by_a_right_angle_has_free_speeds() -> None:
+    """Remark 1.11: the front axle across the path blocks the car, and its rotation is free."""
     at = placed(car(), [np.pi / 2, 0.0])
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Wz",), 1)
@@ -412,7 +412,7 @@ def satellite(base: str = "SE(3)") -> Model:
 
 @pytest.mark.parametrize("fold", [True, False], ids=["folded", "not folded"])
 def test_satellite_turns_against_its_rotors(fold: bool) -> None:
-    """I_lock Omega + I_r rdot = 0 about the mass centre (1.3), which stays where it is."""
+    """I_lock Omega + I_r rdot = 0 about the mass centre (1.3), which does not move."""
     model = satellite()
     tree = assemble(model, fold=fold)
     r = np.array([0.3, -1.0, 2.0])
@@ -819,7 +819,7 @@ def test_joints_with_a_law_are_driven() -> None:
     assert classify(at).kind == "mixed"
 
 
-def test_a_base_that_stays_put_has_nothing_to_find() -> None:
+def test_a_fixed_base_has_an_empty_connection() -> None:
     """A fixed base: no eta, no connection; a grip makes a closed loop of an arm."""
     arm = Model(
         [Body(str(k), 1.0, (0.5 * k, 0.0, 0.0), inertia(0.1, 0.1, 0.1)) for k in range(4)],
@@ -836,7 +836,7 @@ def test_a_base_that_stays_put_has_nothing_to_find() -> None:
 
 
 def test_independence_is_a_matter_of_directions_not_of_sizes():
-    """Small rows count as much as large ones; those that repeat others in direction do not."""
+    """Small rows count as much as large ones; redundant ones do not."""
     small = np.array([[1e-6, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-6, 1e-6, 0.0], [0.0, 0.0, 1e3]])
     assert independent_vectors(small, []) == [0, 1, 3]
     assert independent_vectors(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]

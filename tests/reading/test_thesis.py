@@ -25,7 +25,7 @@ def bare(key):
 
 @pytest.fixture(scope="module")
 def typed(subject):
-    """Return everything that the appendices define, as traced expressions, by bare symbols."""
+    """Return all definitions of the appendices as traced expressions, by bare symbol."""
     parameters = dict(subject.parameters)
     angles = {r"\mu": parameters.pop("mu"), "r_1": subject.r[0]}
     angles[r"\alpha_0"] = subject.turns["alpha_0"]
@@ -43,7 +43,7 @@ def typed(subject):
 
 
 def same(a, b):
-    """Return whether two traced values are one expression: their difference is the number zero."""
+    """Return whether two traced values are the same expression: their difference is zero."""
     return is_zero(a - b)
 
 

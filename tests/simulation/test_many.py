@@ -134,7 +134,7 @@ def test_many_machines_whose_masses_are_plain_numbers():
 
 
 def test_one_state_is_no_list(bicycle):
-    with pytest.raises(ParameterError, match=r"a list of states is wanted, as \[state\] \* 100"):
+    with pytest.raises(ParameterError, match=r"pass a list of states, such as \[state\] \* 100"):
         simulate_many(bicycle, draisine.state(bicycle), 1.0)
 
 

@@ -137,7 +137,9 @@ def _print_locus(
     over, grid = next(iter(values.items()))
     parameters = (machine.parameters, machine.parameter_set)
     with progress_bar(f"root locus of {vehicle}"):
-        data = compute_root_locus(vehicle, *parameters, over, grid, fixed, form, law_tables(law or []))
+        data = compute_root_locus(
+            vehicle, *parameters, over, grid, fixed, form, law_tables(law or [])
+        )
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items()}
         print_json(columns | {"end": data.attrs["end"], "form": data.attrs["form"]})

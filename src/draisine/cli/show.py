@@ -220,7 +220,7 @@ def _forces(model: "Model") -> "Iterator[str]":
 def _redundant_rows(system: "System") -> "Iterator[str]":
     """Yield lines about constraint rows that are redundant, always or in the drawing."""
     rows = system.survey()
-    for spare in rows.redundant:
-        yield f"row {spare}; the minimum-norm forces are reported"
+    for row in rows.redundant:
+        yield f"row {row}; the minimum-norm forces are reported"
     if rows.singular:
         yield f"the drawing is a singular configuration of the rows {', '.join(rows.singular)}"

@@ -63,7 +63,7 @@ class _Undigestible(Exception):
     """An object without a digest."""
 
 
-def fingerprint(thing: Any) -> str | None:
+def fingerprint(value: Any) -> str | None:
     """Return a digest of nested data, traced expressions and functions; None if a part has no digest.
 
     >>> fingerprint((1, "a")) == fingerprint((1, "a")), fingerprint((1, "a")) == fingerprint(["1a"])
@@ -72,7 +72,7 @@ def fingerprint(thing: Any) -> str | None:
     None
     """
     try:
-        return _Digest().of(thing)
+        return _Digest().of(value)
     except _Undigestible:
         return None
 
@@ -84,9 +84,9 @@ class _Digest:
         self._hash = hashlib.sha256()
         self._seen: dict[Any, tuple[int, Any]] = {}
 
-    def of(self, thing: Any) -> str:
+    def of(self, value: Any) -> str:
         """Return the digest of one object."""
-        self.add(thing)
+        self.add(value)
         return self._hash.hexdigest()
 
     def add_word(self, kind: str, content: bytes | str = b"") -> None:
@@ -105,33 +105,33 @@ class _Digest:
         """Add values with their names."""
         self.add_sequence(kind, (entry for item in values.items() for entry in item))
 
-    def add(self, thing: Any) -> None:
+    def add(self, value: Any) -> None:
         """Add any object."""
-        write = _ATOMS.get(type(thing))
+        write = _ATOMS.get(type(value))
         if write is not None:
-            self.add_word(type(thing).__name__, write(thing))
+            self.add_word(type(value).__name__, write(value))
             return
         # Immutable containers are compared by content: two equal tuples behave like one.
-        if type(thing) in (tuple, frozenset):
-            _CONTAINERS[type(thing)](self, thing)
+        if type(value) in (tuple, frozenset):
+            _CONTAINERS[type(value)](self, value)
             return
-        if self._refer_back(id(thing), thing):
+        if self._refer_back(id(value), value):
             return
-        if type(thing) in _CONTAINERS:
-            _CONTAINERS[type(thing)](self, thing)
+        if type(value) in _CONTAINERS:
+            _CONTAINERS[type(value)](self, value)
             return
         for kind, take in _DIGESTERS:
-            if isinstance(thing, kind):
-                take(self, thing)
+            if isinstance(value, kind):
+                take(self, value)
                 return
-        _digest_object(self, thing)
+        _digest_object(self, value)
 
-    def _refer_back(self, key: Any, thing: Any) -> bool:
+    def _refer_back(self, key: Any, value: Any) -> bool:
         """Return whether an object was seen before; if so, add the index of its first occurrence."""
         if key in self._seen:
             self.add_word("again", str(self._seen[key][0]))
             return True
-        self._seen[key] = (len(self._seen), thing)
+        self._seen[key] = (len(self._seen), value)
         return False
 
     def add_expression(self, x: Expr) -> None:
@@ -160,38 +160,38 @@ _ATOMS: dict[type, Callable[[Any], bytes | str]] = {
 """Contents of plain values, by their exact type."""
 
 
-def _digest_array(digest: _Digest, thing: np.ndarray) -> None:
+def _digest_array(digest: _Digest, value: np.ndarray) -> None:
     """Add data type, shape and entries of an array."""
-    digest.add_word("array", f"{thing.dtype.str} {thing.shape}")
-    if thing.dtype.hasobject:
-        digest.add_sequence("entries", thing.ravel().tolist())
+    digest.add_word("array", f"{value.dtype.str} {value.shape}")
+    if value.dtype.hasobject:
+        digest.add_sequence("entries", value.ravel().tolist())
     else:
-        digest.add_word("bytes", np.ascontiguousarray(thing).tobytes())
+        digest.add_word("bytes", np.ascontiguousarray(value).tobytes())
 
 
-def _digest_set(digest: _Digest, thing: set[Any] | frozenset[Any]) -> None:
+def _digest_set(digest: _Digest, value: set[Any] | frozenset[Any]) -> None:
     """Add a set by the sorted digests of its entries, because its order is not defined."""
-    digest.add_word(type(thing).__name__, str(len(thing)))
-    for entry in sorted(_Digest().of(x) for x in thing):
+    digest.add_word(type(value).__name__, str(len(value)))
+    for entry in sorted(_Digest().of(x) for x in value):
         digest.add_word("entry", entry)
 
 
-def _digest_function(digest: _Digest, thing: FunctionType) -> None:
+def _digest_function(digest: _Digest, value: FunctionType) -> None:
     """Add a function: code, defaults, closure, attributes and the globals that it reads."""
-    digest.add_word("function", f"{thing.__module__} {thing.__qualname__} {thing.__name__}")
-    _digest_code(digest, thing.__code__)
-    digest.add(thing.__defaults__)
-    digest.add(thing.__kwdefaults__)
-    digest.add_sequence("cells", (_cell(cell) for cell in thing.__closure__ or ()))
-    digest.add_named("attributes", thing.__dict__)
+    digest.add_word("function", f"{value.__module__} {value.__qualname__} {value.__name__}")
+    _digest_code(digest, value.__code__)
+    digest.add(value.__defaults__)
+    digest.add(value.__kwdefaults__)
+    digest.add_sequence("cells", (_cell(cell) for cell in value.__closure__ or ()))
+    digest.add_named("attributes", value.__dict__)
     # The key of the cache has a digest of this package's files, so their globals need no digest.
-    if _library_of(thing.__module__) == "draisine":
+    if _library_of(value.__module__) == "draisine":
         return
-    names = _names(thing.__code__)
+    names = _names(value.__code__)
     if names & _IMPURE_NAMES:
         raise _Undigestible
-    read = sorted(names & thing.__globals__.keys())
-    digest.add_named("globals", {name: thing.__globals__[name] for name in read})
+    read = sorted(names & value.__globals__.keys())
+    digest.add_named("globals", {name: value.__globals__[name] for name in read})
 
 
 def _cell(cell: Any) -> Any:
@@ -220,41 +220,41 @@ def _names(code: CodeType) -> set[str]:
     return set(code.co_names).union(*inner)
 
 
-def _digest_builtin(digest: _Digest, thing: Any) -> None:
-    owner = thing.__self__
+def _digest_builtin(digest: _Digest, value: Any) -> None:
+    owner = value.__self__
     if isinstance(owner, ModuleType) or owner is None:
-        if _library_of(thing.__module__ or "builtins") not in _STABLE_LIBRARIES:
+        if _library_of(value.__module__ or "builtins") not in _STABLE_LIBRARIES:
             raise _Undigestible
-        digest.add_word("builtin", f"{thing.__module__} {thing.__qualname__}")
+        digest.add_word("builtin", f"{value.__module__} {value.__qualname__}")
     else:
-        digest.add_word("builtin", thing.__qualname__)
+        digest.add_word("builtin", value.__qualname__)
         digest.add(owner)
 
 
-def _digest_ufunc(digest: _Digest, thing: np.ufunc) -> None:
-    if getattr(np, thing.__name__, None) is not thing:
+def _digest_ufunc(digest: _Digest, value: np.ufunc) -> None:
+    if getattr(np, value.__name__, None) is not value:
         raise _Undigestible
-    digest.add_word("ufunc", thing.__name__)
+    digest.add_word("ufunc", value.__name__)
 
 
-def _digest_slot(digest: _Digest, thing: Any) -> None:
-    digest.add_word("slot", thing.__qualname__)
-    digest.add(thing.__objclass__)
+def _digest_slot(digest: _Digest, value: Any) -> None:
+    digest.add_word("slot", value.__qualname__)
+    digest.add(value.__objclass__)
 
 
-def _digest_module(digest: _Digest, thing: ModuleType) -> None:
-    if _library_of(thing.__name__) not in _STABLE_LIBRARIES:
+def _digest_module(digest: _Digest, value: ModuleType) -> None:
+    if _library_of(value.__name__) not in _STABLE_LIBRARIES:
         raise _Undigestible
-    digest.add_word("module", thing.__name__)
+    digest.add_word("module", value.__name__)
 
 
-def _digest_class(digest: _Digest, thing: type) -> None:
+def _digest_class(digest: _Digest, value: type) -> None:
     """Add a class: its name, its bases and the members that affect its objects."""
-    digest.add_word("class", f"{thing.__module__}.{thing.__qualname__}")
-    if _library_of(thing.__module__) in _STABLE_LIBRARIES:
+    digest.add_word("class", f"{value.__module__}.{value.__qualname__}")
+    if _library_of(value.__module__) in _STABLE_LIBRARIES:
         return
-    digest.add_sequence("bases", thing.__bases__)
-    digest.add_named("members", dict(_members(thing)))
+    digest.add_sequence("bases", value.__bases__)
+    digest.add_named("members", dict(_members(value)))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
@@ -271,19 +271,19 @@ def _members(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, member
 
 
-def _digest_enum(digest: _Digest, thing: Enum) -> None:
-    digest.add_word("member", thing.name)
-    digest.add(thing.value)
-    digest.add_word("class", f"{type(thing).__module__}.{type(thing).__qualname__}")
+def _digest_enum(digest: _Digest, value: Enum) -> None:
+    digest.add_word("member", value.name)
+    digest.add(value.value)
+    digest.add_word("class", f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _digest_partial(digest: _Digest, thing: Any) -> None:
-    digest.add_sequence("partial", (thing.func, thing.args, thing.keywords, thing.__dict__))
+def _digest_partial(digest: _Digest, value: Any) -> None:
+    digest.add_sequence("partial", (value.func, value.args, value.keywords, value.__dict__))
 
 
-def _digest_object(digest: _Digest, thing: Any) -> None:
+def _digest_object(digest: _Digest, value: Any) -> None:
     """Add an object of a Python class: class, attributes and slots by name, items of a container."""
-    kind: Any = type(thing)
+    kind: Any = type(value)
     custom = [name for name in ("__reduce__", "__reduce_ex__") if _overrides(kind, name)]
     if (
         kind is object
@@ -293,14 +293,14 @@ def _digest_object(digest: _Digest, thing: Any) -> None:
         raise _Undigestible
     # `object.__reduce_ex__` raises an error for objects with state outside of Python.
     try:
-        reduced: Any = object.__reduce_ex__(thing, 2)
+        reduced: Any = object.__reduce_ex__(value, 2)
     except TypeError:
         raise _Undigestible from None
     _, (_, *constructor_arguments), _, *items = reduced
     digest.add_word("object")
     digest.add(kind)
     digest.add_sequence("given", constructor_arguments)
-    digest.add_named("attributes", _attributes(thing))
+    digest.add_named("attributes", _attributes(value))
     digest.add_sequence("items", (list(entries) for entries in items if entries is not None))
 
 
@@ -314,13 +314,13 @@ def _has_dataclass_state(kind: Any) -> bool:
     return bool(kind.__getstate__.__module__ == "dataclasses")
 
 
-def _attributes(thing: Any) -> dict[str, Any]:
+def _attributes(value: Any) -> dict[str, Any]:
     """Return the attributes and slots of an object by name.
 
     Cached properties of stable classes are left out: they follow from the other attributes.
     """
-    kind = type(thing)
-    attributes = dict(getattr(thing, "__dict__", {}))
+    kind = type(value)
+    attributes = dict(getattr(value, "__dict__", {}))
     if _library_of(kind.__module__) in _STABLE_LIBRARIES:
         attributes = {
             k: x
@@ -329,8 +329,8 @@ def _attributes(thing: Any) -> dict[str, Any]:
         }
     for base in kind.__mro__:
         for name, slot in vars(base).items():
-            if isinstance(slot, MemberDescriptorType) and hasattr(thing, name):
-                attributes[f"{base.__qualname__}.{name}"] = getattr(thing, name)
+            if isinstance(slot, MemberDescriptorType) and hasattr(value, name):
+                attributes[f"{base.__qualname__}.{name}"] = getattr(value, name)
     return attributes
 
 

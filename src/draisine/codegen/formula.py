@@ -191,10 +191,10 @@ def is_negative(x: Expression) -> bool:
 
 def product(factors: Sequence[Expression]) -> Expression:
     """Return a product without factors of one."""
-    kept = [f for f in factors if f != ONE]
-    if not kept:
+    kept_factors = [f for f in factors if f != ONE]
+    if not kept_factors:
         return ONE
-    return kept[0] if len(kept) == 1 else Product(tuple(kept))
+    return kept_factors[0] if len(kept_factors) == 1 else Product(tuple(kept_factors))
 
 
 def symbols_in(x: Expression | None) -> Iterator[Symbol]:

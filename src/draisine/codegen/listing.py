@@ -70,13 +70,13 @@ def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
     >>> identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
     ['q', 'lambda_', 'q_', 'q_3_', 'rear_u']
     """
-    taken = set(reserved)
+    used = set(reserved)
     words = list[str]()
     for name in names:
-        word = free_word(name, taken)
-        while word in taken or re.search(r"_\d+$", word):
+        word = free_word(name, used)
+        while word in used or re.search(r"_\d+$", word):
             word += "_"
-        taken.add(word)
+        used.add(word)
         words.append(word)
     return words
 
@@ -89,8 +89,8 @@ def free_word(name: str, reserved: Iterable[str]) -> str:
     """
     word = re.sub(r"\W", "_", name, flags=re.ASCII)
     word = f"_{word}" if not word or word[0].isdigit() else word
-    taken = set(reserved)
-    while word in taken:
+    used = set(reserved)
+    while word in used:
         word += "_"
     return word
 
@@ -159,8 +159,8 @@ class Listing:
             program, section, notation.compose, self._term, MAX_EXPRESSION_WIDTH
         )
         self.pieces = cut(section, self.statements, size or len(program.steps))
-        kept = sorted(i for piece in self.pieces for i in piece.keeps)
-        self.scratch = {step: k for k, step in enumerate(kept)}
+        kept_steps = sorted(i for piece in self.pieces for i in piece.keeps)
+        self.scratch = {step: k for k, step in enumerate(kept_steps)}
 
     def name(self, i: int) -> str:
         """Return the name of a step: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""

@@ -124,7 +124,7 @@ def trace_program(
     return Program(name, sizes, steps, output_steps, fixed)
 
 
-def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
+def select(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
     """Return the subset of a program that computes given entries of its outputs.
 
     >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
@@ -133,7 +133,7 @@ def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
     [('input', 'x', 0), ('sin', 0)]
     """
     outputs = {
-        name: [program.outputs[name][k] for k in entries] for name, entries in wanted.items()
+        name: [program.outputs[name][k] for k in entries] for name, entries in selected.items()
     }
     needed = {k for entries in outputs.values() for k in entries}
     for k in range(len(program.steps) - 1, -1, -1):

@@ -56,9 +56,9 @@ def free_columns(model: Model) -> list[int]:
 
 def spread(model: Model, free: Array) -> Array:
     """Return (V, W, rdot) of length 6 + n from its free components; the others are zero."""
-    out = np.zeros(6 + len(model.joints), dtype=object)
-    out[free_columns(model)] = free
-    return array(out)
+    speeds = np.zeros(6 + len(model.joints), dtype=object)
+    speeds[free_columns(model)] = free
+    return array(speeds)
 
 
 def base_rotation(model: Model, q: Array) -> Array:

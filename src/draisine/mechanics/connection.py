@@ -344,22 +344,22 @@ def classify(machine: Locomotion) -> Case:
     kind: ConnectionKind
     if rank == n:
         kind = "kinematic"
-        why = f"the contacts determine all {n} speeds" if n else "the base does not move"
+        reason = f"the contacts determine all {n} speeds" if n else "the base does not move"
     elif rank:
         kind = "mixed"
         verb = "follows" if len(free) == 1 else "follow"
-        why = f"the contacts determine {rank} of {n} speeds, {', '.join(free)} {verb} from the dynamics"
+        reason = f"the contacts determine {rank} of {n} speeds, {', '.join(free)} {verb} from the dynamics"
     else:
-        kind, why = _classify_without_contacts(machine)
+        kind, reason = _classify_without_contacts(machine)
     if compatibility_rank:
         kind = "over-constrained" if rank == n else kind
         possible = f"{p - compatibility_rank} of {p} shape motions"
-        why += f"; {possible} {'is' if p - compatibility_rank == 1 else 'are'} possible"
+        reason += f"; {possible} {'is' if p - compatibility_rank == 1 else 'are'} possible"
     if len(redundant) > compatibility_rank:
         repeated = len(redundant) - compatibility_rank
         verb = "is" if repeated == 1 else "are"
-        why += f"; of the rows {', '.join(redundant)}, {repeated} {verb} redundant"
-    return Case(kind, f"{why}.", rank, p - compatibility_rank, free, redundant)
+        reason += f"; of the rows {', '.join(redundant)}, {repeated} {verb} redundant"
+    return Case(kind, f"{reason}.", rank, p - compatibility_rank, free, redundant)
 
 
 def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str]:
@@ -390,13 +390,15 @@ def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str
     if np.abs(weight[machine.outer]).max(initial=0.0) > 1e-12 * max(1.0, np.abs(weight).max()):
         return "dynamic", "gravity changes the momentum"
     kind: ConnectionKind = "hydrodynamic" if has_added_mass else "mechanical"
-    why = f"no external force changes the momentum{' of body and fluid' if has_added_mass else ''}"
+    reason = (
+        f"no external force changes the momentum{' of body and fluid' if has_added_mass else ''}"
+    )
     if falling:
-        why += " in a frame that falls with it"
+        reason += " in a frame that falls with it"
     actuators = [f.name for f in model.pushes] + [element.name for element in model.elements]
     if actuators:
-        why += f", if the forces {', '.join(actuators)} are zero"
-    return kind, why
+        reason += f", if the forces {', '.join(actuators)} are zero"
+    return kind, reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -292,5 +292,5 @@ def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
 def holonomic(model: Model, mode: Mode) -> list[bool]:
     """Return for each row of C whether it is holonomic (a differentiated position constraint)."""
     names = [name for *_, name in mode_rows(model, mode)]
-    rest = len(prescribed_joints(model)) + len(couplings.labels(model))
-    return [name in HOLONOMIC for name in names] + [True] * rest
+    other_rows = len(prescribed_joints(model)) + len(couplings.labels(model))
+    return [name in HOLONOMIC for name in names] + [True] * other_rows

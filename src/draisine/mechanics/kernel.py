@@ -203,12 +203,12 @@ def independent_vectors(
     max_size = vectors.shape[1] if max_size is None else max_size
     lengths = np.linalg.norm(vectors, axis=1)
     usable = lengths > 1e-12 * lengths.max(initial=0.0)
-    kept = list[int]()
+    accepted = list[int]()
     orthonormal = np.zeros((max(max_size, len(basis)), vectors.shape[1]))
     orthonormal[: len(basis)] = np.array(basis).reshape(len(basis), vectors.shape[1])
     for threshold in (0.2, min_remainder):
         for k in range(len(vectors)) if order is None else order:
-            if k in kept or not usable[k] or len(basis) >= max_size:
+            if k in accepted or not usable[k] or len(basis) >= max_size:
                 continue
             remainder = vectors[k] / lengths[k]
             span = orthonormal[: len(basis)]
@@ -219,13 +219,13 @@ def independent_vectors(
             if length > threshold:
                 orthonormal[len(basis)] = remainder / length
                 basis.append(orthonormal[len(basis)].copy())
-                kept.append(k)
-    return sorted(kept)
+                accepted.append(k)
+    return sorted(accepted)
 
 
-def _pivot_key(pivot: Scalar, others: int, j: int) -> tuple[bool, bool, int, int]:
+def _pivot_key(pivot: Scalar, entry_count: int, j: int) -> tuple[bool, bool, int, int]:
     """Return the sort key of a diagonal pivot: nonzero, constant in time, few entries, first index."""
-    return is_zero(pivot), not getattr(pivot, "fixed", False), others, j
+    return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, j
 
 
 def solve_symmetric(A: Array, b: Array) -> Array:

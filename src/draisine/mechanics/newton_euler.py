@@ -68,11 +68,11 @@ def wrenches(
 
 
 def carried_wrenches(
-    tree: Tree, geo: Geometry, needed: Wrenches
+    tree: Tree, geo: Geometry, required: Wrenches
 ) -> tuple[list[Array], list[Array]]:
     """Return force and moment, at its origin, of each link with its subtree: the inward pass."""
-    force = list(needed.force)
-    moment = list(needed.moment)
+    force = list(required.force)
+    moment = list(required.moment)
     for j in reversed(range(1, len(tree.links))):
         i = tree.links[j].parent
         E = geo.E[j]
@@ -82,11 +82,11 @@ def carried_wrenches(
     return force, moment
 
 
-def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
+def gather(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
     """Return the generalised force (6 + n,): wrench of all links at ref, joint forces."""
-    force, moment = carried_wrenches(tree, geo, needed)
+    force, moment = carried_wrenches(tree, geo, required)
     generalised = np.zeros(6 + len(tree.model.joints), dtype=object)
-    generalised[6:] = needed.joint
+    generalised[6:] = required.joint
     for j, link in enumerate(tree.links[1:], start=1):
         axial = link.slide * force[j][2] + link.turn * moment[j][2]
         generalised[6 + link.joint] = generalised[6 + link.joint] + axial
@@ -163,8 +163,8 @@ class Composite:
         self.G = self.G + E @ other.G @ E.T + mixed + mixed.T + other.mass * np.outer(p, p)
         if other.added is not None:
             X = Ad(inverse(Pose(E, p)))
-            moved = X.T @ other.added @ X
-            self.added = moved if self.added is None else self.added + moved
+            added_here = X.T @ other.added @ X
+            self.added = added_here if self.added is None else self.added + added_here
 
     def column(self, link: Link) -> tuple[Array, Array]:
         """Return force and moment (at the link's origin) per unit acceleration of its joint."""

@@ -199,17 +199,17 @@ class Readings:
         x = array([R[1, 1], -R[0, 1], 0.0])
         return x / norm(x)
 
-    def position(self, body: str, where: Any) -> Array:
-        """Return the position of a material point of a body; `where` is its position in the drawing."""
-        return self.base + self.world.R @ self._point(body, where).c
+    def position(self, body: str, point: Any) -> Array:
+        """Return the position of a material point of a body; `point` is its position in the drawing."""
+        return self.base + self.world.R @ self._point(body, point).c
 
-    def velocity(self, body: str, where: Any) -> Array:
-        """Return the velocity of a material point of a body; `where` is its position in the drawing."""
-        P = point_matrix(self.tree, self.geo, self._point(body, where), self.ref)
+    def velocity(self, body: str, point: Any) -> Array:
+        """Return the velocity of a material point of a body; `point` is its position in the drawing."""
+        P = point_matrix(self.tree, self.geo, self._point(body, point), self.ref)
         return self.world.R @ (P @ self.speeds)
 
-    def _point(self, body: str, where: Any) -> Point:
-        return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(where))
+    def _point(self, body: str, position: Any) -> Point:
+        return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(position))
 
     def contact(self, name: str) -> Array:
         """Return the position of a contact's touching point."""

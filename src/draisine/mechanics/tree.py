@@ -103,9 +103,9 @@ def foldable(model: Model, body: Body) -> bool:
         if contact.body == body.name:
             offsets += contact.asymmetry(a, joint.through)
     # Relative to the inertia, so that symmetry does not depend on the unit of mass.
-    size = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
+    inertia_scale = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
     defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
-    return vanishes(offsets) and vanishes(defects, size)
+    return vanishes(offsets) and vanishes(defects, inertia_scale)
 
 
 def folded_bodies(model: Model) -> set[str]:

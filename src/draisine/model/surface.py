@@ -20,9 +20,10 @@ from draisine.model.body import vector
 
 LEFT = np.array([0.0, 1.0, 0.0])
 
-STEPS = 16
-"""Newton's steps towards a line's point nearest to a ring. They come from one side only; of 20,000
-random lines at a tyre's surface none needed more for 13 digits.
+STEPS = 10
+"""Halley's steps towards a line's point nearest to a ring. They come from one side only. Of 400,000 random
+lines none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a
+factor of 9 per step, to 4e-11 of the ring.
 """
 
 
@@ -266,7 +267,7 @@ class Torus(Disc):
 
     def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return how a torus meets a line, eq. [gap-ring]: by the line's point X nearest to the
-        ring, found by Newton's method, eq. [nearest-on-line]; then as a vertex there.
+        ring, found by Halley's method, eq. [nearest-on-line]; then as a vertex there.
         """
         Q, e, side, a, ring = f[:3], f[3:6], f[6], self.axle, self.ring
         arm = Q - centre
@@ -281,16 +282,22 @@ class Torus(Disc):
             ring * (q * q),
         )
 
-        def newton(s: Scalar) -> tuple[Scalar, Scalar]:
+        def derivatives(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+            """Return the condition that vanishes at the nearest point, its slope and its curvature."""
             X = wp + s * ep
-            D = _divisor(norm(X))
-            return s - ring * ((X @ ep) / D), 1.0 - ring * ((j * j) / (D * D * D))
+            inverse = 1.0 / _divisor(norm(X))
+            cosine = (X @ ep) * inverse
+            turn = ring * ((j * inverse) * (j * inverse)) * inverse
+            return s - ring * cosine, 1.0 - turn, 3.0 * turn * cosine * inverse
 
         s = _direction(fold, side) * ring * q
         for _ in range(STEPS):
-            value, slope = newton(s)
-            s = s - value / where(slope > 1e-9, slope, 1e9)
-        value, slope = newton(s)
+            value, slope, curvature = derivatives(s)
+            newton = slope * slope
+            halley = newton - 0.5 * value * curvature
+            divisor = where(halley > 0.1 * newton, halley, newton)  # far away its step has no bound
+            s = s - value * slope / where(slope > 1e-9, divisor, 1e18)
+        value, slope, _ = derivatives(s)
         met = self.meet_vertex(centre, centre + w + (s - value / slope) * e)
         return replace(met, fold=fold, held=(s, slope))
 

@@ -20,7 +20,7 @@ from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, parse_event
 from draisine.results.quantities import DERIVED
-from draisine.simulation.dataset import OBSERVED
+from draisine.simulation.dataset import OBSERVED_VARIABLES
 from draisine.simulation.validity import Validity
 
 SPACE_AXES = ("x", "y", "z")
@@ -148,11 +148,11 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
         return "output_rates", outputs.index(rate_of)
     if name != acceleration_of and acceleration_of in joints:
         return "vdot", model.speeds.index(f"{acceleration_of}_rate")
-    if name not in OBSERVED:
+    if name not in OBSERVED_VARIABLES:
         return None
     allowed = known_series(model)[name]
     index = tuple(names.index(label) for names, label in zip(allowed, labels, strict=True))
-    return OBSERVED[name], int(np.ravel_multi_index(index, [len(x) for x in allowed]))
+    return OBSERVED_VARIABLES[name], int(np.ravel_multi_index(index, [len(x) for x in allowed]))
 
 
 def unit_of(text: str, model: Model) -> str:

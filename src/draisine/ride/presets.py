@@ -162,7 +162,9 @@ def preset_of(what: str) -> Preset:
         raise ParameterError(
             f"{what} starts in a steady motion (initial.steady). Rides start from values in [initial]."
         )
-    system, terrain, mu = plan.system, plan.terrain, plan.contact.mu
+    system = plan.system
+    terrain = plan.terrain
+    mu = plan.contact.mu
     return Preset(
         plan.scenario.title,
         plan.scenario.about.strip() or lesson,

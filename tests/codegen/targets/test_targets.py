@@ -58,7 +58,7 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
     }  # fmt: skip
 
 
-def test_one_array_in_and_one_out_change_nothing(case: Case) -> None:
+def test_flattened_programs_compute_the_same(case: Case) -> None:
     flat = flatten(case.program)
     x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
     given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}

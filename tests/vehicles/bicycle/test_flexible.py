@@ -108,7 +108,7 @@ def test_springs_keep_the_energy_and_dampers_take_it(springy):
     assert energy[0] - energy[-1] > 1e-3
 
 
-def test_numbers_of_what_gives_are_parameters():
+def test_numbers_of_compliant_parts_are_parameters():
     system = draisine.compile("whipple", flexible=Flexible(steer_damper=1.0))
     assert system.with_parameters(flexible_steer_damper=2.0).model.joints[0].damper == 2.0
     again = draisine.compile("whipple", flexible={"steer_damper": 1}, flexible_steer_damper=2.0)
@@ -117,7 +117,7 @@ def test_numbers_of_what_gives_are_parameters():
         draisine.compile("whipple", flexible={"fork": 1.0})
     with pytest.raises(ParameterError, match="front_tyre: camber, relaxation not given"):
         draisine.compile("whipple", front_tyre={"name": "load_tyre", "cornering": 11.0})
-    with pytest.raises(ParameterError, match=r"one is not told\. A tyre has a name \(brush_tyre"):
+    with pytest.raises(ParameterError, match=r"`name` is missing\. A tyre has a name \(brush_tyre"):
         draisine.compile("whipple", front_tyre={"cornering": 11.0})
 
 

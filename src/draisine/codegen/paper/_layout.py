@@ -46,9 +46,9 @@ def _needs(line: Line) -> set[Symbol]:
     return symbols | {x for s in symbols for x in s.below if isinstance(x, Symbol)}
 
 
-def _fill(columns: int, room: Sequence[int]) -> tuple[float, int]:
+def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
     """Return the mean number of lines per row, and the number of lines that fit into the columns."""
-    fitting = sum(n >= columns for n in room)
+    fitting = sum(n >= columns for n in column_counts)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
 
 
@@ -62,14 +62,14 @@ def break_line(line: Line) -> list[list[Expression]]:
     right = line[1]
     if line_width(line) <= LINE_WIDTH or not isinstance(right, Sum):
         return [[right]]
-    room = LINE_WIDTH - symbol_width(line[0]) - 5.0
+    available = LINE_WIDTH - symbol_width(line[0]) - 5.0
     broken: list[list[Expression]] = [[]]
     used = 0.0
     for term in right.terms:
-        size = width(term) + 2.4
-        if broken[-1] and used + size > room:
+        term_width = width(term) + 2.4
+        if broken[-1] and used + term_width > available:
             broken.append([])
             used = 0.0
         broken[-1].append(term)
-        used += size
+        used += term_width
     return broken

@@ -110,8 +110,8 @@ def _broken(line: Line) -> str:
     first = _equation(symbol(line[0]), _terms(parts[0]))
     if len(parts) == 1:
         return first
-    rest = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
-    cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *rest))
+    continued = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
+    cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *continued))
     return f'<mtable columnalign="left">{cells}</mtable>'
 
 

@@ -77,8 +77,8 @@ def _is_row(block: Block) -> bool:
 
 def _beside(rows: list[Assignment]) -> list[str]:
     """Return consecutive vectors, in one display if they fit on one line."""
-    size = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
-    if size > LINE_WIDTH:
+    total_width = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
+    if total_width > LINE_WIDTH:
         return [line for row in rows for line in _block(row)]
     written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in rows]
     return _display([" & ".join(written)], ", ".join(str(row.number) for row in rows))
@@ -117,25 +117,27 @@ def _display(rows: list[str], number: int | str | None) -> list[str]:
 def definitions(lines: Sequence[Line], number: int) -> list[str]:
     """Return lines as displays, short ones in columns."""
     groups = [group for _, group in rows(lines)]
-    out: list[str] = []
+    displays: list[str] = []
     for k, group in enumerate(groups):
-        out += _display(group, number if k == len(groups) - 1 else None)
-    return out
+        displays += _display(group, number if k == len(groups) - 1 else None)
+    return displays
 
 
 def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of columns and the rows of each group of lines."""
     for columns, group in groups(lines):
-        out = []
+        group_rows = []
         for start in range(0, len(group), columns):
             row = group[start : start + columns]
             if columns > 1:
-                out.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
+                group_rows.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
                 continue
-            first, *rest = break_line(row[0])
-            out.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
-            out += [f"{CONTINUATION} {join_terms(terms, continued=True)}" for terms in rest]
-        yield columns, out
+            first, *continued = break_line(row[0])
+            group_rows.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
+            group_rows += [
+                f"{CONTINUATION} {join_terms(terms, continued=True)}" for terms in continued
+            ]
+        yield columns, group_rows
 
 
 def symbol(s: Symbol) -> str:

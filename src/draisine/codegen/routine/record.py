@@ -134,15 +134,15 @@ def encoder(kind: Kind) -> Encoder:
     return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
 
 
-def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
-    kept.append(pack(value))
-    return (kept[-1].address,)
+def _encode_record(value: Any, references: list[Any]) -> tuple[Any, ...]:
+    references.append(pack(value))
+    return (references[-1].address,)
 
 
-def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
+def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
     inner = [pack(value) for value in values]
     pointers = np.array([packed.address for packed in inner], dtype=np.int64)
-    kept += [inner, pointers]
+    references += [inner, pointers]
     return (int(pointers.ctypes.data),)
 
 
@@ -242,7 +242,7 @@ class Record(MutableFields):
 
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
-        content, missing = _defaults(owner)
+        content, other_defaults = _defaults(owner)
         self._bytes = bytearray(content)
         self._first = _from_buffer(self._bytes)
         self._kept: dict[str, list[Any]] = {}
@@ -251,7 +251,7 @@ class Record(MutableFields):
         self._as_parameter_ = self.address
         for name in values.keys() - _accesses(owner).keys():
             raise TypeError(_no_field(owner, name))
-        for name, default in missing.items():
+        for name, default in other_defaults.items():
             if name not in values:
                 if default is _MISSING:
                     raise TypeError(
@@ -319,8 +319,8 @@ def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
 
 def _no_field(record: type, name: str) -> str:
     """Return the message for a field that does not exist."""
-    near = get_close_matches(name, layout(record), n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(name, layout(record), n=1)
+    guess = f" Did you mean {matches[0]!r}?" if matches else ""
     return f"Record {record.__name__} has no field {name!r}.{guess}"
 
 
@@ -350,11 +350,11 @@ class _Field:
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return
-        kept: list[Any] = []
-        access.pack_into(record._bytes, access.at, *access.encode(value, kept))
+        references: list[Any] = []
+        access.pack_into(record._bytes, access.at, *access.encode(value, references))
         if access.read is None:
             record._objects[self.name] = value
-            record._kept[self.name] = kept
+            record._kept[self.name] = references
 
 
 class _Access:

@@ -100,8 +100,8 @@ class _SubsetReader:
         """Raise the error for a node: file, line, reason and source text."""
         line = getattr(node, "lineno", self.first) - self.first + 1
         text = self.routine.source(node) if hasattr(node, "col_offset") else ""
-        where = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
-        raise RoutineError(f"{where} {why}.{text}")
+        location = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
+        raise RoutineError(f"{location} {why}.{text}")
 
     # --- statements
 
@@ -137,9 +137,9 @@ class _SubsetReader:
             case ast.Expr(value=ast.Call()):
                 self.expression(node.value)
             case _:
-                where = " inside `each`" if self.each else ""
+                context = " inside `each`" if self.each else ""
                 text = ast.unparse(node).splitlines()[0]
-                self.refuse(node, f"cannot contain the statement `{text}`{where}")
+                self.refuse(node, f"cannot contain the statement `{text}`{context}")
 
     def assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         if not isinstance(target, ast.Tuple):
@@ -169,13 +169,13 @@ class _SubsetReader:
         raise AssertionError
 
     def check_return(self, node: ast.Return) -> None:
-        wanted = self.routine.returns
+        expected = self.routine.returns
         value = node.value
         if isinstance(value, ast.Tuple):
             kinds = [self.expression(element) for element in value.elts]
-            several = wanted if isinstance(wanted, tuple) else ()
+            several = expected if isinstance(expected, tuple) else ()
             if len(kinds) != len(several):
-                self.refuse(node, f"returns {len(kinds)} values instead of {name_of(wanted)}")
+                self.refuse(node, f"returns {len(kinds)} values instead of {name_of(expected)}")
             for element, kind, declared in zip(value.elts, kinds, several, strict=True):
                 self.expect_kind(
                     element,
@@ -186,7 +186,7 @@ class _SubsetReader:
             return
         kind = VOID if value is None else self.expression(value, several=True)
         self.expect_kind(
-            node, kind, wanted, f"returns {name_of(kind)} instead of {name_of(wanted)}"
+            node, kind, expected, f"returns {name_of(kind)} instead of {name_of(expected)}"
         )
 
     def loop(self, node: ast.For, name: str) -> None:
@@ -196,12 +196,12 @@ class _SubsetReader:
                     self.refuse(node, "has an `each` loop or a slice inside an `each` loop")
                 self.expect_integer(size)
                 self.each = name
-            case ast.Call(func=ast.Name(id="range"), args=[_, *more] as args, keywords=[]):
+            case ast.Call(func=ast.Name(id="range"), args=[_, *optional] as args, keywords=[]):
                 for argument in args:
                     self.expect_integer(argument)
                     if self.each is not None and self.varies(argument):
                         self.refuse(node, "has a loop whose length differs between SIMD lanes")
-                if len(more) == 2 and step_of(node) == 0:
+                if len(optional) == 2 and step_of(node) == 0:
                     self.refuse(node, "needs a step of range that is a number, like 2 or -1")
             case _:
                 self.refuse(node, "can loop over range(...) and each(n) only")
@@ -249,14 +249,14 @@ class _SubsetReader:
         declared = self.expression(target)
         owner = self.kinds.get(target.value)
         if not is_mutable(owner):
-            what = name_of(owner) if owner is not None else ast.unparse(target.value)
-            self.refuse(target, f"cannot assign to field {target.attr!r} of {what}, which is read-only; "
-                                "derive the record from Record")  # fmt: skip
+            owner_name = name_of(owner) if owner is not None else ast.unparse(target.value)
+            self.refuse(target, f"cannot assign to field {target.attr!r} of {owner_name}, which is "
+                                "read-only; derive the record from Record")  # fmt: skip
         if isinstance(declared, ArrayKind) or is_record(declared):
             self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(declared)}); arrays and "
                                 "records inside a record are set in Python")  # fmt: skip
-        what = f"field {target.attr!r}, which is {name_of(declared)}"
-        self.expect_kind(target, kind, declared, f"assigns {name_of(kind)} to {what}")
+        field_text = f"field {target.attr!r}, which is {name_of(declared)}"
+        self.expect_kind(target, kind, declared, f"assigns {name_of(kind)} to {field_text}")
         if self.each:
             self.refuse(target, "assigns the same field in every SIMD lane")
 
@@ -283,15 +283,19 @@ class _SubsetReader:
         elif name in self.lanes:
             self.refuse(target, f"uses {name!r} inside and outside of `each`")
 
-    def expect_kind(self, node: ast.AST, kind: Kind, wanted: Kind, problem: str) -> None:
+    def expect_kind(self, node: ast.AST, kind: Kind, expected: Kind, problem: str) -> None:
         """Refuse a value of another type; integers become floats, and members of enumerations integers."""
-        if kind == wanted or (kind, wanted) == (INT, FLOAT) or (is_enum(kind) and wanted == INT):
+        if (
+            kind == expected
+            or (kind, expected) == (INT, FLOAT)
+            or (is_enum(kind) and expected == INT)
+        ):
             return
         advice = ""
-        if wanted in (INT, FLOAT) and kind in (INT, FLOAT, BOOL):
-            advice = f"; write {wanted}(...)"
-        elif is_enum(wanted) and kind == INT:
-            advice = f"; write {name_of(wanted)}(...)"
+        if expected in (INT, FLOAT) and kind in (INT, FLOAT, BOOL):
+            advice = f"; write {expected}(...)"
+        elif is_enum(expected) and kind == INT:
+            advice = f"; write {name_of(expected)}(...)"
         self.refuse(node, f"{problem}{advice}")
 
     # --- expressions
@@ -586,17 +590,17 @@ class _SubsetReader:
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
         name = target.__name__
-        wanted = target.parameters
+        expected = target.parameters
         if self.each:
             self.refuse(node, f"cannot call routine {name!r} inside `each`")
-        if len(kinds) != len(wanted):
+        if len(kinds) != len(expected):
             self.refuse(
-                node, f"calls {name!r} with {len(kinds)} arguments instead of {len(wanted)}"
+                node, f"calls {name!r} with {len(kinds)} arguments instead of {len(expected)}"
             )
-        for a, kind, (argument, declared) in zip(args, kinds, wanted.items(), strict=True):
+        for a, kind, (argument, declared) in zip(args, kinds, expected.items(), strict=True):
             if kind != declared:
-                what = f"argument {argument!r} of {name!r}, which is {name_of(declared)}"
-                self.expect_kind(a, kind, declared, f"passes {name_of(kind)} to {what}")
+                argument_text = f"argument {argument!r} of {name!r}, which is {name_of(declared)}"
+                self.expect_kind(a, kind, declared, f"passes {name_of(kind)} to {argument_text}")
         return target.returns
 
     def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
@@ -672,8 +676,8 @@ def _last_index(node: ast.Subscript) -> ast.expr:
 def _guess(word: str, candidates: Any) -> str:
     """Return a suggestion for a word that is not known."""
     names = candidates.__members__ if is_enum(candidates) else candidates
-    near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(word, names, n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
 def is_lane_index(index: ast.expr, name: str) -> bool:

@@ -34,10 +34,10 @@ def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
     which is small.
     """
     nodes = [node for statement in body for node in walk(statement)]
-    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
+    used_names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(_is_abbreviated, nodes)):
         body = [_Normaliser(refuse).visit(statement) for statement in body]
-    return _VectorWriter(refuse, taken).block(body)
+    return _VectorWriter(refuse, used_names).block(body)
 
 
 def is_vector(node: ast.AST) -> bool:

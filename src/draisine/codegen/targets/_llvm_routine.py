@@ -137,11 +137,11 @@ def _results_entry(routine: Routine) -> str:
     lines = [f"  %all = call {type_all} @{symbol(routine)}({', '.join(arguments)})"]
     slot = 0
     for k, kind in enumerate(kinds):
-        where = f", {k}" if isinstance(routine.returns, tuple) else ""
+        index = f", {k}" if isinstance(routine.returns, tuple) else ""
         entries = [f", {j}" for j in range(kind.size)] if is_fixed(kind) else [""]
         type_ = "double" if is_fixed(kind) else type_of(kind)
         for entry in entries:
-            lines.append(f"  %v{slot} = extractvalue {type_all} %all{where}{entry}")
+            lines.append(f"  %v{slot} = extractvalue {type_all} %all{index}{entry}")
             lines.append(f"  %p{slot} = getelementptr i64, ptr %results, i64 {slot}")
             value = f"{type_} %v{slot}"
             if type_ == "i1":
@@ -269,9 +269,9 @@ class _LlvmWriter:
             case ast.Expr(value=value):
                 self.value(value)
 
-    def jump_out(self, where: str) -> None:
+    def jump_out(self, label: str) -> None:
         """Write a jump; the unreachable text after it needs its own label."""
-        self.jump(where)
+        self.jump(label)
         self.label(self.new())
 
     def write_return(self, node: ast.expr | None) -> None:
@@ -330,8 +330,8 @@ class _LlvmWriter:
                 value = self.convert(value, kind)
                 self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
             case ast.Attribute(value=record, attr=field):
-                where, kind = self.field_address(record, field)
-                self.store(self.convert(value, kind), where, "i64" if kind == "i1" else kind, 8)
+                address, kind = self.field_address(record, field)
+                self.store(self.convert(value, kind), address, "i64" if kind == "i1" else kind, 8)
             case ast.Subscript():
                 address, kind, stored = self.element(target)
                 self.store(self.convert(value, kind), address, stored, 1 if "i8" in stored else 8)
@@ -411,10 +411,10 @@ class _LlvmWriter:
         self.jump(again)
         self.label(again)
         current = self.emit("i64", f"load i64, ptr {counter}")
-        more = self.emit(
+        continues = self.emit(
             "i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {current.text}, {end.text}"
         )
-        self.lines.append(f"  br i1 {more.text}, label %{inside}, label %{done}")
+        self.lines.append(f"  br i1 {continues.text}, label %{inside}, label %{done}")
         self.label(inside)
         self.lines.append(f"  store i64 {current.text}, ptr %{node.target.id}.a")
         self.exits.append((onward, done))
@@ -506,12 +506,12 @@ class _LlvmWriter:
         assert isinstance(owner, type)
         if (owner, field) in self.known:
             return self.number(self.known[owner, field])
-        where, kind = self.field_address(record, field)
+        address, kind = self.field_address(record, field)
         stored = "i64" if kind == "i1" else kind
         # Routines assign neither the fields of named tuples nor arrays and records in any record.
         pointer = kind in ("ptr", _MATRIX)
         fixed = "" if is_mutable(owner) and not pointer else ", !invariant.load !0"
-        value = self.emit(stored, f"load {stored}, ptr {where}, align 8{fixed}")
+        value = self.emit(stored, f"load {stored}, ptr {address}, align 8{fixed}")
         return self.as_bool(value) if kind == "i1" else value
 
     def field_address(self, record: ast.expr, field: str) -> tuple[str, str]:
@@ -575,16 +575,16 @@ class _LlvmWriter:
     def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
         """Return the part of a matrix from a row and a column on."""
         zero = ast.Constant(0)
-        where = self.entry_address(matrix, row if row is not None else zero, column)
-        return self.combine(_MATRIX, [where, self.extract(matrix, 1, "i64")])
+        address = self.entry_address(matrix, row if row is not None else zero, column)
+        return self.combine(_MATRIX, [address, self.extract(matrix, 1, "i64")])
 
     def reshape(self, array_slice: ast.expr, columns: ast.expr) -> Value:
         """Return a matrix on the elements of an array."""
         assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
-        where = self.value(array_slice.value)
+        address = self.value(array_slice.value)
         if array_slice.slice.lower is not None:
-            where = self.place(where, self.value(array_slice.slice.lower))
-        return self.combine(_MATRIX, [where, self.value(columns)])
+            address = self.place(address, self.value(array_slice.slice.lower))
+        return self.combine(_MATRIX, [address, self.value(columns)])
 
     def entry(self, vector: Value, index: ast.expr) -> Value:
         """Return an entry of a fixed-size vector."""
@@ -594,8 +594,8 @@ class _LlvmWriter:
         slot = f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {vector.type}")
         self.lines.append(f"  store {vector.type} {vector.text}, ptr {slot}")
-        where = self.place(Value("ptr", slot), self.value(index))
-        return self.emit("double", f"load double, ptr {where.text}, align 8")
+        address = self.place(Value("ptr", slot), self.value(index))
+        return self.emit("double", f"load double, ptr {address.text}, align 8")
 
     def place(self, array: Value, index: Value, kind: Kind = VOID) -> Value:
         """Return the address of an element; only bools take less than eight bytes."""
@@ -713,9 +713,9 @@ class _LlvmWriter:
             self.lines.append(f"  {line}")
             return Value("void", "")
         if target == "call":
-            where = self.emit("ptr", f"inttoptr i64 {args[0].text} to ptr")
+            address = self.emit("ptr", f"inttoptr i64 {args[0].text} to ptr")
             text = ", ".join(f"{a.type} {a.text}" for a in args[1:])
-            self.lines.append(f"  call void {where.text}({text})")
+            self.lines.append(f"  call void {address.text}({text})")
             return Value("void", "")
         if is_fixed(target):
             return self.combine(_vector_type(target), [self.convert(a, "double") for a in args])

@@ -90,13 +90,13 @@ def workspace(make: Callable[..., Any], *sizes: int) -> Any:
 
     It is created by `make(*sizes)` once, and keeps the values of its last use.
     """
-    kept = _workspaces.kept
+    records = _workspaces.kept
     key = (make, *sizes)
-    if key not in kept:
-        if len(kept) >= MAX_WORKSPACES:
-            del kept[next(iter(kept))]
-        kept[key] = pack(make(*sizes))
-    return kept[key]
+    if key not in records:
+        if len(records) >= MAX_WORKSPACES:
+            del records[next(iter(records))]
+        records[key] = pack(make(*sizes))
+    return records[key]
 
 
 def entry_symbol(routine: Routine) -> str:
@@ -136,11 +136,11 @@ class NativeRoutine:
     def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
         """Return the result of a call whose arguments or results occupy several machine values."""
         encoded: list[Any] = []
-        kept: list[Any] = []  # until the call is over
+        references: list[Any] = []  # until the call is over
         for x, encode in zip(arguments, self._encoders, strict=True):
-            encoded += encode(x, kept)
+            encoded += encode(x, references)
         if self._several:
-            return self._results.read(lambda where: self._call(*encoded, where))
+            return self._results.read(lambda address: self._call(*encoded, address))
         result = self._call(*encoded)
         return result if self._enum is None else self._enum(result)
 

@@ -60,9 +60,9 @@ def _begin_in_turn(
     remaining: dict[int, int],
 ) -> list[int]:
     """Return steps in the order in which they begin: of the ready ones, that with the longest path left."""
-    missing = {i: len(reads[i]) for i in steps}
+    unresolved = {i: len(reads[i]) for i in steps}
     unread = {i: len(users[i]) for i in steps}
-    ready = sorted((-remaining[i], i) for i in steps if not missing[i])
+    ready = sorted((-remaining[i], i) for i in steps if not unresolved[i])
     later: list[tuple[int, int, int]] = []
     order = list[int]()
     available = dict[int, int]()
@@ -84,8 +84,8 @@ def _begin_in_turn(
                 unread[k] -= 1
                 alive -= unread[k] == 0
             for k in users[i]:
-                missing[k] -= 1
-                if not missing[k]:
+                unresolved[k] -= 1
+                if not unresolved[k]:
                     heappush(later, (max(available[r] for r in reads[k]), -remaining[k], k))
         cycle += 1
     return order

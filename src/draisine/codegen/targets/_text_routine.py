@@ -45,9 +45,9 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
     family = routine.family
     names = {member: f"{name}_{member.__name__}" for member in family}
-    taken = list(names.values())
+    all_names = list(names.values())
     for k, member in enumerate(family):
-        if taken.count(names[member]) > 1:
+        if all_names.count(names[member]) > 1:
             names[member] += f"_{k}"
     names[routine] = name
     return "\n".join(_TextWriter(read(member), dialect, names).function() for member in family)

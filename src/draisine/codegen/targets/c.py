@@ -145,8 +145,8 @@ def _function(name: str, listing: Listing, scope: str) -> list[str]:
         lines += ["", _head(f"static void {name}_part{k}", sources, sinks), "{"]
         lines += [*_indented(listing.lines(piece, _DECLARATION)), "}"]
         calls.append(f"    {name}_part{k}({', '.join([*sources, *sinks])});")
-    room = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
-    return [*lines, "", head, "{", *room, *unused, *calls, "}"]
+    declaration = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
+    return [*lines, "", head, "{", *declaration, *unused, *calls, "}"]
 
 
 _DECLARATION = "const double"

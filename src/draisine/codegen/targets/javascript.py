@@ -64,13 +64,13 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
         MAX_JS_FUNCTION_STEPS,
     )
     second = Listing(program, body, _JS_NOTATION, sources, sinks, MAX_JS_FUNCTION_STEPS)
-    room = max(len(first.scratch), len(second.scratch))
+    scratch_size = max(len(first.scratch), len(second.scratch))
     lines = [
         f"// The program {name}, written by draisine.",
         *[f"// {line}" for line in describe_arrays(program, names)],
         "",
         f"export const {name}TableSize = {len(program.table)};",
-        *([f"const scratch = new Float64Array({room});"] if room else []),
+        *([f"const scratch = new Float64Array({scratch_size});"] if scratch_size else []),
         *_function(f"{name}Prologue", first),
         *_function(name, second),
         "",
@@ -102,9 +102,9 @@ def _function(name: str, listing: Listing) -> list[str]:
     lines = list[str]()
     calls = list[str]()
     for k, piece in enumerate(listing.pieces):
-        taken = ", ".join([*listing.read(piece), *listing.filled(piece)])
-        lines += ["", f"function {name}Part{k}({taken}) {{", *_body(listing, piece), "}"]
-        calls.append(f"  {name}Part{k}({taken});")
+        piece_arrays = ", ".join([*listing.read(piece), *listing.filled(piece)])
+        lines += ["", f"function {name}Part{k}({piece_arrays}) {{", *_body(listing, piece), "}"]
+        calls.append(f"  {name}Part{k}({piece_arrays});")
     return [*lines, "", head, *calls, "}"]
 
 

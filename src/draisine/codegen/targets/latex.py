@@ -135,14 +135,14 @@ def _symbols(
 ) -> dict[Entry, str]:
     """Return unique symbols of all entries of arrays, different from those in use."""
     symbols: dict[Entry, str] = {}
-    taken = set(used)
+    used_symbols = set(used)
     for array, size in arrays.items():
         for k in range(size):
             own_name = names[array][k] if array in names else ""
             text = _symbol(own_name, []) if own_name else _symbol(array, [k] if size > 1 else [])
-            while text in taken:
+            while text in used_symbols:
                 text = f"{{{text}}}'"
-            taken.add(text)
+            used_symbols.add(text)
             symbols[array, k] = text
     return symbols
 

@@ -304,9 +304,9 @@ class _ProgramWriter:
                 self._store("%out", k, self._value(i), strided=True)
         zeros = [i for i in places if self.program.steps[i] == ("const", 0.0)]
         for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
-            where = self._address("%out", first, strided=True)
+            address = self._address("%out", first, strided=True)
             self.lines.append(
-                f"  call void @{_CLEAR_FUNCTION}(ptr {where}, i64 {count}, i64 %stride)"
+                f"  call void @{_CLEAR_FUNCTION}(ptr {address}, i64 {count}, i64 %stride)"
             )
         for i, entries in places.items():
             for k in entries:
@@ -330,23 +330,23 @@ class _ProgramWriter:
         return name
 
     def _load(self, base: str, k: int, strided: bool) -> str:
-        where = self._address(base, k, strided)
+        address = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        kept = alike(self.kind, "double") if strided and base != "%table" else self.kind
-        self.lines.append(f"  {where}v = load {kept}, ptr {where}, {align}")
-        if kept == self.kind:
-            return f"{where}v"
-        self.lines.append(f"  {where}s = fptrunc {kept} {where}v to {self.kind}")
-        return f"{where}s"
+        stored = alike(self.kind, "double") if strided and base != "%table" else self.kind
+        self.lines.append(f"  {address}v = load {stored}, ptr {address}, {align}")
+        if stored == self.kind:
+            return f"{address}v"
+        self.lines.append(f"  {address}s = fptrunc {stored} {address}v to {self.kind}")
+        return f"{address}s"
 
     def _store(self, base: str, k: int, value: str, strided: bool) -> None:
-        where = self._address(base, k, strided)
+        address = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        kept = alike(self.kind, "double") if strided else self.kind
-        if kept != self.kind:
-            self.lines.append(f"  {where}d = fpext {self.kind} {value} to {kept}")
-            value = f"{where}d"
-        self.lines.append(f"  store {kept} {value}, ptr {where}, {align}")
+        stored = alike(self.kind, "double") if strided else self.kind
+        if stored != self.kind:
+            self.lines.append(f"  {address}d = fpext {self.kind} {value} to {stored}")
+            value = f"{address}d"
+        self.lines.append(f"  store {stored} {value}, ptr {address}, {align}")
 
     def _value(self, i: int) -> str:
         if i in self.known:

@@ -198,19 +198,21 @@ def solve_mode(
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    held = hold(rows.C, free.M, len(free.tree.model.twist), point)
-    particular = held.solver.solve([*rows.c, *[0.0] * held.H.shape[1]])
+    constrained = hold(rows.C, free.M, len(free.tree.model.twist), point)
+    particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
     free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
-    responses = {i: held.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None}
+    responses = {
+        i: constrained.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None
+    }
     loads, pivots = _loads(rows, responses, free_force, weight(free.tree.model))
     rows = rows.about(loads)
     force = free_force + rows.push
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
-    change, lam = held.respond(force)
+    change, lam = constrained.respond(force)
     accuracies = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
-    pivots = watch([*held.solver.pivot, *pivots, *accuracies], point)
+    pivots = watch([*constrained.solver.pivot, *pivots, *accuracies], point)
     return ModeMotion(
         particular + change, _contact_forces(rows, signature, lam), rows.rates, pivots
     )
@@ -219,8 +221,8 @@ def solve_mode(
 def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
     """Return the pivots that depend on the state, relative to their sizes in the drawing."""
     varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
-    sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
-    return [x / size for x, size in zip(varying, sizes, strict=True)]
+    nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
+    return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
 
 
 def _loads(
@@ -254,10 +256,10 @@ def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scala
     """Return normal, along and across of each contact: multipliers, friction and forces of elements."""
     forces: list[Scalar] = []
     start = 0
-    for (*_, held), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
-        total = force + array([*lam[start : start + held], *[0.0] * (3 - held)])
+    for (*_, row_count), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
+        total = force + array([*lam[start : start + row_count], *[0.0] * (3 - row_count)])
         forces += list(total if drag is None else total + lam[start] * drag[1])
-        start += held
+        start += row_count
     return forces
 
 
@@ -277,7 +279,7 @@ def _rows(
     forces = list[Array]()
     uneven = dict[int, Expr]()
     rates = array([0.0] * free.tree.model.memory)
-    for i, (k, kind, held) in enumerate(signature):
+    for i, (k, kind, row_count) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
         f = features[FEATURE * i : FEATURE * (i + 1)]
         contact = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
@@ -286,15 +288,15 @@ def _rows(
         slips = contact.C @ free.speeds
         C = contact.C[:, free.columns]
         drift = tangent(list(slips), free.along, contact.meeting.held)
-        rows += list(C[:held])
-        targets += [-x for x in drift[:held]]
+        rows += list(C[:row_count])
+        targets += [-x for x in drift[:row_count]]
         acting = act(wheel, contact, np.zeros(3), f[LOAD])
-        drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
+        drag = _drag(mu[i], slips, C) if row_count == 1 and wheel.tyre is None else None
         forces.append(np.zeros(3) if acting is None else acting.reported_at_zero_load[:3])
         if acting is not None:
             push = push + acting.force_at_zero_load[free.columns]
             rates = rates + array(acting.rates)
-        if acting is not None and held:
+        if acting is not None and row_count:
             force_per_load = acting.force_per_load[free.columns]
             components_per_load = acting.reported_per_load[:3]
             drag = (

@@ -78,16 +78,16 @@ def solve_rolling(
     rhodot = constraints.support_rate(nearest.surface, nearest.at, nearest.world, vel)
     _, refdot = point_drift(tree, geo, vel, nearest.at, rhodot, np.zeros(3))
     C, c = _rows(tree, geo, vel, touching, ref, refdot)
-    held = hold(C, mass_matrix(tree, geo, ref), len(model.twist), point)
-    particular = held.solver.solve([*c, *[0.0] * held.H.shape[1]])
+    constrained = hold(C, mass_matrix(tree, geo, ref), len(model.twist), point)
+    particular = constrained.solver.solve([*c, *[0.0] * constrained.H.shape[1]])
     required = wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
     T = user_map(tree, ref)
-    change, lam = held.respond(T.T @ force - gather(tree, geo, required, ref))
+    change, lam = constrained.respond(T.T @ force - gather(tree, geo, required, ref))
     return ModeMotion(
         T @ (particular + change) + map_rate(tree, W, refdot),
         _along_axes(tree, geo, touching, lam),
         array([0.0] * model.memory),
-        watch(held.solver.pivot, point),
+        watch(constrained.solver.pivot, point),
     )
 
 

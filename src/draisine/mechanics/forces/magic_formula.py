@@ -182,8 +182,8 @@ class MagicFormula(OnWheel):
         # The tyre is passive only if the trail is largest at small slips, so a fitted moment that
         # opposes the slip more than that trail does is bounded by it.
         if self.Mz:
-            size = _slip_magnitude(along, late)
-            fitted = self.moment(load, size, 0.0) * late / size
+            slip_size = _slip_magnitude(along, late)
+            fitted = self.moment(load, slip_size, 0.0) * late / slip_size
             late_moment = where(fitted * late > late_moment * late, fitted, late_moment)
         return side, late_moment - small.reach * late_side - small.twisting * spin
 

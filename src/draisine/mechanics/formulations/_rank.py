@@ -93,8 +93,8 @@ class Place:
         with np.errstate(divide="ignore", invalid="ignore"):
             C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
         C = np.asarray(C[:, columns], float)
-        sizes = np.linalg.norm(C, axis=1)
-        return C / np.where(sizes > 1e-12, sizes, np.inf)[:, None]
+        lengths = np.linalg.norm(C, axis=1)
+        return C / np.where(lengths > 1e-12, lengths, np.inf)[:, None]
 
     @cached_property
     def b(self) -> Floats:
@@ -102,9 +102,9 @@ class Place:
         rows = self.rows
         named = [replace(a, holds_all=False) for a in rows.active]
         full = constraints.matrix(self.tree, rows.geo, rows.world, named)
-        sizes = np.linalg.norm(full[:, free_columns(self.tree.model)].astype(float), axis=1)
+        lengths = np.linalg.norm(full[:, free_columns(self.tree.model)].astype(float), axis=1)
         b = constraints.velocity_targets(self.tree, rows.geo, rows.world, named, self.p, self.t)
-        return np.array(b, float) / np.where(sizes > 1e-12, sizes, 1.0)
+        return np.array(b, float) / np.where(lengths > 1e-12, lengths, 1.0)
 
     def rank(self) -> int:
         """Return the rank of C."""
@@ -179,26 +179,28 @@ def survey(
     start = place_drawing(model, mode)
     projected.check_rows(start.C, labels)
     anchors = start.anchors()
-    here, error = start.closed(anchors)
+    nominal, error = start.closed(anchors)
     if not error < CLOSURE_TOLERANCE:
-        _check_configuration(here, anchors, labels, error)
-        here = start
-    if here.rank() == len(labels):
-        return Survey(labels, nominal=_nominal_configuration(start, here))
-    neighbours = [place for place in _neighbours(here, anchors) if place.rank() >= here.rank()]
-    rank = max([here.rank(), *(place.rank() for place in neighbours)])
-    singular = here.rank() < rank
+        _check_configuration(nominal, anchors, labels, error)
+        nominal = start
+    if nominal.rank() == len(labels):
+        return Survey(labels, nominal=_nominal_configuration(start, nominal))
+    neighbours = [
+        place for place in _neighbours(nominal, anchors) if place.rank() >= nominal.rank()
+    ]
+    rank = max([nominal.rank(), *(place.rank() for place in neighbours)])
+    singular = nominal.rank() < rank
     if singular:
-        here = max(
+        nominal = max(
             (place for place in neighbours if place.rank() == rank),
             key=lambda place: _smallest_singular_value(place, rank),
         )
-    _check_speeds(here, rank, labels)
-    keep = independent_rows(here.C, constraints.holonomic(model, mode), rank)
-    redundant = _redundant_rows(draw, parameters, here, keep, labels)
+    _check_speeds(nominal, rank, labels)
+    keep = independent_rows(nominal.C, constraints.holonomic(model, mode), rank)
+    redundant = _redundant_rows(draw, parameters, nominal, keep, labels)
     dependent = _dependent(start.C[keep]) if singular else ()
     names = tuple(labels[keep[k]] for k in dependent)
-    return Survey(labels, redundant, names, _nominal_configuration(start, here))
+    return Survey(labels, redundant, names, _nominal_configuration(start, nominal))
 
 
 def redundant_rows_at(
@@ -226,24 +228,24 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
     return independent_vectors(C, [], DEPENDENCE_TOLERANCE, order, rank)
 
 
-def _neighbours(here: Place, anchors: Floats) -> list[Place]:
+def _neighbours(nominal: Place, anchors: Floats) -> list[Place]:
     """Return three neighbouring configurations on the constraint manifold, at later times."""
     rng = np.random.default_rng(2)
-    columns = len(free_columns(here.tree.model))
+    columns = len(free_columns(nominal.tree.model))
     neighbours = []
     for t in (0.0731, 0.2173, 0.4419):
-        moved = here.moved(0.1 * rng.uniform(-1, 1, columns), here.t + t)
-        place, error = moved.closed(anchors)
+        displaced = nominal.moved(0.1 * rng.uniform(-1, 1, columns), nominal.t + t)
+        place, error = displaced.closed(anchors)
         if error < CLOSURE_TOLERANCE:
             neighbours.append(place)
     return neighbours
 
 
-def _nominal_configuration(start: Place, here: Place) -> tuple[Floats, Floats] | None:
-    """Return inner quaternion and shape of `here` if they differ from those of the drawing."""
+def _nominal_configuration(start: Place, nominal: Place) -> tuple[Floats, Floats] | None:
+    """Return inner quaternion and shape of `nominal` if they differ from those of the drawing."""
     drawing = np.zeros_like(start.r)
-    distance = max(np.abs(here.q - start.q).max(), np.abs(here.r - drawing).max(initial=0.0))
-    return (here.q, here.r) if distance > 1e-6 else None
+    distance = max(np.abs(nominal.q - start.q).max(), np.abs(nominal.r - drawing).max(initial=0.0))
+    return (nominal.q, nominal.r) if distance > 1e-6 else None
 
 
 def _smallest_singular_value(place: Place, rank: int) -> float:
@@ -294,7 +296,7 @@ def _check_speeds(place: Place, rank: int, labels: Sequence[str]) -> None:
 def _redundant_rows(
     draw: Callable[[Mapping[str, float]], Model],
     parameters: Mapping[str, float],
-    here: Place,
+    nominal: Place,
     keep: Sequence[int],
     labels: Sequence[str],
 ) -> tuple[RedundantRow, ...]:
@@ -303,7 +305,7 @@ def _redundant_rows(
     Parameters are perturbed by 3 to 10 %, first all together and, if a row becomes independent, one by one.
     """
     redundant = [k for k in range(len(labels)) if k not in keep]
-    shares = np.linalg.lstsq(here.C[keep].T, here.C[redundant].T, rcond=None)[0]
+    shares = np.linalg.lstsq(nominal.C[keep].T, nominal.C[redundant].T, rcond=None)[0]
     repeats = [
         tuple(labels[k] for k, x in zip(keep, column, strict=True) if abs(x) > 1e-6)
         for column in shares.T
@@ -314,9 +316,9 @@ def _redundant_rows(
         for name, x in parameters.items()
     }
     freeing_parameters: dict[int, list[str]] = {k: [] for k in redundant}
-    if _independent_at(draw, {**parameters, **perturbed}, here, keep, redundant):
+    if _independent_at(draw, {**parameters, **perturbed}, nominal, keep, redundant):
         for name, x in perturbed.items():
-            for k in _independent_at(draw, {**parameters, name: x}, here, keep, redundant):
+            for k in _independent_at(draw, {**parameters, name: x}, nominal, keep, redundant):
                 freeing_parameters[k].append(name)
     return tuple(
         RedundantRow(labels[k], rows, tuple(freeing_parameters[k]))
@@ -349,8 +351,8 @@ def _independent_at(
     distance = np.zeros(len(redundant))
     for place in places:
         shares = np.linalg.lstsq(place.C[keep].T, place.C[redundant].T, rcond=None)[0]
-        missing = np.linalg.norm(place.C[redundant].T - place.C[keep].T @ shares, axis=0)
-        distance = np.maximum(distance, missing)
+        remainders = np.linalg.norm(place.C[redundant].T - place.C[keep].T @ shares, axis=0)
+        distance = np.maximum(distance, remainders)
     return [
         k
         for k, x in zip(redundant, distance, strict=True)

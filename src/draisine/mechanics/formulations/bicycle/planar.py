@@ -140,10 +140,10 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
     """Return the frame beyond a joint."""
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
-    slid = slide_frame(before, k, axis * joint.slide, r, rate)
-    d = slid.arm(joint.through)
-    R = slid.R @ rot_about(a, joint.turn * r)
-    return turn_frame(slid, k, axis * joint.turn, d, joint.through, R, rate)
+    slid_frame = slide_frame(before, k, axis * joint.slide, r, rate)
+    d = slid_frame.arm(joint.through)
+    R = slid_frame.R @ rot_about(a, joint.turn * r)
+    return turn_frame(slid_frame, k, axis * joint.turn, d, joint.through, R, rate)
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
