@@ -7,10 +7,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from draisine.simulation.contact.complementarity.active_set import CONTACTS, empty_choice
 from draisine.simulation.contact.event_driven import events
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.event_driven.events import (
     CANDIDATES,
+    FORCE_ONLY,
     NOT_INCLUDED,
     TOUCHING,
     SlipPlan,
@@ -423,3 +425,64 @@ def test_contacts_without_load_are_to_be_avoided_if_a_force_vanishes(monkeypatch
     assert e.avoid.tolist() == [False, True, True]
     monkeypatch.setattr(events, "rate", lambda *_: 1)
     assert events.resolve_event(e, -1, True, False) is RunStatus.CONTRADICTION
+
+
+# --- the contact problem
+
+
+def assembled(statuses, mu=0.5, speeds=(3.0, 4.0, 0.0), acted=0, included=None):
+    """Contacts of one body whose elements push with 7 along x and lift with 2 along y per load."""
+    count = len(statuses)
+    e = make_event(count, speeds)
+    m = e.mode.motion
+    m.acted, m.F, m.held_c, m.M, m.held, m.push, m.lift, m.row = acted, 9, 12, 0, 12, 16, 19, 22
+    rows = np.zeros((count, 22))
+    rows[:, :ROW] = e.rows.reshape(-1, ROW)[:count]
+    rows[:, 9] = 0.25
+    rows[:, 16], rows[:, 20] = 7.0, 2.0
+    e.rows = rows.ravel()
+    e.mode.out = np.array([*np.eye(3).ravel(), 1.0, 2.0, 3.0])
+    e.mu[:] = mu
+    e.status[:] = statuses
+    if included is not None:
+        e.choice_index[:] = included
+    e.choice = empty_choice(N, 0, count)
+    events.assemble_choice(e)
+    return e
+
+
+def test_included_contacts_enter_the_problem_and_sprung_tyres_as_forces():
+    """0 rolls, 1 is not included, 2 is a tyre on a spring, 3 slides."""
+    statuses = [Status.ROLLING, Status.ROLLING, Status.SPRUNG_TYRE, Status.SLIDING]
+    e = assembled(statuses, included=[0, NOT_INCLUDED, 0, 0])
+    g = e.choice
+    assert e.choice_index.tolist() == [0, NOT_INCLUDED, FORCE_ONLY, 1]
+    assert g.sizes[CONTACTS] == 2
+    assert g.rows[:2].tolist() == [3, 1]
+    assert g.right.tolist() == [-1.0 + 7.0, -2.0, -3.0]
+    assert g.level[:2].tolist() == [0.25, 0.25]
+
+
+@pytest.mark.parametrize(
+    ("status", "mu", "speeds", "drag"),
+    [
+        (Status.SLIDING, 0.5, (3.0, 4.0, 0.0), (-0.3, -0.4)),
+        (Status.SLIDING, 0.0, (3.0, 4.0, 0.0), (0.0, 0.0)),
+        (Status.SLIDING, np.inf, (3.0, 4.0, 0.0), (0.0, 0.0)),
+        (Status.SLIDING, 0.5, (0.0, 0.0, 0.0), (0.0, 0.0)),
+        (Status.ROLLING, 0.5, (3.0, 4.0, 0.0), (0.0, 0.0)),
+    ],
+)
+def test_friction_of_sliding_contacts_is_part_of_the_normal_column(status, mu, speeds, drag):
+    """With mu 0.5 and a slip of (3, 4), a unit of load drags with (-0.3, -0.4)."""
+    g = assembled([status], mu, speeds).choice
+    assert g.G[:3] == pytest.approx([*drag, 1.0])
+    assert g.C[:3].tolist() == [0.0, 0.0, 1.0]
+
+
+def test_elements_push_at_zero_load_and_lift_in_proportion_to_it():
+    g = assembled([Status.ROLLING], acted=1).choice
+    assert g.push[:3].tolist() == [7.0, 0.0, 0.0]
+    assert g.G[:3].tolist() == [0.0, 2.0, 1.0]
+    g = assembled([Status.ROLLING], acted=0).choice
+    assert g.push[:3].tolist() == [0.0, 0.0, 0.0]
