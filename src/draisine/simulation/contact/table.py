@@ -332,9 +332,7 @@ class FeatureTable:
 
     def pick(self, features: Sequence[int]) -> Features:
         """Return features of the terrain by their numbers; those of earlier searches are not made again."""
-        rows = np.array(
-            self._add_features(features), int
-        )  # replaces the table if there are new ones
+        rows = np.array(self._add_features(features), int)  # before `_features`, which it replaces
         return self._features.take(rows)
 
     # --- rows of features
