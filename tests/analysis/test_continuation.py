@@ -134,5 +134,5 @@ def test_errors_tell_what_is_wrong() -> None:
     with pytest.raises(ConfigurationError, match="No steady motion found"):
         steady(BICYCLE, lean=0.2, steer=0.0, forward_speed=3.0)
     upright = steady(BICYCLE, forward_speed=3.0)
-    with pytest.raises(ConfigurationError, match="no family"):
+    with pytest.raises(ConfigurationError, match="No family"):
         family(upright, {"lean": 1.0})

@@ -135,14 +135,14 @@ def test_an_ellipsoid_of_revolution_is_the_same_however_far_it_has_turned():
 @pytest.mark.parametrize(
     ("surface", "words"),
     [
-        (lambda: 0.0, "the radius is zero"),
+        (lambda: 0.0, "the radius must not be zero"),
         (lambda: Ball(float("nan")), "radius nan m is not a length"),
         (lambda: Torus(0.3, -0.1), "crown -0.1 m is not a length"),
         (lambda: Torus(0.3, 0.4), "crown 0.4 m exceeds radius 0.3 m"),
-        (lambda: Ellipsoid((0.1, 0.0, 0.2)), "the semi-axis is zero"),
+        (lambda: Ellipsoid((0.1, 0.0, 0.2)), "the semi-axis must not be zero"),
         (lambda: Ellipsoid((0.1, 0.1)), "expected three components"),
-        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.ones((3, 3))), "not orthogonal unit vectors"),
-        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.eye(2)), r"the shape \(2, 2\)"),
+        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.ones((3, 3))), "must be orthogonal unit vectors"),
+        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.eye(2)), r"not \(2, 2\)"),
     ],
 )
 def test_what_is_no_surface_is_refused(surface, words):

@@ -19,7 +19,7 @@ PLY = HEAD + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n"
         (
             "a.obj",
             OBJ.replace(b"f 1 3 4", b"f 1 3 9"),
-            "triangle 2 names a point that is not there",
+            "triangle 2 has a point that does not exist",
         ),
         ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 -9"), "triangle 2 names a point"),
         ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 " + b"9" * 400), "is damaged: "),
@@ -32,7 +32,7 @@ PLY = HEAD + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n"
         ("a.ply", PLY.replace(b"\n3 0 1 2", b"\nnan 0 1 2"), "cannot convert float NaN to integer"),
         ("a.ply", PLY[:-8], "ends too early"),
         ("a.ply", b"", "no PLY header"),
-        ("a.obj", b"", "holds no triangles"),
+        ("a.obj", b"", "contains no triangles"),
     ],
 )
 def test_what_is_wrong_is_told(name, data, told, tmp_path):

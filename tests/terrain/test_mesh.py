@@ -159,7 +159,7 @@ def test_a_query_finds_as_little_on_a_large_mesh():
     ("points", "triangles", "why"),
     [
         (np.eye(3), [[0, 1, 1]], "area"),
-        (np.eye(3), [[0, 1, 7]], "names point"),
+        (np.eye(3), [[0, 1, 7]], "A triangle has the point 7"),
         (np.eye(3)[:, :2], [[0, 1, 2]], "three finite"),
         (CUBE, [[0, 1, 3], [0, 1, 2], [0, 1, 7]], "more than two"),
         (CUBE, [[0, 1, 3], [0, 1, 2]], "orient"),

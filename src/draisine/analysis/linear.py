@@ -68,7 +68,7 @@ ZERO_ENTRY = 1e-12
 CYCLIC_ENTRY = 1e-9
 """Relative to the largest entry of a row of A at random states; smaller ones are rounding errors."""
 
-FORMS = ("steady", "frozen", "dalembert")
+LINEARISATIONS = ("steady", "frozen", "dalembert")
 """Linearisations: about a steady motion; at an instant of an accelerating motion; under its inertial load."""
 
 

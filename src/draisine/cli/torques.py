@@ -10,7 +10,7 @@ from draisine.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from draisine.analysis.connection.inverse import NeededTorques
+    from draisine.analysis.connection.inverse import RequiredTorques
 
 
 def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trust = False) -> None:
@@ -23,7 +23,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     :param at: The time in the run, s; the nearest sample is taken.
     :param json: Print JSON.
     """
-    from draisine.analysis.connection.inverse import needed_torques
+    from draisine.analysis.connection.inverse import required_torques
     from draisine.results.attributes import table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
@@ -38,7 +38,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
         raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
     q, p, r, v, vdot = (one[name].values for name in parts)
     mode = table(data, "mode")
-    found = needed_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
+    found = required_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(found, float(one["time"])))
         return
@@ -60,7 +60,7 @@ def _sample(data: "Dataset", at: float) -> "Dataset":
     return data.isel(time=int(np.argmin(np.abs(t - at))))
 
 
-def _plain(found: "NeededTorques", time: float) -> dict[str, object]:
+def _plain(found: "RequiredTorques", time: float) -> dict[str, object]:
     return {
         "time": time,
         "torques": found.torques,
@@ -71,7 +71,7 @@ def _plain(found: "NeededTorques", time: float) -> dict[str, object]:
     }
 
 
-def _print(found: "NeededTorques", time: float) -> None:
+def _print(found: "RequiredTorques", time: float) -> None:
     from rich.table import Table
 
     console, parts = open_console(), []

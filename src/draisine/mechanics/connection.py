@@ -34,7 +34,7 @@ from draisine.mechanics.kernel import (
 from draisine.mechanics.kinematics import Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 
 ORIGIN = np.zeros(3)
 
@@ -61,7 +61,7 @@ class Locomotion:
     def names(self) -> list[str]:
         """The names of the speeds in eta."""
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
-        return [[*TWIST, *joints][k] for k in self.outer]
+        return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
     def whole(self, outer: Array, inner: Array) -> Array:
         """Return eta and rdot, or their rates, as the whole (V, W, rdot)."""

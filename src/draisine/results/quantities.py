@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.model.names import ANGLES
+from draisine.model.names import BASE_ANGLES
 from draisine.results.bodies import Bodies, restore_system
 from draisine.system.state import State
 
@@ -73,7 +73,7 @@ def _angle_acceleration(bodies: Bodies, _: str, which: int) -> Floats:
     """Return the second rate of yaw, lean or pitch, from R = Rz(yaw) Rx(lean) Ry(pitch)."""
     dW = _in_base(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
     lean, pitch = bodies.data["lean"].values, bodies.data["pitch"].values
-    rates = np.stack([bodies.data[f"{n}_rate"].values for n in ANGLES], axis=1)
+    rates = np.stack([bodies.data[f"{n}_rate"].values for n in BASE_ANGLES], axis=1)
     sl, cl, sp, cp = np.sin(lean), np.cos(lean), np.sin(pitch), np.cos(pitch)
     zero, one = np.zeros_like(sl), np.ones_like(sl)
     E = np.array([[-sp * cl, cp, zero], [sl, zero, one], [cp * cl, sp, zero]])
@@ -150,6 +150,6 @@ DERIVED: dict[str, DerivedQuantity] = {
     f"{angle}_acceleration": DerivedQuantity(
         partial(_angle_acceleration, which=k), "rad/s2", f"second rate of {angle}", False
     )
-    for k, angle in enumerate(ANGLES)
+    for k, angle in enumerate(BASE_ANGLES)
 }
 """What follows from a dataset and its model."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
-from draisine.model.names import PLACE, variables
+from draisine.model.names import BASE_POSITION, variables
 from draisine.model.quantity import in_si_units
 from draisine.vehicles.bicycle.whipple import whipple
 
@@ -69,7 +69,7 @@ def usual_unit(name: str) -> str:
 
 @cache
 def _usual_units() -> dict[str, str]:
-    return {name: one.unit for name, one in (variables(whipple()) | PLACE).items()}
+    return {name: one.unit for name, one in (variables(whipple()) | BASE_POSITION).items()}
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:

@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
 from draisine.model.names import (
-    STORED,
+    STORED_VARIABLES,
     Axes,
     benchmark_sign,
     check_axes,
@@ -85,7 +85,7 @@ def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
 
     system = run.arcs[0].machine.system
     labels, known = dimensions(system.model), variables(system.model)
-    values, told = _values(run, known), STORED | known
+    values, told = _values(run, known), STORED_VARIABLES | known
     if axes == "benchmark":
         values = to_benchmark(system.model, values, labels)
     sizes = {dim: len(names) for dim, names in labels.items()}

@@ -88,5 +88,5 @@ def test_what_cannot_be_spread_is_told(bicycle):
         def __call__(self, readings, z):
             return super().__call__(readings, z)[0], [0.0]
 
-    with pytest.raises(ConfigurationError, match="states of its own"):
+    with pytest.raises(ConfigurationError, match="law without states"):
         derivatives(bicycle, eigenvalues(bicycle, SPEED), Remembering())

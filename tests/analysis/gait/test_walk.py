@@ -150,7 +150,7 @@ def test_a_walker_that_falls_is_told(simplest):
 
 
 def test_machines_without_steps_have_no_walk():
-    with pytest.raises(ParameterError, match="does not tell its `steps`"):
+    with pytest.raises(ParameterError, match="has no `steps`"):
         walk(draisine.compile("acrobot"))
 
 

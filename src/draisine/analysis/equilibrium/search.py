@@ -18,7 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
-    CURVATURE,
+    PATH_CURVATURE,
     Balance,
     choose_pivots,
     forward_name,
@@ -28,7 +28,7 @@ from draisine.analysis.equilibrium.balance import (
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
 from draisine.analysis.linear import (
-    FORMS,
+    LINEARISATIONS,
     Linear,
     in_axes,
     linear_systems,
@@ -188,8 +188,8 @@ class Steady:
         0.210+4.233j
         -0.131+4.349j
         """
-        if form not in FORMS:
-            raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
+        if form not in LINEARISATIONS:
+            raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(LINEARISATIONS)}.")
         shown = None if outputs is None else list(outputs)
         options = f"outputs={shown!r}, cyclic={cyclic!r}, form={form!r}, axes={axes!r}"
         recipe = f"{self.recipe}linear = motion.linear({options})\n"
@@ -386,12 +386,12 @@ def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float
     units = quantity_names(system.model)
     for alias, value in prescribed.items():
         name = SYNONYMS.get(alias, alias)
-        if name == "radius" and CURVATURE in units:
+        if name == "radius" and PATH_CURVATURE in units:
             if value == 0.0:
                 raise ParameterError(
                     "steady motion: the radius must not be zero. It is positive to the left."
                 )
-            name = CURVATURE
+            name = PATH_CURVATURE
             value = 1.0 / value
         expect_known("steady motion: nothing is called", name, [*units, "radius"])
         if name in out:
@@ -544,7 +544,7 @@ class _MotionSearch:
         centres = [float(contact.centre[0]) for contact in model.contacts]
         base = max(max(centres, default=0.0) - min(centres, default=0.0), 0.1)
         v = prescribed.get("forward_speed", prescribed.get("rear_wheel_speed"))
-        c = prescribed.get(CURVATURE)
+        c = prescribed.get(PATH_CURVATURE)
         if c is None and "yaw_rate" in prescribed and v:
             c = prescribed["yaw_rate"] / v
         if c is None and "steer" in prescribed:
@@ -575,7 +575,7 @@ class _MotionSearch:
             machine, y, w, self.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
         )
         if (
-            CURVATURE in prescribed
+            PATH_CURVATURE in prescribed
             and abs(motion.values[forward_name(list(motion.values))]) < MIN_PATH_SPEED
         ):
             raise ConfigurationError("The machine is at rest, so its path has no curvature.")

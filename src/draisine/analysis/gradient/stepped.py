@@ -45,7 +45,7 @@ BASE_SPEEDS = ("Vx", "Vy", "Vz")  # of the base; at rest the bias force along th
 # rows exceed it: their condition number is limited by rounding only (1e16).
 SINGULAR_CONDITION = 1e14
 
-TINY = 1e-300  # any unit; keeps divisors positive where a row or a step has length zero
+MIN_DIVISOR = 1e-300  # any unit; keeps divisors positive where a row or a step has length zero
 
 
 class StepStatus(StrEnum):
@@ -130,7 +130,7 @@ class SteppedTangents:
                 begin = self.stepper.t
                 before = jets
                 jets = self._step(jets)
-            slope = (jets - before) / max(self.stepper.t - begin, TINY)
+            slope = (jets - before) / max(self.stepper.t - begin, MIN_DIVISOR)
             sample = before + (t - begin) * slope
             sample[1:] -= self.delay[:, None] * slope[0]
             samples.append(self._normalise(sample))
@@ -325,8 +325,8 @@ class SteppedTangents:
             first += contact.rows
 
         # Rows are momenta, velocities and impulses: equilibrate them before solving.
-        row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), TINY)
-        column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), TINY)
+        row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), MIN_DIVISOR)
+        column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), MIN_DIVISOR)
         scaled = np.zeros((count, size, size))
         scaled[0] = row_scales[:, None] * K * column_scales
         right = -(row_scales * R)[:, :, None]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.gait.map import ANGLES, Gait, gait
+from draisine.analysis.gait.map import ANGLE_COMPONENTS, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
@@ -102,7 +102,7 @@ def scan_cycles(
     def rise(value: float, cycle: Cycle) -> float:
         return float(stride(value, cycle).displacement[1])
 
-    found = families(make, values, lambda G: _of(G).cycles(), angles=ANGLES)
+    found = families(make, values, lambda G: _of(G).cycles(), angles=ANGLE_COMPONENTS)
     if not found:
         raise ParameterError(f"{vehicle}: no cycle was found at these values of {over}.")
     data = _table_of(walk, found, np.asarray(values, float), over, stride)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from draisine.errors import ParameterError, did_you_mean
-from draisine.model import TWIST, Model
+from draisine.model import BASE_TWIST, Model
 from draisine.results import cycle
 from draisine.results.questions import parse_labels, parse_question, parse_series
 from draisine.results.straight import straight_labels
@@ -16,7 +16,7 @@ GAIT = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
 """What is told of a gait after one cycle, in the frame at its start, and the units."""
 
 CURVATURE = {
-    f"curvature_{name}": unit for name, unit in zip(TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
+    f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
 """What is told of small loops about shapes: displacement per area, along the base's velocities."""
 
