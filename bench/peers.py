@@ -28,8 +28,8 @@ from beside._work import Work
 HERE = Path(__file__).parent
 PAGE, PLOT = HERE.parent / "docs" / "peers.md", HERE.parent / "docs" / "figures" / "peers.svg"
 ABSENT = {
-    "Jiminy": "version 1.8.13 needs NumPy below 2.3 and cannot stand beside the others; it takes robots "
-    "from URDF files"
+    "Jiminy": "version 1.8.13 needs NumPy below 2.3, which excludes the others; it reads robots from "
+    "URDF files"
 }
 """Peers without a file, and why."""
 KINDS = {

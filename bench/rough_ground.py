@@ -24,6 +24,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import draisine
 from draisine.errors import ContactSetError, DraisineError
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.terrain import Mesh, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 
@@ -151,7 +152,7 @@ def rim_heights(run, above, crown):
     first = run.arcs[0]
     look = ContactQuery(first.machine, first.terrain, first.inputs)
     t = np.concatenate([np.asarray(arc.t) for arc in run.arcs])
-    rows = look.look_each(t, np.concatenate([arc.y for arc in run.arcs]), look.level)
+    rows = look.evaluate_gaps(t, np.concatenate([arc.y for arc in run.arcs]), look.level)
     centres, axles = rows[..., look.row.centre], rows[..., look.row.axle]
     down = np.array([0.0, 0.0, -1.0]) + axles * axles[..., 2:]
     down /= np.linalg.norm(down, axis=-1)[..., None]
@@ -189,10 +190,10 @@ def largest_least_force(error, run):
     arc, t = run.arcs[-1], float(run.t[-1])
     look = ContactQuery(arc.machine, arc.terrain, arc.inputs)
     y = arc.machine.enter(error.state, np.zeros(0))
-    near = look.near(t, y, 0.0)
+    near = look.find_surroundings(t, look.boxes(t, y), 0.0).contacts
     touching = [
         contact
-        for contact, row in zip(near, look.meet(t, y, near), strict=True)
+        for contact, row in zip(near, look.evaluate_rows(t, y, near), strict=True)
         if abs(look.gap(row)) <= TOUCH and look.excess(contact, row) <= TOUCH
     ]
     tried = {key for trial in error.trials for key in trial.closed}
@@ -200,11 +201,11 @@ def largest_least_force(error, run):
         touching = [c for c in touching if look.key(c) in tried]
     else:  # a force that vanishes: look at where it would go on to
         y, t = _later(look, t, y, touching), t + SOON
-    rows = look.meet(t, y, touching)
+    rows = look.evaluate_rows(t, y, touching)
     met = zip(touching, rows, strict=True)
-    contacts = [look.candidate(c, row, np.inf, 3) for c, row in met]
+    contacts = [look.candidate(c, row, np.inf, Status.ROLLING) for c, row in met]
     parts, v = look.dynamics(t, y), look.speeds(y)
-    M, (held, targets) = parts["M"].reshape(look.n, look.n), look.held(parts)
+    M, (held, targets) = parts["M"].reshape(look.n, look.n), look.equality_rows(parts)
     if tried and any(k.relative(v)[0] < -1e-9 for k in contacts):
         change = [(k.C, -k.relative(v)) for k in contacts]
         return _best(M, 0.0 * v, held, 0.0 * targets, change)

@@ -227,23 +227,21 @@ def main() -> None:
 
 def one_computer(flat: list, whole: dict | None) -> str:
     """Return what was measured here."""
-    lines = ["# Scale: a billion rides, on paper", "",
-        f"Written by `python bench/scale.py` from what it measured (draisine {draisine.__version__}, one "
-        "core of a shared computer, CPU time). The work: runs of 5 s of the benchmark bicycle in 250 steps "
-        "of RK4, over speed, lean rate, trail and head angle, each asked four questions; see "
-        "[sweeps](howto/sweep.md).", "",
+    lines = ["# Scale: an estimate for a billion runs", "",
+        f"`python bench/scale.py` measures and writes this page (draisine {draisine.__version__}, one core of a "
+        "shared computer, CPU time). Each run is 5 s of the benchmark bicycle in 250 steps of RK4, with four "
+        "metrics; speed, lean rate, trail and head angle vary. See [sweeps](howto/sweep.md).", "",
         "## One computer", "",
         "| runs | CPU time per run | peak memory |", "| ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {n:,} | {1e6 * s:.0f} us | {m:.0f} MB |" for n, s, m in flat]
     if whole:
         lines += [f"| {2**20:,} | {1e6 * whole['cpu'] / 2**20:.0f} us | {whole['worker']:.0f} MB |", "",
             f"The last line is one sweep of 2^20 runs by two workers into a store: {whole['cpu']:.0f} s of CPU "
-            f"time of both together, so {whole['cpu'] / 2:.0f} s of computing on two cores "
-            f"({whole['wall']:.0f} s by the clock of a computer that others used, too). Workers and driver "
-            f"need the memory of a chunk, not of all runs: {whole['worker']:.0f} MB and "
-            f"{whole['driver']:.0f} MB at most, the driver's with the outcomes of all runs read back. "
-            f"{whole['upright']:.0%} of the bicycles were still upright after 5 s:", "",
-            "![what part of a million runs comes back](figures/basin-million.png)"]  # fmt: skip
+            f"time, {whole['cpu'] / 2:.0f} s on each core ({whole['wall']:.0f} s wall time on a shared "
+            "computer). The memory depends on the chunk, not on the number of runs: at most "
+            f"{whole['worker']:.0f} MB per worker and {whole['driver']:.0f} MB in the driver, including the "
+            f"outcomes of all runs. {whole['upright']:.0%} of the bicycles were upright after 5 s:", "",
+            "![share of a million runs that recover](figures/basin-million.png)"]  # fmt: skip
     return "\n".join([*lines, ""])
 
 
@@ -254,10 +252,10 @@ def cluster(rows: list, cost: float, drawn: dict[str, float]) -> str:
     lines = ["## A thousand workers", "",
         f"A billion runs are {hours:.0f} core hours ({PRICE * hours:.2f} dollars at {PRICE} an hour). The store "
         f"has one file per variable and chunk: with chunks of 65,536 runs {-(-RUNS // 65536):,} chunks of "
-        f"{size / 1e6:.1f} MB, {RUNS / 65536 * size / 1e9:.0f} GB in all. The driver alone writes; it spends "
-        f"{1e3 * serve:.0f} ms on each such chunk. A simulated scheduler gives stretches to workers whose times "
-        "are drawn from the measured ones, lets the driver serve one worker at a time, and lets each worker "
-        f"die after {LIFE / 3600:.0f} h on average (assumed), losing its chunk and {AGAIN:.0f} s:", "",
+        f"{size / 1e6:.1f} MB, {RUNS / 65536 * size / 1e9:.0f} GB in all. Only the driver writes, "
+        f"{1e3 * serve:.0f} ms per chunk. The table is a simulation of the scheduler: computing times are drawn "
+        "from the measured ones, the driver serves one worker at a time, and each worker dies after "
+        f"{LIFE / 3600:.0f} h on average (assumed) and loses its chunk and {AGAIN:.0f} s:", "",
         "| runs per chunk | workers | wall time | workers compute | driver busy | workers lost |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     lines += [
@@ -265,16 +263,16 @@ def cluster(rows: list, cost: float, drawn: dict[str, float]) -> str:
         f"{at['died']:.0f} |"
         for chunk, workers, _, _, at in rows
     ]
-    lines += ["", "Where the driver is busy all the time it is the limit: workers wait in line. Larger chunks ease "
-        "that, until there are too few of them to go round; a lost worker costs one chunk. With 65,536 runs per "
-        f"chunk a thousand workers compute for {best['busy']:.0%} of the {best['wall'] / 60:.1f} minutes. Beyond that "
-        "workers would have to write their own chunks, which the store allows: each chunk is its own set of "
-        "files, and its mark is the last. A scheduler is no limit: Dask takes about a millisecond for a task "
+    lines += ["", "If the driver is always busy, it limits the sweep, and workers wait. Larger chunks help, as long as "
+        "there are enough of them; a lost worker costs one chunk. With 65,536 runs per chunk a thousand workers "
+        f"compute for {best['busy']:.0%} of the {best['wall'] / 60:.1f} minutes. To go further, workers would have "
+        "to write their own chunks, which the store allows: each chunk is a separate set of files with a "
+        "completion mark. The scheduler is not a limit: Dask needs about a millisecond per task "
         f"([its documentation](https://docs.dask.org/en/stable/best-practices.html)), {RUNS / 65536e3:.0f} s for all "
-        "of them, and the driver gives away only a few for each worker at a time.", "",
-        f"To skip 2^24 points of Sobol's sequence takes {1e3 * drawn['sobol']:.0f} ms, so at its end a billion "
-        f"would cost each chunk {far * drawn['sobol']:.1f} s; a Latin hypercube has no such cost "
-        f"({1e3 * drawn['latin-hypercube']:.1f} ms anywhere).", ""]  # fmt: skip
+        "tasks.", "",
+        f"Skipping 2^24 points of a Sobol sequence takes {1e3 * drawn['sobol']:.0f} ms, so the last chunks of a "
+        f"billion runs need {far * drawn['sobol']:.1f} s each; a Latin hypercube needs "
+        f"{1e3 * drawn['latin-hypercube']:.1f} ms per chunk.", ""]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -284,17 +282,15 @@ def gpu(one: dict, cost: float) -> str:
     lines = ["## A GPU", "",
         f"One evaluation of the right-hand side takes {one['rate']:.0f} operations, one projection "
         f"{one['project']:.0f}; a run {one['flops'] / 1e6:.2f} million. A lane needs {one['bytes'] / 1e3:.1f} kB "
-        f"(tables of its parameters, state, stages), and at most {one['live']} numbers at once; the 255 "
+        f"(tables of its parameters, state, stages), and at most {one['live']} live values; the 255 "
         f"registers of a CUDA thread hold 127 doubles, so {'all fit' if one['live'] < 120 else 'some spill'}. "
-        "Lanes map to "
-        "threads, and LLVM's NVPTX target is part of llvmlite; the programs are straight-line code with their "
-        "own sine and cosine, so nothing but the loop over lanes would change.", "",
+        "Lanes map to threads, and llvmlite contains LLVM's NVPTX target. The programs are straight-line code "
+        "with their own sine and cosine, so only the loop over lanes would change.", "",
         f"At the peak of an NVIDIA {GPU['name']} in double precision ({GPU['flops'] / 1e12:.1f} Tflop/s, "
-        f"{GPU['bytes'] / 1e12:.2f} TB/s, its data sheet) a billion runs would take {ideal / 60:.1f} min by "
-        f"operations; if each step read and wrote a lane's memory once, {moved / 60:.0f} min by bandwidth. A "
-        f"tenth of the peak, usual for such code, is {ideal / 6:.0f} min: as much as "
-        f"{RUNS * cost / (10 * ideal):.0f} of the cores measured here. This is an estimate; nothing of it was "
-        "run.", ""]  # fmt: skip
+        f"{GPU['bytes'] / 1e12:.2f} TB/s, data sheet) a billion runs would take {ideal / 60:.1f} min; if each "
+        f"step read and wrote a lane's memory once, {moved / 60:.0f} min by bandwidth. At a tenth of the peak, "
+        f"usual for such code, it would take {ideal / 6:.0f} min and replace {RUNS * cost / (10 * ideal):.0f} of "
+        "the measured cores. This is an estimate; it was not run on a GPU.", ""]  # fmt: skip
     return "\n".join(lines)
 
 
@@ -302,21 +298,20 @@ def adjoint(ways: dict) -> str:
     """Return whether the way back would pay."""
     c, rate, along, back = ways["lanes"], ways["rate"], ways["along"], ways["back"]
     wide = -(-ways["parameters"] // c)
-    told = ", ".join(f"{1e3 * s:.0f} ms by {n}" for n, s in ways["times"].items())
+    measured = ", ".join(f"{1e3 * s:.0f} ms by {n}" for n, s in ways["times"].items())
     lines = ["## Gradients: forward or adjoint", "",
-        f"[Gradients](howto/gradients.md) go forward with the motion, {c} directions in a register. The rate "
-        f"takes {rate} operations, with one direction {along}; an adjoint's way back would take {back} more "
-        f"than the {rate} of the way there, for one output, and would have to keep the states of all steps. So "
-        f"forward by all {ways['parameters']} parameters of the bicycle costs {wide} times {along} = "
-        f"{wide * along} operations of a register, an adjoint {rate + back} of a number alone for each output: "
+        f"[Gradients](howto/gradients.md) use the forward mode, with {c} directions in a register. The rate takes "
+        f"{rate} operations, {along} with one direction. For one output, an adjoint would need {back} operations "
+        f"in addition to the {rate}, and the stored states of all steps. So the forward mode for all "
+        f"{ways['parameters']} parameters of the bicycle costs {wide} times {along} = {wide * along} register "
+        f"operations, an adjoint {rate + back} scalar operations per output: "
         f"{'fewer' if rate + back < wide * along else 'not fewer'}, by a factor of "
         f"{wide * along / (rate + back):.1f} for one output and {wide * along / (rate + back) / 4:.1f} for four. "
-        f"Measured, over one second, in CPU time: {told} parameters; the derivatives of {c} more cost "
-        f"{1e3 * (ways['times'][24] - ways['times'][8]) / 2:.1f} ms. "
-        "So what an adjoint could save is small against what is around the equations, and less where fits and "
-        "designs ask for several outputs; it would have to keep every step and go back through every event. It "
-        "does not pay, and there is none. Where hundreds of numbers act on one cost, such as the samples of an "
-        "input, [CasADi](neighbours/casadi.md) and [JAX](neighbours/jax.md) go back through our equations.", ""]  # fmt: skip
+        f"Measured for one second of motion, in CPU time: {measured} parameters; {c} more derivatives cost "
+        f"{1e3 * (ways['times'][24] - ways['times'][8]) / 2:.1f} ms. An adjoint would therefore save little, and "
+        "less for several outputs; it would also need every step and every event in reverse. It is not "
+        "included. If hundreds of unknowns act on one cost, such as the samples of an input, use the reverse "
+        "mode of [CasADi](neighbours/casadi.md) or [JAX](neighbours/jax.md) with our equations.", ""]  # fmt: skip
     return "\n".join(lines)
 
 

@@ -16,6 +16,7 @@ release = version = installed("draisine")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "mathml",
     "pictures",
     "machine_pages",
@@ -45,6 +46,9 @@ default_role = "code"
 numfig = False
 math_numfig = False
 math_eqref_format = "({number})"
+napoleon_google_docstring = False  # docstrings have numpydoc sections
+napoleon_use_ivar = True
+napoleon_use_rtype = False  # `Returns` describes the value, the annotation has its type
 autodoc_member_order = "bysource"
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "all"

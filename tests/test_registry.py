@@ -1,4 +1,4 @@
-"""The folder is the registry: what is there is found by its name, and nothing else is."""
+"""The folder is the registry: plugs are found by name, and only those in the folder."""
 
 from pathlib import Path
 
@@ -10,18 +10,18 @@ from draisine.registry import FOLDERS, find, names, own_plugs
 
 PACKAGE = Path(draisine.__file__).parent
 
-WHOLE = {"integrator": "advance", "formulation": "FORMULATION", "printer": "write"}
-"""The kinds of which the file itself is the thing, and what it must have."""
+MODULE_PLUGS = {"integrator": "advance", "formulation": "FORMULATION", "printer": "write"}
+"""The kinds whose plug is the module itself, and the name that it must define."""
 
 
 @pytest.mark.parametrize(("kind", "name"), [(k, n) for k in FOLDERS for n in names(k)])
-def test_every_file_of_a_kind_has_its_one_thing(kind, name):
-    thing = find(kind, name)
-    assert callable(thing) or hasattr(thing, WHOLE[kind])
+def test_every_file_of_a_kind_defines_its_plug(kind, name):
+    plug = find(kind, name)
+    assert callable(plug) or hasattr(plug, MODULE_PLUGS[kind])
 
 
 @pytest.mark.parametrize("kind", FOLDERS)
-def test_a_kind_holds_the_files_of_its_folder_and_no_helpers(kind):
+def test_plugs_of_a_kind_are_the_files_of_its_folder_without_helpers(kind):
     folder = PACKAGE.joinpath(*FOLDERS[kind].split(".")[1:])
     public = {
         path.stem
@@ -38,6 +38,6 @@ def test_a_plug_is_found_at_any_depth():
     assert find("vehicle", "whipple") is find("vehicle", "whipple")
 
 
-def test_an_unknown_name_is_told_with_what_was_meant():
+def test_an_unknown_name_gets_a_suggestion():
     with pytest.raises(UnknownNameError, match="Did you mean 'whipple'"):
         find("vehicle", "whiple")

@@ -4,7 +4,7 @@ from bicycleparameters.models import Meijaard2007Model, sort_eigenmodes
 from bicycleparameters.parameter_sets import Meijaard2007ParameterSet
 
 MODULE, NAME = "bicycleparameters", "BicycleParameters"
-NOTE = "linear equations; it has the data of measured bicycles, and a web application"
+NOTE = "linear equations; includes data of measured bicycles and a web application"
 
 
 def prepare(work):

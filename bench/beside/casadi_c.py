@@ -13,7 +13,7 @@ from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
 
 MODULE, NAME = "casadi", "CasADi, C by cc -O3, RK4, 5 ms"
-NOTE = "the equations of two wheels, reduced before CasADi sees them; no projection, no checks"
+NOTE = "the equations on two wheels as reduced by draisine; no projection, no checks"
 
 LOOP = """
 void bench_rate(const double *y, double *out, long count) {

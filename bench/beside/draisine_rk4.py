@@ -10,7 +10,7 @@ from draisine.codegen.routine import Address, call, routine
 from draisine.codegen.targets.native import compile_routines
 
 MODULE, NAME = "draisine", "draisine, RK4, 5 ms"
-NOTE = "checked and projected at every step; the jump with exact events, dataset included"
+NOTE = "checked and projected at every step; the jump with located events and its dataset"
 
 
 @routine

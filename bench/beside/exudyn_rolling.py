@@ -7,7 +7,7 @@ import numpy as np
 from beside._work import LEAN_RATE, SPEED, UNTIL
 
 MODULE, NAME = "exudyn", "EXUDYN, trapezoidal, 25 ms"
-NOTE = "redundant coordinates, an implicit integrator: made for stiff and flexible machines"
+NOTE = "redundant coordinates and an implicit integrator, for stiff and flexible machines"
 
 
 class Exudyn:

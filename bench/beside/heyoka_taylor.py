@@ -5,7 +5,7 @@ import heyoka
 from beside._work import UNTIL
 
 MODULE, NAME = "heyoka", "heyoka, Taylor, 1e-10"
-NOTE = "the steps of our own program as its expressions; no projection, no samples"
+NOTE = "the steps of draisine's program as expressions; no projection, no samples"
 
 
 def expressions(program, symbols):

@@ -7,7 +7,7 @@ import numpy as np
 from beside._work import LEAN_RATE, SPEED, UNTIL
 
 MODULE, NAME = "mujoco", "MuJoCo, implicitfast, 1 ms"
-NOTE = "contacts give way and friction is regularised: what it computes is another model; box ramp"
+NOTE = "compliant contacts and regularised friction, so a different model; box ramp"
 STEP, SLOPE = 1e-3, np.radians(10.0)
 
 
@@ -51,7 +51,8 @@ PLANE = '<geom type="plane" size="100 100 1" pos="0 0 {z}" contype="2" conaffini
 RAMP = '<geom type="box" size="5 2 0.25" pos="{x}" euler="0 {turn} 0" contype="2" conaffinity="1"/>'
 
 
-def _start(model, p, place, pitch, speed, lean_rate):
+def start(model, p, place, pitch, speed, lean_rate):
+    """Return the bicycle in motion, its rear contact at a place."""
     data = mujoco.MjData(model)
     data.qpos[:3] = place
     data.qpos[3:7] = [np.cos(pitch / 2), 0.0, np.sin(pitch / 2), 0.0]
@@ -66,7 +67,7 @@ def prepare(work):
     """Return its jobs."""
     p = work.system.parameters
     model = mujoco.MjModel.from_xml_string(text(p, PLANE.format(z=0.0)))
-    data = _start(model, p, (0.0, 0.0, 0.0), 0.0, SPEED, LEAN_RATE)
+    data = start(model, p, (0.0, 0.0, 0.0), 0.0, SPEED, LEAN_RATE)
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     begin = np.zeros(size)
     mujoco.mj_getState(model, data, begin, mujoco.mjtState.mjSTATE_FULLPHYSICS)
@@ -83,7 +84,7 @@ def prepare(work):
     high = mujoco.MjModel.from_xml_string(text(p, ground))
 
     def jump():
-        body = _start(high, p, -lip, -SLOPE, 10.0, 0.0)
+        body = start(high, p, -lip, -SLOPE, 10.0, 0.0)
         for _ in range(round(1.5 / STEP)):
             mujoco.mj_step(high, body)
 

@@ -5,7 +5,7 @@ import pinocchio as pin
 
 MODULE, NAME = "pinocchio", "Pinocchio, aba"
 DISTRIBUTION = "pin"
-NOTE = "wheels in flight: it has no rolling disc"
+NOTE = "wheels in flight, because it has no rolling disc"
 
 
 def build(model):

@@ -10,7 +10,7 @@ from sympy.physics.mechanics import dynamicsymbols
 from beside._work import DT, LEAN_RATE, SPEED, UNTIL
 
 MODULE, NAME = "symbrim", "symbrim, lambdify, RK4"
-NOTE = "its Whipple bicycle by Kane's method, M and f as NumPy's functions, 8 coordinates, no projection"
+NOTE = "Whipple bicycle by Kane's method, M and f as NumPy functions, 8 coordinates, no projection"
 
 
 def derive():

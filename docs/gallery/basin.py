@@ -1,9 +1,9 @@
 """Basin of self-stability
 
-What remains of a push to the benchmark bicycle after 8 s: one run for each speed and lean rate at the
-start, side by side in one sweep. The size of the motion is that of lean and of lean rate over the
-weave's frequency; where it has grown, it is red, and grey where the bicycle fell. Dashed, the weave and
-the capsize speed, between which small motions die out.
+Motion of the benchmark bicycle 8 s after a push: one run for each initial speed and lean rate, in
+one sweep. The amplitude combines the lean and the lean rate divided by the weave frequency. Red:
+the amplitude has grown; grey: the bicycle fell. Dashed lines: weave and capsize speed, between
+which small motions decay.
 """
 
 import numpy as np

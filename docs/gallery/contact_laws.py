@@ -1,10 +1,11 @@
-"""Contacts that give way: force against indentation
+"""Compliant contacts: force against indentation
 
-Two steel balls of 1 cm radius meet at 10 cm/s. Left, Hunt and Crossley's law for four coefficients of
-restitution, as figure 3.3 of the thesis; right, all laws for the coefficient 0.5. Each loop is run
-through clockwise, and its area is the energy that is lost. Hertz's spring loses none; the damper of
-Kelvin and Voigt begins with a jump and ends by pulling; Lankarani and Nikravesh's law of 1994 loads
-as Hertz's spring and leaves a lasting dent.
+Two steel balls of 1 cm radius collide at 10 cm/s. Left: the law of Hunt and Crossley for four
+coefficients of restitution, as in figure 3.3 of the thesis. Right: all laws for the coefficient
+0.5. Each loop is traversed clockwise, and its area is the dissipated energy. Hertz's spring
+dissipates none; the damper of Kelvin and Voigt starts with a jump and ends with a tensile force;
+the law of Lankarani and Nikravesh (1994) loads like Hertz's spring and leaves a permanent
+indentation.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Maps over lean and steer
 
-Where the wheels touch, and how the frame stands to its tracks, in every pose in which both wheels
-are on the ground (figures 2.5, 2.7 and 2.8 of the thesis). Each of the points is solved to
+Contact points of both wheels, and the yaw of the frame relative to its tracks, in all poses with
+both wheels on the ground (figures 2.5, 2.7 and 2.8 of the thesis). Each point is solved to
 round-off.
 """
 

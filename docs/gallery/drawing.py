@@ -1,7 +1,7 @@
-"""A machine as it is drawn
+"""A machine in its model configuration
 
-The Whipple bicycle in its zero configuration, from the right: what joins the joints, the steer axis
-(dashed), mass centres with their masses. `draisine show whipple` writes it.
+The Whipple bicycle in its zero configuration, from the right: lines between the joints, the steer
+axis (dashed), mass centres with their masses. `draisine show whipple --plot whipple.png` draws it.
 """
 
 from matplotlib.figure import Figure

@@ -1,8 +1,8 @@
 """Eigenvalues against speed
 
-The picture that every paper on bicycles has. Between weave and capsize speed (shaded) all real
-parts are negative and the bicycle steadies itself; the two speeds and the double root are found to
-the last digit, not read off.
+The standard figure of bicycle dynamics. Between weave and capsize speed (shaded) all real parts are
+negative, and the bicycle is self-stable. The two speeds and the double root are computed to
+round-off.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
-"""Energies, with the events marked
+"""Energies with events
 
-The jump from a ramp. On the ramp and in the air kinetic and potential energy only change places.
-Each landing is a plastic impact and takes some of the sum away.
+The jump from a ramp. On the ramp and in the air the sum of kinetic and potential energy is
+constant. Each landing is a plastic impact and dissipates energy.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,8 @@
 """A page of equations
 
-The snakeboard's reduced dynamics as `draisine equations snakeboard --as paper` writes them, set by
-Matplotlib here: the package keeps formulas as a tree, so any printer can write them.
+The reduced dynamics of the snakeboard, as `draisine equations snakeboard --as paper` writes them,
+drawn here with Matplotlib. The package stores formulas as a tree, so that any printer can write
+them.
 """
 
 from matplotlib.figure import Figure

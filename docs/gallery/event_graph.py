@@ -1,7 +1,7 @@
 """Event graph
 
-Which wheels touch, and what leads from one set to the next, as figure 4.5 of the thesis: lift-offs
-and collisions with their times. This run goes once around.
+Contact modes and the transitions between them, as in figure 4.5 of the thesis: lift-offs and
+collisions with their times. This run goes through the graph once.
 """
 
 from matplotlib.figure import Figure

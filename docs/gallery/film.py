@@ -1,8 +1,8 @@
 """Frames of a film
 
 `draisine run mauny2018/ramp-jump --animate jump.gif` writes a film, `jump.mp4` a smaller one,
-`jump.html` a page in which you turn the camera yourself. Four frames of the jump: up the ramp, over
-the lip, in the air, landed.
+`jump.html` an interactive 3D page. Four frames of the jump: on the ramp, over its edge, in the air,
+landed.
 """
 
 import numpy as np

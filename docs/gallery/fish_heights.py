@@ -1,8 +1,9 @@
 """How a fish swims
 
-The curvature of a fish of three links in an ideal fluid, over its two angles, in the body frame that
-swimming shakes least. Ahead, the hill in the middle is what an undulation goes round; sideways and in
-turning, hills and valleys are opposite, so that a gait that is symmetric leads straight on.
+The curvature of a fish of three links in an ideal fluid over its two joint angles, in the
+minimum-perturbation body frame. For the forward direction, an undulation encircles the hill in the
+middle. For the lateral direction and the rotation, hills and valleys are antisymmetric, so a
+symmetric gait leads straight.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""Contact forces and the friction they need
+"""Contact forces and required friction
 
-The controlled turn again. In the steady circle the ground pushes with 0.3 of the normal force
-towards the centre; on ice this turn would end differently.
+The controlled turn. In the steady circle the ground pushes towards the centre with 0.3 of the
+normal force; on ice the bicycle would slip.
 """
 
 from matplotlib.figure import Figure

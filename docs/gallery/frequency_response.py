@@ -1,7 +1,7 @@
 """Frequency response
 
-How lean and steer answer to a torque on the handlebar at 5 m/s. At the lowest frequencies lean is
-in phase with the torque and steer is against it: a torque to the left, held, leans the bicycle to
+Response of lean and steer to a torque on the handlebar at 5 m/s. At low frequencies lean is in
+phase with the torque and steer is in antiphase: a constant torque to the left leans the bicycle to
 the right and steers it right.
 """
 

@@ -1,7 +1,7 @@
 """Front view
 
-The push that the bicycle steadies by itself, seen from ahead every quarter of a second: it leans to
-its right (on the left here), the handlebar turns there, and it comes back.
+The push of the passive bicycle, seen from the front every quarter of a second: it leans to its
+right (left in the picture), the handlebar turns into the lean, and it recovers.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Gaps
 
-How far both wheels are from the ground during the jump, to the nearest face, edge or corner. A
-wheel that has left the lip is nearest to the lip for a while, then to the ground below.
+Distance of both wheels from the ground during the jump, to the nearest face, edge or corner. A
+wheel that has left the ramp is nearest to its edge for a while, then to the ground below.
 """
 
 from matplotlib.figure import Figure

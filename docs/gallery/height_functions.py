@@ -1,9 +1,9 @@
-"""Where a gait leads
+"""Displacement of a gait
 
-The curvature of Purcell's swimmer over its two angles, in the body frame that swimming shakes least:
-a gait that goes round a hill counter-clockwise moves the swimmer by about the hill's volume. The
-square is the longest stroke that a square can make, with an amplitude of 79.7 degrees; a larger one
-begins to enclose the valleys, and at 115.5 degrees it leads nowhere.
+The curvature of Purcell's swimmer over its two joint angles, in the minimum-perturbation body
+frame: a gait that encircles a hill counter-clockwise moves the swimmer by about the volume of the
+hill. The square has the largest displacement of all squares, with an amplitude of 79.7 degrees. A
+larger one encloses parts of the valleys, and at 115.5 degrees the displacement vanishes.
 """
 
 import numpy as np

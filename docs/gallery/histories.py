@@ -1,8 +1,8 @@
 """Time histories
 
 Lean and steer at four speeds after the same push. At 3 m/s the weave grows; at 4.3 m/s, the weave
-speed, it stays as it is; inside the stable range, at 5 m/s, it dies out; at 7 m/s the bicycle leans
-over, slowly.
+speed, it is constant; at 5 m/s, inside the stable range, it decays; at 7 m/s the bicycle leans
+slowly.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
-"""A jump, as a strip
+"""A jump in one strip
 
-The jump from a ramp (section 4.3.2 of the thesis) as `draisine run ramp-jump --plot jump.png` draws
-it: in full where a wheel leaves the ground or comes back, pale in between, with its shadow.
+The jump from a ramp (section 4.3.2 of the thesis), as `draisine run ramp-jump --plot jump.png`
+draws it: in full at each lift-off and touchdown, pale in between, with its shadow.
 """
 
 from matplotlib.figure import Figure

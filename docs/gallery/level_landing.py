@@ -1,9 +1,9 @@
 """A jump that lands level
 
-A bicycle rides off a step of 30 cm: coasting at 6 m/s it lands nose down (above); a little faster, its
-rear wheel driven, it lands on both wheels at once (below). `optimise` found speed and torque by the
-gradient of the pitch at the landing, which goes through both lift-offs; the
-[tutorial](tutorial/design.md) tells how. In black, where wheels leave the ground and where they touch.
+A bicycle rides off a step of 30 cm. Without drive at 6 m/s it lands nose down (above); a little
+faster and with a driven rear wheel it lands on both wheels at once (below). `optimise` found speed
+and torque by the gradient of the pitch at the landing, which includes both lift-offs; see the
+[tutorial](tutorial/design.md). Black: lift-offs and touchdowns.
 """
 
 from matplotlib.figure import Figure

@@ -1,8 +1,7 @@
-"""Contact points that wander
+"""Migration of the contact points
 
-Leaning and steered, a wheel does not touch the ground at its lowest point of the drawing. During
-the passive run the front contact wanders by one degree along the tyre, twice in every swing; the
-rear one hardly at all.
+If a wheel leans and steers, its contact point moves along the tyre. During the passive run the
+front contact point moves by one degree, twice in every period; the rear one hardly moves.
 """
 
 from matplotlib.figure import Figure

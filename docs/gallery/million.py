@@ -1,10 +1,9 @@
-"""Basin of a thousand thousand runs
+"""Basin of a million runs
 
-Which bicycles come back from a push: runs of 5 s of the benchmark bicycle over speed, lean rate at the
-start, trail and head angle, drawn by Sobol's sequence, four numbers for each two of which a panel shows
-what part of all runs there stays upright and dies out. This picture is made of 16,384 runs, so that it
-takes seconds; `python bench/scale.py --million STORE.zarr` runs 2^20 of them, drawn on the page of
-[scale](scale.md).
+Which bicycles recover from a push? The runs last 5 s and vary speed, initial lean rate, trail and
+head angle by a Sobol sequence. Each panel shows the share of runs that stay upright and decay, over
+two of the four variables. This picture uses 16,384 runs, so that it takes seconds; `python
+bench/scale.py --million STORE.zarr` runs 2^20, shown on the page on [scale](scale.md).
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """Mode shapes
 
 Lean and steer of the three eigenmodes as arrows in the complex plane. In weave, steer follows lean
-with a small lag: the bicycle steers into its own fall.
+with a small lag: the bicycle steers into the fall.
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """A run on one page
 
-The same push in six panels, by `draisine plot passive-stabilisation.nc --figure overview`: path with
+The push in six panels, by `draisine plot passive-stabilisation.nc --figure overview`: path with
 snapshots, angles, rates, speeds, normal forces, energies.
 """
 

@@ -1,8 +1,8 @@
-"""The ridden path
+"""The path of a run
 
-What `draisine run` draws by itself: the benchmark bicycle rolls at 4.6 m/s, is pushed over at 0.5
-rad/s and steadies itself. The machine every half second, its tracks on the ground, the axes of the
-world along the rim.
+The default figure of `draisine run`: the benchmark bicycle rolls at 4.6 m/s, is pushed with 0.5
+rad/s and recovers. The machine every half second, its tracks on the ground, the world axes along
+the rim.
 """
 
 from matplotlib.figure import Figure

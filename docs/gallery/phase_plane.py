@@ -1,6 +1,6 @@
 """Phase plane
 
-Lean and steer against their rates while the bicycle steadies itself: two spirals into the origin.
+Lean and steer against their rates while the bicycle recovers: two spirals into the origin.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
 """The jump from a ramp, from the side
 
-Up a slope of ten degrees at 10 m/s, over the lip, half a metre down: section 4.3.2 of the thesis.
-The machine is black where something happens: two lift-offs, two landings.
+Up a slope of ten degrees at 10 m/s, over its edge, half a metre down: section 4.3.2 of the thesis.
+The machine is black at the events: two lift-offs, two landings.
 """
 
 from matplotlib.figure import Figure

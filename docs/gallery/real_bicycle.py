@@ -1,9 +1,9 @@
 """From the ideal bicycle to a shimmying one
 
-Real parts of weave, capsize and wobble as the benchmark bicycle becomes more real, step by step:
-round tyres, tyres that slip, tyres that lag, a fork that bends, a rider whose hips give. Slip and
-camber change the capsize most; the wobble comes with the lag of the tyres, and turns unstable once
-the fork gives. Where lines are on top of each other, a step makes no difference.
+Real parts of weave, capsize and wobble as the model of the benchmark bicycle is refined step by
+step: round tyres, slip, relaxation, a compliant fork, a rider with compliant hips. Slip and camber
+change the capsize most. The wobble appears with the relaxation of the tyres and becomes unstable
+with the compliant fork. If lines coincide, a step has no effect.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Root locus
 
-The same eigenvalues in the complex plane, coloured by speed. Two real roots meet, leave the axis as
-weave and wander into the stable half plane; capsize crosses zero the other way.
+The same eigenvalues in the complex plane, coloured by speed. Two real roots merge, leave the axis
+as weave and move into the stable half-plane; capsize crosses zero in the other direction.
 """
 
 import numpy as np

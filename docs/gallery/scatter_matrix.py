@@ -1,8 +1,8 @@
-"""A cloud of rides, by what differs
+"""Scatter matrix of a sweep
 
-256 rides of 3 s after a push, drawn by a Latin hypercube between ends of speed, push and trail: each
-answer against all that differs, each run a point with the colour of how it ended. `draisine plot STORE
---figure scatter_matrix`.
+256 rides of 3 s after a push, sampled by a Latin hypercube in speed, push and trail: each output
+against each varied value, with the colour of the outcome. `draisine plot STORE --figure
+scatter_matrix`.
 """
 
 from matplotlib.figure import Figure

@@ -1,7 +1,7 @@
-"""What moves the critical speeds
+"""Sensitivities of the critical speeds
 
-Exact derivatives of weave and capsize speed by all parameters: the twelve that matter most, as the
-change that one percent of each brings.
+Exact derivatives of weave and capsize speed with respect to all parameters: the twelve largest, as
+the change for one percent of each parameter.
 """
 
 from matplotlib.figure import Figure

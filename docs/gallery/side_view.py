@@ -1,7 +1,7 @@
 """Side view
 
-A wheelie, every fifth of a second, from the right side of the machine: the front wheel leaves the
-ground and the bicycle is held at thirty degrees by the torque on its rear wheel.
+A wheelie, every fifth of a second, from the right side: the front wheel lifts off, and the torque
+on the rear wheel holds the bicycle at thirty degrees.
 """
 
 from matplotlib.figure import Figure

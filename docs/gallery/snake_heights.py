@@ -1,8 +1,8 @@
 """How a snake of three links creeps
 
-The curvature of a snake of three links on wheels, over its two angles. Where both are alike it is a
-singular shape: the three axles meet in one point, and the contacts decide nothing. A serpentine gait
-goes round beside that line and never crosses it.
+The curvature of a three-link snake on wheels over its two joint angles. If both angles are equal
+the shape is singular: the three axles intersect in one point, and the contacts do not determine the
+motion. A serpentine gait stays on one side of this line.
 """
 
 import numpy as np

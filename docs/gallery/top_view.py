@@ -1,8 +1,8 @@
 """Top view with snapshots
 
-The controlled turn of the IFAC paper, seen from above: where both wheels touch, and the bicycle
-every half second. The mass of the frame (diamonds) runs inside the tracks, since the bicycle leans
-into its turn.
+The controlled turn of the IFAC paper, seen from above: the tracks of both wheels, and the bicycle
+every half second. The mass of the frame (diamonds) moves inside the tracks, because the bicycle
+leans into its turn.
 """
 
 from matplotlib.figure import Figure

@@ -1,8 +1,8 @@
-"""What changes a ride most
+"""Largest influences on a ride
 
-A sweep of one value at a time: each of six parameters of the benchmark bicycle a tenth smaller and a
-tenth larger, and what that does to a ride after a push. The widest bars are on top; the line is the
-bicycle as it stands. `draisine plot STORE --figure tornado`.
+A one-at-a-time sweep: each of six parameters of the benchmark bicycle a tenth smaller and a tenth
+larger, and the effect on a ride after a push. The widest bars are on top; the line is the unchanged
+bicycle. `draisine plot STORE --figure tornado`.
 """
 
 from matplotlib.figure import Figure

@@ -1,8 +1,8 @@
 """All steady circles
 
-Every pair of steer and lean belongs to one steady circle: at which speed (solid), with what torque
-on the handlebar (dashed). The empty quarters would have to lean out of the turn. Dots: more
-friction than tyres have.
+Every pair of steer and lean determines one steady circle with its speed (solid) and its torque on
+the handlebar (dashed). In the empty quarters the bicycle would have to lean out of the turn. Dots:
+more friction than tyres provide.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """Two runs and their difference
 
-The push without any care for drift and with the stiff correction (2.41) of the gaps: what figures 2.18
-and 2.19 of the thesis show. On the left both runs, on the right how far they are apart. In a terminal:
-`draisine compare a.nc b.nc`.
+The push without drift correction and with the stiff correction (2.41) of the gaps, as in figures
+2.18 and 2.19 of the thesis. Left: both runs; right: their difference. In a terminal: `draisine
+compare a.nc b.nc`.
 """
 
 import warnings

@@ -1,8 +1,8 @@
-"""A walker without a motor
+"""A passive walker
 
-Two straight legs and a hip walk down a slope of three degrees. In the phase plane each leg
-swings, then it stands; the strike of a foot takes away what the slope gave. All multipliers lie
-inside the circle: small disturbances die out within a few steps.
+Two straight legs and a hip walk down a slope of three degrees. In the phase plane each leg swings,
+then supports; each foot strike dissipates the energy gained on the slope. All multipliers lie
+inside the unit circle: small disturbances decay within a few steps.
 """
 
 from matplotlib.figure import Figure

@@ -1,9 +1,9 @@
 """A stable range twice as wide
 
-Real parts of the eigenvalues of the benchmark bicycle (thin, dashed) and of one that was designed for a
-stable range of twice its width (thick): more trail, a steeper steering axis, the rider farther ahead.
-`optimise` found it by exact derivatives of the critical speeds; the [tutorial](tutorial/design.md) tells
-how. Where all real parts are negative (bars at the bottom) the bicycle steadies itself.
+Real parts of the eigenvalues of the benchmark bicycle (thin, dashed) and of a design with twice its
+stable range (thick): more trail, a steeper steering axis, the rider farther forward. `optimise`
+found it by exact derivatives of the critical speeds; see the [tutorial](tutorial/design.md). If all
+real parts are negative (bars at the bottom) the bicycle is self-stable.
 """
 
 import numpy as np

@@ -9,7 +9,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     ImpactProblem,
     Selection,
-    strike,
+    solve_impact,
 )
 
 
@@ -20,4 +20,4 @@ def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     def restitution(contact: Candidate) -> Floats:
         return np.array([normal if given.rebounds(contact) else 0.0])
 
-    return strike(replace(given, contacts=smooth), restitution)
+    return solve_impact(replace(given, contacts=smooth), restitution)

@@ -1,7 +1,7 @@
 """A ball tips a bar
 
-A ball rolls along a bar on two supports. Past the second one the far support is free, the bar tips,
-and the ball rolls down and falls.
+A ball rolls along a bar on two supports. Beyond the second support the far one loses its load, the
+bar tips, and the ball rolls down and falls.
 """
 
 from typing import Any

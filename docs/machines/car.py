@@ -1,8 +1,8 @@
 """A car parks by four arcs
 
-Ahead to the left, ahead to the right, back to the left, back to the right: the wheels are turned at
-rest in between, and the car has moved sideways. The tracks are those of all four wheels; the linkage
-and the differential are couplings of joints.
+Forward left, forward right, back left, back right: the wheels are steered at rest in between, and
+the car has moved sideways. The figure shows the tracks of all four wheels; the linkage and the
+differential are joint couplings.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Trailers swing out
 
-Three trailers behind a car that swings to and fro, hitched behind the axles: each swings out before
+Three trailers behind an oscillating car, hitched behind the axles: each trailer swings out before
 it follows.
 """
 

@@ -1,7 +1,7 @@
-"""A sleigh turns round
+"""A sleigh turns around
 
-Its mass lies ahead of the runner. Pushed backwards, it turns round, and ends up straight ahead with
-the speed it had: nothing dissipates, and yet all motions end alike.
+Its mass centre is ahead of the runner. Pushed backwards, it turns around and finally glides
+straight with its initial speed: energy is conserved, and yet all motions have the same limit.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Down a slope without a motor
 
-The walker begins on its limit cycle and goes on by itself on a slope of three degrees, a strike of a
-foot after the other. Angles of both legs from the normal of the ground.
+The walker starts on its limit cycle on a slope of three degrees; each step ends with a foot strike.
+The figure shows the angles of both legs from the ground normal.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A platform on two wheels
 
-Both wheels turn by sines with a quarter of a period between them, and the platform gets sideways
-where no wheel could take it.
+Both wheels oscillate with a phase difference of a quarter period, and the platform moves sideways,
+a direction in which no wheel can roll.
 """
 
 from typing import Any

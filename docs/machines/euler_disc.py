@@ -1,7 +1,7 @@
 """Euler's disc circles
 
-A coin that lies almost flat rolls on its edge, its centre almost at rest; a little nutation is left.
-Tracks of the touching point.
+A coin that lies almost flat rolls on its edge with its centre almost at rest and a small nutation.
+The figure shows the path of the contact point.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A falling cat turns over
 
-It bends its waist round in a circle, from rest and without angular momentum: four frames of a
-second.
+It rotates the bend of its waist once around, from rest and without angular momentum: four frames of
+one second.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A fish swims from rest
 
-Its hinges swing a quarter period apart. The momentum of body and fluid is zero all the time, and the
-shape alone leads it on.
+Its hinges oscillate a quarter period apart. The momentum of body and fluid is always zero, and the
+shape changes alone propel it.
 """
 
 from typing import Any

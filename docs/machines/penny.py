@@ -1,7 +1,7 @@
 """A penny on its clothoid
 
-An upright disc under a torque about its axle and another about the vertical: the faster it turns,
-the tighter it winds.
+An upright disc with a torque about its axle and another about the vertical: the faster it turns,
+the tighter its path.
 """
 
 from typing import Any

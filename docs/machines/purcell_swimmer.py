@@ -1,7 +1,7 @@
-"""Purcell's swimmer goes round its square
+"""Purcell's swimmer follows a loop in shape space
 
-In a fluid without inertia only the way through shapes counts: its two hinges go round a circle, and
-the swimmer gets on by as much with every round, however fast.
+In a fluid without inertia only the path in shape space matters: its two hinges follow a circle, and
+the swimmer advances by the same distance in every cycle, at any speed.
 """
 
 from typing import Any

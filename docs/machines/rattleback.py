@@ -1,7 +1,7 @@
-"""A stone that turns back
+"""A rattleback reverses
 
-Spun against its skew it begins to rattle, stands still, and turns to the other side: its spin about
-the vertical.
+Spun against its skew it begins to rattle, stops, and turns the other way. The figure shows its spin
+about the vertical.
 """
 
 from typing import Any

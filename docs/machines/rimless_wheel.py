@@ -1,7 +1,7 @@
 """A wheel without a rim
 
-One step of the limit cycle of eight spokes on a slope: the wheel slows down over its spoke, speeds up
-on the way down, and the strike of the next one takes half of the square of its rate.
+One step of the limit cycle of eight spokes on a slope: the wheel slows down over its spoke and
+accelerates on the way down. The impact of the next spoke halves the square of its angular velocity.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""A roller racer gets ahead
+"""A roller racer accelerates
 
-The arm swings, its axle behind the hinge, and the racer gets faster with every swing. With the axle
-ahead of the hinge it would run backwards.
+The arm oscillates, with its axle behind the hinge, and the racer accelerates with every swing. With
+the axle ahead of the hinge it would run backwards.
 """
 
 from typing import Any

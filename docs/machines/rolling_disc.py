@@ -1,6 +1,6 @@
 """A disc rolls and leans
 
-Tracks of a disc that rolls freely: it leans, turns into the lean, and comes up again.
+Track of a freely rolling disc: it leans, turns into the lean, and straightens up again.
 """
 
 from typing import Any

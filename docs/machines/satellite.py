@@ -1,7 +1,8 @@
 """A satellite turns by its rotors
 
-One rotor makes a whole turn, another follows, and both come back one after the other. Momentum stays
-zero, all rotors are where they were, and the satellite is not: yaw, lean and pitch on the way.
+One rotor makes a full turn, another follows, and both return one after the other. The momentum is
+zero and all rotors have their initial angles, but the satellite has turned: yaw, lean and pitch
+during the motion.
 """
 
 from typing import Any

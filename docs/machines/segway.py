@@ -1,7 +1,7 @@
 """A two-wheeled pendulum balances
 
-Pitch and heading of a pendulum on two wheels under a law of least cost, made from its own linear
-system; it starts out tilted and turning.
+Pitch and heading of a pendulum on two wheels with LQR, designed from its own linear system; it
+starts tilted and turning.
 """
 
 from typing import Any

@@ -1,8 +1,8 @@
 """A skateboard carves
 
-Leaned to one side, the deck steers both trucks; its springs bring it back, and it swings to the
-other side. The moment of the springs shifts the load to the inner wheels: from a lean of 0.05 rad on, with
-a rigid rider, the outer ones would lift off.
+The leaning deck steers both trucks; its springs return it, and it swings to the other side. The
+moment of the springs shifts the load to the inner wheels: above a lean of 0.05 rad, with a rigid
+rider, the outer wheels would lift off.
 """
 
 from typing import Any

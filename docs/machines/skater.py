@@ -1,7 +1,7 @@
 """A skater jumps
 
-The legs stretch, are slowed down, and the blades leave the ice; in the air the mass centre follows a
-parabola. Heights of the ends of the blades over the ice.
+The legs extend and decelerate, and the blades leave the ice; in the air the mass centre follows a
+parabola. The figure shows the heights of the blade ends above the ice.
 """
 
 from typing import Any

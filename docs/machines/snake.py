@@ -1,6 +1,6 @@
 """A snake follows its head
 
-Six links on passive wheels; the head is steered by a sine, and all others go where it went.
+Six links on passive wheels; the head is steered by a sine, and all other links follow its path.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """A snakeboard parks
 
-The rotor swings three times while the trucks swing twice: the board moves sideways, and no wheel is
-ever pushed.
+The rotor oscillates three times while the trucks oscillate twice: the board moves sideways,
+although no wheel is driven.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
-"""A linkage of bars swings
+"""A steering linkage moves
 
-Two knuckles joined by a tie rod, driven by a torque at the left one: the outer wheel turns less than
-the inner one, as Ackermann wants it.
+Two knuckles connected by a tie rod, driven by a torque at the left one: the outer wheel turns less
+than the inner one, as Ackermann's condition requires.
 """
 
 from typing import Any

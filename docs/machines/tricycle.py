@@ -1,6 +1,7 @@
-"""A tricycle winds up
+"""A tricycle with free steering
 
-Its front wheel is left to itself while it rolls: it trails, and the turn opens. Tracks of three wheels.
+Its front wheel is free to steer while the tricycle rolls: it trails, and the turn opens. The figure
+shows the tracks of three wheels.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
-"""A trikke gets ahead
+"""A trikke accelerates
 
-A rider who swings to and fro over three wheels gets ahead, faster with every swing.
+A rider who oscillates on three wheels moves forward, faster with every swing.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """A unicycle falls
 
-Nobody holds it: it turns into its lean, and falls all the same. Lean, pitch and heading.
+Without control it turns into its lean but still falls. The figure shows lean, pitch and heading.
 """
 
 from typing import Any

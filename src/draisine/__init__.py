@@ -79,7 +79,7 @@ __all__ = [
     "sweep",
 ]
 
-_HOMES = {
+_MODULES = {
     "analysis.bicycle.critical": ("critical_speeds",),
     "analysis.bicycle.eigenvalues": ("eigenvalues",),
     "analysis.continuation": ("steady_turns",),
@@ -105,8 +105,8 @@ _HOMES = {
 
 
 _import_lock = threading.RLock()
-# A fork waits for imports of other threads: Python leaves the locks of half-imported modules to a child
-# for ever.
+# A fork waits until other threads have finished their imports: otherwise the child inherits the locked
+# import locks of half-imported modules and blocks for ever.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_import_lock.acquire,
@@ -116,16 +116,16 @@ if hasattr(os, "register_at_fork"):
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name; its module is imported at the first use."""
-    for home, names in _HOMES.items():
+    """Import a public name from its module at its first use."""
+    for module, names in _MODULES.items():
         if name in names:
             with _import_lock:
-                globals()[name] = getattr(importlib.import_module(f"draisine.{home}"), name)
+                globals()[name] = getattr(importlib.import_module(f"draisine.{module}"), name)
             return globals()[name]
     from draisine.errors import did_you_mean
 
-    meant = "" if name.startswith("_") else f". {did_you_mean(name, __all__)}"
-    raise AttributeError(f"module 'draisine' has no attribute {name!r}{meant}")
+    hint = "" if name.startswith("_") else f". {did_you_mean(name, __all__)}"
+    raise AttributeError(f"module 'draisine' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -1,4 +1,4 @@
-"""`python -m draisine` is the command `draisine`."""
+"""Run the command line `draisine` as `python -m draisine`."""
 
 import sys
 

@@ -1,22 +1,22 @@
-"""Every way a draisine call can fail, as one tree.
+"""Exceptions and warnings of draisine, and the hints in their messages.
 
 DraisineError
 |-- ModelError           the drawing of the machine is wrong
-|-- ParameterError       a parameter has no such name or an impossible value
-|-- UnknownNameError     no vehicle, scenario, integrator ... of that name
-|-- ConfigurationError   no pose or velocity satisfies what was asked for
-|-- RedundancyError      constraints repeat or contradict each other; it names the rows
-|-- SingularityError     a freedom without inertia, or a degenerate configuration
-|-- MissingPackageError  a neighbour that is not installed; it names the extra
-|-- DataError            a file that is not what it should be
-|-- RoutineError         a routine goes beyond its subset of Python; it names file and line
-|-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet
-`-- SimulationError      a run that had to stop; `partial` holds what was computed
-|-- ContactSetError  no set of contacts is admissible
-|-- DeadEndError     a run came to ground that a wheel's shape cannot meet; also a TerrainError
-|-- GrazingError     a motion that has no derivatives
-|-- ValidityError    a run that could not have been
-`-- ZenoError        too many events
+|-- ParameterError       a parameter does not exist or has an impossible value
+|-- UnknownNameError     no vehicle, scenario, integrator ... has that name
+|-- ConfigurationError   no pose or velocity satisfies the requested values
+|-- RedundancyError      constraints are redundant or contradict each other; names the rows
+|-- SingularityError     a degree of freedom without inertia, or a degenerate configuration
+|-- MissingPackageError  an optional package is not installed; names the extra
+|-- DataError            a file is damaged or has another format
+|-- RoutineError         a routine uses Python outside the compiled subset; names file and line
+|-- TerrainError         a terrain is invalid, or a wheel's surface cannot touch it
+`-- SimulationError      a run stopped; `partial` is the computed part
+    |-- ContactSetError  no set of closed contacts is admissible
+    |-- DeadEndError     a run reached ground that a wheel's surface cannot touch; also a TerrainError
+    |-- GrazingError     the derivatives of a motion do not exist
+    |-- ValidityError    a run is not physically valid
+    `-- ZenoError        too many events
 """
 
 import os
@@ -28,7 +28,7 @@ from typing import Any
 
 
 class DraisineError(Exception):
-    """The root of all errors that draisine raises on purpose."""
+    """Base class of all exceptions that draisine raises deliberately."""
 
 
 class ModelError(DraisineError, ValueError):
@@ -36,39 +36,45 @@ class ModelError(DraisineError, ValueError):
 
 
 class ParameterError(DraisineError, ValueError):
-    """A parameter has no such name or an impossible value."""
+    """A parameter does not exist or has an impossible value."""
 
 
 class UnknownNameError(DraisineError, LookupError):
-    """Nothing of that name is known."""
+    """No object of this kind has that name."""
 
 
 class ConfigurationError(DraisineError, ValueError):
-    """No pose or velocity satisfies what was asked for."""
+    """No pose or velocity satisfies the requested values."""
 
 
 class RedundancyError(DraisineError, ArithmeticError):
-    """Constraints repeat or contradict each other."""
+    """Constraint rows are redundant or contradict each other."""
 
 
 class SingularityError(DraisineError, ArithmeticError):
-    """A freedom without inertia, or a degenerate configuration."""
+    """A degree of freedom has no inertia, or the configuration is degenerate."""
 
 
 class MissingPackageError(DraisineError, ImportError):
-    """An optional package is not installed; the message names the extra that brings it."""
+    """An optional package is not installed; the message names the extra that installs it."""
 
 
 class DataError(DraisineError, ValueError):
-    """A file that is not what it should be."""
+    """A file is damaged, has another format, or cannot be read."""
 
 
 class RoutineError(DraisineError, ValueError):
-    """A routine goes beyond its subset of Python."""
+    """A routine uses Python outside the compiled subset."""
 
 
 class SimulationError(DraisineError, RuntimeError):
-    """A run that had to stop; `partial` holds what was computed until then."""
+    """A run stopped before its end.
+
+    Attributes
+    ----------
+    partial
+        The trajectory up to that time, or None.
+    """
 
     def __init__(self, message: str, partial: Any = None) -> None:
         super().__init__(message)
@@ -76,17 +82,30 @@ class SimulationError(DraisineError, RuntimeError):
 
 
 class ContactSetError(SimulationError):
-    """No set of contacts has non-negative forces and separations; `trials` are the sets that were
-    tried, `state` is where it happened.
+    """No set of closed contacts has non-negative normal forces and separations.
+
+    Attributes
+    ----------
+    trials
+        The sets that were tried.
+    state
+        The state at the event.
     """
 
     def __init__(self, message: str, trials: Any = (), state: Any = None) -> None:
         super().__init__(message)
-        self.trials, self.state = trials, state
+        self.trials = trials
+        self.state = state
 
 
 class ZenoError(SimulationError):
-    """Too many events; `state` is where the run stopped."""
+    """A run had too many events within a short time.
+
+    Attributes
+    ----------
+    state
+        The state at the last event.
+    """
 
     def __init__(self, message: str, partial: Any = None, state: Any = None) -> None:
         super().__init__(message, partial)
@@ -94,34 +113,50 @@ class ZenoError(SimulationError):
 
 
 class GrazingError(SimulationError):
-    """A motion that has no derivatives: it only just meets an event, or two at once."""
+    """The derivatives of a motion do not exist: an event grazes, or two events coincide."""
 
 
 class ValidityError(SimulationError):
-    """A run that is not physically valid: the ground would have to pull, friction exceeds its limit, the
-    machine has fallen, or the result drifts.
+    """A run is not physically valid.
+
+    The ground would have to pull, friction exceeds its limit, the machine has fallen, or energy or
+    constraints drift.
     """
 
 
 class ValidityWarning(UserWarning):
-    """A run that is not physically valid, or that needs more friction than roads have."""
+    """A run is not physically valid, or requires more friction than roads have."""
 
 
 class TerrainError(DraisineError, ValueError):
-    """A ground that is not one, or a wheel shape that cannot meet it."""
+    """A terrain is invalid, or a wheel's surface cannot touch it."""
 
 
 class DeadEndError(SimulationError, TerrainError):
-    """A run came to ground that a wheel's shape cannot meet."""
+    """A run reached ground that a wheel's surface cannot touch."""
 
 
 class FileWarning(UserWarning):
-    """A robot's file is taken otherwise than it is written; told where a vehicle is made of it."""
+    """A value in a robot's file is interpreted in another way than the file says."""
 
 
 def import_extra(module: str, extra: str) -> Any:
-    """Return a module of an optional package.
+    """Import and return a module of an optional package.
 
+    Parameters
+    ----------
+    module
+        Dotted name of the module.
+    extra
+        The extra of draisine that installs the package.
+
+    Raises
+    ------
+    MissingPackageError
+        If the package is not installed.
+
+    Examples
+    --------
     >>> import_extra("numpy.linalg", "none").__name__
     'numpy.linalg'
     """
@@ -129,30 +164,46 @@ def import_extra(module: str, extra: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingPackageError(
-            f"needs the package {module.partition('.')[0]} ({error}): pip install 'draisine[{extra}]'."
+            f"This needs the package {module.partition('.')[0]} ({error}). Install it: "
+            f"pip install 'draisine[{extra}]'."
         ) from error
 
 
 def check_file(path: Any) -> None:
-    """Raise where what is there cannot be read to its end: a pipe, that one would wait for, or a device.
+    """Raise if a path is a pipe or a device, which cannot be read to an end.
 
     >>> check_file("/dev/null")
     Traceback (most recent call last):
-    draisine.errors.DataError: /dev/null: is no file, but a pipe or a device.
+    draisine.errors.DataError: /dev/null is not a file, but a pipe or a device.
     """
+    # Reading from a pipe without a writer would block for ever.
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise DataError(f"{path!s:.200}: is no file, but a pipe or a device.")
+        raise DataError(f"{path!s:.200} is not a file, but a pipe or a device.")
 
 
 def expect(what: str, value: object, kind: type, way: str) -> None:
-    """Raise where a value is of another kind; `way` says how people get one of the right kind.
+    """Raise if a value has another type than expected.
 
+    Parameters
+    ----------
+    what
+        The function or argument, for the message.
+    value
+        The value to check.
+    kind
+        The expected type.
+    way
+        How users get a value of the expected type, for the message.
+
+    Examples
+    --------
     >>> expect("simulate", "whipple", dict, 'draisine.compile("whipple") makes one')
     Traceback (most recent call last):
-    draisine.errors.ParameterError: simulate: 'whipple' is no dict; draisine.compile("whipple") makes one.
+    draisine.errors.ParameterError: simulate: 'whipple' is not of type dict; \
+draisine.compile("whipple") makes one.
     """
     if not isinstance(value, kind):
-        raise ParameterError(f"{what}: {value!r} is no {kind.__name__}; {way}.")
+        raise ParameterError(f"{what}: {value!r} is not of type {kind.__name__}; {way}.")
 
 
 def expect_known(
@@ -161,8 +212,21 @@ def expect_known(
     known: Collection[str],
     error: type[DraisineError] = ParameterError,
 ) -> None:
-    """Raise where a name, or one of several, is not known; `what` says what it would be.
+    """Raise if a name, or one of several names, is unknown.
 
+    Parameters
+    ----------
+    what
+        Beginning of the message, before the name.
+    names
+        The name or names to check.
+    known
+        The valid names.
+    error
+        The exception to raise.
+
+    Examples
+    --------
     >>> expect_known("no parameter", ["mB", "mb"], ["mB", "mR"])
     Traceback (most recent call last):
     draisine.errors.ParameterError: no parameter 'mb'. Did you mean 'mB'?
@@ -173,9 +237,20 @@ def expect_known(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that leads from a wrong name to the right one: to what others call so, to those
-    of which it is a whole part, the shortest first, else to the one that is spelt most alike.
+    """Return a sentence that suggests valid names for a wrong one.
 
+    The first of these rules that applies decides: synonyms of other programs, names that contain all
+    words of the wrong one, names with a word that begins like it, the most similar spelling.
+
+    Parameters
+    ----------
+    name
+        The wrong name.
+    known
+        The valid names.
+
+    Examples
+    --------
     >>> did_you_mean("wipple", ["whipple", "rolling_disc"])
     "Did you mean 'whipple'?"
     >>> did_you_mean("speed", ["forward_speed", "steer"])
@@ -184,19 +259,26 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "Did you mean 'lean_rate'?"
     """
     choices = sorted(known)
-    plain, rate = name.lower().removesuffix("_rate"), "_rate" * name.lower().endswith("_rate")
-    other = [right for right in choices if right == f"{WORDS.get(plain)}{rate}"]
-    if meant := other or _having(name, choices) or _begun(name, choices) or _alike(name, choices):
-        *first, last = map(repr, meant)
+    quantity = name.lower().removesuffix("_rate")
+    rate = "_rate" if name.lower().endswith("_rate") else ""
+    synonym = f"{SUGGESTED_NAMES.get(quantity)}{rate}"
+    suggestions = (
+        [choice for choice in choices if choice == synonym]
+        or _with_all_words(name, choices)
+        or _with_prefix(name, choices)
+        or _most_similar(name, choices)
+    )
+    if suggestions:
+        *first, last = map(repr, suggestions)
         return f"Did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
     if not choices:
-        return "None is known."
-    if len(choices) > MANY:
-        return "None that is known is spelt alike."
-    return f"Known: {', '.join(choices)}."
+        return "None exists."
+    if len(choices) > MAX_NAMES_IN_MESSAGE:
+        return "No similar name exists."
+    return f"Available: {', '.join(choices)}."
 
 
-WORDS = {
+SUGGESTED_NAMES = {
     "velocity": "forward_speed",
     "v": "forward_speed",
     "roll": "lean",
@@ -213,35 +295,43 @@ WORDS = {
     "curb": "kerb",
     "py": "python",
     "pid": "turn_pi",
+    "jump": "ramp",
+    "bump": "kerb",
+    "step": "kerb",
 }
-"""What things are called elsewhere, for answers alone: joints may have these names."""
+"""Names of quantities in other programs. They are only suggestions, since joints may have these names."""
 
-MANY = 32
-"""How many names a sentence may list."""
+MAX_NAMES_IN_MESSAGE = 32
+"""A message with more names than this (about five lines) hides the mistake that it reports."""
+
+MAX_SUGGESTIONS = 5
+"""Suggested names in a message: they fit on one line."""
 
 
-def _having(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the names that have all words of one, the shortest five."""
+def _with_all_words(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the shortest names that contain all words of a name."""
     words = _words(name)
-    found = [choice for choice in choices if words and words <= _words(choice)]
-    return sorted(found, key=len)[:5]
+    matches = [choice for choice in choices if words and words <= _words(choice)]
+    return sorted(matches, key=len)[:MAX_SUGGESTIONS]
 
 
-def _begun(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the names of which a word begins like this one, the shortest five."""
+def _with_prefix(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the shortest names with a word that begins like a name."""
+    # One or two letters begin too many words.
     if len(name) < 3:
         return []
-    found = [c for c in choices if any(word.startswith(name.lower()) for word in _words(c))]
-    return sorted(found, key=len)[:5]
+    matches = [c for c in choices if any(word.startswith(name.lower()) for word in _words(c))]
+    return sorted(matches, key=len)[:MAX_SUGGESTIONS]
 
 
 def _words(name: str) -> set[str]:
     return set(re.findall(r"[^\W_]+", name.lower()))
 
 
-def _alike(name: str, choices: Sequence[str]) -> list[str]:
-    """Return the name that is spelt most alike, as a whole or in its part after the last slash."""
-    plain = {choice.rpartition("/")[2].lower(): choice for choice in choices}
-    plain |= {choice.lower(): choice for choice in choices}
-    close = get_close_matches(name, choices, n=1) or get_close_matches(name.lower(), plain, n=1)
-    return [plain.get(each, each) for each in close]
+def _most_similar(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the name with the most similar spelling, compared as a whole or after its last slash."""
+    by_spelling = {choice.rpartition("/")[2].lower(): choice for choice in choices}
+    by_spelling |= {choice.lower(): choice for choice in choices}
+    matches = get_close_matches(name, choices, n=1)
+    matches = matches or get_close_matches(name.lower(), by_spelling, n=1)
+    return [by_spelling.get(match, match) for match in matches]

@@ -15,7 +15,7 @@ from draisine.errors import ParameterError
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.formulations._plug import Configured, Snapshot, check_inputs
 from draisine.mechanics.formulations.absolute import Absolute, Coordinates
-from draisine.mechanics.formulations.bicycle.planar import JOINTS, YAW, Planar, X, Y
+from draisine.mechanics.formulations.bicycle.planar import FIRST_JOINT, YAW, Planar, X, Y
 
 
 def euler_matrix(e: Array) -> Array:
@@ -68,7 +68,7 @@ class AbsoluteSimulator(Absolute):
 
     def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Snapshot:
         """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
-        out = self.look(0.0, at, np.zeros(3 * len(self.model.pushes)), held)
+        out = self.compute_arrays(0.0, at, np.zeros(3 * len(self.model.pushes)), held)
         R = np.asarray(self._rotation(at.e[0]), float) @ self.axes[0].T
         r = self._whole_turns(out["r"], near)
         v = (out["U"] @ at.speeds)[free_columns(self.model)]
@@ -88,7 +88,7 @@ class AbsoluteSimulator(Absolute):
         velocities by `-D+ (D y - b)` once.
         """
         push = np.zeros(3 * len(self.model.pushes))
-        out = self.look(t, at, push, held)
+        out = self.compute_arrays(t, at, push, held)
         E = self._errors(out, at)
         drift = [np.abs(E).max(initial=0.0)]
         for _ in range(20):
@@ -100,7 +100,7 @@ class AbsoluteSimulator(Absolute):
             tried = Coordinates(
                 at.x + step[:n].reshape(at.x.shape), at.e + step[n:].reshape(at.e.shape), at.v, at.w
             )
-            seen = self.look(t, tried, push, held)
+            seen = self.compute_arrays(t, tried, push, held)
             left = self._errors(seen, tried)
             if not np.abs(left).max() < drift[-1]:
                 break
@@ -151,7 +151,7 @@ class AbsoluteSimulator(Absolute):
             raise ParameterError(f"until = {until} s and dt = {dt} s must be positive times.")
         given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
-        held = self.held(at)
+        held = self.fixed_points(at)
         states = [Snapshot(*[np.asarray(x, float) for x in (state.q, state.p, state.r, state.v)])]
         times = np.linspace(0.0, until, max(1, int(np.ceil(until / dt - 1e-9))) + 1)
         drifts, slips = [np.zeros(2)], [np.zeros(2)]
@@ -196,23 +196,23 @@ class PlanarSimulator(Planar):
 
     def leave(self, t: float, coordinates: Floats, speeds: Floats) -> Snapshot:
         """Return the user's state."""
-        out = self.look(t, coordinates, speeds, np.zeros(len(self.model.inputs)))
+        out = self.compute_arrays(t, coordinates, speeds, np.zeros(len(self.model.inputs)))
         heading = np.asarray(rot_z(coordinates[YAW]), float)
         C0 = np.array([coordinates[X], coordinates[Y], 0.0])
         V, W = out["R"].T @ out["moves"] @ speeds, out["R"].T @ out["turns"] @ speeds
         return Snapshot(
             quaternion(heading @ out["R"]),
             C0 + heading @ out["origin"],
-            coordinates[JOINTS:].copy(),
-            np.concatenate([V, W, speeds[JOINTS:]]),
+            coordinates[FIRST_JOINT:].copy(),
+            np.concatenate([V, W, speeds[FIRST_JOINT:]]),
         )
 
     def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
         """Return the rate of y = (coordinates, independent speeds), eqs. (2.9) and (2.10)."""
-        n = JOINTS + len(self.model.joints)
+        n = FIRST_JOINT + len(self.model.joints)
         coordinates = y[:n]
         speeds = self.speeds(t, coordinates, y[n:])
-        vdot, _ = self.solve(self.look(t, coordinates, speeds, inputs))
+        vdot, _ = self.solve(self.compute_arrays(t, coordinates, speeds, inputs))
         heading = np.asarray(rot_z(coordinates[YAW]), float)
         moved = heading[:2, :2] @ speeds[[X, Y]]
         return np.concatenate([moved, speeds[YAW:], vdot[self.independent]])
@@ -220,5 +220,5 @@ class PlanarSimulator(Planar):
     def speeds(self, t: float, coordinates: Floats, u: Sequence[float] | Floats) -> Floats:
         """Return all speeds for the independent ones, `v = H u` and what motions prescribe."""
         n, inputs = len(coordinates), np.zeros(len(self.model.inputs))
-        out = self.look(t, coordinates, np.zeros(n), inputs)
+        out = self.compute_arrays(t, coordinates, np.zeros(n), inputs)
         return np.linalg.solve(self.stacked(out["C"]), np.concatenate([out["b"], u]))

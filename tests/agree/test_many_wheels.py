@@ -30,7 +30,7 @@ def test_ranks_of_a_two_wheeled_pendulum():
     assert len(system.model.speeds) - survey.rank == 3
     bodies = Absolute(system.model)
     at = bodies.enter(state(system, pitch=0.2, forward_speed=1.0))
-    D = bodies.look(0.0, at, np.zeros(0), bodies.held(at))["D"]
+    D = bodies.compute_arrays(0.0, at, np.zeros(0), bodies.fixed_points(at))["D"]
     assert (len(D), np.linalg.matrix_rank(D, tol=1e-9)) == (16, 15)
 
 

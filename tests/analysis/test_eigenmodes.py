@@ -67,7 +67,7 @@ def test_a_sweep_has_axes_of_its_own():
 
 
 def test_what_is_no_result_is_neither_drawn_nor_kept(tmp_path):
-    with pytest.raises(ParameterError, match=r"3\.0 is no result; give a run"):
+    with pytest.raises(ParameterError, match=r"3\.0 is not a result"):
         plot(3.0)
-    with pytest.raises(ParameterError, match="no result"):
+    with pytest.raises(ParameterError, match="not a result"):
         save([1.0], tmp_path / "x.nc")

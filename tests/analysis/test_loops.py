@@ -20,7 +20,7 @@ from draisine.analysis.rider.loops import (
     stable_speeds,
 )
 from draisine.analysis.rider.preview import follow_path
-from draisine.control import Together
+from draisine.control import CombinedLaws
 from draisine.control.loop_rider import LOOPS, LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import ConfigurationError, ParameterError
@@ -168,7 +168,7 @@ class TestOpenLoop:
 
     def test_laws_of_two_inputs_are_refused(self, bicycle):
         law = balance(bicycle, costs={"steer": 1.0, "rear_wheel": 1.0}, forward_speed=4.0)
-        both = Together((law, SteerIntoLean(0.0, 1.0)))
+        both = CombinedLaws((law, SteerIntoLean(0.0, 1.0)))
         with pytest.raises(ConfigurationError, match="other inputs"):
             open_loop(steady(bicycle, law=both, forward_speed=4.0))
 

@@ -152,7 +152,7 @@ def command(rider, values):
     read = {f"z[{k}]": values[name] for k, name in enumerate(memory)} | own
     known = [read[name] if name in read else values[name] for name in rider.states_read]
     hands = [own[name] for name in rider.hands.state_names]
-    s, stretch = own["parameter"], rider.path.stretch(own["parameter"])
+    s, stretch = own["parameter"], rider.path.arc_length_rate(own["parameter"])
     seen = [rider.path.curvature(s + d / stretch) for d in rider.distances]
     return float(
         np.dot(rider.ahead, seen) - np.dot(rider.gains, known) - np.dot(rider.hands_gains, hands)

@@ -71,7 +71,7 @@ def test_a_run_that_could_not_have_been_is_told(capsys):
     out, complaint = judged(capsys, *SLOW)
     assert "not physically valid: from" in out
     assert title not in out
-    assert complaint.startswith("error: the run is not physically valid: from")
+    assert complaint.startswith("error: The run is not physically valid: from")
     found = json.loads(judged(capsys, *SLOW, "--json")[0])["validity"]
     assert found["pull_from"] is not None or found["fall_from"] is not None
     needy = judged(capsys, "run", PASSIVE, "--mu", "0.01", "--json")[0]
@@ -95,24 +95,26 @@ def test_a_run_fails_unless_its_scenario_expects_its_faults(capsys):
 def test_a_vehicle_says_what_of_its_scenario_it_keeps(capsys):
     """Asked for a lean, a bicycle was pushed, too, by the scenario that stands for it."""
     with pytest.warns(
-        UserWarning, match=r"its start it keeps forward_speed = 4.6, lean_rate = 0.5\."
+        UserWarning, match=r"Unchanged initial values: forward_speed = 4.6, lean_rate = 0.5\."
     ):
         draisine.run("whipple", changes={"initial.lean": 0.1, "run.until": 0.01})
     main(["run", "whipple", "--initial", "lean=0.1", "--until", "0.01"])
-    assert "Of its start it keeps forward_speed = 4.6, lean_rate = 0.5." in capsys.readouterr().err
+    assert (
+        "Unchanged initial values: forward_speed = 4.6, lean_rate = 0.5." in capsys.readouterr().err
+    )
 
 
 def test_tolerances_give_way_to_equal_steps(capsys):
     main(["run", "mauny2018/incline", "--integrator", "rk4", "--until", "0.1"])
     assert (
-        "run.rtol = 1e-13 of the scenario is left out: rk4 takes equal" in capsys.readouterr().err
+        "run.rtol = 1e-13 of the scenario is not used: rk4 takes equal" in capsys.readouterr().err
     )
 
 
 def test_a_ride_is_repeated_without_options(capsys, monkeypatch):
     monkeypatch.setattr("draisine.cli.run.ride_file", lambda *_: "a ride")
     assert main(["run", "ride.nc", "--until", "3"]) == 2
-    assert "ride.nc is a ride: it is repeated as it was ridden" in capsys.readouterr().err
+    assert "ride.nc is a ride, which is repeated without changes" in capsys.readouterr().err
 
 
 def test_a_strict_run_stops_where_it_could_not_have_been(capsys):
@@ -176,7 +178,7 @@ def test_check_agrees_and_disagrees(capsys):
     )
     out = said(capsys, "check", "wrong.toml", "basumandal2007/accelerations", code=1)
     assert "1 DISAGREE" in out
-    assert "17 of 18 quantities are as expected" in out
+    assert "17 of 18 quantities agree" in out
     found = json.loads(said(capsys, "check", "wrong.toml", "--json", code=1))
     assert found["wrong"][0]["agrees"] is False
 
@@ -211,13 +213,13 @@ def test_lists(capsys):
 
 def test_terrains_are_listed_with_all_measures_of_the_schema(capsys):
     """The list reads their file; the schema is what a scenario is held to."""
-    from draisine.scenario.terrain import GROUNDS
+    from draisine.scenario.terrain import GROUND_TABLES
 
     listed = json.loads(said(capsys, "list", "terrains", "--json"))["terrains"]
-    assert list(listed) == list(GROUNDS)
-    for shape, ground in GROUNDS.items():
+    assert list(listed) == list(GROUND_TABLES)
+    for shape, ground in GROUND_TABLES.items():
         assert listed[shape].endswith(
-            "Measures: " + ", ".join(name for name in ground.model_fields if name != "shape")
+            "Dimensions: " + ", ".join(name for name in ground.model_fields if name != "shape")
         )
 
 
@@ -225,14 +227,14 @@ def test_show_tells_couplings_and_rows_that_repeat_others(capsys):
     out = " ".join(said(capsys, "show", "car").split())
     assert "13 speeds, 11 constraints: 2 degrees of freedom" in out
     assert "coupling left_link: steer, left_steer" in out
-    assert "row rear_right.across repeats rear_left.across (always)" in out
+    assert "row rear_right.across is redundant with rear_left.across (always)" in out
 
 
 def test_show(capsys):
     out = said(capsys, "show", "whipple", "--plot", "whipple.svg")
     for text in ("9 speeds, 6 constraints: 3 degrees of freedom", "wheelbase", "forward_speed"):
         assert text in out
-    assert "not modelled: slip of tyres, rolling resistance, air" in out
+    assert "not modelled: tyre slip, rolling resistance, aerodynamic drag" in out
     assert Path("whipple.svg").exists()
 
 
@@ -445,7 +447,7 @@ def test_commands_called_from_python_leave_the_collector_of_garbage_alone(capsys
 def test_pairs_of_eigenvalues_are_told_as_one_and_others_as_they_are(values, told):
     import xarray
 
-    from draisine.cli._report import _roots
+    from draisine.cli._report import _eigenvalue_text
 
     names = ["tyre", "tyre_2"][: len(values)]
     row = xarray.Dataset(
@@ -455,4 +457,4 @@ def test_pairs_of_eigenvalues_are_told_as_one_and_others_as_they_are(values, tol
         },
         {"eigenmode": names},
     )
-    assert _roots(row, names) == told
+    assert _eigenvalue_text(row, names) == told

@@ -53,7 +53,7 @@ def test_a_scan_tells_where_things_change(capsys):
     assert set(table["family"]) == {1.0, 2.0}
     found = json.loads(said(capsys, "cycles", "rocr", "--scan", "3.7:3.8:3", "--json"))
     assert found["over"] == "phase"
-    assert found["families"][0]["stands_still_at"] == pytest.approx([3.751888761136569])
+    assert found["families"][0]["zero_speed_at"] == pytest.approx([3.751888761136569])
     assert len(found["families"][0]["members"]) == 3
 
 
@@ -110,10 +110,13 @@ def test_mistakes_in_a_cycle_scenario(capsys, old, new, told):
         (["cycles", "rocr", "--scan", "0:6"], "LOW:HIGH:COUNT"),
         (["cycles", "rocr", "--scan", "6:0:4"], "LOW must be below HIGH"),
         (["cycles", "rocr", "--scan", "0:1:3", "--over", "phsae"], "Did you mean 'phase'"),
-        (["cycles", "rocr", "--scan", "0:1:3", "--phase", "1"], "--scan changes phase; leave"),
-        (["cycles", "rocr", "--scan", "0:1:3", "--set", "phase=1"], "--scan changes phase; leave"),
-        (["cycles", "rocr", "--set", "phase=1", "--phase", "2"], "give one of both"),
-        (["cycles", "rocr", "--over", "phase"], "--over phase goes with --scan"),
+        (["cycles", "rocr", "--scan", "0:1:3", "--phase", "1"], "--scan varies phase. Leave out"),
+        (
+            ["cycles", "rocr", "--scan", "0:1:3", "--set", "phase=1"],
+            "--scan varies phase. Leave out",
+        ),
+        (["cycles", "rocr", "--set", "phase=1", "--phase", "2"], "Give only one of them"),
+        (["cycles", "rocr", "--over", "phase"], "--over phase needs --scan"),
         (["cycles", "rocr", "--set", "fase=1"], "phase"),
         (["cycles", "rocr", "--joint", "loose"], "loose"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 import draisine
 from draisine.cli import main
-from draisine.cli._keep import free_name
+from draisine.cli._files import unused_path
 from draisine.results.comparison import compare, differences
 from draisine.terrain import kerb
 from draisine.vehicles import parameter_set
@@ -33,12 +33,12 @@ def _somewhere(tmp_path, monkeypatch):
 
 def test_names_that_were_not_given_count_up(tmp_path):
     path = tmp_path / "a.png"
-    assert free_name(path) == path
+    assert unused_path(path) == path
     path.touch()
-    assert free_name(path) == tmp_path / "a-2.png"
+    assert unused_path(path) == tmp_path / "a-2.png"
     (tmp_path / "a-2.png").touch()
-    assert free_name(path) == tmp_path / "a-3.png"
-    assert free_name(path, force=True) == path
+    assert unused_path(path) == tmp_path / "a-3.png"
+    assert unused_path(path, force=True) == path
 
 
 def test_the_first_command_twice_loses_nothing(capsys):
@@ -100,8 +100,8 @@ def test_a_number_that_only_one_run_has_is_told(two_runs, capsys, tmp_path):
     assert found["steer"].alone == data.sizes["time"]
     assert main(["compare", str(two_runs / "rk4.nc"), "holes.nc"]) == 0
     told = capsys.readouterr().out
-    assert "lean: only one has a number, at 1 times" in told
-    assert "equal to the bit" in told and "more quantities are equal to the bit" in told
+    assert "lean: only one run has a value, at 1 times" in told
+    assert "more quantities are bitwise equal" in told
 
 
 def test_quantities_of_one_name_and_other_units_are_not_compared(two_runs):
@@ -123,7 +123,7 @@ def test_open_shows_pages_and_says_what_else_to_do(two_runs, capsys, monkeypatch
     assert "draisine animate" in capsys.readouterr().err
     monkeypatch.setattr("webbrowser.open", lambda uri: False)
     assert main(["open", "page.html"]) == 1
-    assert "open it yourself" in capsys.readouterr().err
+    assert "Open the file yourself" in capsys.readouterr().err
 
 
 def test_two_runs_are_compared(two_runs, capsys):
@@ -137,7 +137,7 @@ def test_two_runs_are_compared(two_runs, capsys):
     assert 0.0 < found["contact_force[rear, normal]"]["largest"] < 1e-3
     assert "<svg" in Path("both.svg").read_text()
     assert main(["compare", files[0], files[0]]) == 0
-    assert "equal to the bit" in capsys.readouterr().out
+    assert "all quantities are bitwise equal" in capsys.readouterr().out
 
 
 def test_runs_are_compared_at_times_that_both_have(two_runs):
@@ -160,7 +160,7 @@ def test_what_is_new_runs_as_it_is(capsys):
     assert main(["run", "push.toml", "--strict"]) == 0
     assert "valid: all contacts push" in capsys.readouterr().out
     assert main(["new", "scenario", "push"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
     assert main(["new", "scenario", "push", "--force"]) == 0
     assert main(["run", "push.toml", "--strict"]) == 0
 

@@ -64,7 +64,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_every_vehicle_is_a_vehicle_though_a_scenario_has_its_name(monkeypatch):
-    monkeypatch.setattr("draisine.cli.show._show", lambda system: None)
+    monkeypatch.setattr("draisine.cli.show._print_system", lambda system: None)
     for name in names("vehicle"):
         assert main(["show", name]) == 0
 
@@ -131,7 +131,7 @@ def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
     assert '"right": 0.1,  # its cylinder' in text
     assert '"foot": Ball(0.03),  # its sphere' in text
     assert "head" not in text
-    assert "# Motors give at most left_axle 2 N m." in text
+    assert "# Limits of the motors: left_axle 2 N m." in text
     assert main(["new", "scenario", "drive", "--vehicle", "robot.py"]) == 0
     assert main(["run", "drive.toml", "--until", "2", "--out", "drive.nc"]) == 0
     data = load(Path("drive.nc"), trust=True)
@@ -176,7 +176,7 @@ def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys
     assert main(["show", "robot.py"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "velocity of the origin of torso, (0, 0, 0.1) in the drawing, along the heading" in shown
-    assert "x, y, z and Vx, Vy, Vz are those of the drawing's origin, carried by torso" in shown
+    assert "x, y, z and Vx, Vy, Vz refer to the drawing's origin, carried by torso" in shown
     assert main(["run", "drive.toml", *changed]) == 0
     data = load(Path("drive.nc"), trust=True)
     assert float(data.pitch[0]) == pytest.approx(math.radians(10.0))
@@ -250,7 +250,7 @@ def test_a_rover_that_can_only_go_straight_is_told_of_tyres_that_slip(capsys):
         text = Path(f"{name}.py").read_text(encoding="utf-8")
         assert ("TYRE = BrushTyre(stiffness=10.0, friction=0.8" in text) == skids
     told = capsys.readouterr().err
-    assert "fl: its radius is guessed, as a solid disc of its mass and inertia." in told
+    assert "fl: the radius is guessed, a solid disc of its mass and inertia." in told
 
 
 def test_a_study_runs_as_it_is_written():

@@ -72,7 +72,7 @@ def test_report_for_programs(pushes, capsys):
         (("push1.csv", "--unknowns", "c", "--prior", "c=abc"), "--prior c=abc: 'abc' is not"),
         (("push1.csv", "--unknowns", "c", "--prior", "lam=1deg"), "lam is not among the unknowns"),
         (("holes.csv", "--unknowns", "c"), "--drop-missing skips empty cells"),
-        (("other.csv", "--unknowns", "c"), "no column is an output of the vehicle; it has volts"),
+        (("other.csv", "--unknowns", "c"), "no column is an output of the vehicle. Columns: volts"),
     ],
 )
 def test_mistakes_are_named(pushes, arguments, text, capsys):
@@ -86,5 +86,5 @@ def test_mistakes_are_named(pushes, arguments, text, capsys):
 def test_a_bicycle_needs_its_speed(pushes, capsys):
     assert main(["identify", "push1.csv", "--unknowns", "c"]) == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert "push1.csv: there is no column forward_speed" in error
+    assert "push1.csv: the column forward_speed is missing" in error
     assert "--initial forward_speed=4.6" in error

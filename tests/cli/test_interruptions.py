@@ -52,13 +52,13 @@ def impatient(monkeypatch, module, name, calls):
 def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
     impatient(monkeypatch, vehicle, "compile", 1)
     assert main(["run", "--out", "a.nc"]) == 1
-    assert capsys.readouterr().err == "error: interrupted; nothing half-written remains.\n"
+    assert capsys.readouterr().err == "error: Interrupted. Incomplete files were removed.\n"
     assert os.listdir() == []
 
 
 def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
     Path("mine.toml").write_text(SWEEP)
-    impatient(monkeypatch, chunks, "carry_out", 2)
+    impatient(monkeypatch, chunks, "simulate_plan", 2)
     assert main(["run", "mine.toml", "--out", "part.nc"]) == 1
     told = capsys.readouterr()
     assert "1 of 3 runs, computed in" in told.out
@@ -72,7 +72,7 @@ def test_check_tells_of_the_scenarios_before(capsys, monkeypatch):
     assert main(["check", *names, "--json"]) == 1
     told = capsys.readouterr()
     assert list(json.loads(told.out)) == names[:1]
-    assert "interrupted after 1 of 2 scenarios" in told.err
+    assert "Interrupted after 1 of 2 scenarios" in told.err
 
 
 def test_check_goes_on_after_a_run_that_had_to_stop(capsys, monkeypatch):

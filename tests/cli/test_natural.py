@@ -1,4 +1,4 @@
-"""Command lines as people write them, right, almost right and wrong, and what happens.
+"""Command lines as users write them: right, almost right and wrong, with the output or the hint.
 
 Eigenvalues and the stable range are those of Meijaard and others (2007), doi:10.1098/rspa.2007.1857.
 """
@@ -14,7 +14,7 @@ from draisine.codegen.cache import Store
 from draisine.scenario.library import load, read_text
 
 RIGHT = [
-    # what is written                              what is on the screen
+    # command line                                 part of the output
     ("", "draisine run"),
     ("--help", "eigenvalues"),
     ("--version", "0.1.0"),
@@ -29,7 +29,7 @@ RIGHT = [
     ("list vehicles", "whipple"),
     ("list scenarios", "mauny2018/ramp-jump"),
     ("list sets", "benchmark"),
-    ("list terrains", "Measures: slope, drop"),
+    ("list terrains", "Dimensions: slope, drop"),
     ("show whipple", "3 degrees of freedom"),
     ("show bike", "3 degrees of freedom"),
     ("show bicycle", "3 degrees of freedom"),
@@ -40,7 +40,7 @@ RIGHT = [
     ("run mauny2018/ramp-jump", "mauny2018/ramp-jump: A jump from a ramp"),
     ("run passive-stabilisation --initial speed=5 --until 0.1", "completed: 0.1 s"),
     ("run passive-stabilisation --initial forward_speed=5 --until 0.1", "completed: 0.1 s"),
-    ("run incline --until 0.1", "nothing was kept: --out incline.nc keeps the data"),
+    ("run incline --until 0.1", "--out incline.nc writes the data"),
     ("run incline --until 0.1 --full", "steer_rate"),
     ("run ramp-jump --set terrain.slope=12deg --until 0.1", "-12 │"),
     ("run passive-stabilisation --until 0.1 --law lqr,costs.steer=2", "completed: 0.1 s"),
@@ -48,7 +48,7 @@ RIGHT = [
     ("run incline --until 0.1 --input steer=0.5", "incline: with inputs"),
     ("run incline --until 0.1 --set inputs.steer=0.5", "incline: with steer = 0.5"),
     ("run passive-stabilisation --until 0.1 --set law.name=lqr", "completed: 0.1 s"),
-    ("list laws", "Takes: lean_gain, rate_gain, damping=0,"),
+    ("list laws", "Options: lean_gain, rate_gain, damping=0,"),
     ("list scenarios jump", "A skater jumps"),
     ("show bicycle --parameter-set browser_jason", "3 degrees of freedom"),
     ("check matrices", "meijaard2007/matrices"),
@@ -115,20 +115,20 @@ RIGHT = [
     ("run mauny2017/controlled-turn --law none", "energy: "),
     (
         "run locomotion/unicycle",
-        "this is one state; `draisine new scenario mine --vehicle unicycle` begins a",
+        "`draisine new scenario mine --vehicle unicycle` writes a motion",
     ),
 ]
 
 WRONG = [
-    # what is written                              what is answered
-    ("jump", "no command 'jump'. Did you mean draisine run ramp-jump --show?"),
+    # command line                                 part of the error message
+    ("jump", "Unknown command 'jump'. Did you mean draisine run ramp-jump --show?"),
     ("critical-speeds", "Did you mean draisine eigenvalues?"),
     ("simulate", "Did you mean draisine run?"),
     ("simulate segway", "Did you mean draisine run segway?"),
     ("ramp-jump", "Did you mean draisine run ramp-jump?"),
     ("segway", "Did you mean draisine show segway?"),
     ("turn", "Did you mean draisine steady --speed 5 --radius 20?"),
-    ("xyzzy", "no command 'xyzzy'. Known: animate, "),
+    ("xyzzy", "Unknown command 'xyzzy'. Available: animate, "),
     ("rnu", "Did you mean 'run'?"),
     ("eigenvalue", "Did you mean 'eigenvalues'?"),
     ("show unicicle", "Did you mean 'unicycle'?"),
@@ -137,7 +137,7 @@ WRONG = [
     ("eigenvalues --set mb=90", "Did you mean mB (frame with rider, mass)?"),
     (
         "run rolling-disc --initial speed=1 --initial spin=4",
-        "The scenario's own are lean_rate = 0.5, yaw_rate = -2",
+        "lean_rate = 0.5, yaw_rate = -2 belong to the scenario",
     ),
     (
         "run snakeboard-drive --initial rotor=5",
@@ -149,9 +149,9 @@ WRONG = [
     ),
     ("run jump", "Did you mean 'mauny2018/ramp-jump', 'locomotion/skater-jump' or"),
     ("run ramp-jmp", "Did you mean 'mauny2018/ramp-jump'?"),
-    ("run controlled-turn", "several: mauny2017/controlled-turn or mauny2018/controlled-turn?"),
-    ("run xyzzy", "None that is known is spelt alike. `draisine list scenarios` tells all"),
-    ("run mine.toml", "mine.toml: no such file"),
+    ("run controlled-turn", "mauny2017/controlled-turn or mauny2018/controlled-turn?"),
+    ("run xyzzy", "No similar name exists. See `draisine list scenarios`"),
+    ("run mine.toml", "mine.toml: the file does not exist"),
     ("run --speed 3", "Did you mean --initial forward_speed=3?"),
     ("run --lean=10deg", "Did you mean --initial lean=10deg?"),
     ("run --untill 3", "--until"),
@@ -161,46 +161,46 @@ WRONG = [
         "Did you mean draisine new scenario mine --vehicle car --from ramp-jump?",
     ),
     ("new scenario leap --vehicle cra --from ramp-jump", "Did you mean 'car'?"),
-    ("new scenario push --vehicle cart_pole --from ramp-jump", "is not for cart_pole"),
-    ("new vehicle mine --vehicle car", "a vehicle is copied by --from car"),
+    ("new scenario push --vehicle cart_pole --from ramp-jump", "cannot be used with cart_pole"),
+    ("new vehicle mine --vehicle car", "To copy a vehicle, use --from car"),
     ("run --duration=3", "Did you mean --until 3?"),
     ("run --set steer=0.5", "Did you mean --input steer=0.5? In a file it stands in [inputs]."),
     ("run --input ster=0.5", "no such input. Did you mean 'steer'?"),
-    ("run --input steer", "--input steer: write NAME=VALUE, as in --input steer=0.5."),
+    ("run --input steer", "--input steer: write NAME=VALUE, for example --input steer=0.5."),
     ("run --initial speed=5,lean=0.1", "--initial speed=5 --initial lean=0.1"),
-    ("run --set mB=90,c=80mm", "each value has an option of its own: --set mB=90 --set c=80mm"),
+    ("run --set mB=90,c=80mm", "Repeat --set for each value: --set mB=90 --set c=80mm"),
     (
         "run ramp-jump --set contact.mu={rear=0.5,front=0.8}",
-        "an option of its own: --set contact.mu.rear=0.5 --set contact.mu.front=0.8",
+        "--set contact.mu.rear=0.5 --set contact.mu.front=0.8",
     ),
     ("run ramp-jump --set terrain.shape=curb", "no such ground. Did you mean 'kerb'?"),
     ("run ramp-jump --set terrain=kerb", "did you mean --set terrain.shape=kerb?"),
     ("run ramp-jump --set vehicle=car", "new scenario mine --vehicle car --from ramp-jump"),
     ("run ramp-jump --animate a.html --animate a.gif", "draisine animate run.nc --out FILE"),
-    ("run ramp-jump --set run.until.s=3", "'until' is 1.5 in this scenario, no table"),
-    ("plot a.nc --figure top --figure forces", "commas between them: --figure top,forces"),
-    ("plot a.nc --series lean --series steer", "commas between them: --series lean,steer"),
+    ("run ramp-jump --set run.until.s=3", "'until' is 1.5 in this scenario, not a table"),
+    ("plot a.nc --figure top --figure forces", "by commas: --figure top,forces"),
+    ("plot a.nc --series lean --series steer", "by commas: --series lean,steer"),
     (
         "run --initial speed=5 lean=0.1",
-        "each value has an option of its own: --initial speed=5 --initial lean=0.1",
+        "Repeat --initial for each value: --initial speed=5 --initial lean=0.1",
     ),
     (
         "run ramp-jump --set slope=12deg",
-        "That of the ground is --set terrain.slope=12deg",
+        "use --set terrain.slope=12deg",
     ),
-    ("run ramp-jump --set slope=15", "That of the ground is --set terrain.slope=15deg"),
+    ("run ramp-jump --set slope=15", "use --set terrain.slope=15deg"),
     ("run --initial velocity=3", "nothing of whipple is called so. Did you mean 'forward_speed'?"),
     ("run --initial roll=0.1", "nothing of whipple is called so. Did you mean 'lean'?"),
     ("run --vehicle segway", "Did you mean draisine new scenario mine --vehicle segway?"),
     ("run ramp-jump -o jump.nc", "Unknown option: -o. Did you mean --out jump.nc?"),
     ("run ramp-jump --gif jump.gif", "Did you mean --animate jump.gif?"),
     ("run ramp-jump --html=jump.html", "Did you mean --animate jump.html?"),
-    ("run ramp-jump --plot", "--plot wants a value, as in --plot run.png"),
-    ("run ramp-jump --animate", "--animate wants a value, as in --animate jump.html"),
+    ("run ramp-jump --plot", "--plot needs a value, for example --plot run.png"),
+    ("run ramp-jump --animate", "--animate needs a value, for example --animate jump.html"),
     ("run --law pid", "Did you mean 'turn_pi'?"),
-    ("show", "there is more to say, as in draisine show whipple"),
-    ("plot", "there is more to say, as in draisine plot run.nc --figure top"),
-    ("new vehicle", "as in draisine new vehicle scooter, new scenario push, new sweep study"),
+    ("show", "for example draisine show whipple"),
+    ("plot", "for example draisine plot run.nc --figure top"),
+    ("new vehicle", "for example draisine new vehicle scooter, new scenario push, new sweep study"),
     ("new vehicle robot cart.urdf", "Did you mean draisine new vehicle robot --from cart.urdf?"),
     ("new robot.py", "Did you mean draisine new vehicle robot, or draisine new scenario robot?"),
     ("cart.urdf", "Did you mean draisine new vehicle cart --from cart.urdf?"),
@@ -209,9 +209,29 @@ WRONG = [
     ("study.toml", "Did you mean draisine run study.toml?"),
     ("run.nc", "Did you mean draisine plot run.nc?"),
     ("lqr", "Did you mean draisine eigenvalues segway --law lqr?"),
+    ("run --v 5", "Unknown option: --v. Did you mean --initial forward_speed=5?"),
+    ("run --velocity=5", "Did you mean --initial forward_speed=5?"),
+    ("run --roll-rate 0.5", "Did you mean --initial lean_rate=0.5?"),
+    ("run --mB 90", "Did you mean --set mB=90?"),
+    ("run --torque 2", "Did you mean --input steer=2?"),
+    ("run segway --pitch 0.1", "Did you mean --initial pitch=0.1?"),
+    (
+        "run pendulum",
+        "These vehicles have 'pendulum' in their descriptions: acrobot, cart_pole, segway",
+    ),
+    ("equations pendulum", "have 'pendulum' in their descriptions: acrobot, cart_pole, segway"),
+    ("eigenvalues --at 5", "Did you mean --speed 5?"),
+    ("plot run.nc --x time --y lean", "Unknown option: --x. Did you mean --series lean?"),
+    ("plot --x time --y lean", "Did you mean --series lean?"),
+    ("plot run.nc --x lean --y steer", "Did you mean --figure phase --series lean,steer?"),
+    ("ride --preset jump", "Did you mean 'ramp'?"),
+    ("ride --preset bump", "Did you mean 'kerb'?"),
+    ("ride --vehicle car", "Did you mean draisine ride car?"),
+    ("steady --radius 1", "for example draisine steady --radius 1 --speed 1.4"),
+    ("steady --v 5", "Did you mean --speed 5?"),
     ("lqr mine.py", "Did you mean draisine eigenvalues mine.py --law lqr?"),
-    ("equations segway --as casadi", "draisine.interop.casadi in Python has it"),
-    ("equations segway --as gymnasium", "draisine.interop.gymnasium in Python has it"),
+    ("equations segway --as casadi", "use draisine.interop.casadi in Python"),
+    ("equations segway --as gymnasium", "use draisine.interop.gymnasium in Python"),
     ("export segway --as gymnasium", "draisine.interop.gymnasium in Python"),
     ("eigenvalues benchmark", "Did you mean whipple --parameter-set benchmark?"),
     ("eigenvalues MyBike.txt", "Did you mean whipple --parameter-set MyBike.txt?"),
@@ -234,8 +254,8 @@ WRONG = [
     ),
     ("run ramp-jump --set terrain.drop=0", "a slope without a drop is a 'plane'"),
     ("run ramp-jump --set terrain.drop=5foo", "it is in m) or one with its unit (cm, mm, km)"),
-    ("run ramp-jump --linear", "--linear goes with runs on the level plane"),
-    ("run meijaard2007/eigenvalues --linear", "--linear goes with runs on the level plane"),
+    ("run ramp-jump --linear", "--linear needs a run on the level plane"),
+    ("run meijaard2007/eigenvalues --linear", "--linear needs a run on the level plane"),
     ("run --push 0.3", "Did you mean --initial lean_rate=0.3?"),
     ("run --slow 0.2", "Did you mean draisine animate run.nc --speed 0.2?"),
     ("run --movie jump.mp4", "Did you mean --animate jump.mp4?"),
@@ -246,7 +266,7 @@ WRONG = [
     ("list --vehicles", "Did you mean draisine list vehicles?"),
     ("eigenvalues -v 5", "Did you mean --speed 5?"),
     ("eigenvalues cart.urdf", "`draisine new vehicle robot --from cart.urdf` writes robot.py"),
-    ("export whipple --as fmu", "Did you mean --as fmi3, as without --as?"),
+    ("export whipple --as fmu", "Did you mean --as fmi3, which is the default?"),
     ("export segway --as c", "draisine equations segway --program simulate --out FOLDER"),
     ("export segway --as casadi", "draisine.interop.casadi in Python"),
     ("equations whipple --format latex", "Did you mean --as latex?"),
@@ -271,8 +291,8 @@ WRONG = [
         "20 rad is as steep as a wall; degrees are written '20deg'",
     ),
     ("run --set lam=18", "18 rad is more than a turn; degrees are written '18deg'"),
-    ("list scenarios xyzzy", "nothing that is listed has 'xyzzy'"),
-    ("show ramp-jump", "ramp-jump is a scenario: `draisine run ramp-jump` runs it"),
+    ("list scenarios xyzzy", "No name or description contains 'xyzzy'"),
+    ("show ramp-jump", "ramp-jump is a scenario, not a vehicle. `draisine run ramp-jump` runs it"),
     ("plot ramp-jump", "`draisine run ramp-jump --out ramp-jump.nc` writes one"),
     ("explore segway", "`draisine eigenvalues segway` tells of every machine"),
     ("run ramp-jump --set drop=1", "Did you mean terrain.drop?"),
@@ -281,29 +301,29 @@ WRONG = [
     ("eigenvalues --speed fast", "'fast' is not a number"),
     ("eigenvalues --speed 3,-5", "negative"),
     ("eigenvalues --speed 3,,5", "'' is not a number"),
-    ("eigenvalues --speed 5 6", "commas between them: --speed 5,6"),
+    ("eigenvalues --speed 5 6", "by commas: --speed 5,6"),
     ("eigenvalues cart_pole --speed 5", "cart_pole has no forward_speed"),
-    ("eigenvalues --set c=0:0.1:3 --speed 5", "critical speeds are told; without --speed 5"),
+    ("eigenvalues --set c=0:0.1:3 --speed 5", "Leave out --speed 5"),
     ("eigenvalues --set trail=0:0.1:3", "Did you mean c (trail)?"),
-    ("steady --lean 10deg", "decided by two of speed, radius, lean and steer"),
+    ("steady --lean 10deg", "for example draisine steady --lean 0.174533rad --speed 5"),
     ("eigenvalues --speed -3,3", "-3 is negative"),
     (
         "steady --speed 5 --radius 20 --family reversed",
-        "--family reversed goes with the whole family",
+        "--family reversed selects a family of hands-free circles",
     ),
-    ("eigenvalues --lean 10deg", "needs a speed: --speed 5"),
+    ("eigenvalues --lean 10deg", "--speed 5"),
     ("eigenvalues --speed 3:5:3 --lean 0:0.1:3", "--speed and --lean are ranges"),
-    ("eigenvalues --speed 5 --lean 0.1 --form frozen", "--form frozen goes with --acceleration"),
-    ("eigenvalues --speed 5 --no-title", "--no-title is that of a figure: --plot FILE.png"),
+    ("eigenvalues --speed 5 --lean 0.1 --form frozen", "--form frozen needs an acceleration"),
+    ("eigenvalues --speed 5 --no-title", "--no-title has no effect without a figure"),
     ("eigenvalues --speed 5 --lean 0.1 --law follow_path,dela=0.2", "Did you mean 'delay'?"),
     ("eigenvalues --speed 5 --acceleration 1 --form thawed", "Available: frozen, dalembert"),
-    ("steady --lean 10deg --steer 5deg", "No steady motion found with lean = 0.174533"),
-    ("equations bicycle --out b.pdf", "--out b.tex, which `pdflatex` makes a PDF of"),
+    ("steady --lean 10deg --steer 5deg", "no steady motion found with lean = 0.174533"),
+    ("equations bicycle --out b.pdf", "Write LaTeX, --out b.tex, and run `pdflatex`"),
     ("eigenvalues --law lqr", "ask for its one speed"),
-    ("eigenvalues --speed 0:10", "write LOW:HIGH:COUNT, as in 0:10:101"),
+    ("eigenvalues --speed 0:10", "write LOW:HIGH:COUNT, for example 0:10:101"),
     ("eigenvalues --speed 18deg", "'18deg' is an angle, but this is in m/s"),
-    ("new vehicle two-wheels", "'two-wheels' is no name for a vehicle"),
-    ("new vehicle mine.py", "no ending. Did you mean draisine new vehicle mine?"),
+    ("new vehicle two-wheels", "'two-wheels' is not a valid name of a vehicle"),
+    ("new vehicle mine.py", "Did you mean draisine new vehicle mine?"),
     ("new scenario ride --vehicle bicicle", "Did you mean 'bicycle'?"),
     ("new car mine", "vehicle"),
     ("new robot", "Did you mean draisine new vehicle robot, or draisine new scenario robot?"),
@@ -311,23 +331,26 @@ WRONG = [
     ("run robot.xml", "`draisine new vehicle robot --from robot.xml` writes robot.py"),
     ("new vehicle robot --from cart.urdf", "cart.urdf: cannot be read: No such file"),
     ("new vehicle robot --from cart.xml", "cart.xml: cannot be read: No such file"),
-    ("equations segway --law lqr", "--law goes with a whole simulator: --program simulate"),
+    ("equations segway --law lqr", "--law needs a complete simulator: --program simulate"),
     ("export segway --law lqrr", "Did you mean 'lqr'?"),
     (
         "run euler-disc --animate disc.html",
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
-    ("run scooter.py", "no file 'scooter.py'"),
+    ("run scooter.py", "'scooter.py' does not exist"),
     ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
     ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
-    ("open run.html", "run.html: no such file"),
+    ("open run.html", "run.html: the file does not exist"),
     (
         "sweep mauny2018/drift --out drift.nc",
         "`draisine run FILE.toml --out FILE.nc` keeps all runs",
     ),
     ("compare a.nc b.nc", "a.nc: no such file"),
-    ("plot gone.nc --figure top,forces --out one.png", "one file, but 2 figures"),
+    (
+        "plot gone.nc --figure top,forces --out one.png",
+        "--out one.png is one file, but --figure selects 2 figures",
+    ),
     ("cycles --scan 0:360:61", "Did you mean 0deg:360deg:61?"),
     ("cycles --scan 0deg:360:61", "Did you mean 0deg:360deg:61?"),
     ("cycles --over frequency --scan 1deg:2deg:3", "is an angle, but this is in Hz"),
@@ -340,27 +363,27 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(("line", "screen"), RIGHT, ids=[line or "nothing" for line, _ in RIGHT])
-def test_what_is_right_is_done(line, screen, capsys):
+def test_right_command_lines_print_their_result(line, screen, capsys):
     assert main(line.split()) == 0
     assert screen in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("line", "answer"), WRONG, ids=[line for line, _ in WRONG])
-def test_what_is_wrong_is_answered(line, answer, capsys):
+@pytest.mark.parametrize(("line", "hint"), WRONG, ids=[line for line, _ in WRONG])
+def test_wrong_command_lines_get_a_hint(line, hint, capsys):
     assert main(line.split()) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert answer in told.err
-    assert len(told.err) < 500, "a paragraph of names is no answer"
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert hint in output.err
+    assert len(output.err) < 500, "a list of many names is not a hint"
 
 
-def test_the_last_part_of_a_name_wins_where_it_stands_once():
+def test_the_last_part_of_a_name_is_enough_if_it_is_unique():
     for name in ("mauny2018/ramp-jump", "mauny2018/incline", "mauny2018/lift-offs"):
         assert load(name.rpartition("/")[2]).name == name
 
 
 @pytest.mark.parametrize("vehicle", ["car", "unicycle", "segway", "tricycle"])
-def test_a_scenario_is_taken_over_by_another_vehicle(vehicle, capsys):
+def test_a_scenario_is_copied_for_another_vehicle(vehicle, capsys):
     assert main(["new", "scenario", "leap", "--vehicle", vehicle, "--from", "ramp-jump"]) == 0
     capsys.readouterr()
     assert main(["run", "leap.toml", "--until", "0.02", "--json"]) == 0
@@ -370,7 +393,7 @@ def test_a_scenario_is_taken_over_by_another_vehicle(vehicle, capsys):
 
 
 @pytest.mark.parametrize("vehicle", ["unicycle", "segway"])
-def test_a_run_that_ends_by_a_fall_is_not_believed(vehicle, capsys):
+def test_a_run_that_ends_by_a_fall_is_not_valid(vehicle, capsys):
     main(["new", "scenario", "leap", "--vehicle", vehicle, "--from", "ramp-jump"])
     capsys.readouterr()
     assert main(["run", "leap.toml"]) == 1
@@ -378,7 +401,7 @@ def test_a_run_that_ends_by_a_fall_is_not_believed(vehicle, capsys):
     assert "fell: it turned over" in told
     assert "not physically valid: from" in told and "it has fallen" in told
     assert "in the air" not in told
-    assert 'its file has run.expects = ["fall"]' in complaint
+    assert 'set run.expects = ["fall"]' in complaint
     expecting = (
         Path("leap.toml").read_text(encoding="utf-8").replace("[run]", '[run]\nexpects = ["fall"]')
     )
@@ -387,12 +410,12 @@ def test_a_run_that_ends_by_a_fall_is_not_believed(vehicle, capsys):
     assert "it has fallen" in capsys.readouterr().out
 
 
-def test_what_another_vehicle_has_not_is_left_out():
+def test_initial_values_that_another_vehicle_lacks_are_commented_out():
     text = read_text("mauny2018/ramp-jump").replace("forward_speed", "lean_rate = 0.1\nsteer")
     Path("mine.toml").write_text(text, encoding="utf-8")
     assert main(["new", "scenario", "leap", "--vehicle", "segway", "--from", "mine.toml"]) == 0
     written = Path("leap.toml").read_text(encoding="utf-8")
-    assert "\n# steer = 9.84807753012208  # segway has none\n" in written
+    assert "\n# steer = 9.84807753012208  # segway does not have it\n" in written
     assert "\nlean_rate = 0.1\n" in written
     assert load("leap.toml").scenario.vehicle.parameter_set is None
 
@@ -430,7 +453,7 @@ def test_chosen_speeds_are_those_of_the_data(capsys):
     assert sorted({float(row.split(",")[speed]) for row in rows[1:]}) == [3.0, 5.0, 7.0]
 
 
-def test_clearing_the_cache_leaves_what_is_not_ours(capsys, tmp_path, monkeypatch):
+def test_clearing_the_cache_leaves_other_files(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path))
     (tmp_path / "letter.txt").write_text("dear")
     Store().put("a", b"12")
@@ -442,7 +465,7 @@ def test_clearing_the_cache_leaves_what_is_not_ours(capsys, tmp_path, monkeypatc
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
 
 
-def test_doctor_tells_what_is_missing_and_leaves_nothing(capsys, tmp_path, monkeypatch):
+def test_doctor_reports_missing_programs_and_leaves_no_files(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "kept"))
     monkeypatch.setattr("shutil.which", lambda name: None)
     monkeypatch.setattr(
@@ -450,31 +473,31 @@ def test_doctor_tells_what_is_missing_and_leaves_nothing(capsys, tmp_path, monke
     )
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["machine"]["cache"] == f"{tmp_path / 'kept'}: kept"
+    assert found["machine"]["cache"] == f"{tmp_path / 'kept'}: writable"
     assert list((tmp_path / "kept").iterdir()) == []
     assert "not .mp4" in found["programs"]["ffmpeg"]
     assert "draisine[symbolic]" in found["extras"]["symbolic"]
     assert {"python", "draisine", "numpy"} <= set(found["versions"])
 
 
-def test_doctor_says_where_nothing_can_be_kept(capsys, tmp_path, monkeypatch):
+def test_doctor_reports_a_cache_that_cannot_be_written(capsys, tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "file" / "cache"))
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["machine"]["cache"].endswith("cannot be written; nothing is kept")
+    assert found["machine"]["cache"].endswith("code is derived again in every process")
 
 
 RUNS = {
-    "car": ("locomotion/car-four-arcs: ", "`draisine run` knows car-parking, car-wriggle, too"),
-    "bicycle": ("mauny2018/passive-stabilisation: ", "and 21 more, too"),
+    "car": ("locomotion/car-four-arcs: ", "(others: car-parking, car-wriggle)"),
+    "bicycle": ("mauny2018/passive-stabilisation: ", "and 21 more)"),
     "snakeboard": (
         "locomotion/snakeboard-drive: ",
-        "--vehicle snakeboard` writes a run of your own",
+        "write a run of your own: `draisine new scenario mine --vehicle snakeboard`",
     ),
     "unicycle": (
         "locomotion/unicycle-balanced: ",
-        "--vehicle unicycle` writes a run of your own",
+        "write a run of your own: `draisine new scenario mine --vehicle unicycle`",
     ),
     "tricycle": ("tricycle: begun with forward_speed = 1\n", "this is a first run of it"),
     "motorcycle": ("motorcycle: begun with forward_speed = 5.8, lean_rate = 0.2\n", "a first run"),
@@ -482,8 +505,8 @@ RUNS = {
 
 
 @pytest.mark.parametrize("vehicle", RUNS)
-def test_a_vehicle_s_name_runs_it(vehicle, capsys):
-    """A scenario of its own, or a first run of it; a note tells which, and what else there is."""
+def test_the_name_of_a_vehicle_runs_it(vehicle, capsys):
+    """A scenario of the vehicle, or a first run of it; a note names it and other scenarios."""
     assert main(["run", vehicle]) == 0
     told = capsys.readouterr()
     begins, note = RUNS[vehicle]
@@ -492,7 +515,7 @@ def test_a_vehicle_s_name_runs_it(vehicle, capsys):
     assert note in told.err
 
 
-def test_a_vehicle_of_ones_own_runs_and_can_be_changed(capsys):
+def test_a_vehicle_of_the_user_runs_and_can_be_changed(capsys):
     main(["new", "vehicle", "scooter"])
     capsys.readouterr()
     changed = ["--initial", "forward_speed=4", "--set", "c=0.1", "--until", "0.1", "--json"]
@@ -503,8 +526,8 @@ def test_a_vehicle_of_ones_own_runs_and_can_be_changed(capsys):
     assert 3.5 < found["final"]["forward_speed"] < 4.5
 
 
-def test_a_scenario_that_is_called_like_a_vehicle_is_checked():
-    """It is one state; a name of a vehicle runs a motion, the whole name the scenario."""
+def test_a_scenario_with_the_name_of_a_vehicle_is_checked():
+    """The scenario is one state; the name of the vehicle runs a motion, the full name the scenario."""
     assert main(["check", "unicycle"]) == 0
     assert load("locomotion/unicycle").scenario.kind == "state"
     with pytest.warns(UserWarning, match="unicycle is a vehicle; this is its scenario"):

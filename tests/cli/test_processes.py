@@ -57,7 +57,7 @@ def test_a_table_that_does_not_fit_is_told_and_the_files_are_written(tmp_path):
         told = run.stderr.read()
     assert (run.returncode, told) == (
         1,
-        "error: the output cannot be written: No space left on device.\n",
+        "error: The output cannot be written: No space left on device.\n",
     )
     check_files(tmp_path)
 
@@ -86,7 +86,7 @@ def test_a_run_that_is_ended_leaves_nothing_half_written(tmp_path):
         run.send_signal(signal.SIGTERM)
         told = run.stderr.read()
     assert time.monotonic() - began < 20
-    assert (run.returncode, told) == (1, "error: interrupted; nothing half-written remains.\n")
+    assert (run.returncode, told) == (1, "error: Interrupted. Incomplete files were removed.\n")
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
     assert (tmp_path / "a.nc").read_text() == "old"
 
@@ -103,5 +103,5 @@ def test_nobody_waits_for_a_pipe(tmp_path):
         lambda: read_mesh(tmp_path / "a.stl"),
         lambda: read_urdf(tmp_path / "a.urdf", {}),
     ):
-        with pytest.raises(DataError, match=r"a\.\w+: is (no file, but a pipe|neither a file)"):
+        with pytest.raises(DataError, match=r"a\.\w+:? is (not a file, but a pipe|neither a file)"):
             wait()

@@ -14,19 +14,19 @@ from draisine.results.store import save
 from draisine.scenario.library import load, motions_of
 
 STARTS = {
-    "rolling-disc --initial speed=3": "note: spin = 4 of the scenario gives way to forward_speed = 3",
-    "rattleback --initial spin=5": "note: yaw_rate = -5 of the scenario gives way to spin = 5",
-    "chaplygin-sleigh --initial yaw_rate=3": "of the scenario gives way to yaw_rate = 3",
+    "rolling-disc --initial speed=3": "note: spin = 4 of the scenario contradicts forward_speed = 3",
+    "rattleback --initial spin=5": "note: yaw_rate = -5 of the scenario contradicts spin = 5",
+    "chaplygin-sleigh --initial yaw_rate=3": "of the scenario contradicts yaw_rate = 3",
 }
 
 
 @pytest.mark.parametrize("line", STARTS)
-def test_what_is_asked_for_replaces_what_it_contradicts(line, capsys):
+def test_requested_initial_values_replace_contradicting_ones(line, capsys):
     assert main(["run", *line.split(), "--until", "100ms"]) == 0
     assert STARTS[line] in capsys.readouterr().err
 
 
-def test_what_a_run_is_told_to_start_with_is_in_its_table(capsys):
+def test_initial_values_are_in_the_table(capsys):
     assert main(["run", "rolling-disc", "--until", "0.1s"]) == 0
     table = capsys.readouterr().out
     assert "lean_rate" in table and "spin" in table and "yaw_rate" in table

@@ -17,7 +17,7 @@ import pytest
 
 from draisine.codegen.routine import (
     FLOAT,
-    NONE,
+    VOID,
     ArrayKind,
     FixedVector,
     Kind,
@@ -51,7 +51,7 @@ def duplicate(value: Any) -> Any:
 
 def leaves(value: Any, kind: Kind) -> list[float | int]:
     """Return all numbers in a value of a kind."""
-    if kind == NONE:
+    if kind == VOID:
         return []
     if is_record(kind):
         parts = ((getattr(value, name), own) for name, own in fields(kind).items())
@@ -95,7 +95,7 @@ def in_machine_code(routine: Routine, *arguments: Any, width: int = 1) -> list[s
 def interpreted(
     routine: Routine, *arguments: Any, monkeypatch: pytest.MonkeyPatch | None = None
 ) -> list[str]:
-    """Run what stands for machine code if DRAISINE_INTERPRET is 1."""
+    """Run the substitute of machine code if DRAISINE_INTERPRET is 1."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DRAISINE_INTERPRET", "1")
         return in_machine_code(routine, *arguments)
@@ -105,7 +105,7 @@ def interpreted(
 
 
 class _CMain:
-    """Writes a main function that calls a routine and prints what it leaves behind."""
+    """Writes a main function that calls a routine and prints its results."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -174,7 +174,7 @@ def in_c(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
             text = name
         names.append(text)
     call = f"run({', '.join(names)})"
-    if routine.returns == NONE:
+    if routine.returns == VOID:
         main.lines.append(f"{call};")
     else:
         several = isinstance(routine.returns, tuple)
@@ -185,7 +185,7 @@ def in_c(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
         main.show(text, value, kind)
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
     body = "\n    ".join(main.lines)
-    text = write(routine, c.DIALECT, "run")
+    text = write(routine, c.C_DIALECT, "run")
     page = f"{head}{C_HELPERS}{c_types(routine)}{text}int main(void)\n{{\n    {body}\n    return 0;\n}}\n"
     (folder / "run.c").write_text(page)
     subprocess.run(["cc", *STRICT, "run.c", "-o", "run", "-lm"], cwd=folder, check=True)
@@ -226,7 +226,7 @@ def _js(value: Any, kind: Kind) -> str:
 
 def _js_leaves(text: str, kind: Kind) -> str:
     """Return an expression for a list of all numbers in a value."""
-    if kind == NONE:
+    if kind == VOID:
         return "[]"
     if is_record(kind):
         parts = (f"...{_js_leaves(f'{text}.{n}', own)}" for n, own in fields(kind).items())
@@ -260,7 +260,7 @@ def in_javascript(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
     lines.append(
         f"console.log(JSON.stringify([{', '.join(f'...{x}' for x in shown)}].map({exact})));"
     )
-    page = JS_HELPERS + js_types(routine) + write(routine, javascript.DIALECT, "run")
+    page = JS_HELPERS + js_types(routine) + write(routine, javascript.JS_DIALECT, "run")
     (folder / "run.js").write_text('"use strict";\n' + page + "\n".join(lines) + "\n")
     out = subprocess.run(["node", "run.js"], cwd=folder, check=True, capture_output=True, text=True)
     printed = [{"Infinity": "inf", "NaN": "nan"}.get(x, x) for x in json.loads(out.stdout)]
@@ -268,7 +268,7 @@ def in_javascript(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
 
 
 def assert_same_everywhere(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
-    """Check that all executions of a routine agree bit for bit; return what it leaves behind."""
+    """Check that all executions of a routine agree bit for bit; return its results."""
     expected = in_python(routine, *arguments)
     for width in (1, 4):
         assert in_machine_code(routine, *arguments, width=width) == expected

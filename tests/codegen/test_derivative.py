@@ -1,4 +1,4 @@
-"""Derivatives of programs: what is integrated along with a motion is its exact derivative."""
+"""Derivatives of programs: integrated seeds are the exact derivatives of the motion."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_tangents_of_a_right_hand_side(vehicle):
         assert_allclose(ours, wanted, atol=1e-8 * max(1.0, np.abs(wanted).max()))
 
 
-def test_seeds_stand_behind_the_state():
+def test_seeds_follow_the_state_in_the_inputs():
     both = with_tangents(compile("rocr").machine().programs["rate"], STATE, "rate", 3)
     names = list(both.inputs)
     assert names.index("seeds") == names.index("z") + 1

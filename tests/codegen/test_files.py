@@ -1,4 +1,4 @@
-"""Full disks and killed runs: what stood there before still does, and nothing half-written remains."""
+"""Full disks and killed runs: the previous files are kept, and no incomplete ones remain."""
 
 import os
 import signal
@@ -9,7 +9,13 @@ import textwrap
 import pytest
 
 from draisine.codegen.cache import Store
-from draisine.codegen.files import PREFIX, REPLACED, remove_leftovers, whole_file, write_text
+from draisine.codegen.files import (
+    REPLACED_FOLDER,
+    WORK_FOLDER_PREFIX,
+    atomic_write,
+    remove_leftovers,
+    write_text,
+)
 from draisine.errors import DataError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="pipes, locks and limits are those of POSIX")
@@ -17,7 +23,7 @@ ENDINGS = (".nc", ".zarr", ".csv", ".png")
 
 
 def python(code, *given, **options):
-    """Run some lines of Python in a process of their own; return what is printed."""
+    """Run some lines of Python in a new process; return the printed text."""
     command = [sys.executable, "-c", textwrap.dedent(code), *map(str, given)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
     assert done.returncode == 0, done.stderr
@@ -33,7 +39,7 @@ def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path):
     write_text("old", path)
 
     def fail():
-        with whole_file(path) as new:
+        with atomic_write(path) as new:
             new.write_text("half")
             raise OSError(28, "No space left on device")
 
@@ -91,7 +97,7 @@ def contents(folder):
 
 
 def check_full(folder, limit, reason):
-    """Write results that do not fit: each is refused with the system's reason, the old ones stay."""
+    """Write results that do not fit: each raises an error with the system's reason, the old ones are kept."""
     before, entries = contents(folder), names(folder)
     *told, kept = python(FULL, folder, limit, *ENDINGS).splitlines()
     expected = [f"{folder / ('a' + ending)}: cannot be written: {reason}." for ending in ENDINGS]
@@ -129,9 +135,9 @@ def test_a_full_disk(tmp_path):
 KILLED = """
     import sys, time
     from pathlib import Path
-    from draisine.codegen.files import whole_file
+    from draisine.codegen.files import atomic_write
 
-    with whole_file(Path(sys.argv[1])) as new:
+    with atomic_write(Path(sys.argv[1])) as new:
         new.write_text("half")
         print("begun", flush=True)
         time.sleep(60)
@@ -139,13 +145,16 @@ KILLED = """
 
 
 @posix
-def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+def test_leftovers_of_a_killed_run_are_removed_by_the_next(tmp_path):
     path = tmp_path / "a.txt"
     command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdout.readline() == "begun\n"
         write_text("another", path)  # beside a run that is alive
-        assert [name[: len(PREFIX)] for name in names(tmp_path)] == [PREFIX, "a.txt"]
+        assert [name[: len(WORK_FOLDER_PREFIX)] for name in names(tmp_path)] == [
+            WORK_FOLDER_PREFIX,
+            "a.txt",
+        ]
         run.send_signal(signal.SIGKILL)
     assert len(names(tmp_path)) == 2
     write_text("the next", path)
@@ -155,7 +164,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
 
 @posix
 def test_leftovers_in_the_cache_are_removed(tmp_path):
-    left = tmp_path / f"{PREFIX}abc"
+    left = tmp_path / f"{WORK_FOLDER_PREFIX}abc"
     left.mkdir()
     (left / "key").write_bytes(b"half")
     store = Store(tmp_path)
@@ -166,8 +175,8 @@ def test_leftovers_in_the_cache_are_removed(tmp_path):
 @posix
 def test_a_folder_that_was_moved_away_is_not_lost(tmp_path):
     """Killed between its two moves: the old folder is away, the new one not yet in its place."""
-    left = tmp_path / f"{PREFIX}abc"
-    for name, text in ((REPLACED, "old"), ("a.zarr", "new")):
+    left = tmp_path / f"{WORK_FOLDER_PREFIX}abc"
+    for name, text in ((REPLACED_FOLDER, "old"), ("a.zarr", "new")):
         (left / name).mkdir(parents=True)
         (left / name / "content").write_text(text)
     remove_leftovers(tmp_path)
@@ -179,7 +188,7 @@ def test_a_folder_that_was_moved_away_is_not_lost(tmp_path):
 def test_a_link_is_never_followed(tmp_path):
     kept = tmp_path / "precious"
     kept.mkdir()
-    (tmp_path / f"{PREFIX}link").symlink_to(kept)
+    (tmp_path / f"{WORK_FOLDER_PREFIX}link").symlink_to(kept)
     remove_leftovers(tmp_path)
     assert kept.is_dir()
 
@@ -209,8 +218,8 @@ def test_pipes_and_foreign_files_in_the_cache(tmp_path):
 
 
 @posix
-def test_a_pipe_is_no_place_for_a_result(tmp_path):
+def test_writing_to_a_named_pipe_raises_an_error(tmp_path):
     os.mkfifo(tmp_path / "a.txt")
-    with pytest.raises(DataError, match="not as a file"):
+    with pytest.raises(DataError, match="not a regular file"):
         write_text("text", tmp_path / "a.txt")
     assert names(tmp_path) == ["a.txt"]

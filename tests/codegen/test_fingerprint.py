@@ -1,4 +1,4 @@
-"""What is kept on disk is kept under all that it depends on."""
+"""Keys of the cache depend on all inputs of its entries."""
 
 import dataclasses
 import math
@@ -50,7 +50,7 @@ def test_a_global_that_a_function_reads_is_part_of_it(monkeypatch):
     assert fingerprint(doubled) != before[1]
 
 
-def test_objects_are_told_by_what_they_hold():
+def test_digests_of_objects_depend_on_their_content():
     assert fingerprint(Keeper(1.0)) == fingerprint(Keeper(1.0)) != fingerprint(Keeper(2.0))
     assert fingerprint(Keeper(1.0).__call__) != fingerprint(Keeper(2.0).__call__)
     assert fingerprint(math.sin) is not None
@@ -101,7 +101,7 @@ VALUES = st.recursive(
 
 
 def number(content):
-    """Return a number that tells any two values apart that Python tells apart."""
+    """Return a different number for any two values that Python distinguishes."""
     return float(zlib.crc32(repr(content).encode()))
 
 
@@ -248,7 +248,7 @@ def by_sharing(a, b):
 
 
 class Bound(Slotted):
-    """A subclass without slots of its own: attributes beside them."""
+    """A subclass without slots: attributes besides the slots of its base."""
 
 
 def pushed(readings, z, content):
@@ -307,7 +307,7 @@ def test_data_that_differ_never_share_a_digest(a, b):
     assert fingerprint(((a,), b)) != fingerprint((a, (b,)))
 
 
-def test_numbers_are_told_by_their_types_and_their_bits():
+def test_digests_of_numbers_depend_on_type_and_bits():
     kinds = [1, 1.0, True, "1", b"1", 1j, np.float64(1.0), np.float32(1.0), np.array(1.0)]
     assert len({fingerprint(x) for x in [*kinds, 0.0, -0.0, np.array([1.0])]}) == len(kinds) + 3
 
@@ -332,7 +332,7 @@ def importer(readings, z):
 
 
 class Own:
-    """An object that packs itself in its own way."""
+    """An object with its own pickle methods."""
 
     def __call__(self, readings, z):
         return {}, []
@@ -346,7 +346,7 @@ class Own:
     [clock, dice, reader, importer, Own(), object(), random.Random(1), np.random.default_rng(1)],
     ids=lambda law: getattr(law, "__name__", type(law).__name__),
 )
-def test_what_cannot_be_told_has_no_digest(law):
+def test_objects_without_stable_content_have_no_digest(law):
     assert fingerprint(law) is None
     assert fingerprint({"inside": [law]}) is None
 
@@ -376,13 +376,13 @@ def test_digests_are_the_same_in_every_process():
     assert told != {"None"}
 
 
-def test_paths_are_not_told():
-    """What stands in a file can change."""
+def test_paths_have_no_digest():
+    """The content of a file can change."""
     assert fingerprint(pathlib.Path("a")) is None
 
 
-def test_a_function_is_told_by_the_name_that_it_was_given():
-    """Results tell it: a machine that is compiled after its twin has a name of its own."""
+def test_digest_of_a_function_depends_on_its_name():
+    """Results contain the name: a machine that is compiled after its twin has its own."""
 
     def twin(name):
         def vehicle():

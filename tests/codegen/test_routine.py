@@ -1,4 +1,4 @@
-"""Routines: the same in Python and in machine code, at every width; what the subset lacks is told."""
+"""Routines: the same in Python and in machine code, at every width; errors outside of the subset."""
 
 import shutil
 import subprocess
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
 @routine
 def ordered(task: Task, least: float) -> int:
-    """Sort, count what is above `least` until something is not."""
+    """Sort, and count the entries above `least`."""
     n, a, order = task.n, task.a, task.order
     for i in range(n):
         order[i] = i
@@ -113,7 +113,7 @@ def test_the_key_holds_the_callees():
     assert caller(scaled(2.0)).text == caller(scaled(2.0)).text
 
 
-def test_the_key_tells_which_of_two_callees_is_meant():
+def test_the_key_distinguishes_two_callees():
     twice, thrice = scaled(2.0), scaled(3.0)
 
     @routine
@@ -133,7 +133,7 @@ def test_the_key_tells_which_of_two_callees_is_meant():
     assert caller(twice, thrice).text != caller(thrice, twice).text
 
 
-def test_a_name_of_its_own_is_no_callee():
+def test_a_local_name_is_not_a_callee():
     @routine
     def counted(task: Task) -> float:
         ordered = 2.0 * task.scale
@@ -234,7 +234,7 @@ def no_kind(n) -> int:
         (list_inside, 2, r"cannot contain the expression `\[n\]`"),
         (no_return, 1, "does not return a value on every path"),
         (lane_as_number, 3, "as an index only"),
-        (strided, 3, "k must stand alone or in a sum"),
+        (strided, 3, "k must be alone or in a sum"),
         (branch_in_lane, 3, "branches on a value that differs between SIMD lanes"),
         (lane_outside, 4, "which has one value per SIMD lane, outside of `each`"),
         (after_loop, 4, "reads 'i' after its loop"),
@@ -255,7 +255,7 @@ def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
 
 
 class Sized(NamedTuple):
-    """A record with a number that code may know before."""
+    """A record with a field that the compiler may assume."""
 
     n: int
     a: Floats
@@ -270,7 +270,7 @@ def doubled(p: Sized) -> int:
 
 @pytest.mark.parametrize("width", [1, 4])
 def test_code_that_knows_a_field_does_not_read_it(width):
-    """The record says seven, the code knows three: that many are doubled."""
+    """The record has seven, the code assumes three: three entries are doubled."""
     a = np.ones(7)
     (code,) = compile_routines(doubled, width=width, known=((Sized, "n", 3),))
     assert code(Packed(Sized(7, a))) == 3

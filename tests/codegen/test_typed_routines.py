@@ -234,7 +234,7 @@ def first_positive(x: Floats, n: int) -> int:
     return k - 1
 
 
-def test_and_does_not_evaluate_what_it_need_not(tmp_path):
+def test_and_uses_short_circuit_evaluation(tmp_path):
     assert_same_everywhere(first_positive, -np.ones(3), 3, folder=tmp_path)
 
 
@@ -756,7 +756,7 @@ def with_default(n: int = 3) -> int:
         (too_few_entries, 2, "makes a Vec3 of 3 numbers"),
         (unknown_length, 2, r"needs a slice of a known number of entries in `\*a\[:n\]`"),
         (plane_cross, 2, r"cannot call cross with \(Vec2, Vec2\)"),
-        (results_as_value, 2, r"must take several results apart, as in `a, b = bracket\(x, 2\)`"),
+        (results_as_value, 2, r"must unpack several results, as in `a, b = bracket\(x, 2\)`"),
         (too_few_targets, 2, "assigns 5 values to 2 targets"),
         (too_few_results, 2, r"returns 3 values instead of tuple\[float, int\]"),
         (wrong_result, 2, "returns float instead of int"),

@@ -101,7 +101,7 @@ def test_c_gives_the_bits_of_loops(arrays, expected, tmp_path):
     numbers = (", ".join(map(repr, a.tolist())) for a in (y, order))
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n" + C_HELPERS
     main = MAIN.format(x=len(x), y=next(numbers), order=next(numbers), n=N)
-    (tmp_path / "run.c").write_text(head + write_text(mixed, c.DIALECT, "mixed") + main)
+    (tmp_path / "run.c").write_text(head + write_text(mixed, c.C_DIALECT, "mixed") + main)
     command = ["cc", "-std=c99", "-ffp-contract=off", "run.c", "-o", "run", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     out = subprocess.run(["./run"], cwd=tmp_path, check=True, capture_output=True, text=True)
@@ -112,7 +112,7 @@ def test_c_gives_the_bits_of_loops(arrays, expected, tmp_path):
 def test_javascript_gives_the_bits_of_loops(arrays, expected, tmp_path):
     x, y, order = arrays
     given = (f"new Float64Array({a.tolist()})" for a in (x, y, order))
-    page = JS_HELPERS + write_text(mixed, javascript.DIALECT, "mixed")
+    page = JS_HELPERS + write_text(mixed, javascript.JS_DIALECT, "mixed")
     page += "const [x, y, order] = [{}, {}, {}];\n".format(*given)
     page += f"mixed(x, y, order, {N});\nconsole.log(JSON.stringify(Array.from(x)));\n"
     (tmp_path / "run.js").write_text(page)
@@ -124,7 +124,7 @@ def test_javascript_gives_the_bits_of_loops(arrays, expected, tmp_path):
 
 @routine
 def zeros(x: Floats, n: int) -> None:
-    """Write whole zeros that come of negative numbers."""
+    """Write integer zeros that result from negative numbers."""
     x[0] = -n
     x[1] = n * (n - 3)
     x[2] = int(-0.5)
@@ -132,8 +132,8 @@ def zeros(x: Floats, n: int) -> None:
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
-def test_whole_zeros_have_no_sign_in_javascript(tmp_path):
-    page = JS_HELPERS + write_text(zeros, javascript.DIALECT, "zeros")
+def test_integers_have_no_negative_zero_in_javascript(tmp_path):
+    page = JS_HELPERS + write_text(zeros, javascript.JS_DIALECT, "zeros")
     page += "const x = [1, 1, 1, 1];\nzeros(x, 0);\nconsole.log(...x.map((one) => 1 / one));\n"
     (tmp_path / "run.js").write_text(page)
     out = subprocess.run(

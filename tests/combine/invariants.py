@@ -292,7 +292,9 @@ def formulations(c: Combination) -> Deviation:
     state = draisine.State(end.q, end.p, end.r, end.v)
     system, t = c.system, float(run.t[-1])
     if system.model.memory:
-        system.accelerate(state, t=t, formulation="absolute")  # refused: it knows no force elements
+        system.accelerate(
+            state, t=t, formulation="absolute"
+        )  # refused: it does not support force elements
         raise NotApplicableError("its force elements have states")
     inputs = dict(zip(system.model.inputs, run.observations["inputs"][:, -1], strict=True))
     if c.law == "guided":

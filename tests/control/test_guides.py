@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.control.balance_assist import BalanceAssist
-from draisine.control.rider import COMMANDS, Rider, brake_torque
+from draisine.control.rider import RIDER_COMMANDS, Rider, brake_torque
 from draisine.errors import ModelError
 from draisine.model import Guide
 from draisine.model.motion import sine, smooth_step
@@ -110,7 +110,7 @@ def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):
         @property
         def start(self):
             z = super().start
-            z[1 + list(COMMANDS).index("rear_brake")] = 200.0
+            z[1 + list(RIDER_COMMANDS).index("rear_brake")] = 200.0
             return z
 
     run = draisine.simulate(leaning, draisine.state(leaning, forward_speed=5.0), 3.0, law=Brakes())

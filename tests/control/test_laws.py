@@ -13,11 +13,11 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.algebra.trace import Graph, evaluate
 from draisine.codegen.fingerprint import fingerprint
-from draisine.control import Ramp, Sine, Step, Table, TimeInputs, Together, smooth_step
+from draisine.control import CombinedLaws, Ramp, Sine, Step, Table, TimeInputs, smooth_step
 from draisine.control.turn_p import TurnP
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import ParameterError
-from draisine.results.questions import first_crossings
+from draisine.results.queries import first_crossings
 
 PI_TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)
 P_TURN = TurnP(10.0, math.radians(15.0), (0.0, 1.0, 1.0, 2.0), 40.0, 20.0)
@@ -160,7 +160,7 @@ def test_wrong_signals_are_told():
 
 def test_laws_act_together():
     extra = TimeInputs((Step("steer", 0.5, 1.0), Step("steer", 0.25), Step("front_wheel", 1.0)))
-    both = Together((PI_TURN, extra))
+    both = CombinedLaws((PI_TURN, extra))
     assert both.states == 2
     assert both.breakpoints == (0.0, 1.0, 5.0)
     assert_allclose(both.start_at(0.0, 0.0, 0.0), [0.0, 0.0])

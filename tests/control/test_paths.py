@@ -10,11 +10,11 @@ import draisine
 from draisine.algebra.jet import Jet
 from draisine.algebra.trace import Graph, evaluate
 from draisine.control import (
+    CombinedLaws,
     ConstantCurvature,
     CurvedPath,
     LateralPath,
     Neuromuscular,
-    Together,
     delay,
     smooth_step,
 )
@@ -97,7 +97,7 @@ def test_a_jet_chooses_with_its_derivatives():
 def test_the_curvature_of_a_parabola():
     path = LateralPath(lambda x: 0.5 * x * x)
     assert_allclose(path.curvature(0.7), (1.0 + 0.49) ** -1.5, rtol=1e-14)
-    assert_allclose(path.stretch(0.7), math.sqrt(1.49), rtol=1e-14)
+    assert_allclose(path.arc_length_rate(0.7), math.sqrt(1.49), rtol=1e-14)
 
 
 @pytest.mark.parametrize("k", [0.1, -0.1, 1e-9, 0.0])
@@ -169,7 +169,7 @@ def test_path_coordinates_follow_the_machine(path):
 
 
 def test_laws_that_act_together_start_where_the_machine_is():
-    both = Together((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
+    both = CombinedLaws((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
     assert_allclose(both.start_at(1.0, 0.5, 0.2), [0.5, 0.2, 0.5, 0.2, 0.0, 0.0])
 
 

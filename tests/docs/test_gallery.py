@@ -22,7 +22,7 @@ UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB
 WITHOUT = {
     "mode_shapes": "phasors",
     "event_graph": "boxes and arrows",
-    "rooms": "boxes and arrows",
+    "subpackages": "boxes and arrows",
     "film": "frames",
     "equations": "a page of text",
     "falling_cat": "frames",

@@ -46,7 +46,7 @@ def test_what_a_run_prints_is_explained(printed, capsys):
     words = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.*?) \|", told, re.MULTILINE)))
     for line in lines:
         row, event = ROW.match(line), re.match(r"\d\.\d+ s  (\S+)", line)
-        plain = re.match(r"mauny2018/|[┏┃┡└]|nothing was kept|data: |figure: ", line)
+        plain = re.match(r"mauny2018/|[┏┃┡└]|no files written|data: |figure: ", line)
         found = row[1] if row else event[1] if event else line
         assert plain or any(found.startswith(word) for word in words), line
 

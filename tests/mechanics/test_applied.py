@@ -26,7 +26,7 @@ from draisine.vehicles.bicycle.whipple import whipple
 
 @dataclass(frozen=True)
 class SpringDamper:
-    """What a joint's own data does, as an element."""
+    """Spring and damper of a joint, as a force element."""
 
     joint: str
     stiffness: float
@@ -73,7 +73,7 @@ def falling(*, mass: float = 2.0, area: float = 0.5, g: float = 9.81) -> Model:
 
 
 def test_a_stone_falls_through_air_as_the_closed_form_says():
-    """v = v1 tanh(g t / v1), v1 the terminal velocity; on a terrain, too, where nothing touches."""
+    """v = v1 tanh(g t / v1), v1 the terminal velocity; also on a terrain without contact."""
     system = draisine.compile(falling)
     run = draisine.simulate(system, draisine.state(system), 2.0)
     last = np.sqrt(2 * 2.0 * 9.81 / (1.2 * 0.5))
@@ -160,7 +160,7 @@ def test_stiff_tyres_tend_to_ideal_rolling_with_order_one():
 
 
 def test_a_mode_may_leave_tyres_out(bicycle):
-    """Where the wheels roll ideally, the bicycle is the ideal one."""
+    """With ideally rolling wheels, the bicycle equals the one without tyres."""
     mode = {"rear": "rolling", "front": "rolling"}
     ideal = draisine.compile("whipple")
     state = draisine.state(ideal, lean=0.2, steer=0.1, forward_speed=3.0)
@@ -199,13 +199,13 @@ def test_readings_of_a_leaned_disc():
 @pytest.mark.parametrize(
     ("does", "words"),
     [
-        (lambda: ({"hinje": 1.0}, []), "nothing is called 'hinje'.*'hinge'"),
-        (lambda: ({"bob": Wrench()}, []), "nothing is called 'bob'"),
+        (lambda: ({"hinje": 1.0}, []), "acts on 'hinje'.*'hinge'"),
+        (lambda: ({"bob": Wrench()}, []), "acts on 'bob', which does not exist"),
         (lambda: ({"bobb": (0.0, 0.0, 1.0)}, []), "'bob'"),
-        (lambda: ({}, [1.0]), "returns 1 rates for 0 states"),
+        (lambda: ({}, [1.0]), "returns 1 rates; it has 0 states"),
     ],
 )
-def test_what_an_element_cannot_do_is_named(does, words):
+def test_invalid_results_of_a_force_element_are_reported(does, words):
     class Wrong:
         name, states = "wrong", 0
 
@@ -216,14 +216,16 @@ def test_what_an_element_cannot_do_is_named(does, words):
         return replace(cart(), forces=[Wrong()])
 
     system = draisine.compile(pendulum)
-    with pytest.raises(ModelError, match=f"force 'wrong': .*{words}"):
+    with pytest.raises(ModelError, match=f"Force element 'wrong'.*{words}"):
         system.accelerate(draisine.state(system))
 
 
-def test_who_knows_no_elements_says_so(bicycle):
+def test_formulations_without_force_elements_refuse_them(bicycle):
     state = draisine.state(bicycle, forward_speed=3.0)
     for formulation in ("absolute", "planar", "partitioned"):
-        with pytest.raises(ModelError, match=r"knows no force elements \('rear', 'front'\)"):
+        with pytest.raises(
+            ModelError, match=r"does not support force elements \('rear', 'front'\)"
+        ):
             bicycle.accelerate(state, formulation=formulation)
 
 
@@ -232,7 +234,7 @@ def test_elements_are_found_by_name():
     assert find("force", "air_drag") is AirDrag
 
 
-def test_machines_side_by_side_do_what_each_does_alone(bicycle):
+def test_machines_in_lanes_equal_single_machines(bicycle):
     starts = [draisine.state(bicycle, forward_speed=5.0, lean_rate=x) for x in (0.2, 0.4, 0.6)]
     numerics = draisine.Numerics(integrator="rk4", dt=0.001)
     fleet = draisine.simulate_many(bicycle, starts, 0.05, numerics=numerics)
@@ -285,7 +287,7 @@ def test_straight_running_does_not_feel_that_stiffness_follows_the_load():
 
 def test_loads_that_cannot_be_known_are_named():
     system = draisine.compile(loaded)
-    with pytest.raises(ModelError, match="the load of contact 'rear' is not known here"):
+    with pytest.raises(ModelError, match="load of contact 'rear' cannot be read"):
         system.accelerate(draisine.state(system, forward_speed=3.0))
 
 

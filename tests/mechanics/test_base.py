@@ -69,7 +69,7 @@ def test_pose_rates_are_derivatives_of_the_pose(base):
     assert_allclose(q @ qdot, 0.0, atol=1e-15)
 
 
-def test_groups_answer_what_they_are():
+def test_queries_of_groups():
     assert [g for g in TURNS if is_free(model(g))] == ["SE(3)"]
     assert [g for g in TURNS if turns_freely(model(g))] == ["SE(3)", "SO(3)"]
     assert [g for g in TURNS if is_planar(model(g))] == ["SE(2)"]

@@ -107,7 +107,7 @@ def momentum_start(system, **asked):
         ("fish", {"drive": "sine"}, {"Vx": 0.1, "Wz": 0.5}),
     ],
 )
-def test_momenta_of_what_floats_stay(vehicle, arguments, asked):
+def test_momenta_of_floating_machines_are_conserved(vehicle, arguments, asked):
     """Linear and angular momentum; a fish's are those of body and fluid, in its plane."""
     system = machine_of(vehicle, **arguments)
     run = ride(system, state(system, **asked))
@@ -461,7 +461,7 @@ def test_chaplygins_sleigh(turning):
 
 
 def test_the_momentum_equation_of_the_snakeboard():
-    """With both trucks turned by +-f, the board has one freedom left: V ahead, V tan(f) / l about.
+    """With both trucks turned by +-f, the board has one degree of freedom: V ahead, V tan(f) / l about.
 
     The momentum along it, `p = m V + tan(f) / l (J V tan(f) / l + Jr psidot)`, obeys
     `pdot = (J V tan(f) / l + Jr psidot) fdot / (l cos(f)^2)`, with m and J of the whole machine.
@@ -495,7 +495,7 @@ def test_the_momentum_equation_of_the_snakeboard():
 
 
 @pytest.mark.parametrize("vehicle", ["snakeboard", "roller_racer", "falling_cat", "fish"])
-def test_what_laws_do_to_a_machine_is_its_energy(vehicle):
+def test_work_of_laws_equals_the_change_of_energy(vehicle):
     """The work of the torques that the motions need is the change of energy."""
     system = machine_of(vehicle, drive="sine")
     run = ride(system, state(system), until=1.0, dt=1.0 / 2000)

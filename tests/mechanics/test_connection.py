@@ -89,13 +89,13 @@ def forward(
 
 def balance(found: Kinematics, out: Torques, z: np.ndarray) -> None:
     """Assert that M vdot + F = Q + C' lam for torques with any static part."""
-    at, moved = found.at, out.motion
+    at, moved = found.machine, out.motion
     lam, tau = out.lam + out.lam_static @ z, out.tau + out.tau_static @ z
-    left = moved.needed.copy()
+    left = moved.required.copy()
     left[at.inner] -= tau + at.B.T @ lam
     left[at.outer] -= at.A.T @ lam
     used = [*at.outer, *at.inner]
-    assert_allclose(left[used], 0.0, atol=1e-11 * max(1.0, np.abs(moved.needed).max()))
+    assert_allclose(left[used], 0.0, atol=1e-11 * max(1.0, np.abs(moved.required).max()))
 
 
 # ---------------------------------------------------------------------------- wheels
@@ -132,8 +132,8 @@ def test_platform_is_kinematic(base: str) -> None:
     assert_allclose(K, 0.0, atol=1e-15)
     case = classify(at)
     assert (case.kind, case.rank, case.mobility) == ("kinematic", len(at.outer), 2)
-    spare = len(case.spare)
-    assert f"{spare} {'repeats' if spare == 1 else 'repeat'} others" in case.why
+    redundant = len(case.redundant)
+    assert f"{redundant} {'is' if redundant == 1 else 'are'} redundant" in case.why
     assert case.free == ()
 
 
@@ -192,12 +192,12 @@ def test_car_turns_by_the_tangent_of_its_steering() -> None:
         assert classify(at).kind == "kinematic"
 
 
-def test_car_steered_by_a_right_angle_is_no_longer_decided() -> None:
-    """Remark 1.11: the front axle across its way stops the car, and nothing stops it turning."""
+def test_car_steered_by_a_right_angle_has_free_speeds() -> None:
+    """Remark 1.11: the front axle across the path blocks the car, and its rotation is free."""
     at = placed(car(), [np.pi / 2, 0.0])
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Wz",), 1)
-    with pytest.raises(ConfigurationError, match=r"decide 2 of 3 speeds.*Wz need a dynamics"):
+    with pytest.raises(ConfigurationError, match=r"determine 2 of 3 speeds.*Wz are free"):
         kinematic(at)
 
 
@@ -206,7 +206,7 @@ def test_car_torques_give_back_its_accelerations() -> None:
     found = kinematics(at)
     rdot, rddot = np.array([0.3, 8.0]), np.array([-1.0, 2.0])
     out = torques(found, np.zeros(0), rdot, rddot)
-    balance(found, out, np.zeros(len(found.spare)))
+    balance(found, out, np.zeros(len(found.redundant)))
     again, lam = forward(at, out.tau, out.motion.v, without="rear.normal")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
     assert_allclose(list(lam.values()), out.lam[[at.labels.index(k) for k in lam]], rtol=1e-11)
@@ -275,7 +275,7 @@ def test_snake_of_three_links_is_kinematic() -> None:
         assert_allclose(calA, snake_connection(r1, r2, 0.2), rtol=1e-13, atol=1e-15)
         assert K.shape == (0, 2)
         case = classify(at)
-        assert (case.kind, case.mobility, case.spare) == ("kinematic", 2, ())
+        assert (case.kind, case.mobility, case.redundant) == ("kinematic", 2, ())
 
 
 @pytest.mark.parametrize("shape", [(0.0, 0.0), (0.7, -0.7)], ids=["straight", "arc"])
@@ -286,7 +286,7 @@ def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
     at = placed(snake(3), shape)
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Vx",), 1)
-    assert case.why.endswith("Vx follows the dynamics; 1 of 2 shape motions is possible.")
+    assert case.why.endswith("Vx follows from the dynamics; 1 of 2 shape motions is possible.")
     found = kinematics(at)
     assert_allclose(found.K @ [1.0, 1.0], 0.0, atol=1e-15)
     out = torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))
@@ -302,7 +302,12 @@ def test_snake_of_five_links_follows_its_head() -> None:
     at = placed(snake(5), shape)
     found = kinematics(at)
     case = classify(at)
-    assert (case.kind, case.rank, case.mobility, len(case.spare)) == ("over-constrained", 3, 2, 2)
+    assert (case.kind, case.rank, case.mobility, len(case.redundant)) == (
+        "over-constrained",
+        3,
+        2,
+        2,
+    )
     assert "2 of 4 shape motions are possible" in case.why
     motions = np.linalg.svd(found.K)[2][2:]
     a = 0.2
@@ -334,15 +339,15 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
     assert_allclose(rdot @ out.tau_static, 0.0, atol=1e-14)  # static loads do no work
     assert_allclose(out.lam_static.T @ out.lam, 0.0, atol=1e-12)  # the least forces
     pinv = np.linalg.pinv(at.A.T)
-    assert_allclose(out.lam, pinv @ out.motion.needed[at.outer], rtol=1e-11, atol=1e-12)
+    assert_allclose(out.lam, pinv @ out.motion.required[at.outer], rtol=1e-11, atol=1e-12)
     for z in (np.zeros(2), np.array([3.0, -5.0])):
         again, lam = forward(at, out.tau + out.tau_static @ z, v)
         assert_allclose(again, out.motion.vdot, atol=1e-10)
         assert_allclose(list(lam.values()), out.lam + out.lam_static @ z, atol=1e-10)
         balance(found, out, z)
-    with pytest.raises(ConfigurationError, match="speeds of the joints break the constraint"):
+    with pytest.raises(ConfigurationError, match="speeds of the joints violate the constraint"):
         torques(found, np.zeros(0), rdot + [0.1, 0.0, 0.0, 0.0], vdot[3:])
-    with pytest.raises(ConfigurationError, match="accelerations of the joints break"):
+    with pytest.raises(ConfigurationError, match="accelerations of the joints violate"):
         torques(found, np.zeros(0), rdot, vdot[3:] + [0.1, 0.0, 0.0, 0.0])
 
 
@@ -407,7 +412,7 @@ def satellite(base: str = "SE(3)") -> Model:
 
 @pytest.mark.parametrize("fold", [True, False], ids=["folded", "not folded"])
 def test_satellite_turns_against_its_rotors(fold: bool) -> None:
-    """I_lock Omega + I_r rdot = 0 about the mass centre (1.3), which stays where it is."""
+    """I_lock Omega + I_r rdot = 0 about the mass centre (1.3), which does not move."""
     model = satellite()
     tree = assemble(model, fold=fold)
     r = np.array([0.3, -1.0, 2.0])
@@ -430,7 +435,7 @@ def test_satellite_turns_against_its_rotors(fold: bool) -> None:
 
 def test_satellite_held_off_its_mass_centre_is_not_free() -> None:
     case = classify(placed(satellite("SO(3)"), [0.0, 0.0, 0.0]))
-    assert (case.kind, case.why) == ("dynamic", "weight acts on it.")
+    assert (case.kind, case.why) == ("dynamic", "gravity changes the momentum.")
 
 
 def momentum(model: Model, r: np.ndarray, eta: np.ndarray, rdot: np.ndarray) -> np.ndarray:
@@ -685,7 +690,7 @@ def test_snakeboard_is_mixed() -> None:
         case = classify(at)
         assert (case.kind, case.rank, case.mobility) == ("mixed", 2, 3)
     case = classify(placed(snakeboard(), [0.0, np.pi / 2, np.pi / 2]))
-    assert (case.rank, len(case.spare)) == (1, 1)
+    assert (case.rank, len(case.redundant)) == (1, 1)
 
 
 def test_snakeboard_momentum_equation() -> None:
@@ -790,9 +795,9 @@ def test_errors_name_the_way_out() -> None:
     with pytest.raises(ModelError, match=r"driven: no joint 'rotr'. Did you mean 'rotor'\?"):
         placed(snakeboard(), [0.0, 0.0, 0.0], driven=["rotr"])
     moving = Model([Body("plate", 1.0)], base="SE(2)", ground=lambda t: ([t, 0, 0], [1, 0, 0]))
-    with pytest.raises(ModelError, match="ground that rests"):
+    with pytest.raises(ModelError, match="requires ground at rest"):
         placed(moving, [])
-    with pytest.raises(SingularityError, match="no drag resists Vx, Vy, Wz"):
+    with pytest.raises(SingularityError, match="No drag resists Vx, Vy, Wz"):
         stokes(placed(swimmer(), [0.0, 0.0]))
     with pytest.raises(SingularityError, match="no inertia resists"):
         mechanical(placed(swimmer(**THICK, **WEIGHTLESS), [0.0, 0.0]))
@@ -814,7 +819,7 @@ def test_joints_with_a_law_are_driven() -> None:
     assert classify(at).kind == "mixed"
 
 
-def test_a_base_that_stays_put_has_nothing_to_find() -> None:
+def test_a_fixed_base_has_an_empty_connection() -> None:
     """A fixed base: no eta, no connection; a grip makes a closed loop of an arm."""
     arm = Model(
         [Body(str(k), 1.0, (0.5 * k, 0.0, 0.0), inertia(0.1, 0.1, 0.1)) for k in range(4)],
@@ -831,7 +836,7 @@ def test_a_base_that_stays_put_has_nothing_to_find() -> None:
 
 
 def test_independence_is_a_matter_of_directions_not_of_sizes():
-    """Small rows count as much as large ones; those that repeat others in direction do not."""
+    """Small rows count as much as large ones; redundant ones do not."""
     small = np.array([[1e-6, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-6, 1e-6, 0.0], [0.0, 0.0, 1e3]])
     assert independent_vectors(small, []) == [0, 1, 3]
     assert independent_vectors(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]

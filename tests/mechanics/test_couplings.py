@@ -87,8 +87,8 @@ def four_bar(
 
 
 def crank_acceleration(angle, rate, torque):
-    """Return the acceleration by one-freedom Lagrange, `m q'' + m' q'^2 / 2 + V' = torque`, from
-    the closed form of the linkage with 40 digits.
+    """Return the acceleration by Lagrange's equation, `m q'' + m' q'^2 / 2 + V' = torque`, from the closed
+    form of the linkage with 40 digits.
     """
     lengths = [mpmath.mpf(x) for x in (CRANK, COUPLER, ROCKER, GROUND)]
 
@@ -125,7 +125,7 @@ def crank_acceleration(angle, rate, torque):
 
 def test_a_four_bar_moves_as_its_one_freedom_says():
     system = compile(four_bar)
-    assert [row.label for row in system.survey().spare] == ["pin.z"]
+    assert [row.label for row in system.survey().redundant] == ["pin.z"]
     start = state(system, crank=0.3, crank_rate=8.0)
     with mpmath.workdps(40):
         expected = crank_acceleration(math.pi / 2 + 0.3, 8.0, 2.0)
@@ -207,7 +207,7 @@ def test_a_torque_relieves_a_loop(formulation):
     assert_allclose(lam, [0.0, 0.0, 0.0, 2.0 * 9.81 / 2.0], rtol=1e-12, atol=1e-12)
 
 
-def test_what_is_wrong_with_couplings_is_named():
+def test_errors_of_couplings_name_the_cause():
     base, arm = Body("base", 1.0), Body("arm", 1.0, inertia=np.eye(3))
     joints = [Revolute("hinge", "base", "arm", Z)]
     with pytest.raises(ModelError, match=r"no joint 'hing'.*Did you mean 'hinge'"):

@@ -44,7 +44,7 @@ def test_unit_rows_beside_the_constraints_give_their_kernel(seed):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_pivots_are_not_small_beside_what_they_divide(seed):
+def test_pivots_are_not_small_relative_to_their_row_and_column(seed):
     """Each pivot is at least half of the largest entry left in its row and column."""
     A = sparse(np.random.default_rng(seed), 6)
     left = A.copy()
@@ -102,7 +102,7 @@ def test_repeating_rows_share_forces_by_their_compliance_and_torques_evenly():
     assert_allclose(found, [2.0, 1.0, 2.5, 2.5], rtol=1e-14)
 
 
-def test_a_torque_has_no_weight_beside_forces():
+def test_torques_have_no_weight_in_the_norm_of_forces():
     """Row 2 is row 0 plus row 1: lam + s (1, 1, -1) with c0 (a + s)^2 + c2 s^2 least, whatever the
     torque of row 1.
     """
@@ -114,7 +114,7 @@ def test_a_torque_has_no_weight_beside_forces():
 
 
 def test_independent_speeds_do_not_depend_on_units():
-    """Rows in any unit demand the same; one that repeats others is named, however large."""
+    """Rows in any unit demand the same; a redundant row is named, whatever its length."""
     C = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 1e-11, 0.0, 1e-12]])
     assert choose_speeds(4, C, "ab", range(4)) == choose_speeds(
         4, C * [[1], [1e11]], "ab", range(4)

@@ -116,7 +116,7 @@ def four_bar(*, crank: float = 0.2, coupler: float = 0.25, rocker: float = 0.2) 
     )
 
 
-def test_the_branch_of_the_drawing_is_kept_and_another_one_is_told():
+def test_the_branch_of_the_drawing_is_kept_and_another_one_is_reported():
     system = compile(four_bar)
     start = state(system, crank=0.7)
     assert_allclose(start.r, [0.7, -0.7, 0.7], rtol=0, atol=1e-13)  # still a parallelogram

@@ -36,7 +36,7 @@ def shipped(name):
 
 
 SPRUNG = {"vertical": 1e5, "damping": 500.0, "preload": 400.0}
-"""What makes the equations of measured tyres short: a vertical spring."""
+"""A vertical spring, which shortens the equations of measured tyres."""
 
 
 def measured(one):
@@ -45,7 +45,7 @@ def measured(one):
 
 
 def read(*, across=0.0, spin=0.0, travel=5.0, load=LOAD, along=0.0):
-    """What a tyre reads of a wheel that moves so."""
+    """Readings of a wheel with prescribed motion."""
     values = {
         "slip": SimpleNamespace(along=along, across=across, normal=0.0),
         "spin": spin,
@@ -169,15 +169,15 @@ class TestLaws:
                     assert wrench.across * s + wrench.aligning * w <= 1e-12
 
     def test_negative_trails_are_refused(self):
-        with pytest.raises(ModelError, match=r"LinearTyre: trail = -0.01 is negative"):
+        with pytest.raises(ModelError, match=r"LinearTyre: trail = -0.01 would create energy"):
             LinearTyre(8e3, 5e2, 0.1, -0.01)
-        with pytest.raises(ModelError, match=r"LoadTyre: camber = -1 is negative"):
+        with pytest.raises(ModelError, match=r"LoadTyre: camber = -1 would create energy"):
             LoadTyre(8.0, -1.0, 0.1)
 
 
 class TestSteadyTurns:
     @pytest.mark.parametrize("name", SETS)
-    def test_the_drive_replaces_what_the_tyres_take(self, name):
+    def test_the_drive_replaces_the_dissipation_of_the_tyres(self, name):
         """At 5 m/s and 15 degrees of lean every shipped tyre takes energy, and the drive brings it."""
         tyre = shipped(name) | (SPRUNG if "magic" in name else {})
         system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
@@ -255,8 +255,8 @@ def rough_ground(seed):
 
 
 def losses(run, tyres):
-    """Return what each tyre took in each arc of a run, J: minus its work, minus what it stores more,
-    less what changes of its load add to that at held deflections.
+    """Return the energy that each tyre dissipates in each arc of a run, J: minus its work, minus the increase
+    of its stored energy without that by changes of the load at constant deflections.
     """
     data, first, out = run.to_xarray(), 0, []
     for arc in run.arcs:

@@ -67,7 +67,7 @@ def leaning_disc(*, m: float = 2.0, R: float = 0.3, c: float = 0.05, moment: flo
 
 
 def push_for(element, z=(), **readings):
-    """What an element does to its contact where these things are read."""
+    """Return the wrench of an element for prescribed readings."""
     values = {"spin": 0.0, "rolling_radius": 0.3} | readings
     told = {name: (lambda _, x=x: x) for name, x in values.items()}
     done, rates = element(SimpleNamespace(**told), np.asarray(z, float))
@@ -96,7 +96,7 @@ class TestBrush:
         assert wrench.along / wrench.across == pytest.approx(-0.75)
 
     def test_a_slow_slip_along_is_answered_by_the_stiffness(self):
-        """F = C N s with s the slip velocity over the rolling speed, where relaxation is over."""
+        """F = C N s with s the slip velocity over the rolling speed, after relaxation."""
         slip = SimpleNamespace(along=0.01, across=0.0, normal=0.0)
         there = {"slip": slip, "travel": 5.0, "load": 200.0}
         _, rates = push_for(BrushTyre(12.0, 0.9, 0.1), (-0.002, 0.0, 0.0), **there)
@@ -280,9 +280,9 @@ class TestMagicFormula:
         assert max(np.abs(roots[0] - root).min() for root in roots[1][~own]) < 1e-5
 
     def test_fourteen_coefficients_are_needed(self):
-        with pytest.raises(ModelError, match="it takes 14"):
+        with pytest.raises(ModelError, match="must have 14"):
             MagicFormula(SCHWALBE[:5], 0.1, 1e5, 500.0, 400.0)
-        with pytest.raises(ModelError, match="it takes 18"):
+        with pytest.raises(ModelError, match="must have 18"):
             MagicFormula(SCHWALBE, 0.1, Mz=(1.0,))
 
     def test_loads_are_those_that_they_cause(self):
@@ -389,7 +389,7 @@ def bicycle():
 
 
 class TestEverywhere:
-    """Tyres in what is computed with other machines; exported code is held in tests/codegen."""
+    """Tyres with all outputs; tests/codegen compares exported code."""
 
     def test_a_steady_turn_balances_forces(self, bicycle):
         """m v^2 / R by the side forces, m g by the loads: the mass centre goes round a circle."""

@@ -112,12 +112,15 @@ def test_a_surface_that_promises_too_much_is_told_what_it_lacks(kind):
     class Egg(Ball):
         """A surface that promises what its kind of meeting cannot do."""
 
-        meet_edge, meet_vertex = Surface.meet_edge, Surface.meet_vertex
+        contact_with_edge, contact_with_vertex = (
+            Surface.contact_with_edge,
+            Surface.contact_with_vertex,
+        )
 
     egg = Egg(0.3)
     assert kind in egg.kinds
     with pytest.raises(ModelError, match=f"Surface Egg .* method `meet_{kind}`"):
-        egg.meet(kind, np.zeros(3), np.zeros(7))
+        egg.contact_with(kind, np.zeros(3), np.zeros(7))
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), "1e400", float("nan"), True, None])

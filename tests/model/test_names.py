@@ -16,7 +16,7 @@ from draisine.model.names import (
     variables,
 )
 from draisine.registry import names
-from draisine.results.questions import known_series, unit_of
+from draisine.results.queries import known_series, unit_of
 
 
 @pytest.mark.parametrize("vehicle", ["whipple", "cart_pole", "snakeboard", "chain"])

@@ -74,7 +74,7 @@ def test_an_ellipsoid_of_equal_axes_is_a_ball(kind):
         if kind == "face":
             f[3:] = [0.2, 0.0, 0.0, 0.0]
         centre = rng.normal(size=3)
-        a, b = ball.meet(kind, centre, f), round_one.meet(kind, centre, f)
+        a, b = ball.contact_with(kind, centre, f), round_one.contact_with(kind, centre, f)
         assert_allclose(a.normal, b.normal, atol=1e-14)
         assert_allclose(a.along, b.along, atol=1e-13)
         assert_allclose([a.gap, a.stretch], [b.gap, b.stretch], atol=1e-14)
@@ -87,9 +87,9 @@ def moved(surface, centre, kind, f, twist):
     def gap(s):
         K = np.array([[0, -W[2], W[1]], [W[2], 0, -W[0]], [-W[1], W[0], 0]]) * s
         R = np.eye(3) + K + K @ K / 2 + K @ K @ K / 6
-        return surface.turned(R).meet(kind, centre + V * s, f).gap
+        return surface.turned(R).contact_with(kind, centre + V * s, f).gap
 
-    met = surface.meet(kind, centre, f)
+    met = surface.contact_with(kind, centre, f)
     velocity = V + np.cross(W, met.point - centre)
     return (gap(h) - gap(-h)) / (2 * h), met.stretch * met.normal @ velocity
 
@@ -110,19 +110,19 @@ def test_an_ellipsoids_gap_is_zero_on_its_skin_and_bounds_the_distance():
     rng = np.random.default_rng(7)
     y = unit(rng.normal(size=3))
     on = EGG.axes @ (EGG.semi_axes * y)
-    assert abs(EGG.meet_vertex(np.zeros(3), on).gap) < 1e-15
-    met = EGG.meet_vertex(np.zeros(3), on)
+    assert abs(EGG.contact_with_vertex(np.zeros(3), on).gap) < 1e-15
+    met = EGG.contact_with_vertex(np.zeros(3), on)
     assert_allclose(EGG.support(met.normal), on, atol=1e-14)  # Q is where that normal is lowest
     far = rng.normal(size=3) * 2.0
     skin = rng.normal(size=(4000, 3))
     skin = skin / np.linalg.norm(skin, axis=1)[:, None] * EGG.semi_axes @ EGG.axes.T
-    assert EGG.meet_vertex(np.zeros(3), far).gap <= np.linalg.norm(skin - far, axis=1).min()
+    assert EGG.contact_with_vertex(np.zeros(3), far).gap <= np.linalg.norm(skin - far, axis=1).min()
 
 
 def test_at_the_nearest_point_of_a_line_the_normal_is_across_it():
     rng = np.random.default_rng(8)
     e = unit(rng.normal(size=3))
-    met = EGG.meet_edge(np.zeros(3), np.array([*rng.normal(size=3), *e, 0.0]))
+    met = EGG.contact_with_edge(np.zeros(3), np.array([*rng.normal(size=3), *e, 0.0]))
     assert abs(met.normal @ e) < 1e-15
 
 

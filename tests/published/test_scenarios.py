@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 from draisine.errors import ValidityWarning
 from draisine.experiment.check import check
 from draisine.experiment.run import run
-from draisine.results.questions import parse_question, series
+from draisine.results.queries import evaluate_series, parse_query
 from draisine.scenario.library import load, scenarios
 
 NAMED = [
@@ -107,7 +107,7 @@ OTHER_SETS = {
 def test_the_documents_own_tables(parameters, name):
     result = run(load(name, {"vehicle.parameter_set": parameters}))
     for text, expected in OTHER_SETS[parameters][name].items():
-        ours = parse_question(text, result.system.model).answer(result.bodies)
+        ours = parse_query(text, result.system.model).evaluate(result.bodies)
         assert_allclose(ours, expected, rtol=1e-9, err_msg=text)
 
 
@@ -125,7 +125,7 @@ def test_whole_runs_of_the_documents_own_tables(parameters, name):
     times = bodies.data["time"].values
     at = [int(np.argmin(np.abs(times - t))) for t in expected.pop("time")]
     for text, values in expected.items():
-        ours = series(text, bodies)[at]
+        ours = evaluate_series(text, bodies)[at]
         if text == "energy":
             assert_allclose(ours, values, rtol=1e-11)
             continue
@@ -136,14 +136,14 @@ def test_whole_runs_of_the_documents_own_tables(parameters, name):
 
 def test_the_table_2_1_bicycle_falls_a_little_earlier():
     result = run(load("mauny2018/incline-fall", {"vehicle.parameter_set": "thesis_table_2_1"}))
-    ask = parse_question("time when lean = 45deg", result.system.model)
-    assert_allclose(ask.answer(result.bodies), 4.64625, atol=5e-3)
+    ask = parse_query("time when lean = 45deg", result.system.model)
+    assert_allclose(ask.evaluate(result.bodies), 4.64625, atol=5e-3)
 
 
 def test_sense_of_angles():
     """The push to the right makes lean and yaw to the right: lean > 0, steer and yaw < 0."""
     bodies = run(load("mauny2018/passive-stabilisation", {"run.until": 0.4})).bodies
     model = bodies.model
-    assert parse_question("final lean", model).answer(bodies) > math.radians(5.0)
-    assert parse_question("final steer", model).answer(bodies) < 0.0
-    assert parse_question("final yaw", model).answer(bodies) < 0.0
+    assert parse_query("final lean", model).evaluate(bodies) > math.radians(5.0)
+    assert parse_query("final steer", model).evaluate(bodies) < 0.0
+    assert parse_query("final yaw", model).evaluate(bodies) < 0.0

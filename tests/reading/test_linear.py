@@ -41,21 +41,21 @@ def read(equations, parameters, v):
     return Document(equations.write(), given)
 
 
-def test_the_text_gives_the_matrices_of_the_benchmark(bicycle, equations):
+def test_the_page_has_the_matrices_of_the_benchmark(bicycle, equations):
     found = read(equations, bicycle.parameters, 1.0).matrices
     for name, wanted in MEIJAARD.items():
         assert_allclose(TURN @ found[name] @ TURN, wanted, atol=2e-12)
 
 
-def test_the_page_says_how_its_signs_differ_and_has_one_v(bicycle, equations):
-    """Off the diagonal the signs are opposite, by the test above; v is the forward speed alone."""
+def test_the_page_explains_its_signs_and_has_one_v(bicycle, equations):
+    """Off-diagonal signs are opposite, see the test above; v is the forward speed only."""
     text = equations.write()
     assert "entries 12 and 21 of all matrices have the opposite sign" in text
     assert "is the forward speed" in text and "Speeds" not in text
     assert "Speeds" in bicycle.equations().write()
 
 
-def test_the_text_gives_the_linearised_programs(bicycle, equations):
+def test_the_page_agrees_with_the_linearised_programs(bicycle, equations):
     rng = np.random.default_rng(3)
     lengths = ("w", "c", "lam", "xB", "zB", "mB", "xH", "zH", "mH", "mF", "mR", "rF", "rR")
     other = bicycle.with_parameters(
@@ -71,7 +71,7 @@ def test_the_text_gives_the_linearised_programs(bicycle, equations):
         assert_allclose(TURN @ found[name] @ TURN, matrix, atol=1e-11 * np.abs(matrix).max())
 
 
-def test_the_polynomial_vanishes_at_the_eigenvalues_and_gives_the_response(bicycle, equations):
+def test_characteristic_polynomial_and_transfer_functions_agree(bicycle, equations):
     v, g = 5.0, bicycle.parameters["g"]
     text = read(equations, bicycle.parameters, v)
     M, C1, K0, K2 = (np.array(text.matrices[name]) for name in MEIJAARD)
@@ -102,8 +102,8 @@ def test_a_steady_motion_is_written_in_numbers(bicycle):
     assert ", ".join(linear.states).replace("_", " ") in text
 
 
-def test_machines_that_do_not_run_straight_are_told():
-    with pytest.raises(ParameterError, match="those of a bicycle"):
+def test_machines_that_do_not_run_straight_are_refused():
+    with pytest.raises(ParameterError, match="run straight and upright"):
         compile("unicycle").equations(linear=True)
 
 
@@ -111,7 +111,7 @@ def test_machines_that_do_not_run_straight_are_told():
     ("language", "comment"),
     [("matlab", "%"), ("sympy", "#"), ("maple", "#"), ("c", "/*"), ("mathematica", "(*")],
 )
-def test_code_tells_the_signs_in_a_comment_above_the_matrices(equations, language, comment):
+def test_code_explains_the_signs_in_a_comment(equations, language, comment):
     lines = [line.strip() for line in equations.write(language).splitlines()]
     told = next(k for k, line in enumerate(lines) if "Lean is positive to the right" in line)
     assert "have the opposite sign" in lines[told + 1]

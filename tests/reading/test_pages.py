@@ -1,4 +1,4 @@
-"""Pages as people meet them: names are unique and defined before they are used, nothing is overfull,
+"""Pages of equations: names are unique and defined before their use, no line is overfull,
 pages stay short, every printer writes what the LaTeX says.
 """
 
@@ -36,7 +36,7 @@ PAGES = {
     "trikke": (3, {}),
     "snake": (4, {}),
 }
-"""How many pages each may take."""
+"""Largest number of pages of each machine."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def bicycle():
 
 
 def crane(*, m: float = 2.0, length: float = 1.0, r: float = 0.3) -> Model:
-    """Return a machine of a user's own: a wheeled frame with a slide and two hinges."""
+    """Return a machine of the user: a wheeled frame with a slide and two hinges."""
     hub, left, up = (0.0, 0.0, r), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     top = (0.1, 0.0, r + length)
     return Model(
@@ -97,8 +97,8 @@ def test_latex_compiles_and_nothing_is_overfull(machine, tmp_path):
     assert int(re.search(r"\((\d+) pages?", done.stdout)[1]) <= most
 
 
-def test_a_machine_of_ones_own_needs_no_symbols():
-    """Rules name what no vehicle says: its text gives what the mechanics gives."""
+def test_a_machine_without_symbols_is_named_by_rules():
+    """Evaluating the text of its page gives the results of the mechanics."""
     equations = compile(crane).equations(full=True)
     subject = equations.subject
     rng = np.random.default_rng(5)
@@ -129,8 +129,8 @@ PLANAR = [name for name in names("vehicle") if not turns_freely(compile(name).mo
 
 
 @pytest.mark.parametrize("vehicle", PLANAR)
-def test_machines_of_the_plane_are_written_out(vehicle):
-    """Rows, masses and forces stand in the given symbols; only the snake's six links do not."""
+def test_planar_machines_are_written_out(vehicle):
+    """Rows, masses and forces are in the given symbols, except those of the snake's six links."""
     page = compile(vehicle).equations().page
     given = {symbol for _, symbol in page.given} | {turn[0] for turn in page.turns} | {PI}
     lines = {s.plain: set(symbols_in(x)) <= given for s, x in page.definitions()}
@@ -139,7 +139,7 @@ def test_machines_of_the_plane_are_written_out(vehicle):
 
 
 def test_a_page_needs_no_sympy(monkeypatch):
-    """SymPy is an extra: without it everything but its objects is there."""
+    """SymPy is an extra: only its objects need it."""
     monkeypatch.setitem(sys.modules, "sympy", None)
     equations = compile("roller_racer").equations()
     for name in names("printer"):
@@ -158,7 +158,7 @@ def test_no_section_is_empty():
     assert "Frames of the links" not in text
 
 
-def test_c_names_every_line_of_the_whole_program():
+def test_c_code_explains_every_line_of_the_program():
     """`--detail full --as c` is the straight-line program: arguments, lines and entries with what
     they are.
     """
@@ -174,9 +174,9 @@ def test_c_names_every_line_of_the_whole_program():
     assert {"u_dot[0]", "v_dot[0]", "lambda[0]"} <= set(re.findall(r"\w+\[0\]", text))
 
 
-def test_a_slope_says_that_the_yaw_enters():
+def test_the_page_of_a_slope_mentions_the_yaw():
     text = str(compile("whipple", slope=0.1).equations())
-    assert "On the slope the yaw enters" in text
+    assert "On a slope the yaw appears" in text
     assert r"s_{\psi}" in text
     assert "On the slope" not in str(compile("whipple").equations())
 
@@ -187,7 +187,7 @@ def values_of(equations, seed=2):
 
 
 def in_python(language, text):
-    """Return lines of a language for computing as lines of Python."""
+    """Return lines of a programming language as lines of Python."""
     text = re.sub(r"%.*|^#.*|\(\*.*?\*\)", "", text, flags=re.M)
     text = text.replace("...\n", "").replace("^", "**").replace(":=", "=").replace("$", "_")
     if language == "mathematica":
@@ -204,7 +204,7 @@ def in_python(language, text):
 
 
 @pytest.mark.parametrize("language", ["matlab", "maple", "mathematica", "sympy"])
-def test_languages_for_computing_say_what_the_latex_says(language, bicycle):
+def test_programming_languages_agree_with_latex(language, bicycle):
     given = values_of(bicycle)
     words = {s.plain: x for s, x in given.items()}
     if language == "sympy":
@@ -222,7 +222,7 @@ def test_languages_for_computing_say_what_the_latex_says(language, bicycle):
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
-def test_c_compiles_and_says_what_the_latex_says(bicycle, tmp_path):
+def test_c_compiles_and_agrees_with_latex(bicycle, tmp_path):
     import ctypes
 
     bicycle.save(tmp_path / "page.c")
@@ -262,18 +262,18 @@ def test_sympy_objects_are_the_closed_form():
 def test_a_small_machine_is_explained_stage_by_stage(vehicle):
     system = compile(vehicle)
     text = system.explain().write("markdown")
-    assert "Every column of $H$ is one motion that the contacts allow." in text
+    assert "Every column of $H$ is one admissible motion." in text
     assert not re.search(r"draisine|Return|`|[A-Za-z]\d_", text)
     walked, page = system.explain().page.matrices(), system.equations().page.matrices()
     assert set(page) >= {"C", "M", "H", "M_r"}
     assert walked["H"] == page["H"]
 
 
-def test_printers_end_as_they_say():
+def test_the_suffix_selects_the_printer():
     endings = {name: compile("cart_pole").equations().write(name) for name in names("printer")}
     assert len(endings) >= 8
     assert all(endings.values())
-    with pytest.raises(UnknownNameError, match=r"ends in '\.doc'"):
+    with pytest.raises(UnknownNameError, match=r"end with '\.doc'"):
         compile("cart_pole").equations().save("page.doc")
 
 
@@ -283,15 +283,15 @@ def test_a_notebook_shows_mathml():
     assert "http" not in html
 
 
-def test_symbols_are_read_as_people_write_them():
+def test_symbols_are_parsed_from_latex():
     assert Symbol.parse(r"\dot{\phi}_b") == Symbol("phi", ("b",), dots=1)
     assert Symbol.parse(r"c_{\mu}").below == (Symbol("mu"),)
-    with pytest.raises(ValueError, match="write a letter"):
+    with pytest.raises(ValueError, match="Write a letter"):
         Symbol.parse("2x")
 
 
-def test_the_style_of_a_page_touches_nothing_else_in_a_notebook():
-    """Every rule is about what stands inside the page's own element."""
+def test_the_style_of_a_page_does_not_affect_the_notebook():
+    """Every rule applies to the page's own element only."""
     text = compile("snakeboard").equations()._repr_html_()
     rules = re.findall(r"^(.*?) \{", text.partition("<style>")[2].partition("</style>")[0], re.M)
     assert len(rules) > 3

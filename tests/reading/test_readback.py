@@ -19,7 +19,7 @@ from draisine.errors import ModelError
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.formulations import multiplier
-from draisine.reading.document import ANGLES
+from draisine.reading.document import ANGLE_SYMBOLS
 from draisine.registry import names
 from draisine.system.state import State
 from draisine.vehicles import parameter_set
@@ -46,7 +46,7 @@ def machine(request):
 
 
 def another(machine, rng):
-    """Return the machine with other parameters that some bodies can have."""
+    """Return the machine with other, physically valid parameters."""
     while True:
         values = {name: x * rng.uniform(0.9, 1.1) for name, x in machine.parameters.items()}
         with suppress(ModelError, UserWarning):  # of moments that are none
@@ -79,11 +79,11 @@ LANGUAGES = {
     "markdown": lambda text, given: Latex(text, spell(given, latex.symbol, latex_key)),
     "html": lambda text, given: Mathml(text, spell(given, html.symbol, mathml_key)),
 }
-"""What reads the text of each printer, from the values of the symbols that are given."""
+"""Reader of each printer's text, by the values of the given symbols."""
 
 
 def spell(given, symbol, key):
-    """Return values by the way a printer writes their symbols."""
+    """Return values by the printed form of their symbols."""
     return {key(symbol(s)): x for s, x in given.items()}
 
 
@@ -91,7 +91,7 @@ def mathml_key(text):
     return mathml_reader.key(ElementTree.fromstring(text))
 
 
-QUANTITIES = {
+PRINTED_SYMBOLS = {
     "M_r": "M_r",
     "F_r": "F_r",
     "kappa": r"\kappa",
@@ -101,24 +101,24 @@ QUANTITIES = {
     "udot": r"\dot{u}",
     "vdot": r"\dot{v}",
 }
-"""How quantities are written that are not written by one letter."""
+"""Printed symbols of quantities that are not a single letter."""
 
 
 def spellings(name):
-    """Return the symbols of a quantity; it has a bar where another symbol has its letter."""
-    own = Symbol.parse(QUANTITIES.get(name, name))
+    """Return the symbols of a quantity; with a bar if another symbol has its letter."""
+    own = Symbol.parse(PRINTED_SYMBOLS.get(name, name))
     return own, replace(own, bar=True)
 
 
 class Latex(Document):
     def matrix_of(self, name):
-        """Return a matrix by its plain name, a column standing up; None where there is none."""
+        """Return a matrix by its plain name, columns as columns; None if it is not on the page."""
         written = [latex.symbol(s) for s in spellings(name)]
         written += [rf"{x}^{{\top}}" for x in written]
         return next((self.matrices[x] for x in written if x in self.matrices), None)
 
     def value_of(self, symbol):
-        """Return what a line says of a symbol; None where no line does."""
+        """Return the defined value of a symbol; None without a definition."""
         return self.values.get(latex_key(latex.symbol(symbol)))
 
 
@@ -132,13 +132,13 @@ class Mathml(MathmlDocument):
         return self.values.get(mathml_key(html.symbol(symbol)))
 
 
-def test_text_gives_what_the_programs_give(machine, equations):
+def test_the_text_agrees_with_the_programs(machine, equations):
     prove(machine, equations, "latex")
 
 
 @pytest.mark.parametrize("language", ["html", "markdown"])
 @pytest.mark.parametrize("vehicle", ["whipple", "snakeboard", "trikke", "rolling_disc"])
-def test_other_printers_give_it_too(vehicle, language):
+def test_other_printers_agree_with_the_programs(vehicle, language):
     machine = compile(vehicle)
     prove(machine, machine.equations(full=True), language)
 
@@ -186,7 +186,7 @@ def check(machine, equations, read_text, rng):
     close(F - Q, X.T @ free["F"], scale=np.abs(M).max() * (1 + v @ v))
     rows = [*multiplier.active_rows(system.model, subject.mode)]
     rows += range(3 * len(system.model.contacts), len(free["c"]))
-    rows = [rows[k] for k in subject.kept]  # without those that repeat others
+    rows = [rows[k] for k in subject.kept]  # without redundant rows
     C, c = free["C"].reshape(-1, n)[rows] @ X, free["c"][rows]
     if len(rows):
         close(C @ H, np.zeros((len(rows), H.shape[1])), scale=np.abs(C).max())
@@ -273,13 +273,13 @@ def test_loads_on_the_page_are_those_of_the_programs(tyre):
 
 
 def check_rates(equations, point, v, read):
-    """Check the rates of the base's place and angles: along them its frame moves by its twist."""
+    """Check the rates of the base's position and angles: they move its frame by its twist."""
     subject = equations.subject
     twist = np.zeros(6)
     twist[subject.columns[: len(subject.model.twist)]] = v[: len(subject.model.twist)]
     R = evaluate(list(np.ravel(subject.R)), point).reshape(3, 3)
     angles = {
-        name: Symbol.parse(subject.form.symbols.get(name, ANGLES.get(name, name)))
+        name: Symbol.parse(subject.form.symbols.get(name, ANGLE_SYMBOLS.get(name, name)))
         for name in subject.angles
     }
     rates = {f"turn {name}": read.value_of(s.with_dots()) for name, s in angles.items()}
@@ -295,7 +295,7 @@ def check_rates(equations, point, v, read):
 
 
 def written(equations, point):
-    """Return the point's values by the symbols that stand for them."""
+    """Return the point's values by printed symbol."""
     return {symbol: point[name] for name, symbol in equations.page.given}
 
 
@@ -311,7 +311,7 @@ def user_speeds(subject, point):
 
 
 def position(subject, point, R):
-    """Return where the drawing's origin is."""
+    """Return the position of the drawing's origin."""
     o = evaluate(list(subject.frame.p), point)
     return np.array([point[f"p[{k}]"] for k in range(3)]) - R @ o
 

@@ -25,7 +25,7 @@ def bare(key):
 
 @pytest.fixture(scope="module")
 def typed(subject):
-    """Return everything that the appendices define, as traced expressions, by bare symbols."""
+    """Return all definitions of the appendices as traced expressions, by bare symbol."""
     parameters = dict(subject.parameters)
     angles = {r"\mu": parameters.pop("mu"), "r_1": subject.r[0]}
     angles[r"\alpha_0"] = subject.turns["alpha_0"]
@@ -34,7 +34,7 @@ def typed(subject):
         c, s = cos(angle), sin(angle)
         values |= {f"c_{name}": c, f"s_{name}": s}
         values |= {f"s_2{name}": 2 * s * c, f"c_3{name}": 4 * (c * c * c) - 3 * c}
-    rho = next(a.at.rho for a in subject.active if a.contact.name == "front")
+    rho = next(a.point.rho for a in subject.active if a.contact.name == "front")
     values |= {r"s_\alpha_1": rho[0] / values["h_2"], r"c_\alpha_1": rho[2] / values["h_2"]}
     for texts in (CONSTRAINTS, KERNEL, MASSES):
         for name, text in texts.items():
@@ -43,7 +43,7 @@ def typed(subject):
 
 
 def same(a, b):
-    """Return whether two traced values are one expression: their difference is the number zero."""
+    """Return whether two traced values are the same expression: their difference is zero."""
     return is_zero(a - b)
 
 

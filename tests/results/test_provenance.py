@@ -1,4 +1,4 @@
-"""Stored results: every attribute comes back, the content has a hash, and the recipe makes it again."""
+"""Stored results keep every attribute, have a content hash, and a recipe that repeats the run."""
 
 import hashlib
 import json
@@ -16,12 +16,12 @@ from draisine.analysis.linear import Linear
 from draisine.analysis.rider.loops import nested_loops, open_loop
 from draisine.analysis.rider.preview import follow_path
 from draisine.analysis.root_locus import root_locus
-from draisine.control import Step, TimeInputs, Together
+from draisine.control import CombinedLaws, Step, TimeInputs
 from draisine.control.loop_rider import LoopRider
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError
-from draisine.experiment.tables.circles import asked_turn
+from draisine.experiment.tables.circles import solve_turn
 from draisine.results.attributes import (
     STAMP,
     code_commit,
@@ -52,24 +52,24 @@ def path(request, tmp_path):
     return tmp_path / f"result{request.param}"
 
 
-def assert_same_attributes(found, expected):
-    """All attributes, of the dataset and of each variable, have come back with their values."""
-    assert {k: v for k, v in found.attrs.items() if k not in STAMP} == expected.attrs
-    assert set(found.variables) == set(expected.variables)
-    for name, one in expected.variables.items():
-        assert found.variables[name].attrs == one.attrs, name
-        assert found.variables[name].dims == one.dims
+def assert_same_attributes(loaded, expected):
+    """Assert that values and attributes of the dataset and of each variable are equal."""
+    assert {k: v for k, v in loaded.attrs.items() if k not in STAMP} == expected.attrs
+    assert set(loaded.variables) == set(expected.variables)
+    for name, variable in expected.variables.items():
+        assert loaded.variables[name].attrs == variable.attrs, name
+        assert loaded.variables[name].dims == variable.dims
         assert np.array_equal(
-            found.variables[name].values, one.values, equal_nan=one.dtype.kind == "f"
+            loaded.variables[name].values, variable.values, equal_nan=variable.dtype.kind == "f"
         )
 
 
 class TestRoundTrip:
     def test_of_a_run(self, turned, path):
         draisine.save(turned, path)
-        found = draisine.load(path)
-        assert_same_attributes(found, turned.to_xarray())
-        assert is_unchanged(found) is True
+        loaded = draisine.load(path)
+        assert_same_attributes(loaded, turned.to_xarray())
+        assert is_unchanged(loaded) is True
 
     def test_of_a_run_on_a_terrain(self, bicycle, path):
         start = draisine.state(bicycle, forward_speed=4.0)
@@ -118,15 +118,15 @@ class TestRoundTrip:
 
     def test_of_a_root_locus(self, bicycle, path):
         law = SteerIntoLean(0.0, 8.0)
-        found = root_locus(bicycle, "lean", [0.0, 0.1], free=["steer"], law=law, forward_speed=5.0)
-        found.save(path)
+        locus = root_locus(bicycle, "lean", [0.0, 0.1], free=["steer"], law=law, forward_speed=5.0)
+        locus.save(path)
         data = draisine.load(path)
-        assert_same_attributes(data, found.to_xarray())
+        assert_same_attributes(data, locus.to_xarray())
         assert is_unchanged(data) is True
         assert json.loads(data.attrs["law"])["rate_gain"] == 8.0
 
     def test_of_a_sweep_in_chunks(self, tmp_path):
-        """The store has the hash that the same sweep has in one file, and its law and recipe."""
+        """A Zarr store and a single file of the same sweep have the same hash, law and recipe."""
         changes = {"run.until": 0.1, "run.expects": []}
         kept = draisine.sweep("mauny2018/drift", tmp_path / "a.zarr", changes=changes)
         data = draisine.load(tmp_path / "a.zarr")
@@ -138,14 +138,14 @@ class TestRoundTrip:
         assert {"created", "draisine", "recipe", "scenario"} <= set(data.attrs)
 
     def test_of_two_runs_compared(self, turned, path):
-        """Both have their law and recipe; the stored one also its hash."""
+        """Law and recipe of both runs are kept, and the hash of the stored run."""
         draisine.save(turned, path)
         both = compare(path, turned)
         assert both.attrs["first_recipe"] == both.attrs["second_recipe"]
         assert both.attrs["first_law"] == turned.to_xarray().attrs["law"]
         assert len(both.attrs["first_content_sha256"]) == 64
 
-    def test_what_is_no_linear_system_is_refused(self, turned):
+    def test_other_datasets_are_refused(self, turned):
         with pytest.raises(DataError, match="no linear system"):
             Linear.from_xarray(turned.to_xarray())
         with pytest.raises(DataError, match="no eigenmodes"):
@@ -153,7 +153,7 @@ class TestRoundTrip:
 
 
 class TestCsv:
-    """Attributes are in the file beside, whose name ends with -metadata.json."""
+    """Attributes of a .csv file are in a second file that ends with -metadata.json."""
 
     def test_all_attributes_are_kept(self, turned, tmp_path):
         path = tmp_path / "run.csv"
@@ -163,14 +163,14 @@ class TestCsv:
         attributes = content["attributes"]
         assert {k: v for k, v in attributes.items() if k not in STAMP} == expected.attrs
         assert attributes["content_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
-        for name, one in expected.variables.items():
-            assert content["variables"].get(name, {}) == one.attrs, name
+        for name, variable in expected.variables.items():
+            assert content["variables"].get(name, {}) == variable.attrs, name
         data = draisine.load(path)
         assert data.attrs["law"] == expected.attrs["law"]
         assert data.attrs["recipe"] == expected.attrs["recipe"]
         assert data["contact_force[rear, normal]"].attrs == expected["contact_force"].attrs
 
-    def test_changed_columns_lose_them(self, turned, tmp_path):
+    def test_a_changed_file_loses_its_attributes(self, turned, tmp_path):
         path = tmp_path / "run.csv"
         draisine.save(turned, path)
         path.write_text(path.read_text() + "# edited\n")
@@ -181,13 +181,13 @@ class TestCsv:
     @pytest.mark.parametrize(
         "content", ["{", '{"attributes": {}, "variables": {"lean": "rad"}}', '{"attributes": {}}']
     )
-    def test_damage_is_reported(self, turned, tmp_path, content):
+    def test_a_damaged_attribute_file_is_an_error(self, turned, tmp_path, content):
         draisine.save(turned, tmp_path / "run.csv")
         (tmp_path / "run.csv-metadata.json").write_text(content)
         with pytest.raises(DataError, match="Remove it to read"):
             draisine.load(tmp_path / "run.csv")
 
-    def test_eigenvalues_have_them_too(self, bicycle, tmp_path):
+    def test_eigenvalues_keep_their_attributes(self, bicycle, tmp_path):
         modes = draisine.eigenvalues(bicycle, [4.0, 5.0])
         draisine.save(modes, tmp_path / "modes.csv")
         content = json.loads((tmp_path / "modes.csv-metadata.json").read_text())
@@ -196,7 +196,7 @@ class TestCsv:
 
 
 class TestStamp:
-    def test_it_has_version_date_and_hash(self, turned, path):
+    def test_version_date_and_hash_are_stored(self, turned, path):
         draisine.save(turned, path)
         attrs = draisine.load(path).attrs
         assert attrs["draisine"] == draisine.__version__
@@ -204,8 +204,8 @@ class TestStamp:
         assert len(attrs["content_sha256"]) == 64
         assert attrs.get("commit", "") == code_commit()
 
-    def test_the_hash_is_that_of_the_content(self, turned, tmp_path):
-        """Both formats have one hash; a changed number or attribute has another."""
+    def test_the_hash_depends_on_the_content_only(self, turned, tmp_path):
+        """Both formats have the same hash; a changed value or attribute changes it."""
         hashes = []
         for name in ("a.nc", "b.zarr"):
             draisine.save(turned, tmp_path / name)
@@ -218,7 +218,7 @@ class TestStamp:
         data.attrs["outcome"] = "perfect"
         assert is_unchanged(data) is False
 
-    def test_what_was_stored_before_keeps_its_date(self, turned, tmp_path):
+    def test_a_date_is_kept_when_saved_again(self, turned, tmp_path):
         draisine.save(turned, tmp_path / "a.nc")
         data = draisine.load(tmp_path / "a.nc")
         data.attrs["created"] = "2020-01-01T00:00:00+00:00"
@@ -235,7 +235,7 @@ class TestRecipe:
         exec(data.attrs["recipe"], space)
         return space["run"].to_xarray()
 
-    def test_it_makes_the_run_again_with_the_same_bits(self, turned, path):
+    def test_the_recipe_repeats_the_run_to_the_bit(self, turned, path):
         draisine.save(turned, path)
         data = draisine.load(path)
         again = self.run_again(data)
@@ -245,7 +245,7 @@ class TestRecipe:
     def test_of_a_rider_on_tyres(self):
         tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
         machine = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
-        law = Together(
+        law = CombinedLaws(
             (
                 follow_path(machine, 0.02, 5.0, delay=0.2),
                 TimeInputs((Step("rear_wheel", 1.0, 0.1, 0.2),)),
@@ -268,7 +268,7 @@ class TestRecipe:
         assert_allclose(self.run_again(data).speeds.values, data.speeds.values, rtol=0)
 
     def test_of_linear_systems(self, bicycle, turned):
-        """Also of parts of them; along a run; about a motion that brakes; of loops."""
+        """Selected states, along a run, about a braking motion, and loops."""
         start = draisine.state(bicycle, forward_speed=5.0)
         law = SteerIntoLean(0.0, 12.0, delay=0.1)
         braking = steady(
@@ -309,7 +309,7 @@ class TestRecipe:
         assert np.array_equal(space["locus"].eigenvalues, locus.eigenvalues)
 
     def test_of_tables_and_scenarios(self):
-        table = asked_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
+        table = solve_turn("whipple", {"mB": 90.0}, speed=5.0, radius=20.0)
         result = draisine.run("meijaard2007/eigenvalues")
         space = {}
         exec(table.attrs["recipe"], space)
@@ -317,7 +317,7 @@ class TestRecipe:
         assert np.array_equal(space["data"].steer_torque, table.steer_torque)
         assert np.array_equal(space["result"].data.eigenvalue_real, result.data.eigenvalue_real)
 
-    def test_what_it_cannot_write_it_names(self, bicycle):
+    def test_the_recipe_names_functions_that_it_cannot_contain(self, bicycle):
         def push(readings, z):
             return {"steer": 0.1 * readings.lean}, ()
 
@@ -328,7 +328,7 @@ class TestRecipe:
         assert "law = law_1" in recipe
         assert "0.1 * readings.lean" in json.loads(data.attrs["law"])["source"]
 
-    def test_laws_that_act_alike_have_one_digest(self, bicycle, turned):
+    def test_equal_laws_have_equal_digests(self, bicycle, turned):
         start = draisine.state(bicycle, forward_speed=6.0)
         digests = []
         for law in (replace(TURN), replace(TURN, steer_gain=11.0)):
@@ -337,10 +337,11 @@ class TestRecipe:
         assert digests[0] == turned.to_xarray().attrs["law_digest"] != digests[1]
 
 
-def test_everything_of_a_law_is_described():
+def test_all_public_attributes_of_a_law_are_described():
     class Odd:
         def __init__(self):
-            self.gain, self._hidden = np.float64(2.0), 1
+            self.gain = np.float64(2.0)
+            self._hidden = 1
 
         def __call__(self, readings, z):
             return {}, ()
@@ -352,7 +353,7 @@ def test_everything_of_a_law_is_described():
 
 
 def test_accelerations_of_angles_are_derivatives_of_their_rates():
-    """By the derivative of the rates over equal samples, in a motion that turns, leans and pitches."""
+    """Finite differences of the rates, in a motion that turns, leans and pitches."""
     machine = draisine.compile("whipple")
     start = draisine.state(machine, forward_speed=4.6, lean_rate=0.8, lean=0.1, steer=-0.05)
     numerics = draisine.Numerics(dt=0.002, rtol=1e-12, atol=1e-13)
@@ -364,6 +365,6 @@ def test_accelerations_of_angles_are_derivatives_of_their_rates():
         slope = (45.0 * (x[4:-2] - x[2:-4]) - 9.0 * (x[5:-1] - x[1:-5]) + (x[6:] - x[:-6])) / (
             60.0 * h
         )
-        found = data[f"{name}_acceleration"]
-        assert found.attrs["units"] == "rad/s2"
-        assert_allclose(found.values[3:-3], slope, atol=1e-6 * (1.0 + np.abs(slope).max()))
+        acceleration = data[f"{name}_acceleration"]
+        assert acceleration.attrs["units"] == "rad/s2"
+        assert_allclose(acceleration.values[3:-3], slope, atol=1e-6 * (1.0 + np.abs(slope).max()))

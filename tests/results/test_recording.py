@@ -1,4 +1,4 @@
-"""Recordings come in as CSV: columns by name, in their units, beside runs."""
+"""Recordings in CSV files: columns by name, converted to SI units, compared with runs."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def write(path, heading, *columns):
     np.savetxt(path, np.transpose(columns), "%.17g", ",", header=heading, comments="")
 
 
-def test_what_we_write_is_read_back_to_the_bit(here, ridden):
+def test_saved_columns_are_loaded_to_the_bit(here, ridden):
     data = ridden.to_xarray()
     draisine.save(data, "run.csv")
     again = draisine.load("run.csv")
@@ -35,10 +35,10 @@ def test_what_we_write_is_read_back_to_the_bit(here, ridden):
         assert again[name].attrs["units"] == data[name].attrs["units"]
     forces = data.contact_force.sel(contact="rear", direction="normal")
     assert (again["contact_force[rear, normal]"].values == forces.values).all()
-    assert all(one.largest == 0.0 for one in differences(compare(ridden, "run.csv")))
+    assert all(entry.largest == 0.0 for entry in differences(compare(ridden, "run.csv")))
 
 
-def test_a_machine_without_joints_is_written_as_columns_too(here):
+def test_a_machine_without_joints_is_saved_as_csv(here):
     disc = draisine.compile("rolling_disc")
     run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
     draisine.save(run, "disc.csv")
@@ -46,7 +46,7 @@ def test_a_machine_without_joints_is_written_as_columns_too(here):
     assert (again["forward_speed"].values == run.to_xarray()["forward_speed"].values).all()
 
 
-def test_units_are_those_told_or_the_quantity_s_own(here):
+def test_columns_are_converted_to_si_units(here):
     (here / "mine.csv").write_text(
         "\ufeff# a gyroscope\ntime (ms); lean_rate (deg/s); steer; hand_brake; speed (km/h)\n"
         "0;180;0.1;1;36\n10;;0.2;1;18\n"
@@ -59,35 +59,35 @@ def test_units_are_those_told_or_the_quantity_s_own(here):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("", "mine.csv: is empty"),
-        ("t,lean\n0,1\n1,2\n", "no column is called time; it has t, lean"),
-        ("time,lean\n0,1\n", "two at least"),
-        ("time,lean\n1,1\n0,2\n", "times are no numbers that rise"),
+        ("", "mine.csv: the file is empty"),
+        ("t,lean\n0,1\n1,2\n", "no column named time. Its columns: t, lean"),
+        ("time,lean\n0,1\n", "at least two"),
+        ("time,lean\n1,1\n0,2\n", "finite, increasing"),
         ("time,lean,lean\n0,1,1\n1,2,2\n", "same name"),
-        ("time\n0\n1\n", "no column of numbers beside time"),
+        ("time\n0\n1\n", "no column of numbers besides time"),
         (b"\xff\xfe\x00", "not a text file"),
     ],
 )
-def test_what_is_no_recording_is_told(here, text, told):
+def test_invalid_recordings_are_refused(here, text, message):
     (here / "mine.csv").write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         draisine.load("mine.csv")
 
 
-def test_a_column_of_words_is_left_out_and_told(here):
+def test_a_column_of_texts_is_ignored_with_a_warning(here):
     (here / "mine.csv").write_text("time,lean,note\n0,0.1,pushed\n1,0.2,\n")
-    with pytest.warns(UserWarning, match="'note' holds no numbers, and is left out"):
+    with pytest.warns(UserWarning, match="'note' has no numbers and is ignored"):
         assert list(draisine.load("mine.csv").data_vars) == ["lean"]
 
 
-def test_tables_without_units_are_in_those_of_the_run(ridden):
-    """A table of pandas has numbers and names; only units that differ are a reason, and told as one."""
+def test_a_table_without_units_has_those_of_the_run(ridden):
+    """A pandas table has no units; series whose units differ are not compared."""
     data = ridden.to_xarray()
     frame = data[["steer", "lean_rate"]].to_dataframe()
-    found = differences(compare(ridden, frame))
-    assert {one.name: (one.unit, one.largest) for one in found} == {
+    entries = differences(compare(ridden, frame))
+    assert {entry.name: (entry.unit, entry.largest) for entry in entries} == {
         "steer": ("rad", 0.0),
         "lean_rate": ("rad/s", 0.0),
     }
@@ -96,39 +96,40 @@ def test_tables_without_units_are_in_those_of_the_run(ridden):
     with pytest.raises(ParameterError, match="steer is in rad in the first, in deg in the second"):
         compare(data, other)
     other["lean"] = data["lean"]
-    with pytest.warns(UserWarning, match="left out: steer is in rad"):
+    with pytest.warns(UserWarning, match="Not compared: steer is in rad"):
         assert list(compare(data, other).data_vars) == ["lean"]
     with pytest.raises(ParameterError, match=r"no quantity in common: one has .*, the other brake"):
         compare(data, data[["lean"]].rename(lean="brake"))
 
 
-def test_few_shared_times_are_not_all_that_is_compared(ridden):
-    """Samples every 0.03 s share one in three with others every 0.05 s: then all count, interpolated."""
+def test_a_run_with_few_shared_times_is_interpolated(ridden):
+    """Samples every 0.03 s share a third of their times with samples every 0.05 s."""
     data = ridden.to_xarray()
-    often, seldom = data.isel(time=slice(0, None, 3)), data.isel(time=slice(0, None, 5))
-    both = compare(seldom, often)
+    fine = data.isel(time=slice(0, None, 3))
+    coarse = data.isel(time=slice(0, None, 5))
+    both = compare(coarse, fine)
     assert both.attrs["interpolated"] == 1 and both.sizes["time"] == 10
-    assert compare(data, seldom).sizes["time"] == 11
+    assert compare(data, coarse).sizes["time"] == 11
 
 
 def test_a_recording_is_compared_and_drawn(here, ridden, capsys):
-    """The figure has what the table has, or what is asked for."""
+    """The figure has the columns of the file, or the selected ones."""
     from matplotlib.figure import Figure
 
     data = ridden.to_xarray()
     draisine.save(data, "run.nc")
     write("mine.csv", "time,steer,lean_rate", data.time, data.steer + 0.01, data.lean_rate)
-    drawn = []
-    show = Figure.savefig
-    with pytest.MonkeyPatch.context() as own:
-        own.setattr(
-            Figure, "savefig", lambda self, *x, **y: (drawn.append(self), show(self, *x, **y))
+    figures = []
+    savefig = Figure.savefig
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            Figure, "savefig", lambda self, *x, **y: (figures.append(self), savefig(self, *x, **y))
         )
         assert main(["compare", "run.nc", "mine.csv"]) == 0
         assert main(["compare", "run.nc", "mine.csv", "--series", "lean_rate"]) == 0
         assert main(["plot", "mine.csv"]) == 0
         assert main(["plot", "mine.csv", "rate.png", "--series", "lean_rate"]) == 0
-    labels = [[axes.get_ylabel().split("\n")[0] for axes in figure.axes] for figure in drawn]
+    labels = [[axes.get_ylabel().split("\n")[0] for axes in figure.axes] for figure in figures]
     assert labels[0] == ["steer", "difference", "lean rate", "difference"]
     assert labels[1] == ["lean rate", "difference"]
     assert labels[2:] == [["steer (deg)"], ["lean rate (deg/s)"]]

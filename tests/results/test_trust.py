@@ -1,4 +1,4 @@
-"""A result is data: reading, drawing and repeating it runs no code that only it names."""
+"""Loading, plotting and repeating a result never executes code that only the result names."""
 
 import inspect
 import json
@@ -35,7 +35,7 @@ def sledge(*, m: float = 2.0) -> Model:
 
 
 def draisine_in(folder, *arguments):
-    """Return what a command line left, in a process of its own."""
+    """Return the completed process of a command line in a folder."""
     start = "import sys; from draisine.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", start, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -43,18 +43,18 @@ def draisine_in(folder, *arguments):
 
 @pytest.fixture
 def stored(tmp_path):
-    """A result of a vehicle in a file of its own, made by another process."""
+    """A result of a vehicle in a user's file, computed by another process."""
     (tmp_path / "sledge.py").write_text(SLEDGE)
     (tmp_path / "throw.toml").write_text(
         "kind = 'run'\ntitle = 'a throw'\nvehicle.name = 'sledge.py'\nrun.until = 0.1\n"
     )
-    made = draisine_in(tmp_path, "run", "throw.toml", "--out", "throw.nc")
-    assert made.returncode == 0, made.stderr
+    completed = draisine_in(tmp_path, "run", "throw.toml", "--out", "throw.nc")
+    assert completed.returncode == 0, completed.stderr
     (tmp_path / "ran").unlink()
     return tmp_path / "throw.nc"
 
 
-def test_a_result_runs_no_code_unless_it_is_trusted(stored, capsys):
+def test_untrusted_results_execute_no_code(stored, capsys):
     ran = stored.with_name("ran")
     data = load(stored)
     assert data["time"].size == 11
@@ -62,9 +62,9 @@ def test_a_result_runs_no_code_unless_it_is_trusted(stored, capsys):
         load_scenario(str(stored))
     with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py"):
         restore_system(data)
-    told = draisine_in(stored.parent, "run", str(stored))
-    assert told.returncode == 2
-    assert "names code of its own" in told.stderr
+    refused = draisine_in(stored.parent, "run", str(stored))
+    assert refused.returncode == 2
+    assert "names code of its own" in refused.stderr
     for command in ("run", "plot", "animate"):
         assert main([command, str(stored)]) == 2
         assert "names code of its own" in capsys.readouterr().err
@@ -82,7 +82,7 @@ def test_curves_of_stored_numbers_need_no_trust(stored, capsys):
     assert not stored.with_name("ran").exists()
 
 
-def test_what_ran_here_may_be_drawn_again(tmp_path):
+def test_a_vehicle_compiled_in_this_process_is_trusted(tmp_path):
     (tmp_path / "sledge.py").write_text(SLEDGE)
     system = draisine.compile(str(tmp_path / "sledge.py"))
     data = draisine.simulate(system, draisine.state(system), 0.1).to_xarray()
@@ -91,17 +91,20 @@ def test_what_ran_here_may_be_drawn_again(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["os:system", "subprocess:getoutput", "shutil:rmtree"])
-def test_code_that_python_or_a_program_has_loaded_is_not_run_either(where, tmp_path, capsys):
-    """A result that calls a function of the standard library a vehicle is as little believed."""
+def test_functions_of_loaded_modules_are_not_executed(where, tmp_path, capsys):
+    """A result that names a function of the standard library as its vehicle is refused."""
     module, _, name = where.partition(":")
-    ran, disc = tmp_path / "ran", draisine.compile("rolling_disc")
+    ran = tmp_path / "ran"
+    disc = draisine.compile("rolling_disc")
     data = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.05).to_xarray()
-    made = {"command": f"touch {ran}", "cmd": f"touch {ran}", "encoding": None, "errors": None}
-    wanted = inspect.signature(getattr(sys.modules[module], name)).parameters
+    arguments = {"command": f"touch {ran}", "cmd": f"touch {ran}", "encoding": None, "errors": None}
+    accepted = inspect.signature(getattr(sys.modules[module], name)).parameters
     data.attrs |= {
         "vehicle_path": f"{sys.modules[module].__file__}:{name}",
         "parameters": "{}",
-        "structure": json.dumps({key: value for key, value in made.items() if key in wanted}),
+        "structure": json.dumps(
+            {key: value for key, value in arguments.items() if key in accepted}
+        ),
     }
     save(data, tmp_path / "a.nc")
     for command in ("plot", "animate"):
@@ -119,8 +122,8 @@ def test_another_name_in_a_trusted_file_is_not_trusted(tmp_path):
         restore_system(data)
 
 
-def test_a_vehicle_of_another_program_is_not_taken_for_ours_of_its_name(tmp_path):
-    """Its drawing is gone with that program: the disc of the package may be another machine."""
+def test_a_vehicle_of_another_process_is_not_replaced_by_its_name(tmp_path):
+    """The package's disc may be a different machine than that process's function of the same name."""
     text = "def rolling_disc(*, m: float = 1.0):\n    return Model([Body('x', m)], base='translations')"
     scope = {"__name__": "__main__", "Model": draisine.Model, "Body": draisine.Body}
     exec(text, scope)
@@ -128,7 +131,7 @@ def test_a_vehicle_of_another_program_is_not_taken_for_ours_of_its_name(tmp_path
     data = draisine.simulate(system, draisine.state(system), 0.05).to_xarray()
     assert restore_system(data) is system
     data.attrs |= {"vehicle_here": "another", "parameters": "{}"}
-    with pytest.raises(DataError, match="no vehicle 'rolling_disc' in this program"):
+    with pytest.raises(DataError, match="'rolling_disc' was defined in another process"):
         restore_system(data)
 
 
@@ -140,35 +143,35 @@ def zarr(tmp_path):
     return tmp_path / "x.zarr"
 
 
-def test_a_missing_chunk_is_told(zarr):
+def test_a_missing_chunk_is_an_error(zarr):
     next(p for p in (zarr / "x").iterdir() if not p.name.startswith(".")).unlink()
     with pytest.raises(DataError, match="x is damaged: chunk 0 is missing"):
         load(zarr)
 
 
-def test_a_codec_that_runs_code_is_refused(zarr):
+def test_a_codec_that_executes_code_is_refused(zarr):
     described = json.loads((zarr / "x" / ".zarray").read_text())
     (zarr / "x" / ".zarray").write_text(json.dumps(described | {"filters": [{"id": "pickle"}]}))
-    with pytest.raises(DataError, match="packed by 'pickle'"):
+    with pytest.raises(DataError, match="codec 'pickle'"):
         load(zarr)
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
-        ({"shape": [-4]}, "has a size that is none"),
+        ({"shape": [-4]}, "has an invalid shape"),
         ({"shape": [10**12], "chunks": [1]}, "claims 1000000000000 chunks"),
     ],
 )
-def test_absurd_sizes_are_told(zarr, change, told):
+def test_impossible_sizes_are_refused(zarr, change, message):
     described = json.loads((zarr / "x" / ".zarray").read_text())
     (zarr / "x" / ".zarray").write_text(json.dumps(described | change))
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         load(zarr)
 
 
-def test_names_are_text_in_the_page():
-    """Whatever becomes HTML by a template goes through `plain`, but numbers and colours of ours."""
+def test_names_are_escaped_in_the_page():
+    """Templates escape all texts with `plain`, except numbers and our colours."""
     page = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
     for template in re.findall(r"innerHTML = ([^;]*);", page):
         for inside in re.findall(r"\$\{([^}]*)\}", template):
@@ -177,39 +180,39 @@ def test_names_are_text_in_the_page():
             ), inside
 
 
-OTHERS = {
+STRUCTURE_ARGUMENTS = {
     "car_with_trailers": {"lengths": (1.0, 0.9, 0.8)},
     "chain": {"links": np.int64(3)},
     "whipple": {"flexible": {"steer_damper": 1.5}},
 }
-"""Arguments that are no plain numbers, by vehicle."""
+"""Arguments that are not plain numbers, by vehicle."""
 
 
-def drawn(system):
-    """Return what a machine is made of, by name."""
+def content(system):
+    """Return the names of all elements of a machine, and its parameters."""
     model = system.model
-    parts = (model.bodies, model.joints, model.contacts, model.couplings)
-    return [[part.name for part in each] for each in parts], system.parameters
+    elements = (model.bodies, model.joints, model.contacts, model.couplings)
+    return [[element.name for element in kind] for kind in elements], system.parameters
 
 
 @pytest.mark.parametrize("name", names("vehicle"))
-def test_what_is_restored_is_the_machine_that_ran(name):
-    for arguments in ({}, OTHERS.get(name, {})):
+def test_the_restored_machine_equals_the_simulated_one(name):
+    for arguments in ({}, STRUCTURE_ARGUMENTS.get(name, {})):
         system = draisine.compile(name, **arguments)
         again = restore_system(xarray.Dataset(attrs=maker_attributes(system)))
-        assert drawn(again) == drawn(system)
-        given = {n for n, value in system.structure.items() if not callable(value)}
-        assert given <= {n for n, value in system.structure.items() if again.structure[n] == value}
+        assert content(again) == content(system)
+        stored = {n for n, value in system.structure.items() if not callable(value)}
+        assert stored <= {n for n, value in system.structure.items() if again.structure[n] == value}
 
 
-def test_a_list_in_a_file_is_the_tuple_that_a_vehicle_takes():
+def test_lists_of_files_become_tuples_of_vehicles():
     assert draisine.compile("car_with_trailers", lengths=[1.0, 0.9]).structure["lengths"] == (
         1,
         0.9,
     )
 
 
-def test_an_argument_that_cannot_be_stored_is_not_left_out(monkeypatch):
+def test_an_argument_that_cannot_be_stored_is_an_error(monkeypatch):
     def swarm(*, places=frozenset({1.0, 2.0}), m: float = 2.0):
         bodies = [Body(f"bee{k}", m, (x, 0.0, 0.0)) for k, x in enumerate(sorted(places))]
         slides = [Prismatic(f"x{k}", "bee0", b.name, (1, 0, 0)) for k, b in enumerate(bodies) if k]
@@ -218,7 +221,7 @@ def test_an_argument_that_cannot_be_stored_is_not_left_out(monkeypatch):
     swarm.__module__, swarm.__qualname__ = "draisine.vehicles.swarm", "swarm"
     system = draisine.compile(swarm, places=frozenset({1.0, 2.0, 3.0}))
     data = xarray.Dataset(attrs=maker_attributes(system))
-    assert drawn(restore_system(data)) == drawn(system)
-    monkeypatch.setattr("draisine.results.bodies.HERE", Recent(16))  # as in another program
-    with pytest.raises(DataError, match="Of its arguments, numbers"):
+    assert content(restore_system(data)) == content(system)
+    monkeypatch.setattr("draisine.results.bodies.HERE", Recent(16))  # as in another process
+    with pytest.raises(DataError, match="Only arguments that are numbers"):
         restore_system(data)

@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from draisine.cli import main
-from draisine.control.rider import COMMANDS
+from draisine.control.rider import RIDER_COMMANDS
 from draisine.ride import serve
 from draisine.ride.presets import Preset
 from draisine.ride.server import CATCH_UP, RideServer
@@ -55,7 +55,7 @@ def until_scene(socket):
 
 
 def commands(scene, serial, push=0.0, **given):
-    usual = {name: value for name, (_, value, _) in COMMANDS.items()}
+    usual = {name: value for name, (_, value, _) in RIDER_COMMANDS.items()}
     return np.array([serial, scene["number"], push, *(usual | given).values()]).tobytes()
 
 

@@ -76,7 +76,7 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
         ('"sine"', '"sinus"', "Did you mean 'sine'"),
         ("frequency", "frequencies", "Did you mean 'frequency'"),
         (", frequency = 0.5", "", "'sine' needs the parameter 'frequency'"),
-        ("end = 0.4", "end = 0.1", "must be after the start"),
+        ("end = 0.4", "end = 0.1", "must not end"),
         ("value = 0.1", 'value = "much"', "'much' is not a number"),
         ('name = "sine", ', "", "not a table with a `name`"),
     ],

@@ -13,9 +13,9 @@ from draisine.analysis.rider.handling import handling
 from draisine.analysis.rider.preview import follow_path
 from draisine.control import LaneChange, Slalom
 from draisine.errors import DataError, ParameterError
-from draisine.experiment.kinds.run import carry_out
+from draisine.experiment.kinds.run import simulate_plan
 from draisine.experiment.run import run
-from draisine.experiment.tables.loci import locus
+from draisine.experiment.tables.loci import compute_root_locus
 from draisine.scenario.library import accept, load
 
 HEAD = """
@@ -110,7 +110,7 @@ def test_a_rider_of_a_scenario_is_that_of_the_library(tmp_path):
 
 def test_a_lane_change_from_a_steady_motion_has_metrics():
     loaded = read("[initial.steady]\nforward_speed = 5.0\n", RIDER, LANE)
-    found = handling(carry_out(loaded.plan))
+    found = handling(simulate_plan(loaded.plan))
     machine = loaded.plan.system
     rider = follow_path(machine, LaneChange(2.0, 1.0, 12.0), 5.0, delay=0.2)
     start = draisine.state(machine, forward_speed=5.0)
@@ -171,7 +171,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
             RIDER + "speed = 5.0\npath = { shape = 'slalom', amplitude = 2.0 }\n",
             "path: slalom needs wavelength, in m",
         ),
-        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "no file"),
+        (RIDER + "speed = 5.0\npath = 'no.py:lane'\n", "the file 'no.py' does not exist"),
         (RIDER + "speed = 5.0\nweights = { roll = 1.0 }\n", "'roll' is not a state"),
     ],
 )
@@ -195,7 +195,9 @@ class TestClosedLoopLoci:
         """On the level it has the eigenvalues of straight running under the same rider."""
         rider = {"name": "follow_path", "delay": 0.2}
         over = np.array([0.0, 0.1])
-        found = locus("whipple", {}, None, "slope", over, {"forward_speed": 5.0}, laws=[rider])
+        found = compute_root_locus(
+            "whipple", {}, None, "slope", over, {"forward_speed": 5.0}, laws=[rider]
+        )
         machine = draisine.compile("whipple")
         law = follow_path(machine, 0.0, 5.0, delay=0.2)
         expected = draisine.eigenvalues(machine, 5.0, law=law).values[0]
@@ -208,19 +210,19 @@ class TestClosedLoopLoci:
         """Feedback of the lean rate, which is zero in a turn, changes eigenvalues alone."""
         law = {"name": "steer_into_lean", "lean_gain": 0.0, "rate_gain": 8.0}
         given = ("whipple", {}, None, "lean", np.array([0.1]), {"forward_speed": 5.0})
-        free, closed = (locus(*given, laws=laws) for laws in ([], [law]))
+        free, closed = (compute_root_locus(*given, laws=laws) for laws in ([], [law]))
         assert_allclose(closed.input_value, free.input_value, atol=1e-9)
         assert abs(closed.eigenvalue_real - free.eigenvalue_real).max() > 0.1
 
     def test_mistakes_are_those_of_the_law(self):
         given = ("whipple", {}, None, "lean", np.array([0.1]), {"forward_speed": 5.0})
         with pytest.raises(DataError, match="Did you mean 'delay'"):
-            locus(*given, laws=[{"name": "follow_path", "dela": 0.2}])
+            compute_root_locus(*given, laws=[{"name": "follow_path", "dela": 0.2}])
 
     def test_a_law_of_least_cost_belongs_to_one_speed(self):
         given = ("whipple", {}, None, "forward_speed", np.array([4.0, 5.0]), {"lean": 0.1})
-        with pytest.raises(ParameterError, match="ask for its one speed"):
-            locus(*given, laws=[{"name": "lqr"}])
+        with pytest.raises(ParameterError, match="--speed 5"):
+            compute_root_locus(*given, laws=[{"name": "lqr"}])
 
 
 def test_learning_tasks_draw_their_starts(tmp_path):

@@ -16,11 +16,11 @@ from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
-from draisine.results.events import EventQuestion, events_of, parse_event
-from draisine.results.questions import first_crossings, parse_question
+from draisine.results.events import EventQuery, events_of, parse_event
+from draisine.results.queries import first_crossings, parse_query
 from draisine.scenario.library import accept, load
 from draisine.scenario.schema import schema
-from draisine.scenario.terrain import GROUNDS
+from draisine.scenario.terrain import GROUND_TABLES
 from draisine.vehicles.bicycle.whipple import whipple
 
 HEAD = """
@@ -81,7 +81,7 @@ def jump():
     return run(load("mauny2018/ramp-jump"))
 
 
-@pytest.mark.parametrize("shape", GROUNDS)
+@pytest.mark.parametrize("shape", GROUND_TABLES)
 def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
     text = HEAD + f"[terrain]\n{LEVEL[shape]}\n" + DROP
     if shape == "ramp":  # its lip is at the origin
@@ -179,7 +179,7 @@ def test_a_handlebar_hits_its_stop(mine):
     steer = result.data["shape"].sel(joint="steer").values
     assert np.abs(steer).max() == pytest.approx(math.radians(20.0), abs=1e-8)
     question = f"collision 1 impulse[{hit['contact'][0]}, normal]"
-    assert parse_question(question, result.system.model).answer(result.bodies) > 0
+    assert parse_query(question, result.system.model).evaluate(result.bodies) > 0
 
 
 def test_a_machine_is_put_onto_a_face():
@@ -322,7 +322,7 @@ def test_the_summary_tells_the_events(jump):
 
 def test_questions_about_events(jump):
     def ask(text):
-        return parse_question(text, jump.system.model).answer(jump.bodies)
+        return parse_query(text, jump.system.model).evaluate(jump.bodies)
 
     assert ask("event 1 time") == ask("lift-off 1 time") == ask("lift-off 1 of front time")
     assert ask("lift-off 1 of rear time") == ask("event 2 time") == jump.events[1].t
@@ -335,7 +335,7 @@ def test_questions_about_events(jump):
     assert math.isnan(ask("collision 3 time"))
     assert math.isnan(ask("collision 1 impulse[rear:low, normal]"))
     assert parse_event("final lean", whipple()) is None
-    assert parse_event("event 2 energy", whipple()) == EventQuestion("energy", 2)
+    assert parse_event("event 2 energy", whipple()) == EventQuery("energy", 2)
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_questions_about_events(jump):
 )
 def test_wrong_questions_about_events(text, message):
     with pytest.raises(ParameterError) as told:
-        parse_question(text, whipple())
+        parse_query(text, whipple())
     assert message in str(told.value)
 
 
@@ -420,7 +420,7 @@ WRONG = [
     (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
     (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
-    (PLANE + "[contact]\nimpact = 'neuton'\n", "no impact 'neuton'. Did you mean 'newton'?"),
+    (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
@@ -468,7 +468,7 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
 
 def test_a_blade_of_the_plane_is_told(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
-    with pytest.raises(DataError, match="blade 'runner' is drawn for the plane"):
+    with pytest.raises(DataError, match="blade 'runner' has no normal force"):
         load(mine(text))
 
 

@@ -50,8 +50,12 @@ def test_a_wheel_leaves_a_ramp_at_a_border(bicycle):
     arc = run.arcs[0]
     query = ContactQuery(arc.machine, arc.terrain, arc.inputs)
     y = arc.machine.enter(event.before, np.zeros(0))
-    (contact,) = [c for c in query.near(event.t, y, 1e-3) if query.key(c) == event.guard.contact]
-    row = query.meet(event.t, y, [contact])[0]
+    (contact,) = [
+        c
+        for c in query.find_surroundings(event.t, query.boxes(event.t, y), 1e-3).contacts
+        if query.key(c) == event.guard.contact
+    ]
+    row = query.evaluate_rows(event.t, y, [contact])[0]
     place = np.append(row[query.row.local_point], row[query.row.local_normal])
     beyond = query.feature(contact).borders @ np.append(place, -1.0)
     assert np.abs(beyond).argmin() == event.guard.border

@@ -56,7 +56,7 @@ def test_single_precision_tells_its_error(bicycle, pushed, integrator, dt):
     assert np.abs(found["gaps"][:, ran]).max() < 1e-14
     with pytest.raises(ParameterError, match="does not use precision"):
         draisine.simulate(bicycle, pushed[4], 1.0, numerics=single)
-    with pytest.raises(ParameterError, match="take 'double' or 'single'"):
+    with pytest.raises(ParameterError, match="must be 'double' or 'single'"):
         replace(double, precision="half")
 
 
@@ -134,7 +134,7 @@ def test_many_machines_whose_masses_are_plain_numbers():
 
 
 def test_one_state_is_no_list(bicycle):
-    with pytest.raises(ParameterError, match=r"a list of states is wanted, as \[state\] \* 100"):
+    with pytest.raises(ParameterError, match=r"pass a list of states, such as \[state\] \* 100"):
         simulate_many(bicycle, draisine.state(bicycle), 1.0)
 
 

@@ -29,7 +29,7 @@ def test_a_pin_may_be_open_unless_a_mode_closes_it(robot):
 def test_both_grips_hold_the_body_still_while_its_arm_moves(robot):
     """Four rows of rank three; what one hand pulls the other along the body is not determined."""
     both = {"grip_1": "gripped", "grip_2": "gripped"}
-    (spare,) = robot.survey(both).spare
+    (spare,) = robot.survey(both).redundant
     assert spare.label == "grip_2.x" or spare.label == "grip_2.y"
     run = draisine.simulate(
         robot, state(robot, mode=both), until=0.5, contact=draisine.ContactOptions(mode=both)

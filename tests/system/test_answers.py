@@ -39,10 +39,10 @@ def test_results_are_short_and_readable_in_a_shell(made: Callable[[], Any], told
     ("call", "told"),
     [
         (lambda: draisine.simulate("whipple", UPRIGHT, 1.0), r"compile\('whipple'\) makes one"),  # type: ignore[arg-type]
-        (lambda: draisine.simulate(BICYCLE, 5.0, 1.0), "5.0 is no State"),  # type: ignore[arg-type]
-        (lambda: draisine.state("whipple"), "'whipple' is no System"),  # type: ignore[arg-type]
-        (lambda: draisine.linearise(BICYCLE, 5.0), "5.0 is no State"),  # type: ignore[arg-type]
-        (lambda: draisine.eigenvalues(BICYCLE.model, 5.0), "is no System"),  # type: ignore[arg-type]
+        (lambda: draisine.simulate(BICYCLE, 5.0, 1.0), "5.0 is not of type State"),  # type: ignore[arg-type]
+        (lambda: draisine.state("whipple"), "'whipple' is not of type System"),  # type: ignore[arg-type]
+        (lambda: draisine.linearise(BICYCLE, 5.0), "5.0 is not of type State"),  # type: ignore[arg-type]
+        (lambda: draisine.eigenvalues(BICYCLE.model, 5.0), "is not of type System"),  # type: ignore[arg-type]
         (lambda: draisine.compile("whipple", rear_tyre="load_tyre"), "rear_tyre = 'load_tyre'"),
         (lambda: draisine.compile("whipple", steering=3), "steering = 3 is a plain value"),
     ],

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import draisine
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
-from draisine.system.artifacts import MOST, Recent
+from draisine.system.artifacts import MAX_ARTIFACTS_IN_MEMORY, Recent
 from draisine.system.closed_form import PIVOT_FLOOR
 from draisine.terrain import plane
 
@@ -223,10 +223,10 @@ def test_memory_keeps_the_most_recent_things_only():
 
 def test_laws_do_not_fill_the_memory(kept):
     system = draisine.compile("rolling_disc", store=kept)
-    laws = [Damper(float(k)) for k in range(MOST + 5)]
+    laws = [Damper(float(k)) for k in range(MAX_ARTIFACTS_IN_MEMORY + 5)]
     for law in laws:
         system.machine(law=law)
-    assert len(system._machines._things) == MOST
+    assert len(system._machines._objects) == MAX_ARTIFACTS_IN_MEMORY
     assert fingerprint(laws[0]) != fingerprint(laws[1])
 
 

@@ -42,7 +42,7 @@ def test_a_vector_beside_columns_is_the_same_in_all_of_them():
 
 def test_wrong_names_and_sizes_are_errors():
     layout = Layout({"q": 4, "p": 3})
-    with pytest.raises(AttributeError, match=r"no stretch 'r' in this row: q, p\."):
+    with pytest.raises(AttributeError, match=r"no slice 'r'; it has q, p\."):
         _ = layout.r
     with pytest.raises(ValueError, match=r"p has the shape \(2,\)"):
         layout.pack(p=[1.0, 2.0])

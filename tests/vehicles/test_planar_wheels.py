@@ -23,8 +23,8 @@ def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Mod
 def test_two_wheels_on_one_axle_repeat_one_row():
     """Rows of the second wheel: only its rolling row is new; its lateral one repeats the first."""
     system = draisine.compile(cart)
-    (spare,) = system.survey().spare
-    assert str(spare) == "right.across repeats left.across (always)"
+    (spare,) = system.survey().redundant
+    assert str(spare) == "right.across is redundant with left.across (always)"
     start = draisine.state(system, left_rate=2.0, right_rate=5.0)
     assert_allclose(start.v[:3], [0.35, 0.0, 0.6], atol=1e-14)  # r (l + r) / 2, r (r - l) / gauge
 
@@ -59,8 +59,8 @@ def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
 def test_a_wheel_that_would_lift_a_planar_machine_carries_nothing():
     """The plane's group leaves no such motion: the row is empty, and its force of least norm zero."""
     system = draisine.compile(one_wheel, lifts=True)
-    assert [str(row) for row in system.survey().spare] == [
-        "ground.normal repeats nothing that can move (always)"
+    assert [str(row) for row in system.survey().redundant] == [
+        "ground.normal blocks no possible motion (always)"
     ]
     _, lam = system.accelerate(draisine.state(system, wheel_rate=3.0, Wz=0.5))
     assert lam[0] == 0.0

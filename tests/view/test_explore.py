@@ -199,6 +199,6 @@ def test_the_page_names_the_file_of_its_parameters(tmp_path, monkeypatch):
 def test_what_cannot_run_straight_is_told():
     with pytest.raises(
         ParameterError,
-        match=r"rolling_disc cannot be explored: .* \(whipple, and those of your own",
+        match=r"rolling_disc cannot be explored: .* \(whipple",
     ):
         explore_page(draisine.compile("rolling_disc"))

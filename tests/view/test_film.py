@@ -79,7 +79,7 @@ def test_speeds_of_films():
     assert_allclose(times[[0, -1]], [0.0, 10.0])
     assert len(frame_times(known, 20.0, 0.25)[0]) == 801
     assert frame_times(np.array([0.0, 4000.0]), 20.0, None)[1] == pytest.approx(4000 / 30)
-    with pytest.raises(ParameterError, match="higher speed or fewer frames"):
+    with pytest.raises(ParameterError, match="higher speed or a lower fps"):
         frame_times(known, 20.0, 0.01)
 
 
@@ -236,7 +236,7 @@ def test_mp4_with_ffmpeg(passive, tmp_path):
 
 
 def test_what_does_not_move_is_not_animated(passive, tmp_path):
-    with pytest.raises(ParameterError, match="one instant"):
+    with pytest.raises(ParameterError, match="single instant"):
         animate(passive.isel(time=[0]), tmp_path / "a.gif")
     with pytest.raises(ParameterError, match="no run"):
         animate(run(load("meijaard2007/matrices")).data, tmp_path / "a.html")

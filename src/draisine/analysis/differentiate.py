@@ -157,7 +157,7 @@ def solve(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
 
 
-def multiply(A: Floats, x: Floats) -> Floats:
+def multiply_jets(A: Floats, x: Floats) -> Floats:
     """Return A x with derivatives, (..., 1 + directions, rows).
 
     A is a stack (..., 1 + directions, rows, columns), x one of vectors (..., 1 + directions, columns).

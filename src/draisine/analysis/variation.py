@@ -186,7 +186,7 @@ def chart(variation: Variation) -> Chart:
     coordinates = ["lean", *shape_joints, "pitch", "yaw", *spinning_joint_names, "x", "y", "z"]
     conditions = variation.d["conditions"]["dx"]
     rows = heading_rows(variation, coordinates)
-    kept = np.flatnonzero(independent(conditions, rows, alike=True)[0])
+    kept = np.flatnonzero(independent(conditions, rows, in_all_cases=True)[0])
     if conditions.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "The coordinates lean, pitch, yaw, x, y, z and the joints are singular here: a wheel lies "
@@ -198,7 +198,7 @@ def chart(variation: Variation) -> Chart:
     rates += [name for name in model.speeds if name not in rates]
     no_conditions = np.zeros((len(variation), 0, rows.shape[2]))
     independent_rates = np.flatnonzero(
-        independent(no_conditions, variation.rows(rates, "du"), alike=True)[0]
+        independent(no_conditions, variation.rows(rates, "du"), in_all_cases=True)[0]
     )
     return chart_of(
         variation, [coordinates[k] for k in kept], [rates[k] for k in independent_rates]

@@ -1,9 +1,9 @@
-"""The command line: a command per file, verbs over the package, no logic of their own.
+"""The command line: one command per file, without computations of its own.
 
-Everything heavy is imported inside the commands, so that help is there at once. `_app`: the commands
-together, `_answers`: what people mean by others. `_options`: what they share. `_screen`: tables and
-progress. `_keep`: files. `_templates`: files to begin with, `_robot`: those that read robots. `_report`:
-results on the screen.
+Commands import heavy modules inside their functions, so that help appears at once. `_app`: the
+application and its error messages, `_hints`: suggestions for wrong command lines, `_options`: shared
+options, `_screen`: tables, notes and progress, `_files`: output files, `_templates`: files written by
+`draisine new`, `_robot`: those for robots, `_report`: results on the screen.
 """
 
 from draisine.cli._app import main

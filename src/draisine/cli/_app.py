@@ -1,7 +1,8 @@
-"""The commands together, and how their errors are told."""
+"""The application: its commands, its welcome text, and the messages and exit codes of errors."""
 
 import atexit
 import gc
+import inspect
 import logging
 import sys
 from collections.abc import Sequence
@@ -9,125 +10,153 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 from draisine import __version__
-from draisine.cli._answers import check_several, meant, meant_command
-from draisine.cli._screen import end_as_interrupted, fail, patient_output, tell_notes
+from draisine.cli._hints import check_separators, explain_error, suggest_command
+from draisine.cli._screen import (
+    fail,
+    interrupt_on_sigterm,
+    print_warnings_as_notes,
+    robust_output,
+    unwrap_paragraphs,
+)
 from draisine.errors import DraisineError, SimulationError, UnknownNameError
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
 app = App(
     name="draisine",
     help="Exact, fast dynamics of machines that roll, grip and bounce.",
-    help_epilogue="With --verbose, it tells what is derived, compiled and run; with --debug, errors show "
-    "where they arose, too.",
+    help_epilogue="--verbose logs each derivation, compilation and run; --debug also shows the traceback of "
+    "an error.",
     version=__version__,
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
-for name in own_plugs("command"):
-    app.command(find("command", name), name=name)
+
+
+def _add_command(name: str) -> None:
+    """Add a command to the application."""
+    command = find("command", name)
+    # Cyclopts prints the line breaks of descriptions, but the width of the terminal shall decide.
+    command.__doc__ = unwrap_paragraphs(inspect.getdoc(command) or "")
+    app.command(command, name=name)
+
+
+for plug in own_plugs("command"):
+    _add_command(plug)
 app.register_install_completion_command()
 
 
 @app.default
 def welcome() -> None:
-    """Say what draisine is and what to try first."""
+    """Print what draisine is and which commands to try first."""
     print(
         f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
 
 Try first:
-  draisine run                      the push of a bicycle that steadies itself: table, picture, data
-  draisine run ramp-jump --show     a jump, to be looked at from all sides in the browser
-  draisine ride                     ride it yourself, in the browser
-  draisine explore whipple --show   sliders for its parameters, eigenvalues, modes, in the browser
-  draisine eigenvalues              how it is stable: modes and critical speeds
+  draisine run                      a riderless bicycle is pushed and stabilises itself: table, figure, data
+  draisine run ramp-jump --show     a jump from a ramp, as an interactive 3D replay in the browser
+  draisine ride                     ride the bicycle yourself, in the browser
+  draisine explore whipple --show   sliders for its parameters, with eigenvalues and modes, in the browser
+  draisine eigenvalues              stability of the bicycle: eigenvalues and critical speeds
   draisine show whipple             the bicycle: bodies, joints, contacts, parameters
   draisine list                     vehicles, scenarios, parameter sets ...
-  draisine check                    published numbers against ours
+  draisine check                    compare our results with published numbers
   draisine equations whipple --out bicycle.html
-                                    its equations, to read; .tex, .md; .c, .js, .py: to compile
-  draisine new vehicle NAME         begin a machine of your own; --from FILE.urdf, .xml: a robot you have
+                                    its equations to read (.html, .tex, .md) or to compile (.c, .js, .py)
+  draisine new vehicle NAME         write a machine of your own; --from FILE.urdf or .xml reads a robot
 
-draisine --help lists all commands, draisine COMMAND --help what they take."""
+draisine --help lists all commands, draisine COMMAND --help their options."""
     )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return the exit code of a command line: 0, 1 for a failed run or check, 2 for a mistake in
-    what was asked.
+    """Run a command line.
+
+    Parameters
+    ----------
+    arguments
+        The words after `draisine`; by default those of this process.
+
+    Returns
+    -------
+    int
+        The exit code: 0, 1 for a failed run or check, 2 for a mistake in the command line or its files.
     """
     if arguments is None:
-        _hurry()
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    made = {"new", "vehicle"} <= set(given)
-    with end_as_interrupted(), patient_output() as output, tell_notes(made):
-        code = _carry_out(given)
+        _relax_garbage_collection()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    # Warnings about a robot file are printed once, when a vehicle is made of it.
+    makes_vehicle = {"new", "vehicle"} <= set(words)
+    with interrupt_on_sigterm(), robust_output() as output, print_warnings_as_notes(makes_vehicle):
+        code = _run_command_line(words)
     if output.error is not None:
-        return fail(f"the output cannot be written: {output.error.strerror}.", 1)
+        return fail(f"The output cannot be written: {output.error.strerror}.", 1)
     return code
 
 
-def _hurry() -> None:
-    """Let a process of one command look for cycles of garbage rarely, and not once more at its end: what
-    imports make, some 300,000 objects, stays until then, and to look through it again and again takes a
+def _relax_garbage_collection() -> None:
+    """Collect reference cycles rarely in this process.
+
+    Imports create some 300,000 objects that exist until the end; scanning them repeatedly would take a
     third of the time of a short run.
     """
     gc.set_threshold(500_000)
+    # Without this, Python scans all objects once more when it exits.
     atexit.register(gc.freeze)
 
 
-def _carry_out(given: list[str]) -> int:
+def _run_command_line(words: list[str]) -> int:
     """Return the exit code of a command line."""
-    debug = "--debug" in given
-    if debug or "--verbose" in given:
+    debug = "--debug" in words
+    if debug or "--verbose" in words:
         logging.basicConfig(format="%(name)s: %(message)s")
         logging.getLogger("draisine").setLevel(logging.DEBUG)
-    given = [x for x in given if x not in ("--debug", "--verbose")]
+    words = [word for word in words if word not in ("--debug", "--verbose")]
     try:
-        if given[:1] == ["help"]:
-            given = [*given[1:2], "--help"]
-        _add_own(given)
-        check_several(given)
-        code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+        if words[:1] == ["help"]:
+            words = [*words[1:2], "--help"]
+        _add_external_commands(words)
+        check_separators(words)
+        code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         if debug:
             raise
-        return fail(meant(error, given), 2)
+        return fail(explain_error(error, words), 2)
     except KeyboardInterrupt:
-        return fail("interrupted; nothing half-written remains.", 1)
+        return fail("Interrupted. Incomplete files were removed.", 1)
     except Exception as error:
         if debug:
             raise
-        return _tell(error)
+        return _report_error(error)
     return code if isinstance(code, int) else 0
 
 
-def _add_own(given: Sequence[str]) -> None:
-    """Add the command that is asked for where it does not ship: one of another package, or a file;
-    help shows those of other packages, too.
+def _add_external_commands(words: Sequence[str]) -> None:
+    """Add commands of other packages, or the command of a file, if the command line needs them.
+
+    Shipped commands skip this, because reading the entry points of all packages takes time.
     """
-    first = given[0] if given else "--help"
+    first = words[0] if words else "--help"
     if first in app and first not in ("-h", "--help"):
         return
-    own = (
-        [first]
-        if is_file(first)
-        else [name for name in foreign_plugs("command") if name not in app]
-    )
-    for name in own:
-        app.command(find("command", name), name=name)
+    if is_file(first):
+        external = [first]
+    else:
+        external = [name for name in foreign_plugs("command") if name not in app]
+    for name in external:
+        _add_command(name)
     if first not in app and not first.startswith("-"):
         known = [name for name in app if not name.startswith("-")]
-        raise UnknownNameError(f"no command {first!r}. {meant_command(given, known)}")
+        raise UnknownNameError(f"Unknown command {first!r}. {suggest_command(words, known)}")
 
 
-def _tell(error: Exception) -> int:
-    """Return the exit code of an error, after telling it."""
+def _report_error(error: Exception) -> int:
+    """Print the message of an error and return its exit code."""
     if isinstance(error, SimulationError):
         return fail(str(error), 1)
     if isinstance(error, DraisineError):
         return fail(str(error), 2)
     if isinstance(error, MemoryError):
-        return fail(f"this needs more memory than there is: {error or 'none is left'}.", 1)
+        return fail(f"Not enough memory: {error or 'no memory is left'}.", 1)
     kind = type(error).__name__
-    return fail(f"{kind}: {error}\nThis should not happen; --debug shows where it arose.", 1)
+    return fail(f"{kind}: {error}\nThis is a bug of draisine. --debug shows the traceback.", 1)

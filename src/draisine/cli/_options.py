@@ -1,4 +1,4 @@
-"""Options that several commands share, in groups."""
+"""Options that several commands share, in groups, and their conversion to values in SI units."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,48 +7,48 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 Values = list[str] | None
-"""What options NAME=VALUE give."""
+"""Values of a repeated option NAME=VALUE."""
 
-Json = Annotated[bool, Parameter(help="Print one JSON object instead of a table.")]
+Json = Annotated[bool, Parameter(help="Print a JSON object instead of a table.")]
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class MachineOptions:
-    """Which machine: a parameter set of a vehicle, and changes to it."""
+    """The parameters of a machine: a parameter set of its vehicle, and single values."""
 
     set: Annotated[
         Values,
         Parameter(
             name="--set",
-            help="Change a parameter: --set mB=90 --set lam=18deg; of a scenario that is run also a value "
-            "of its tables: --set terrain.slope=12deg.",
+            help="Set a parameter of the vehicle: --set mB=90 --set lam=18deg. With `run`, also a value of "
+            "the scenario's tables: --set terrain.slope=12deg.",
         ),
     ] = None
     parameter_set: Annotated[
         str | None,
         Parameter(
-            help="Take a parameter set of the vehicle, `draisine list sets`, or a file of "
+            help="Use a parameter set of the vehicle, see `draisine list sets`, or a file of "
             "BicycleParameters (.txt, .yml)."
         ),
     ] = None
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters that were set one by one."""
+        """The values of --set by name."""
         return assignments("--set", self.set)
 
 
 Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
-"""Numbers that may be negative."""
+"""An option whose value may begin with a minus sign."""
 
 Laws = Annotated[
     Values,
     Parameter(
         name="--law",
-        help="A control law with its numbers, instead of the scenario's: --law "
-        "steer_into_lean,lean_gain=8,rate_gain=4, --law lqr,weights.pitch=100; none: without. "
-        "`draisine list laws`.",
+        help="Use this control law instead of the scenario's: --law "
+        "steer_into_lean,lean_gain=8,rate_gain=4 or --law lqr,weights.pitch=100; --law none uses no law. "
+        "See `draisine list laws`.",
     ),
 ]
 
@@ -56,8 +56,8 @@ Laws = Annotated[
 Width = Annotated[
     str | None,
     Parameter(
-        help="How wide the figure will be printed, 85mm in one column: letters stay as large as those of "
-        "the text."
+        help="Width of the figure in print, for example 85mm for one column; the font size is that of "
+        "printed text."
     ),
 ]
 
@@ -65,159 +65,166 @@ Width = Annotated[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class OutputOptions:
-    """What is left of the work: data, a figure, a table or JSON on the screen."""
+    """The output of a command: data, a figure, a table or JSON on the screen."""
 
     out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None
     width: Width = None
-    no_title: Annotated[bool, Parameter(help="Leave the headline of the figure out.")] = False
+    no_title: Annotated[bool, Parameter(help="Draw the figure without a title.")] = False
     json: Json = False
 
     def check(self) -> None:
-        """Refuse a data file or a figure that cannot be written."""
-        from draisine.cli._keep import check_targets
+        """Raise if the data file or the figure cannot be written, or an option has no effect."""
+        from draisine.cli._files import check_targets
         from draisine.errors import ParameterError
 
         if self.width is not None and self.plot is None:
             raise ParameterError(
-                f"--width {self.width} is that of a figure: --plot FILE.png draws one."
+                f"--width {self.width} has no effect without a figure. Add --plot FILE.png."
             )
         if self.no_title and self.plot is None:
-            raise ParameterError("--no-title is that of a figure: --plot FILE.png draws one.")
+            raise ParameterError("--no-title has no effect without a figure. Add --plot FILE.png.")
         check_targets(self.out, self.plot)
 
-    def keep(self, data: Any, series: list[str] | None = None) -> None:
-        """Write data and figure, of some series, if they are told, and say where."""
-        from draisine.cli._keep import keep
+    def write(self, data: Any, series: list[str] | None = None) -> None:
+        """Write the requested data file and figure, and print their paths."""
+        from draisine.cli._files import write_result
 
         options = {"width": self.width, "series": series, "title": not self.no_title}
-        keep(data, self.out, self.plot, self.json, **options)
+        write_result(data, self.out, self.plot, self.json, **options)
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class StartOptions:
-    """How a machine starts: its state, the status of its contacts, who is at the controls."""
+    """The start of a machine: initial values, statuses of contacts, control laws."""
 
     initial: Annotated[
         Values,
         Parameter(
             name="--initial",
-            help="The initial state: --initial forward_speed=5 --initial lean=10deg.",
+            help="Set an initial value: --initial forward_speed=5 --initial lean=10deg.",
         ),
     ] = None
     mode: Annotated[
-        Values, Parameter(name="--mode", help="The status of a contact: --mode front=open.")
+        Values, Parameter(name="--mode", help="Set the status of a contact: --mode front=open.")
     ] = None
     law: Laws = None
 
     @property
     def values(self) -> dict[str, Any]:
-        """What the state is asked for, under the model's own names."""
+        """The initial values by the names of the model."""
         from draisine.errors import ParameterError
         from draisine.model.names import SYNONYMS
 
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name, value in assignments("--initial", self.initial).items():
-            own = SYNONYMS.get(name, name)
-            if own in found:
-                raise ParameterError(f"--initial {name}: it means {own}, which is given, too.")
-            found[own] = value
-        return found
+            model_name = SYNONYMS.get(name, name)
+            if model_name in values:
+                raise ParameterError(
+                    f"--initial sets {model_name} twice, under two names. Give it once."
+                )
+            values[model_name] = value
+        return values
 
     @property
     def statuses(self) -> dict[str, Any]:
-        """The statuses of contacts, by name."""
+        """The statuses of contacts by name."""
         return assignments("--mode", self.mode)
 
     @property
     def laws(self) -> list[dict[str, Any]]:
-        """The control laws, as a scenario's file would have them."""
+        """The control laws as tables of a scenario."""
         return law_tables(self.law or [])
 
 
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions(StartOptions):
-    """How a scenario is changed before it runs, and what the run is held against."""
+    """Changes of a scenario before it runs, and the friction with which the run is compared."""
 
     input: Annotated[
         Values,
         Parameter(
             name="--input",
-            help="A constant torque (N m) or force (N) at an input, instead of the scenario's inputs: "
-            "--input steer=0.5. `draisine show` tells the inputs of a vehicle.",
+            help="Apply a constant torque (N m) or force (N) at an input, instead of the scenario's inputs: "
+            "--input steer=0.5. `draisine show` lists the inputs of a vehicle.",
         ),
     ] = None
-    until: Annotated[str | None, Parameter(help="How long to run, in s.")] = None
+    until: Annotated[str | None, Parameter(help="End time of the run, in s.")] = None
     dt: Annotated[
-        str | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
+        str | None, Parameter(help="Step of fixed-step integrators and spacing of samples, in s.")
     ] = None
-    integrator: Annotated[str | None, Parameter(help="Another integrator, or FILE.py.")] = None
+    integrator: Annotated[
+        str | None, Parameter(help="Integrator: a name of `draisine list integrators`, or FILE.py.")
+    ] = None
     formulation: Annotated[
         str | None,
-        Parameter(help="Another derivation of the equations of motion; slow, for passive runs."),
+        Parameter(help="Formulation of the equations of motion; others than projected are slow."),
     ] = None
     mu: Annotated[
         float | None,
         Parameter(
-            help="The friction there is: on a terrain wheels slip beyond it, on the level plane it is "
-            "held against what the run needs."
+            help="Friction coefficient. On a terrain wheels slip at this limit; on the level plane the "
+            "required friction is compared with it."
         ),
     ] = None
     strict: Annotated[
         bool,
         Parameter(
-            help="Stop where the ground would have to pull, friction passes --mu, or it falls."
+            help="Stop if the ground would have to pull, friction exceeds --mu, or the machine falls."
         ),
     ] = False
 
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
-        """Return values by key path of a scenario."""
-        found: dict[str, Any] = {}
+        """Return the changed values by their key paths in a scenario."""
+        values: dict[str, Any] = {}
         if machine.parameter_set is not None:
-            found["vehicle.parameter_set"] = machine.parameter_set
-        for n, x in machine.parameters.items():
-            found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
+            values["vehicle.parameter_set"] = machine.parameter_set
+        for name, value in machine.parameters.items():
+            is_scenario_key = name.startswith(SCENARIO_TABLES)
+            values[name if is_scenario_key else f"vehicle.parameters.{name}"] = value
         if self.law:
-            found["law"] = self.laws
+            values["law"] = self.laws
         if self.input:
-            found["inputs"] = assignments("--input", self.input)
-        found |= {f"initial.{n}": x for n, x in self.values.items()}
-        found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
+            values["inputs"] = assignments("--input", self.input)
+        values |= {f"initial.{n}": x for n, x in self.values.items()}
+        values |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt"):
             if (text := getattr(self, name)) is not None:
-                found[f"run.{name}"] = _seconds(f"--{name}", text)
+                values[f"run.{name}"] = _seconds(f"--{name}", text)
         for name in ("integrator", "formulation"):
             if getattr(self, name) is not None:
-                found[f"run.{name}"] = getattr(self, name)
-        return found
+                values[f"run.{name}"] = getattr(self, name)
+        return values
 
 
-MACHINE, OUTPUT, START, RUN = MachineOptions(), OutputOptions(), StartOptions(), RunOptions()
-"""Nothing asked for."""
+NO_MACHINE_OPTIONS = MachineOptions()
+NO_OUTPUT_OPTIONS = OutputOptions()
+NO_START_OPTIONS = StartOptions()
+NO_RUN_OPTIONS = RunOptions()
 
 
 Trust = Annotated[
     bool,
-    Parameter(help="Run the code that a stored result names: the file of its vehicle or law."),
+    Parameter(help="Execute the code that a stored result names: the file of its vehicle or law."),
 ]
 
 
 Overwrite = Annotated[
     bool,
-    Parameter(help="Replace files that are there; without it, names that were not given count up."),
+    Parameter(help="Replace existing files; without it, default file names get a number."),
 ]
 
 
-TABLES = (
+SCENARIO_TABLES = (
     *("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait."),
     *("law.", "law[", "inputs.", "inputs["),
 )
-"""How a value of a scenario's own tables begins, where others are parameters of its vehicle."""
+"""Prefixes of key paths in a scenario; names without one are parameters of the vehicle."""
 
 
-EXAMPLES = {
+OPTION_EXAMPLES = {
     "--set": "--set mB=90",
     "--initial": "--initial lean=10deg",
     "--input": "--input steer=0.5",
@@ -236,13 +243,13 @@ EXAMPLES = {
     "--until": "--until 10",
     "--dt": "--dt 0.01",
 }
-"""How options are written that want a value."""
+"""Options that need a value, with an example."""
 
 
-def span(option: str, text: str, example: str, unit: str | None = None) -> tuple[float, float, int]:
-    """Return what LOW:HIGH:COUNT stands for, of a quantity in a unit. A plain number beyond a whole
-    turn is hardly an angle in radians: it has to say its unit.
-    """
+def parse_range(
+    option: str, text: str, example: str, unit: str | None = None
+) -> tuple[float, float, int]:
+    """Return the ends (SI) and the count of a range LOW:HIGH:COUNT of a quantity in a unit."""
     import math
 
     from draisine.errors import ParameterError
@@ -250,36 +257,39 @@ def span(option: str, text: str, example: str, unit: str | None = None) -> tuple
 
     try:
         low, high, count = text.split(":")
-        many = int(count)
+        number_of_values = int(count)
     except ValueError:
-        raise ParameterError(f"{option} {text}: write LOW:HIGH:COUNT, as in {example}.") from None
+        raise ParameterError(
+            f"{option} {text}: write LOW:HIGH:COUNT, for example {example}."
+        ) from None
     try:
         ends = number(low, unit), number(high, unit)
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}.") from None
-    plain = [x for x, told in zip(ends, (low, high), strict=True) if "deg" not in told]
-    if unit == "rad" and any(abs(x) > 2 * math.pi + 0.01 for x in plain):
+    # A plain number beyond a full turn is hardly meant in radians; 0.01 allows a rounded 2 pi.
+    without_unit = [x for x, text in zip(ends, (low, high), strict=True) if "deg" not in text]
+    if unit == "rad" and any(abs(x) > 2 * math.pi + 0.01 for x in without_unit):
         degrees = ":".join(x if "deg" in x else f"{x}deg" for x in (low, high))
         raise ParameterError(
-            f"{option} {text}: plain angles are in rad, and this is more than a turn. Did you mean "
+            f"{option} {text}: angles without a unit are in rad, and this is more than a turn. Did you mean "
             f"{degrees}:{count}?"
         )
-    return *ends, many
+    return *ends, number_of_values
 
 
 def _seconds(option: str, text: str) -> float:
-    """Return a time that an option gives, 5, 5s or 10ms."""
+    """Return a time in s: 5, 5s or 10ms."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import number
 
     try:
         return number(text, "s")
     except ValueError as error:
-        raise ParameterError(f"{option}: {error}, as in {EXAMPLES[option]}.") from None
+        raise ParameterError(f"{option}: {error}, for example {OPTION_EXAMPLES[option]}.") from None
 
 
-def numbers(option: str, text: str, example: str, unit: str) -> list[float]:
-    """Return what numbers with commas between them stand for, of a quantity in a unit."""
+def parse_numbers(option: str, text: str, example: str, unit: str) -> list[float]:
+    """Return numbers (SI) that are separated by commas, of a quantity in a unit."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import number
 
@@ -289,43 +299,41 @@ def numbers(option: str, text: str, example: str, unit: str) -> list[float]:
         raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
 
 
-def law_tables(given: list[str]) -> list[dict[str, Any]]:
-    """Return what options NAME,KEY=VALUE,... give, as a scenario's file would have it; `none` gives
-    nothing.
-    """
+def law_tables(texts: list[str]) -> list[dict[str, Any]]:
+    """Return control laws NAME,KEY=VALUE,... as tables of a scenario; `none` is left out."""
     from draisine.scenario.overrides import nest
 
-    named = (text.split(",") for text in given)
     return [
-        {"name": name} | nest(assignments("--law", numbers))
-        for name, *numbers in named
+        {"name": name} | nest(assignments("--law", values))
+        for name, *values in (text.split(",") for text in texts)
         if name != "none"
     ]
 
 
-def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
-    """Return what options NAME=VALUE give: numbers, true or false, else text."""
+def assignments(option: str, texts: list[str] | None) -> dict[str, Any]:
+    """Return the values of options NAME=VALUE by name: numbers, true or false, else text."""
     import re
 
     from draisine.errors import ParameterError
 
-    found: dict[str, Any] = {}
-    for text in given or []:
-        name, sign, value = text.partition("=")
-        if not sign or not name.strip() or not value.strip():
-            raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {EXAMPLES[option]}.")
-        name, value = name.strip(), value.strip()
-        if name in found:
-            raise ParameterError(f"{option} {name}: it is given twice; give it once.")
+    values: dict[str, Any] = {}
+    for text in texts or []:
+        name, sign, value = (word.strip() for word in text.partition("="))
+        if not sign or not name or not value:
+            raise ParameterError(
+                f"{option} {text}: write NAME=VALUE, for example {OPTION_EXAMPLES[option]}."
+            )
+        if name in values:
+            raise ParameterError(f"{option} {name} is given twice. Give it once.")
         if inner := re.findall(r"([\w/]+) *= *([^,{}]+)", value) if value[0] == "{" else []:
-            way = " ".join(f"{option} {name}.{key}={x.strip()}" for key, x in inner)
-            raise ParameterError(f"each value of a table has an option of its own: {way}")
+            single = " ".join(f"{option} {name}.{key}={x.strip()}" for key, x in inner)
+            raise ParameterError(f"Repeat {option} for each value of a table: {single}")
         if several := re.match(r"(.*?),([\w.]+=.*)", value):
             raise ParameterError(
-                f"each value has an option of its own: {option} {name}={several[1]} {option} {several[2]}"
+                f"Repeat {option} for each value: {option} {name}={several[1]} {option} {several[2]}"
             )
         try:
-            found[name] = float(value)
+            values[name] = float(value)
         except ValueError:
-            found[name] = {"true": True, "false": False}.get(value.lower(), value)
-    return found
+            values[name] = {"true": True, "false": False}.get(value.lower(), value)
+    return values

@@ -1,20 +1,20 @@
-"""A scenario's result on the screen."""
+"""Results of scenarios as tables on the screen."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli._screen import escape, numeric_columns, open_console, print_json
+from draisine.cli._screen import escape_markup, numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
     from draisine.experiment.run import Result
 
 
-LINES = 200
-"""So many runs of a sweep are shown one by one."""
+MAX_LISTED_RUNS = 200
+"""A sweep with more runs is not listed run by run: the table would scroll past the remarks."""
 
 
 def report(result: "Result", json: bool, full: bool = False) -> None:
-    """Print what a scenario left; in full also the outputs and rates that tell less."""
+    """Print the result of a scenario; `full` adds all outputs and rates to the table."""
     from draisine.experiment.report import remarks, state_table, summary, table
 
     if json:
@@ -25,32 +25,33 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
     console = open_console()
     name = result.loaded.name
     title = result.loaded.scenario.title.removeprefix(f"{name.rpartition('/')[2]} ")
-    console.print(f"[bold]{name}[/bold]: {escape(title)}")
-    still = result.loaded.scenario.kind == "state"
-    rows = state_table(result) if still else table(result, full)
+    console.print(f"[bold]{name}[/bold]: {escape_markup(title)}")
+    is_single_state = result.loaded.scenario.kind == "state"
+    rows = state_table(result) if is_single_state else table(result, full)
     if rows:
-        told = (
-            ("value", "rate", "acceleration") if still else ("start", "end", "minimum", "maximum")
-        )
-        drawn = Table("quantity", "unit", *numeric_columns(*told))
+        if is_single_state:
+            headings = ["value", "rate", "acceleration"]
+        else:
+            headings = ["start", "end", "minimum", "maximum"]
+        quantities = Table("quantity", "unit", *numeric_columns(*headings))
         for name, unit, numbers in rows:
-            texts = [f"{x:.6g}" for x in numbers] if still else _comparable(numbers)
-            drawn.add_row(name, unit, *texts)
-        console.print(drawn)
+            texts = [f"{x:.6g}" for x in numbers] if is_single_state else _comparable(numbers)
+            quantities.add_row(name, unit, *texts)
+        console.print(quantities)
     if "eigenvalue_real" in result.data:
         console.print(_eigenvalue_table(result.data))
-    if result.loaded.scenario.kind == "sweep" and result.data["outcome"].size <= LINES:
+    if result.loaded.scenario.kind == "sweep" and result.data["outcome"].size <= MAX_LISTED_RUNS:
         console.print(_sweep_table(result))
     for line in remarks(result):
         console.print(line)
 
 
-DIGITS = 5
-"""So many digits has the largest number of a row; the data have all."""
+ROW_DIGITS = 5
+"""Significant digits of the largest number of a row: enough to read, and six columns fit on a screen."""
 
 
 def _comparable(numbers: Sequence[float]) -> list[str]:
-    """Return numbers of one quantity, all to the same place.
+    """Return numbers of one quantity as text, all with the same number of decimals.
 
     >>> _comparable([0.0, 0.000405984, -0.000400698, 0.0738527])
     ['0', '0.000406', '-0.000401', '0.073853']
@@ -59,65 +60,86 @@ def _comparable(numbers: Sequence[float]) -> list[str]:
     """
     from math import floor, isfinite, log10
 
+    # Outside this range decimals would be all zeros, or the number wider than its column.
     largest = max((abs(x) for x in numbers if isfinite(x)), default=0.0)
     if largest < 1e-12 or largest >= 1e9:
         return [f"{x:.6g}" for x in numbers]
-    places = max(0, DIGITS - 1 - floor(log10(largest)))
+    places = max(0, ROW_DIGITS - 1 - floor(log10(largest)))
     texts = [f"{x:.{places}f}" for x in numbers]
     trimmed = [x.rstrip("0").rstrip(".") if "." in x else x for x in texts]
     return ["0" if x == "-0" else x for x in trimmed]
 
 
-def motions(
+def print_motions(
     vehicle: str,
     title: str,
     headings: Sequence[str],
     rows: Iterable[Sequence[str]],
     lines: Iterable[str],
 ) -> None:
-    """Print motions of a vehicle, one to a row whose last column is a word, and remarks."""
+    """Print motions of a vehicle, one per row (the last column is text), and remarks."""
     from rich.table import Table
 
-    drawn = Table(*numeric_columns(*headings[:-1]), headings[-1])
+    motions = Table(*numeric_columns(*headings[:-1]), headings[-1])
     for row in rows:
-        drawn.add_row(*row)
+        motions.add_row(*row)
     console = open_console()
-    console.print(f"[bold]{escape(vehicle)}[/bold]: {title}")
-    console.print(drawn)
+    console.print(f"[bold]{escape_markup(vehicle)}[/bold]: {title}")
+    console.print(motions)
     for line in lines:
         console.print(line)
 
 
 def _eigenvalue_table(data: Any) -> Any:
-    """Return the eigenvalues at some of the speeds."""
+    """Return a table of the eigenvalues at about ten of the speeds."""
     from rich.table import Table
 
     labels = [str(name) for name in data["eigenmode"].values]
-    names = [name for name in labels if _number(name) % 2 or _twin(name, -1) not in labels]
+    names = [name for name in labels if _number(name) % 2 or _neighbour(name, -1) not in labels]
     table = Table(*numeric_columns("speed (m/s)", *(f"{_heading(name)} (1/s)" for name in names)))
     count = data.sizes["speed"]
     step = max(1, (count - 1) // 10)
-    table.caption = None if step == 1 else f"one in {step} of {count} speeds; --out keeps all"
+    table.caption = (
+        None if step == 1 else f"every {_ordinal(step)} of {count} speeds; --out writes all"
+    )
     for k in range(0, count, step):
-        row = _settled(data.isel(speed=k))
-        cells = [_roots(row, [n for n in (name, _twin(name, 1)) if n in labels]) for name in names]
+        row = _without_rounding(data.isel(speed=k))
+        cells = [
+            _eigenvalue_text(row, [n for n in (name, _neighbour(name, 1)) if n in labels])
+            for name in names
+        ]
         table.add_row(f"{float(row['speed']):g}", *cells)
     return table
 
 
-def _settled(row: Any) -> Any:
-    """Return the eigenvalues of one motion without round-off: what is less than a tiny share of the largest
-    is zero.
+def _ordinal(number: int) -> str:
+    """Return an ordinal number.
+
+    >>> [_ordinal(k) for k in (2, 3, 10, 11, 21, 112)]
+    ['2nd', '3rd', '10th', '11th', '21st', '112th']
     """
+    ending = (
+        "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    )
+    return f"{number}{ending}"
+
+
+EIGENVALUE_ROUNDING = 1e-12
+"""Smaller parts of an eigenvalue, relative to the largest eigenvalue, are rounding and shown as zero."""
+
+
+def _without_rounding(row: Any) -> Any:
+    """Return the eigenvalues of one motion with rounding errors set to zero."""
     from numpy import hypot
 
-    parts = [f"eigenvalue_{part}" for part in ("real", "imaginary")]
-    least = 1e-12 * float(hypot(*(row[part].values for part in parts)).max(initial=0.0))
-    return row.assign({part: row[part].where(abs(row[part]) > least, 0.0) for part in parts})
+    components = [f"eigenvalue_{component}" for component in ("real", "imaginary")]
+    largest = float(hypot(*(row[name].values for name in components)).max(initial=0.0))
+    least = EIGENVALUE_ROUNDING * largest
+    return row.assign({name: row[name].where(abs(row[name]) > least, 0.0) for name in components})
 
 
 def _heading(name: str) -> str:
-    """Return what stands above the eigenvalues of a mode and its twin; such pairs are counted.
+    """Return the heading of an eigenmode and its conjugate; pairs of one name are numbered.
 
     >>> _heading("fork_bend"), _heading("steer_3")
     ('fork bend', 'steer 2')
@@ -128,7 +150,7 @@ def _heading(name: str) -> str:
 
 
 def _number(name: str) -> int:
-    """Return which one of its name an eigenmode is.
+    """Return the number at the end of the name of an eigenmode, 1 by default.
 
     >>> _number("tyre"), _number("tyre_3"), _number("fork_bend_2")
     (1, 3, 2)
@@ -137,10 +159,10 @@ def _number(name: str) -> int:
     return int(last) if last.isdigit() else 1
 
 
-def _twin(name: str, step: int) -> str:
-    """Return the next eigenmode of a name, or the one before.
+def _neighbour(name: str, step: int) -> str:
+    """Return the next eigenmode of the same name, or the previous one.
 
-    >>> _twin("tyre", 1), _twin("tyre_3", 1), _twin("tyre_2", -1)
+    >>> _neighbour("tyre", 1), _neighbour("tyre_3", 1), _neighbour("tyre_2", -1)
     ('tyre_2', 'tyre_4', 'tyre')
     """
     number = _number(name)
@@ -148,8 +170,8 @@ def _twin(name: str, step: int) -> str:
     return stem if number + step == 1 else f"{stem}_{number + step}"
 
 
-def _roots(row: Any, names: list[str]) -> str:
-    """Return the eigenvalues of one mode: a conjugate pair as one, others side by side."""
+def _eigenvalue_text(row: Any, names: list[str]) -> str:
+    """Return the eigenvalues of one mode as text: a conjugate pair as one, others separated by commas."""
     real, imaginary = (
         row[f"eigenvalue_{part}"].sel(eigenmode=names).values for part in ("real", "imaginary")
     )
@@ -161,21 +183,21 @@ def _roots(row: Any, names: list[str]) -> str:
 
 
 def _sweep_table(result: "Result") -> Any:
-    """Return the answers of all runs of a sweep."""
+    """Return a table of the outputs of all runs of a sweep."""
     from rich.table import Table
 
     from draisine.experiment.report import runs
 
     data = result.data
-    sides = [str(n) for n in data["outcome"].coords]
-    sides += [] if (data["outcome"] == "completed").all() else ["outcome"]
-    asked = [str(n) for n in data.data_vars if n != "outcome"]
-    units = {n: str(data[n].attrs.get("units", "")) for n in asked}
-    table = Table(
-        *sides, *numeric_columns(*(escape(f"{n} ({units[n]})" if units[n] else n) for n in asked))
-    )
-    for one in runs(result):
-        cells = [one[n] for n in (*sides, *asked)]
+    varied = [str(n) for n in data["outcome"].coords]
+    if not (data["outcome"] == "completed").all():
+        varied.append("outcome")
+    outputs = [str(n) for n in data.data_vars if n != "outcome"]
+    units = {n: str(data[n].attrs.get("units", "")) for n in outputs}
+    headings = [escape_markup(f"{n} ({units[n]})" if units[n] else n) for n in outputs]
+    table = Table(*varied, *numeric_columns(*headings))
+    for run in runs(result):
+        cells = [run[n] for n in (*varied, *outputs)]
         table.add_row(
             *("-" if x is None else x if isinstance(x, str) else f"{x:.6g}" for x in cells)
         )

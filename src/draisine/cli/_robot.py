@@ -1,4 +1,4 @@
-"""The file of a vehicle that reads a robot's, as `draisine new vehicle NAME --from FILE` writes it."""
+"""Template of a vehicle that reads a robot file (`draisine new vehicle NAME --from FILE`)."""
 
 import warnings
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from draisine.interop.robots.guess import Guess, RollingLink
     from draisine.interop.robots.robot import Robot
 
-ROBOT = Template('''"""$name: the robot of $file.
+ROBOT_TEMPLATE = Template('''"""$name: the robot of $file.
 
-What of it rolls, gives and is held is told here. Try it:
+This file lists its wheels, springs and held joints. Try it:
 
     draisine show $name.py --plot $name.png
     draisine eigenvalues $name.py
@@ -37,53 +37,54 @@ def $name(
     g: Annotated[float, "m/s2", "gravity"] = $gravity,$parameters
 ) -> Model:
     """Return the robot."""$springs
-    return $read(FILE, $given)(g=g)
+    return $read(FILE, $arguments)(g=g)
 ''')
 
-SPRUNG = """
+SPRING_CODE = """
     springs = {
         joint: {"spring": stiffness * k, "damper": damping * c} for joint, (k, c) in SPRINGS.items()
     }"""
-"""How springs come from their numbers and two parameters."""
+"""Code that scales the springs by two parameters."""
 
-PARAMETERS = """
-    stiffness: Annotated[float, "", "of all springs, against SPRINGS"] = 1.0,
-    damping: Annotated[float, "", "of all dampers, against SPRINGS"] = 1.0,"""
-"""What these are."""
+SPRING_PARAMETERS = """
+    stiffness: Annotated[float, "", "factor of all springs in SPRINGS"] = 1.0,
+    damping: Annotated[float, "", "factor of all dampers in SPRINGS"] = 1.0,"""
+"""The parameters of `SPRING_CODE`."""
 
-COMMENTS = {
+TABLE_COMMENTS = {
     "BASE": """\
-# What the root link of the file can do: "SE(3)" moves freely, "fixed" is bolted to the world, as a root link
-# called `world` is; `base` of `read_urdf`.
+# The root link: "SE(3)" moves freely, "fixed" is attached to the world (as is a root link called `world`).
+# See `base` of `read_urdf`.
 """,
     "TYRE": """\
-# Wheels that lean, spread or turn against one another cannot all roll without slip: these have side
-# forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
+# Wheels that lean, spread or turn relative to each other cannot all roll without slip. These have side
+# forces: cornering times load times slip, with a relaxation length. See `draisine list tyres`.
 """,
     "WHEELS": """\
-# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
-# anywhere; on a link that is fixed to the base it is a caster, and slides.
+# Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
+# point; on a link that is fixed to the base it is a caster, and slides.
 """,
     "SPRINGS": """\
-# Joints that give: spring and damper in N/m and N s/m or, of hinges, N m/rad and N m s/rad; guessed so
-# that they sag by a tenth of a wheel's radius.
+# Compliant joints: spring and damper in N/m and N s/m or, for hinges, N m/rad and N m s/rad; guessed so
+# that they deflect by a tenth of a wheel's radius under the weight.
 """,
     "HELD": """\
-# Joints that servos hold as they are drawn; other motions r(t) are in draisine.model.motion. One that is
-# taken out of here moves freely, and has an input of its name.
+# Joints that servos keep at zero; other motions r(t) are in draisine.model.motion. A joint that is
+# removed here moves freely, and has an input of its name.
 """,
 }
+"""Comments above the tables of the file, by table."""
 
-SKIDS = """\
-# Rolling without slip, these wheels go straight ahead only. To steer by skidding they need tyres that
-# slip both ways: RobotWheel($radius, TYRE) in the place of $radius, with
+SKID_STEERING_COMMENT = """\
+# Rolling without slip, these wheels allow straight motion only. For skid steering they need tyres that
+# slip in both directions: RobotWheel($radius, TYRE) instead of $radius, with
 # TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation=$radius), and
 # from draisine.interop.robots.robot import RobotWheel
 # from draisine.mechanics.forces.brush_tyre import BrushTyre
 """
-"""What is said of wheels that leave a machine no turn."""
+"""Comment about wheels that do not allow the machine to turn."""
 
-HOMES = {
+IMPORT_MODULES = {
     "RobotWheel": "draisine.interop.robots.robot",
     "read_mjcf": "draisine.interop.robots.mjcf",
     "read_urdf": "draisine.interop.robots.urdf",
@@ -92,129 +93,133 @@ HOMES = {
     "uniform": "draisine.model.motion",
     "Ball": "draisine.model.surface",
 }
-"""Where what such a file names comes from."""
+"""Modules of the names that the file may use."""
 
 
 def robot_text(name: str, file: str) -> str:
-    """Return the file of a vehicle that reads a robot beside it."""
+    """Return the source of a vehicle that reads a robot file in the same folder."""
     from draisine.interop.robots.guess import guess
     from draisine.interop.robots.mjcf import parse_mjcf
     from draisine.interop.robots.urdf import parse_urdf
 
     urdf = file.lower().endswith(".urdf")
     robot = parse_urdf(file) if urdf else parse_mjcf(file)
-    found = guess(robot)
-    tyres, skids = _ideal_wheels(robot, found)
-    tables = ({"BASE": f"BASE = {dumps(robot.base)}\n"} if urdf else {}) | _tables(found, tyres)
-    _tell_guesses(found, tables)
+    guesses = guess(robot)
+    needs_tyres, skids = _classify_ideal_wheels(robot, guesses)
+    tables = {"BASE": f"BASE = {dumps(robot.base)}\n"} if urdf else {}
+    tables |= _tables(guesses, needs_tyres)
+    _warn_of_guesses(guesses, tables)
     if skids:
-        radius = f"{_largest(found):g}"
-        tables["WHEELS"] += Template(SKIDS).substitute(radius=radius)
-    text = "\n".join([*(COMMENTS[key] + each for key, each in tables.items()), *_motors(robot)])
+        radius = f"{_largest_radius(guesses):g}"
+        tables["WHEELS"] += Template(SKID_STEERING_COMMENT).substitute(radius=radius)
+    commented = [TABLE_COMMENTS[name] + table for name, table in tables.items()]
+    text = "\n".join([*commented, *_motor_comment(robot)])
     read = "read_urdf" if urdf else "read_mjcf"
-    sprung = "SPRINGS" in tables
-    given = " | ".join(["springs"] * sprung + ["HELD"] * ("HELD" in tables))
-    used = [one for one in HOMES if one in ("Model", read) or f"{one}(" in _code(text)]
-    return ROBOT.substitute(
+    has_springs = "SPRINGS" in tables
+    joints = " | ".join(["springs"] * has_springs + ["HELD"] * ("HELD" in tables))
+    names = [
+        n for n in IMPORT_MODULES if n in ("Model", read) or f"{n}(" in _without_comments(text)
+    ]
+    return ROBOT_TEMPLATE.substitute(
         name=name,
         file=Path(file).name,
         path=dumps(Path(file).as_posix()),
-        imports="\n".join(f"from {HOMES[one]} import {one}" for one in used),
+        imports="\n".join(f"from {IMPORT_MODULES[name]} import {name}" for name in names),
         tables=text,
         gravity=f"{robot.gravity:g}",
         read=read,
-        parameters=PARAMETERS * sprung,
-        springs=SPRUNG * sprung,
-        given=", ".join(["WHEELS"] + [given] * bool(given) + ["base=BASE"] * urdf),
+        parameters=SPRING_PARAMETERS * has_springs,
+        springs=SPRING_CODE * has_springs,
+        arguments=", ".join(["WHEELS"] + [joints] * bool(joints) + ["base=BASE"] * urdf),
     )
 
 
-def _motors(robot: "Robot") -> list[str]:
-    """Return a comment on what the motors of a robot give, where its file tells it."""
-    told = [
+def _motor_comment(robot: "Robot") -> list[str]:
+    """Return a comment on the limits of the motors, if the robot file has them."""
+    limits = [
         f"{link.joint} {link.effort:g} {'N' if link.kind == 'slide' else 'N m'}"
         for link in robot.links
         if link.effort > 0.0
     ]
-    text = f"Motors give at most {', '.join(told)}. Inputs and laws know no limits here."
-    return ["\n".join(f"# {line}" for line in wrap(text, 105)) + "\n"] if told else []
+    text = f"Limits of the motors: {', '.join(limits)}. Inputs and control laws do not apply them."
+    return ["\n".join(f"# {line}" for line in wrap(text, 105)) + "\n"] if limits else []
 
 
-def _tell_guesses(found: "Guess", tables: Mapping[str, str]) -> None:
-    """Tell the numbers that are in no file."""
+def _warn_of_guesses(guesses: "Guess", tables: Mapping[str, str]) -> None:
+    """Warn about values that the robot file does not contain."""
     from draisine.interop.robots.guess import AS_DISC
 
-    told = [
-        f"{', '.join(found.springs)}: no spring in the file; SPRINGS has guessed ones."
-        if found.springs
-        else "",
-        "no tyres in the file; TYRE is a guessed one." if "TYRE" in tables else "",
-        *(
-            f"{n}: its radius is guessed, as {one.reason}."
-            for n, one in found.wheels.items()
-            if one.reason == AS_DISC
-        ),
-    ]
-    for note in filter(None, told):
+    notes = []
+    if guesses.springs:
+        joints = ", ".join(guesses.springs)
+        notes.append(f"{joints}: the file has no springs; those in SPRINGS are guessed.")
+    if "TYRE" in tables:
+        notes.append("The file has no tyres; TYRE is guessed.")
+    for name, wheel in guesses.wheels.items():
+        if wheel.reason == AS_DISC:
+            notes.append(f"{name}: the radius is guessed, {wheel.reason}.")
+    for note in notes:
         warnings.warn(note, FileWarning, stacklevel=3)
 
 
-def _code(text: str) -> str:
-    """Return a file without its lines of comment."""
+def _without_comments(text: str) -> str:
+    """Return source without lines of comment."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
-def _ideal_wheels(robot: "Robot", found: "Guess") -> tuple[bool, bool]:
-    """Return whether wheels that all roll without slip lock one another as the machine is drawn, and
-    whether else they leave it no turn.
-    """
+def _classify_ideal_wheels(robot: "Robot", guesses: "Guess") -> tuple[bool, bool]:
+    """Return whether wheels without slip lock the machine in its drawing, else whether it cannot turn."""
     from draisine.analysis.connection.case import connection_case
     from draisine.interop.robots.robot import robot_vehicle
     from draisine.system.system import compile
 
     turning = {link.name for link in robot.links if link.kind == "hinge"}
-    discs = {name: one.radius for name, one in found.wheels.items() if name in turning}
+    discs = {name: wheel.radius for name, wheel in guesses.wheels.items() if name in turning}
     if not discs:
         return False, False
     system = compile(robot_vehicle(robot, discs))
-    lock, floats = bool(system.survey().singular), robot.base != "fixed"
-    return lock, floats and not lock and connection_case(system).kind == "over-constrained"
+    if system.survey().singular:
+        return True, False
+    if robot.base == "fixed":
+        return False, False
+    return False, connection_case(system).kind == "over-constrained"
 
 
-def _largest(found: "Guess") -> float:
-    """Return the radius of the largest wheel."""
-    return max((one.radius for one in found.wheels.values()), default=0.0)
+def _largest_radius(guesses: "Guess") -> float:
+    """Return the radius (m) of the largest wheel."""
+    return max((wheel.radius for wheel in guesses.wheels.values()), default=0.0)
 
 
-def _tables(found: "Guess", tyres: bool) -> dict[str, str]:
-    """Return what such a file declares, by name: tyres, wheels, springs, and joints that are held."""
-    tables = (
-        {"TYRE": f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={_largest(found):g})\n"}
-        if tyres
-        else {}
-    )
+def _tables(guesses: "Guess", with_tyres: bool) -> dict[str, str]:
+    """Return the source of the tables of a file by name: tyre, wheels, springs, held joints."""
+    tables = {}
+    if with_tyres:
+        # The relaxation length of a tyre is of the order of its radius.
+        relaxation = f"{_largest_radius(guesses):g}"
+        tables["TYRE"] = f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={relaxation})\n"
     wheels = {
-        f"{dumps(name)}: {_wheel(one, tyres)}": one.reason for name, one in found.wheels.items()
+        f"{dumps(name)}: {_wheel(wheel, with_tyres)}": wheel.reason
+        for name, wheel in guesses.wheels.items()
     }
     tables["WHEELS"] = _table("WHEELS", wheels or {'# "left_wheel": 0.1': ""})
-    if found.springs:
-        lines = {f"{dumps(n)}: {tuple(one)}": "" for n, one in found.springs.items()}
+    if guesses.springs:
+        lines = {f"{dumps(n)}: {tuple(spring)}": "" for n, spring in guesses.springs.items()}
         tables["SPRINGS"] = _table("SPRINGS", lines)
-    if found.held:
-        lines = {f'{dumps(name)}: {{"motion": uniform(0.0)}}': "" for name in found.held}
+    if guesses.held:
+        lines = {f'{dumps(name)}: {{"motion": uniform(0.0)}}': "" for name in guesses.held}
         tables["HELD"] = _table("HELD", lines)
     return tables
 
 
-def _wheel(wheel: "RollingLink", tyres: bool) -> str:
-    """Return what a link rolls on, as it is written."""
+def _wheel(wheel: "RollingLink", with_tyres: bool) -> str:
+    """Return the source of a wheel."""
     surface = f"Ball({wheel.radius:g})" if wheel.shape == "ball" else f"{wheel.radius:g}"
-    given = ["tyre=TYRE"] if tyres and wheel.shape == "disc" else []
-    given += [f"centre={wheel.centre}"] if any(wheel.centre) else []
-    return f"RobotWheel({', '.join([surface, *given])})" if given else surface
+    arguments = ["tyre=TYRE"] if with_tyres and wheel.shape == "disc" else []
+    arguments += [f"centre={wheel.centre}"] if any(wheel.centre) else []
+    return f"RobotWheel({', '.join([surface, *arguments])})" if arguments else surface
 
 
-def _table(name: str, lines: Mapping[str, str]) -> str:
-    """Return a table with a line for each entry, and what is said of it."""
-    told = (f"    {line}," + (f"  # {why}" if why else "") for line, why in lines.items())
-    return "\n".join([f"{name} = {{", *told, "}\n"])
+def _table(name: str, entries: Mapping[str, str]) -> str:
+    """Return the source of a table with one line per entry, each with its comment."""
+    lines = [f"    {line}," + (f"  # {why}" if why else "") for line, why in entries.items()]
+    return "\n".join([f"{name} = {{", *lines, "}\n"])

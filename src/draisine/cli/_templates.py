@@ -1,4 +1,4 @@
-"""Files to begin with, as `draisine new` writes them: they run as they are."""
+"""Templates that `draisine new` writes; they run as they are."""
 
 import re
 import tomllib
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.system.system import System
 
-VEHICLE = '''"""NAME: a scooter without a rider, to be changed into a machine of yours.
+VEHICLE_TEMPLATE = '''"""NAME: a scooter without a rider. Change it into a machine of your own.
 
-Draw the whole machine as it stands, upright, with x forward, y left and z up; lengths in m, masses in
-kg, angles in rad. Try it:
+Draw the whole machine upright in its zero configuration, with x forward, y left and z up. Lengths are in
+m, masses in kg, angles in rad. Try it:
 
     draisine show NAME.py
     draisine show NAME.py --plot NAME.png
@@ -31,8 +31,8 @@ from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
 
 
 # Keyword arguments are the parameters. Those of the type `float` can be changed without deriving the
-# equations again; those of the types int, bool and str decide what the machine is made of. `draisine show`
-# tells their units and meanings.
+# equations again; those of the types int, bool and str select the structure. `draisine show` prints their
+# units and meanings.
 def NAME(
     *,
     w: Annotated[float, "m", "wheelbase"] = 0.9,
@@ -48,26 +48,26 @@ def NAME(
     rear, front = (0.0, 0.0, r), (w, 0.0, r)
     steer_axis = (-sin(lam), 0.0, cos(lam))
     return Model(
-        # a name, a mass, the mass centre in the drawing, the inertia about it
+        # name, mass, centre of mass in the drawing, inertia about it
         bodies=[
             Body("frame", mB, (0.4 * w, 0.0, hB), inertia(0.5, 1.5, 1.2, xz=0.1)),
             Body("fork", 2.0, (0.95 * w, 0.0, 0.5), inertia(0.15, 0.15, 0.02)),
             Body("rear_wheel", 1.0, rear, inertia(0.004, 0.008, 0.004)),
             Body("front_wheel", 1.0, front, inertia(0.004, 0.008, 0.004)),
         ],
-        # a name, the bodies that it joins, its axis, and a point that the axis passes through
+        # name, parent body, child body, axis, a point on the axis
         joints=[
             Revolute("steer", "frame", "fork", steer_axis, (w + c, 0.0, 0.0)),
             Revolute("rear_wheel", "frame", "rear_wheel", across, rear),
             Revolute("front_wheel", "fork", "front_wheel", across, front),
         ],
-        # a name, the body, its centre, its axle, its radius; there are Blade and Pin, too
+        # name, body, centre, axle, radius; other contacts are Blade and Pin
         contacts=[
             Wheel("rear", "rear_wheel", rear, across, r),
             Wheel("front", "front_wheel", front, across, r),
         ],
         gravity=(0.0, 0.0, -g),
-        # what can be asked for at the start of a run, and looked at afterwards
+        # quantities for initial values and results
         outputs=[
             Output(
                 "forward_speed",
@@ -79,20 +79,20 @@ def NAME(
     )
 '''
 
-SCENARIO = Template("""# A scenario: which machine, how it starts, how long it runs. Try it:
+SCENARIO_TEMPLATE = Template("""# A scenario: machine, initial state, duration. Try it:
 #
 #     draisine run $name.toml --plot $name.png --animate $name.html
 #
-# `draisine schema` prints everything that such a file may have.
+# `draisine schema` prints all keys of scenario files.
 
 kind = "run"
 title = "$title"
 
 [vehicle]
-name = "$vehicle"  # `draisine list vehicles`, or a file of yours: "mine.py"
-# parameters = { $parameter }  # `draisine show $vehicle` tells them
+name = "$vehicle"  # see `draisine list vehicles`, or a file: "mine.py"
+# parameters = { $parameter }  # see `draisine show $vehicle`
 
-# Outputs, joints and their rates, in SI units or as "10deg"; what is left out is zero.
+# Outputs, joints and their rates, in SI units or as "10deg"; others are zero.
 [initial]
 $initial
 
@@ -101,41 +101,41 @@ until = 5.0                       # s
 dt = 0.01                         # s between samples
 
 $law
-# [[inputs]]                      # a push at a joint; all the time: [inputs] $input = 1.0
+# [[inputs]]                      # a pulse at a joint; for a constant input: [inputs] $input = 1.0
 # shape = "step"
 # input = "$input"
 # value = 1.0                     # $effort
 # start = 0.5
 # end = 0.6
 
-# [[expected]]                    # what must come out; `draisine check $name.toml` holds it against it
-# title = "it goes on as it began"
+# [[expected]]                    # expected values; `draisine check $name.toml` compares the result
+# title = "the speed stays almost constant"
 # origin = "law"
 # atol = 0.2
 # [expected.values]
 # "final $first" = $value
 """)
 
-SWEEP = Template("""# A study: what differs between its runs, and what is asked of each. Try it:
+SWEEP_TEMPLATE = Template("""# A sweep: the varied values, and the outputs of each run. Try it:
 #
 #     draisine run $name.toml --plot $name.png --out $name.nc
 #
-# Thousands of runs go into a store, and can be resumed: `draisine sweep $name.toml`.
+# For thousands of runs, use a store, which can be resumed: `draisine sweep $name.toml`.
 
 kind = "sweep"
 title = "$title"
 
 [vehicle]
-name = "$vehicle"  # `draisine list vehicles`, or a file of yours: "mine.py"
+name = "$vehicle"  # see `draisine list vehicles`, or a file: "mine.py"
 
-# Outputs, joints and their rates, in SI units or as "10deg"; what is left out is zero.
+# Outputs, joints and their rates, in SI units or as "10deg"; others are zero.
 [initial]
 $initial
 
 [run]
 until = 2.0                       # s
 dt = 0.01
-integrator = "rk4"                # equal steps: runs go side by side
+integrator = "rk4"                # with equal steps, runs are computed side by side
 
 [sweep]
 outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time when lean = 10deg" ...
@@ -145,13 +145,14 @@ outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time wh
 "initial.$first" = { low = $low, high = $high, count = 5 }
 $parameters""")
 
-LAW = """[[law]]                           # feedback that keeps the motion; `draisine list laws`
+LAW_TEMPLATE = """[[law]]                           # feedback that stabilises it; see `draisine list laws`
 name = "lqr"
 """
+"""The table of a control law, commented out if the machine is stable without one."""
 
 
 def vehicle_text(name: str, like: str) -> str:
-    """Return the file of a vehicle under another name; of a robot one that reads it."""
+    """Return the source of a vehicle under another name, or of a vehicle that reads a robot file."""
     import inspect
     import sys
 
@@ -165,9 +166,7 @@ def vehicle_text(name: str, like: str) -> str:
 
 
 def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
-    """Return the file of a scenario for a vehicle, which starts as that vehicle can; or of a study of
-    `many` runs.
-    """
+    """Return a scenario of a vehicle with initial values that it can have, or a sweep of `many` runs."""
     from draisine.model.names import label_units
     from draisine.scenario.first_run import first_start, needs_law
     from draisine.scenario.library import shipped_start
@@ -179,13 +178,13 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     first_input = next(iter(system.model.inputs), "")
     if many:
         return _sweep_text(system, name, vehicle, start)
-    return SCENARIO.substitute(
+    return SCENARIO_TEMPLATE.substitute(
         name=name,
         title="A push" if "lean_rate" in start else "A first run",
         vehicle=vehicle,
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
-        law=LAW if needs_law(system, start) else indent(LAW, "# ", bool),
+        law=LAW_TEMPLATE if needs_law(system, start) else indent(LAW_TEMPLATE, "# ", bool),
         input=first_input,
         effort=label_units(system.model, "inputs").get(first_input, "N"),
         first=first,
@@ -194,18 +193,19 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
 
 
 def check_kind(kind: str, like: str, text: str) -> None:
-    """Refuse to begin a sweep with a copy of what is none."""
-    found = tomllib.loads(text).get("kind")
-    if kind == "sweep" and found != "sweep":
+    """Raise if a sweep is to be copied from a scenario of another kind."""
+    copied = tomllib.loads(text).get("kind")
+    if kind == "sweep" and copied != "sweep":
         raise ParameterError(
-            f"--from {like} is of the kind {found!r}; a sweep is copied from a sweep. `draisine new "
-            "scenario` copies this one."
+            f"--from {like} is a scenario of the kind {copied!r}, not a sweep. Copy it with `draisine new "
+            "scenario`."
         )
 
 
-def swapped_text(name: str, vehicle: str, like: str) -> str:
-    """Return the file of a scenario for another vehicle, which starts with what that vehicle has; what was
-    told of the first one alone is left out.
+def text_with_vehicle(name: str, vehicle: str, like: str) -> str:
+    """Return a scenario with another vehicle, without source, description and expected values.
+
+    Initial values that the vehicle does not have are commented out.
     """
     from draisine.scenario.library import accept, read_text
     from draisine.scenario.validate.vehicle import build_system
@@ -214,22 +214,26 @@ def swapped_text(name: str, vehicle: str, like: str) -> str:
     tables = re.split(r"^(?=\[)", read_text(like), flags=re.MULTILINE)
     tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
     tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
-    kept = [one for one in tables if not re.match(r"\[(source|vehicle|\[expected|expected)\b", one)]
-    kept.insert(1, f'[vehicle]\nname = "{vehicle}"\n\n')
-    text = "".join(_fitting(one, model, vehicle) if "[initial" in one else one for one in kept)
+    dropped = re.compile(r"\[(source|vehicle|\[expected|expected)\b")
+    tables = [table for table in tables if not dropped.match(table)]
+    tables.insert(1, f'[vehicle]\nname = "{vehicle}"\n\n')
+    text = "".join(
+        _adapt_initial(table, model, vehicle) if "[initial" in table else table for table in tables
+    )
     try:
         accept(name, f"{name}.toml", tomllib.loads(text))
     except DraisineError as error:
         raise ParameterError(
-            f"{like} is not for {vehicle} as it stands; `draisine new scenario {name} --vehicle {vehicle}` "
-            f"begins with the vehicle. {error}"
+            f"{like} cannot be used with {vehicle}. `draisine new scenario {name} --vehicle {vehicle}` "
+            f"writes a scenario of this vehicle instead. {error}"
         ) from None
     return text
 
 
-def _fitting(initial: str, model: "Model", vehicle: str) -> str:
-    """Return how a scenario starts, with the first wheel of a vehicle in the place of one that it has
-    not, and without values that it has not.
+def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
+    """Return the initial values of a scenario for another vehicle.
+
+    Unknown values are commented out, and an unknown wheel is replaced by the first one of the vehicle.
     """
     from draisine.model.names import state_units
 
@@ -239,26 +243,27 @@ def _fitting(initial: str, model: "Model", vehicle: str) -> str:
     for line in initial.splitlines(keepends=True):
         key = re.match(r"(\w+) *=", line)
         lines.append(
-            f"# {line.rstrip()}  # {vehicle} has none\n" if key and key[1] not in known else line
+            f"# {line.rstrip()}  # {vehicle} does not have it\n"
+            if key and key[1] not in known
+            else line
         )
     return re.sub(
         r'\bwheel = "(\w+)"',
-        lambda found: found[0] if found[1] in wheels else f'wheel = "{(*wheels, found[1])[0]}"',
+        lambda match: match[0] if match[1] in wheels else f'wheel = "{(*wheels, match[1])[0]}"',
         "".join(lines),
     )
 
 
 def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
-    """Return the file of a study: over what it starts with, and over one of its parameters, if there is
-    one: gravity last, and no wheelbase.
-    """
+    """Return a sweep over the last initial value and one positive parameter of a vehicle."""
     first, value = list(start.items())[-1]
-    numbers = [(n, x) for n, x in system.parameters.items() if x > 0.0 and n != "w"]
-    chosen = sorted(numbers, key=lambda one: one[0] == "g")[:1]
+    # A changed wheelbase may contradict other dimensions; gravity is varied only if nothing else exists.
+    candidates = [(n, x) for n, x in system.parameters.items() if x > 0.0 and n != "w"]
+    chosen = sorted(candidates, key=lambda parameter: parameter[0] == "g")[:1]
     watched = next((n for n in ("lean", "pitch", "yaw") if n in system.outputs), first)
-    return SWEEP.substitute(
+    return SWEEP_TEMPLATE.substitute(
         name=name,
-        title="A study",
+        title="A sweep",
         vehicle=vehicle,
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
         first=first,

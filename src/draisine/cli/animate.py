@@ -1,8 +1,8 @@
-"""`draisine animate`."""
+"""`draisine animate`: animations and replays of stored runs."""
 
 from pathlib import Path
 
-from draisine.cli._keep import beside, check_film, film, free_name
+from draisine.cli._files import check_animation_target, sibling_path, unused_path, write_animation
 from draisine.cli._options import Overwrite, Trust
 
 
@@ -16,18 +16,24 @@ def animate(
     force: Overwrite = False,
     trust: Trust = False,
 ) -> None:
-    """Write a film of a stored run, a page that replays it, or a scene for other programs.
+    """Write an animation of a stored run, an interactive 3D replay, or a scene for other programs.
 
-    :param result: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param out: Where to write it (.gif, .mp4, .html, .glb); a page beside the result if not given.
-    :param fps: Frames in a second of a film (.gif, .mp4), 20 if not given.
-    :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
+    Parameters
+    ----------
+    result
+        A run written by `draisine run --out` (.nc, .zarr).
+    out
+        Output file (.gif, .mp4, .html, .glb). Default: RESULT.html.
+    fps
+        Frames per second of an animation (.gif, .mp4). Default: 20.
+    speed
+        Playback speed: 1 is real time, 0.2 is slow motion.
     """
     from draisine.results.store import load
     from draisine.view.plot import check_single
 
-    target = out or free_name(beside(result, ".html"), force)
-    check_film(target)
+    target = out or unused_path(sibling_path(result, ".html"), force)
+    check_animation_target(target)
     data = load(result, trust)
     check_single(data)
-    film(data, target, quiet=False, fps=fps, speed=speed)
+    write_animation(data, target, quiet=False, fps=fps, speed=speed)

@@ -1,10 +1,13 @@
-"""`draisine cache`."""
+"""`draisine cache`: the cache of derived and compiled code."""
 
 
 def cache(*, clear: bool = False) -> None:
-    """Tell where derived and compiled code is kept, and how much of it there is.
+    """Print the folder and the size of the cache of derived and compiled code.
 
-    :param clear: Remove it; what is needed again is made anew.
+    Parameters
+    ----------
+    clear
+        Empty the cache. Code that is needed later is derived again.
     """
     from draisine.codegen.cache import Store
 

@@ -1,11 +1,11 @@
-"""`draisine check`."""
+"""`draisine check`: comparison of results with published numbers."""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli._options import Json
 from draisine.cli._screen import (
-    escape,
+    escape_markup,
     fail,
     numeric_columns,
     open_console,
@@ -20,92 +20,103 @@ if TYPE_CHECKING:
 
 
 def check(*scenarios: str, json: Json = False) -> int:
-    """Hold published numbers against ours; exit with 1 where they disagree.
+    """Compare our results with published numbers; the exit code is 1 if they disagree.
 
-    :param scenarios: Names, files, or the folder of a source (mauny2018); without any, all scenarios
-        that ship with the package.
+    Parameters
+    ----------
+    scenarios
+        Names, files, or a folder of scenarios (mauny2018). Default: all shipped scenarios.
     """
     from draisine.errors import SimulationError
-    from draisine.experiment.check import check as hold
+    from draisine.experiment.check import check as compare_scenario
     from draisine.experiment.kinds.run import was_interrupted
-    from draisine.scenario.library import load, named_together
+    from draisine.scenario.library import expand_folder, load
 
-    chosen = [load(name) for given in scenarios or [""] for name in named_together(given)]
-    found: dict[str, list[Finding]] = {}
-    failed: dict[str, str] = {}
+    chosen = [load(name) for given in scenarios or [""] for name in expand_folder(given)]
+    findings: dict[str, list[Finding]] = {}
+    failures: dict[str, str] = {}
     console = open_console()
-    stopped = False
+    interrupted = False
     for loaded in chosen:
         try:
             with progress_bar(f"checking {loaded.name}") as progress:
-                found[loaded.name] = hold(loaded, progress)[1]
+                findings[loaded.name] = compare_scenario(loaded, progress)[1]
         except KeyboardInterrupt:
-            stopped = True
+            interrupted = True
         except SimulationError as error:
-            stopped = was_interrupted(error)
-            if not stopped:
-                failed[loaded.name] = str(error)
-        if stopped:
+            interrupted = was_interrupted(error)
+            if not interrupted:
+                failures[loaded.name] = str(error)
+        if interrupted:
             break
         if not json:
-            _tell(console, loaded.name, found, failed, whole=len(chosen) == len(scenarios))
-    wrong = sum(not f.agrees for fs in found.values() for f in fs)
+            # Of scenarios that were named one by one all findings are printed, else disagreements only.
+            is_named = len(chosen) == len(scenarios)
+            _print_scenario(console, loaded.name, findings, failures, is_named)
+    wrong = sum(not f.agrees for fs in findings.values() for f in fs)
     if json:
-        told = {name: [f.as_dict() for f in fs] for name, fs in found.items()}
-        print_json(told | {name: [_failure(text)] for name, text in failed.items()})
-    elif len(found) > 1:
-        origins = Counter(f.origin for fs in found.values() for f in fs)
+        content = {name: [f.as_dict() for f in fs] for name, fs in findings.items()}
+        print_json(content | {name: [_failure(text)] for name, text in failures.items()})
+    elif len(findings) > 1:
+        origins = Counter(f.origin for fs in findings.values() for f in fs)
         kinds = ", ".join(f"{count} {origin}" for origin, count in origins.most_common())
         total = origins.total()
-        console.print(f"{total - wrong} of {total} quantities are as expected ({kinds}).")
-    if stopped:
-        done = len(found) + len(failed)
-        return fail(f"interrupted after {done} of {len(chosen)} scenarios.", 1)
-    return 1 if wrong or failed else 0
+        console.print(f"{total - wrong} of {total} quantities agree ({kinds}).")
+    if interrupted:
+        done = len(findings) + len(failures)
+        return fail(f"Interrupted after {done} of {len(chosen)} scenarios.", 1)
+    return 1 if wrong or failures else 0
 
 
 def _failure(text: str) -> dict[str, Any]:
-    """Return what stands in place of findings where a run had to stop."""
+    """Return the JSON entry of a run that failed."""
     return {"agrees": False, "error": text}
 
 
-def _tell(
+def _print_scenario(
     console: "Console",
     name: str,
-    found: "dict[str, list[Finding]]",
-    failed: dict[str, str],
-    whole: bool,
+    findings: "dict[str, list[Finding]]",
+    failures: dict[str, str],
+    is_named: bool,
 ) -> None:
-    """Print what came out of one scenario: all of it, or what disagrees."""
-    if name in failed:
-        console.print(f"{name}: [red]FAILED[/red]: {escape(failed[name])}")
+    """Print the findings of one scenario: all, or the disagreements only."""
+    if name in failures:
+        console.print(f"{name}: [red]FAILED[/red]: {escape_markup(failures[name])}")
         return
-    bad = [f for f in found[name] if not f.agrees]
-    _verdict(console, name, found[name], bad)
-    if whole or bad:
-        _findings(console, found[name] if whole else bad)
+    disagreements = [f for f in findings[name] if not f.agrees]
+    _print_verdict(console, name, findings[name], len(disagreements))
+    if is_named or disagreements:
+        _print_findings(console, findings[name] if is_named else disagreements)
 
 
-def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[Finding]") -> None:
-    if not found:
-        console.print(f"{name}: expects no numbers.")
+def _print_verdict(
+    console: "Console", name: str, findings: "list[Finding]", disagreements: int
+) -> None:
+    """Print one line about a scenario."""
+    if not findings:
+        console.print(f"{name}: no expected values.")
         return
-    numbers = sum(f.compared for f in found)
-    kept = "within its bounds" if all(f.origin == "measured" for f in found) else "agrees"
-    kept = kept if any(f.judged for f in found) else "compared; no bounds are stated"
-    word = f"[red]{len(bad)} DISAGREE[/red]" if bad else f"[green]{kept}[/green]"
-    disputed = sum(f.origin == "disputed" for f in found)
-    beside = f"; {disputed} disputed" if disputed else ""
-    console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}{beside}")
+    numbers = sum(f.compared for f in findings)
+    if not any(f.judged for f in findings):
+        verdict = "compared; no bounds are stated"
+    elif all(f.origin == "measured" for f in findings):
+        verdict = "within its bounds"
+    else:
+        verdict = "agrees"
+    text = f"[red]{disagreements} DISAGREE[/red]" if disagreements else f"[green]{verdict}[/green]"
+    disputed = sum(f.origin == "disputed" for f in findings)
+    remark = f"; {disputed} disputed" if disputed else ""
+    console.print(f"{name}: {len(findings)} quantities, {numbers} numbers, {text}{remark}")
 
 
-def _findings(console: "Console", found: "list[Finding]") -> None:
-    """Print one table per block of expected numbers."""
+def _print_findings(console: "Console", findings: "list[Finding]") -> None:
+    """Print one table per block of expected values."""
     from itertools import groupby
 
     from rich.table import Column, Table
 
-    for title, block in groupby(found, key=lambda f: f.block):
+    for title, block in groupby(findings, key=lambda f: f.block):
         rows = list(block)
         headings = numeric_columns("expected", "ours", "deviation", "allowed")
         table = Table(
@@ -113,12 +124,12 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
             *headings,
             "",
             Column("worst at", min_width=12),
-            title=f"{escape(title)} ({rows[0].origin})",
+            title=f"{escape_markup(title)} ({rows[0].origin})",
             title_justify="left",
         )
         for f in rows:
-            right = {"disputed": "disputed", "measured": "within" if f.judged else ""}
-            mark = right.get(f.origin, "[green]ok[/green]") if f.agrees else "[red]NO[/red]"
+            marks = {"disputed": "disputed", "measured": "within" if f.judged else ""}
+            mark = marks.get(f.origin, "[green]ok[/green]") if f.agrees else "[red]NO[/red]"
             numbers = (
                 f"{f.expected:.9g}"
                 + ("" if f.spread is None else f" \N{PLUS-MINUS SIGN} {f.spread:.2g}"),
@@ -126,10 +137,10 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
                 f"{f.deviation:.1e}",
                 f"{f.allowed:.1e}" if f.judged else "",
             )
-            table.add_row(escape(f.quantity), *numbers, mark, f.where)
+            table.add_row(escape_markup(f.quantity), *numbers, mark, f.where)
             if f.rms_allowed is not None or (not f.judged and f.compared > 1):
                 allowed = "" if f.rms_allowed is None else f"{f.rms_allowed:.1e}"
                 table.add_row(f"  rms of {f.compared}", "", "", f"{f.rms:.1e}", allowed, mark, "")
         console.print(table)
         if rows[0].origin == "disputed":
-            console.print(f"  Ours is right: {escape(rows[0].note)}")
+            console.print(f"  Our value is right: {escape_markup(rows[0].note)}")

@@ -1,12 +1,12 @@
-"""`draisine compare`."""
+"""`draisine compare`: differences between two runs, or a run and a recording."""
 
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import beside, free_name
-from draisine.cli._options import OUTPUT, OutputOptions, Trust
-from draisine.cli._screen import escape, numeric_columns, open_console, print_json
+from draisine.cli._files import sibling_path, unused_path
+from draisine.cli._options import NO_OUTPUT_OPTIONS, OutputOptions, Trust
+from draisine.cli._screen import escape_markup, numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -21,82 +21,90 @@ def compare(
     /,
     *,
     series: str | None = None,
-    output: OutputOptions = OUTPUT,
+    output: OutputOptions = NO_OUTPUT_OPTIONS,
     trust: Trust = False,
 ) -> None:
-    """Compare two stored runs, or a run and a recording: how far each quantity differs, and both in one
-    figure.
+    """Compare two stored runs, or a run and a recording: differences of all quantities, and a figure.
 
-    :param first: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param second: Another one, of the same or of another machine, or a recording: a .csv with a column time.
-    :param series: What to draw, --series lean,steer; without it what tells most.
+    Parameters
+    ----------
+    first
+        A run written by `draisine run --out` (.nc, .zarr).
+    second
+        Another run, of any machine, or a recording: a .csv file with a column time.
+    series
+        Quantities to draw: --series lean,steer. Default: those that differ most.
     """
     from dataclasses import asdict
 
-    from draisine.results.comparison import compare as hold_beside
+    from draisine.results.comparison import compare as merge_runs
     from draisine.results.comparison import differences
     from draisine.results.store import load
 
-    figure = output.plot or free_name(beside(first, f"-{second.stem}.png"))
+    figure = output.plot or unused_path(sibling_path(first, f"-{second.stem}.png"))
     output = replace(output, plot=figure)
     output.check()
     runs = load(first, trust), load(second, trust)
-    both = hold_beside(*runs, (first.stem, second.stem))
-    found = differences(both)
+    both = merge_runs(*runs, (first.stem, second.stem))
+    found_differences = differences(both)
     if output.json:
-        print_json([asdict(one) for one in found])
+        print_json([asdict(difference) for difference in found_differences])
     else:
         console = open_console()
-        console.print(f"[bold]{escape(str(second))}[/bold] against {escape(str(first))}")
-        console.print(_table(found))
-        for line in _remarks(*runs, both, found):
+        console.print(
+            f"[bold]{escape_markup(str(second))}[/bold] against {escape_markup(str(first))}"
+        )
+        console.print(_difference_table(found_differences))
+        for line in _remarks(*runs, both, found_differences):
             console.print(line)
-    output.keep(both, series.split(",") if series else None)
+    output.write(both, series.split(",") if series else None)
 
 
-def _table(found: "list[Difference]") -> "Table":
-    """Return how far quantities differ, a row for each that does."""
+def _difference_table(differences: "list[Difference]") -> "Table":
+    """Return a table of the quantities that differ."""
     import numpy as np
     from rich.table import Table
 
     from draisine.model.quantity import readable
 
     numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
-    drawn = Table("difference of", "unit", *numbers)
-    for one in found:
+    table = Table("difference of", "unit", *numbers)
+    for one in differences:
         sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
         largest, rms, extent = (f"{x:.3g}" for x in sizes)
         if one.largest:
-            drawn.add_row(escape(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
-    return drawn
+            table.add_row(escape_markup(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
+    return table
 
 
 def _remarks(
-    one: "Dataset", other: "Dataset", both: "Dataset", found: "list[Difference]"
+    first: "Dataset", second: "Dataset", both: "Dataset", differences: "list[Difference]"
 ) -> list[str]:
-    """Return lines about events at other times, what is equal, and what the table does not cover."""
+    """Return lines about shifted events, equal quantities, and the compared interval."""
     from draisine.results.events import events_of
 
     lines = [
         f"{a['kind']} {', '.join(a['contact'])}: {a['time']:.6f} s and {b['time']:.6f} s"
-        for a, b in zip(events_of(one), events_of(other), strict=False)
+        for a, b in zip(events_of(first), events_of(second), strict=False)
         if (a["kind"], a["contact"]) == (b["kind"], b["contact"]) and a["time"] != b["time"]
     ]
     lines += [
-        f"{escape(each.name)}: only one has a number, at {each.alone} times"
-        for each in found
+        f"{escape_markup(each.name)}: only one run has a value, at {each.alone} times"
+        for each in differences
         if each.alone
     ]
-    equal = sum(not each.largest and not each.alone for each in found)
-    if equal == len(found):
-        lines.append("equal to the bit")
+    equal = sum(not each.largest and not each.alone for each in differences)
+    if equal == len(differences):
+        lines.append("all quantities are bitwise equal")
     elif equal:
-        lines.append(f"{equal} more quantities are equal to the bit")
-    ends = [float(data["time"].values[-1]) for data in (one, other)]
+        lines.append(f"{equal} more quantities are bitwise equal")
+    ends = [float(data["time"].values[-1]) for data in (first, second)]
     if max(ends) - float(both["time"].values[-1]) > 1e-9:
         lines.append(
-            f"compared until {float(both['time'].values[-1]):g} s; one goes on to {max(ends):g} s"
+            f"compared until {float(both['time'].values[-1]):g} s; the longer one ends at {max(ends):g} s"
         )
     if both.attrs["interpolated"]:
-        lines.append("the runs share few times: the second is interpolated, which adds to this")
+        lines.append(
+            "the runs have few common times: the second is interpolated, which adds to the differences"
+        )
     return lines

@@ -1,9 +1,16 @@
-"""`draisine cycles`."""
+"""`draisine cycles`: limit cycles of machines with a grip schedule."""
 
 from typing import Any, Literal
 
-from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, assignments, span
-from draisine.cli._report import motions
+from draisine.cli._options import (
+    NO_MACHINE_OPTIONS,
+    NO_OUTPUT_OPTIONS,
+    MachineOptions,
+    OutputOptions,
+    assignments,
+    parse_range,
+)
+from draisine.cli._report import print_motions
 from draisine.cli._screen import print_json, progress_bar
 
 
@@ -15,54 +22,67 @@ def cycles(
     scan: str | None = None,
     over: str | None = None,
     joint: Literal["free", "held"] = "free",
-    machine: MachineOptions = MACHINE,
-    output: OutputOptions = OUTPUT,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
+    output: OutputOptions = NO_OUTPUT_OPTIONS,
 ) -> None:
-    """Limit cycles of a machine whose grips take turns: all there are, or families over a parameter.
+    """Find limit cycles of a machine with alternating contacts, or families over a parameter.
 
-    :param vehicle: A vehicle's name, or FILE.py:function.
-    :param phase: The parameter `phase`, in rad or as 270deg; short for --set phase=...
-    :param scan: Follow families of cycles over values LOW:HIGH:COUNT of a parameter.
-    :param over: The parameter that --scan changes; phase if not given.
-    :param joint: At an impact, free and then set back to their motions (as published), or held on them.
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    phase
+        Parameter `phase`, in rad or as 270deg; short for --set phase=...
+    scan
+        Continue families of cycles over values LOW:HIGH:COUNT of a parameter.
+    over
+        Parameter that --scan varies. Default: phase.
+    joint
+        Prescribed joints at an impact: free and then reset to their motions (as published), or held.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
+    from draisine.experiment.tables.cycles import (
+        find_all_cycles,
+        remarks,
+        scan_cycles,
+        summary,
+        table,
+    )
     from draisine.registry import find
     from draisine.vehicles import meanings
 
     output.check()
-    given = machine.parameters
+    parameters = machine.parameters
     if phase is not None:
-        if "phase" in given:
-            raise ParameterError("--phase is short for --set phase=...; give one of both.")
-        given |= assignments("--phase", [f"phase={phase}"])
+        if "phase" in parameters:
+            raise ParameterError("--phase is short for --set phase=... Give only one of them.")
+        parameters |= assignments("--phase", [f"phase={phase}"])
     if over is not None and scan is None:
-        raise ParameterError(f"--over {over} goes with --scan LOW:HIGH:COUNT.")
+        raise ParameterError(f"--over {over} needs --scan LOW:HIGH:COUNT.")
     over = over or "phase"
-    if scan is not None and over in given:
-        raise ParameterError(f"--scan changes {over}; leave its one value out.")
+    if scan is not None and over in parameters:
+        raise ParameterError(f"--scan varies {over}. Leave out its single value.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
-            data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
+            data = find_all_cycles(vehicle, parameters, machine.parameter_set, joint=joint)
         else:
-            values = _values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
-            how: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
-            data = scan_cycles(vehicle, values, given, machine.parameter_set, **how)
+            values = _scan_values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
+            options: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
+            data = scan_cycles(vehicle, values, parameters, machine.parameter_set, **options)
     if output.json:
         print_json(summary(data))
     else:
-        motions(vehicle, data.attrs["title"], *table(data), remarks(data))
-    output.keep(data)
+        print_motions(vehicle, data.attrs["title"], *table(data), remarks(data))
+    output.write(data)
 
 
-def _values(scan: str, unit: str) -> Any:
-    """Return the values that LOW:HIGH:COUNT stands for, of a parameter in a unit."""
+def _scan_values(scan: str, unit: str) -> Any:
+    """Return the values of a range LOW:HIGH:COUNT of a parameter in a unit."""
     import numpy as np
 
     from draisine.errors import ParameterError
 
-    low, high, many = span("--scan", scan, "0:360deg:65", unit or None)
-    if many < 2 or not low < high:
+    low, high, count = parse_range("--scan", scan, "0:360deg:65", unit or None)
+    if count < 2 or not low < high:
         raise ParameterError(f"--scan {scan}: LOW must be below HIGH, and COUNT at least 2.")
-    return np.linspace(low, high, many)
+    return np.linspace(low, high, count)

@@ -1,4 +1,4 @@
-"""`draisine doctor`."""
+"""`draisine doctor`: versions, CPU, cache, and optional packages of this installation."""
 
 from draisine.cli._options import Json
 from draisine.cli._screen import entry_table, open_console, print_json
@@ -16,39 +16,39 @@ EXTRAS = {
     "notebook": ("ipywidgets", "jupyterlab"),
     "meshes": ("trimesh",),
 }
-"""What optional parts need; `pip install 'draisine[NAME]'` brings it."""
+"""Extras of the package and the modules that they install."""
 
 
 def doctor(*, json: Json = False) -> None:
-    """Tell versions, CPU, cache, compiler, browser, and what is missing for what."""
-    found = {"versions": _versions(), "machine": _machine(), "programs": _programs()}
-    found["extras"] = {
-        name: "there" if not missing else f"missing; pip install 'draisine[{name}]' brings it"
-        for name, missing in ((n, _missing(parts)) for n, parts in EXTRAS.items())
+    """Report versions, CPU, cache, compiler, browser, and missing optional packages."""
+    report = {"versions": _versions(), "machine": _machine(), "programs": _programs()}
+    report["extras"] = {
+        name: "installed" if not missing else f"missing; pip install 'draisine[{name}]' installs it"
+        for name, missing in ((n, _missing(modules)) for n, modules in EXTRAS.items())
     }
     if json:
-        print_json(found)
+        print_json(report)
         return
     console = open_console()
-    for heading, entries in found.items():
+    for heading, entries in report.items():
         console.print(f"[bold]{heading}[/bold]")
         console.print(entry_table(entries))
 
 
 def _versions() -> dict[str, str]:
-    """Return the versions of Python, of draisine and of what it always needs."""
+    """Return the versions of Python, draisine and its required packages."""
     import platform
     import re
     from importlib.metadata import requires, version
 
-    needed = [x for x in requires("draisine") or [] if "extra ==" not in x]
-    names = [re.split(r"[^\w.-]", x)[0] for x in needed]
-    own = {"python": platform.python_version(), "draisine": version("draisine")}
-    return own | {name: version(name) for name in sorted(names, key=str.lower)}
+    required = [x for x in requires("draisine") or [] if "extra ==" not in x]
+    names = [re.split(r"[^\w.-]", x)[0] for x in required]
+    versions = {"python": platform.python_version(), "draisine": version("draisine")}
+    return versions | {name: version(name) for name in sorted(names, key=str.lower)}
 
 
 def _machine() -> dict[str, str]:
-    """Return the system, the CPU for which code is compiled, and the state of the cache."""
+    """Return the operating system, the CPU for which code is compiled, and the cache folder."""
     import os
     import platform
 
@@ -58,19 +58,19 @@ def _machine() -> dict[str, str]:
 
     store = Store()
     store.put("doctor", b"")
-    kept = "cannot be written; nothing is kept"
+    state = "cannot be written; code is derived again in every process"
     if store.get("doctor") is not None:
-        kept = "kept"
+        state = "writable"
         (store.folder / "doctor").unlink()
     return {
         "system": platform.platform(),
         "cpu": f"{binding.get_host_cpu_name()}, {os.cpu_count()} threads",
-        "cache": f"{store.folder}: {kept}",
+        "cache": f"{store.folder}: {state}",
     }
 
 
 def _programs() -> dict[str, str]:
-    """Return the programs that some commands use, or what is missing without them."""
+    """Return the programs that some commands use, or the effect of their absence."""
     import shutil
     import webbrowser
 
@@ -78,16 +78,16 @@ def _programs() -> dict[str, str]:
     try:
         browser = webbrowser.get().__class__.__name__
     except webbrowser.Error:
-        browser = "none found; open the address that `draisine ride` prints, or pages, yourself"
+        browser = "none found; open pages and the address that `draisine ride` prints yourself"
     return {
-        "c compiler": compilers[0] if compilers else "none found; only printed C code needs one",
-        "ffmpeg": shutil.which("ffmpeg") or "none found; films can be .gif or .html, not .mp4",
+        "c compiler": compilers[0] if compilers else "none found; needed only for exported C code",
+        "ffmpeg": shutil.which("ffmpeg") or "none found; animations can be .gif or .html, not .mp4",
         "browser": browser,
     }
 
 
 def _missing(modules: tuple[str, ...]) -> list[str]:
-    """Return the modules that cannot be imported here."""
+    """Return the modules that are not installed."""
     from importlib.util import find_spec
 
     return [name for name in modules if find_spec(name) is None]

@@ -1,4 +1,4 @@
-"""`draisine equations`."""
+"""`draisine equations`: equations of motion to read, or as source code."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import tell_file
-from draisine.cli._options import MACHINE, START, MachineOptions, StartOptions
+from draisine.cli._files import report_file
+from draisine.cli._options import NO_MACHINE_OPTIONS, NO_START_OPTIONS, MachineOptions, StartOptions
 from draisine.errors import ParameterError
 
 ProgramName = Literal[
@@ -27,93 +27,94 @@ ProgramName = Literal[
 @Parameter(name="*")
 @dataclass(frozen=True)
 class TextOptions:
-    """How equations are written."""
+    """The language and the content of the equations."""
 
     as_: Annotated[
         str | None,
         Parameter(
             name="--as",
-            help="As source code: c, python, javascript, jax, latex or json, or FILE.py. To read: paper, "
-            "which is LaTeX or what the ending of --out says; html, markdown, sympy, mathematica, "
-            "maple or matlab. If not given, what the ending of --out says, on the screen c.",
+            help="Source code: c, python, javascript, jax, latex or json, or FILE.py. To read: paper (LaTeX, "
+            "or the language of the suffix of --out), html, markdown, sympy, mathematica, maple or matlab. "
+            "Default: the language of the suffix of --out, else c.",
         ),
     ] = None
     form: Annotated[
         str | None,
         Parameter(
-            help="Another parametrisation of the paper, with its frame and symbols: thesis, for the "
+            help="Another parametrisation of the page, with its frame and symbols: thesis, for the "
             "bicycle."
         ),
     ] = None
     detail: Annotated[
         Literal["short", "full"],
         Parameter(
-            help="How much the paper has: full is the whole straight-line program in its names, to "
-            "accelerations and multipliers; with --as c, too, each line with a comment."
+            help="short: the main equations. full: the complete straight-line program up to accelerations "
+            "and multipliers; with --as c, each line with a comment."
         ),
     ] = "short"
     linear: Annotated[
         bool,
         Parameter(
-            help="The linear equations of a bicycle that runs straight, as formulas: a paper, or --as c."
+            help="The linear equations of a bicycle that runs straight, as formulas: a page, or --as c."
         ),
     ] = False
 
     explain: Annotated[
         bool,
         Parameter(
-            help="The paper has the way from the drawing to the equations of a small machine, stage by "
-            "stage, with a sentence on each; Markdown, or what --as or the ending of --out says."
+            help="The derivation of the equations of a small machine from its drawing, stage by stage, with "
+            "explanations. Default language: Markdown."
         ),
     ] = False
 
     @property
     def _page_options(self) -> list[str]:
-        """The options that select a page, or what is on it."""
-        full = self.detail == "full"
-        asked = {
+        """The given options that select a page, or its content."""
+        options = {
             "linear": self.linear,
             "explain": self.explain,
-            "detail full": full,
+            "detail full": self.detail == "full",
             "form": self.form,
         }
-        return [f"--{option}" for option, given in asked.items() if given]
+        return [f"--{option}" for option, value in options.items() if value]
 
     @property
     def pages_only(self) -> str:
-        """The option, if any, that asks for what only a page has."""
+        """The first given option that only pages have, or ""."""
         return next(iter(self._page_options), "")
 
     def check_options(self, program: str) -> None:
-        """Raise if options contradict each other or the program: the walk through the stages has one
-        form, and linear equations have one detail.
-        """
+        """Raise if options contradict each other or the program."""
         if self.as_ in ("casadi", "gymnasium"):
-            raise ParameterError(f"--as {self.as_}: draisine.interop.{self.as_} in Python has it.")
+            raise ParameterError(f"--as {self.as_}: use draisine.interop.{self.as_} in Python.")
         if self.pages_only and program != "rate":
-            raise ParameterError(f"{self.pages_only} goes without --program: it asks for a page.")
+            raise ParameterError(
+                f"{self.pages_only} selects a page to read. Leave out --program {program}."
+            )
         if (self.explain or self.linear) and len(self._page_options) > 1:
             first, second, *_ = self._page_options
-            raise ParameterError(f"{first} does not combine with {second}; leave out one of them.")
+            raise ParameterError(
+                f"{first} cannot be combined with {second}. Leave out one of them."
+            )
 
     def pages(self, language: str) -> tuple[str, ...]:
-        """Return the languages of pages; refuse one that has programs alone where a page is asked for."""
+        """Return the languages of pages; raise if an option needs a page in a language without pages."""
         from draisine.experiment.equations import page_languages
 
-        found = page_languages(bool(self.pages_only))
-        if self.pages_only and language not in found:
+        languages = page_languages(bool(self.pages_only))
+        if self.pages_only and language not in languages:
             raise ParameterError(
-                f"{self.pages_only} goes with --as {', '.join(found)}; {language} has programs alone."
+                f"{self.pages_only} needs --as {', '.join(languages)}; {language} has programs only."
             )
-        return found
+        return languages
 
     def page(self, out: Path | None) -> tuple[str, str]:
-        """Return the language of a page, and the ending that decides where that is "paper"."""
+        """Return the language, and the suffix that selects it if the language is "paper"."""
         suffix = "" if out is None else out.suffix
         if out is not None and suffix == ".pdf":
             raise ParameterError(
-                f"{out}: a page is written as LaTeX, --out {out.stem}.tex, which `pdflatex` makes a PDF of, "
-                f"or as HTML, --out {out.stem}.html, which a browser prints."
+                f"{out}: PDF files are not written. Write LaTeX, --out {out.stem}.tex, and run `pdflatex`, "
+                f"or write HTML, --out {out.stem}.html, and print it in a browser."
             )
         if self.as_ is not None:
             return self.as_, suffix
@@ -121,13 +122,13 @@ class TextOptions:
             return "paper", suffix or ".md"
         if self.pages_only and suffix:
             return "paper", suffix
-        return ENDINGS.get(suffix, "paper") if suffix else "c", suffix
+        return SOURCE_LANGUAGES.get(suffix, "paper") if suffix else "c", suffix
 
 
-ENDINGS = {".c": "c", ".py": "python", ".js": "javascript", ".json": "json"}
-"""What files of source code have in them; others are pages."""
+SOURCE_LANGUAGES = {".c": "c", ".py": "python", ".js": "javascript", ".json": "json"}
+"""Languages of source files by suffix; files with other suffixes are pages."""
 
-TEXT = TextOptions()
+NO_TEXT_OPTIONS = TextOptions()
 
 
 def equations(
@@ -135,20 +136,26 @@ def equations(
     /,
     *,
     program: ProgramName = "rate",
-    machine: MachineOptions = MACHINE,
-    begin: StartOptions = START,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
+    begin: StartOptions = NO_START_OPTIONS,
     formulation: str = "projected",
-    text: TextOptions = TEXT,
+    text: TextOptions = NO_TEXT_OPTIONS,
     out: Path | None = None,
 ) -> None:
-    """Write a vehicle's equations: as a paper to read, or one of its programs as source code.
+    """Write the equations of a vehicle: a page to read, or one of its programs as source code.
 
-    :param vehicle: A vehicle's name, or FILE.py:function.
-    :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen;
-        simulate is a whole simulator, in c or javascript, and --out its folder.
-    :param formulation: Source code of another derivation, all contacts closed; `draisine list formulations`.
-        Pages to read have the projected equations alone.
-    :param out: Write to this file instead of the screen.
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    program
+        Which equations: rate is the right-hand side of the equations of motion, observe computes all
+        outputs; simulate is a complete simulator in c or javascript, with --out as its folder.
+    formulation
+        Formulation of the source code, with all contacts closed; see `draisine list formulations`. Pages
+        to read have the projected equations only.
+    out
+        Output file. Default: the screen.
     """
     from draisine.codegen.files import write_text
     from draisine.experiment.equations import write_equations, write_page
@@ -161,46 +168,47 @@ def equations(
     _check_program(program, begin, text)
     if program == "simulate":
         _check_projected("--program simulate has", formulation)
-        how = text.as_ or "c", out, begin.values, statuses, begin.laws
-        files = write_simulator_files(system, *how)
+        files = write_simulator_files(
+            system, text.as_ or "c", out, begin.values, statuses, begin.laws
+        )
         print("\n".join(f"simulator: {path}" for path in files))
         return
     language, suffix = text.page(out)
     if language in text.pages(language):
         _check_page(language, program, formulation)
-        form = text.form, text.detail == "full", text.linear, text.explain
-        written = write_page(system, language, statuses, *form, suffix)
+        content = (text.form, text.detail == "full", text.linear, text.explain)
+        page = write_page(system, language, statuses, *content, suffix)
     else:
-        written = write_equations(system, language, program, statuses, formulation)
+        page = write_equations(system, language, program, statuses, formulation)
     if out is None:
-        print(written, end="" if written.endswith("\n") else "\n")
+        print(page, end="" if page.endswith("\n") else "\n")
         return
-    with tell_file("equations", out):
-        write_text(written, out)
+    with report_file("equations", out):
+        write_text(page, out)
 
 
 def _check_page(language: str, program: str, formulation: str) -> None:
-    """Raise if options of source code come with a page."""
+    """Raise if an option of source code is given for a page."""
     _check_projected(f"Pages to read (--as {language}) have", formulation)
     if program != "rate":
         raise ParameterError(
-            f"--program {program} goes with source code (--as c, python, ...); --as {language} is a page."
+            f"--program {program} needs source code (--as c, python, ...); --as {language} is a page."
         )
 
 
 def _check_projected(what: str, formulation: str) -> None:
-    """Raise if another formulation is asked for where only one exists."""
+    """Raise if another formulation than the projected one is given."""
     if formulation != "projected":
         raise ParameterError(
-            f"{what} the projected equations alone. --formulation {formulation} goes with source code: --as "
-            "c, python, javascript, jax, latex or json."
+            f"{what} the projected equations only. --formulation {formulation} needs source code: --as c, "
+            "python, javascript, jax, latex or json."
         )
 
 
 def _check_program(program: str, begin: StartOptions, text: TextOptions) -> None:
-    """Refuse options that a program does not use."""
-    for option, given in (("--law", begin.law), ("--initial", begin.initial)):
-        if given and program != "simulate":
-            raise ParameterError(f"{option} goes with a whole simulator: --program simulate.")
+    """Raise if an option is given that the program does not use."""
+    for option, values in (("--law", begin.law), ("--initial", begin.initial)):
+        if values and program != "simulate":
+            raise ParameterError(f"{option} needs a complete simulator: --program simulate.")
     if text.pages_only and program != "rate":
-        raise ParameterError(f"{text.pages_only} goes without --program: it asks for a page.")
+        raise ParameterError(f"{text.pages_only} selects a page to read. Leave out --program.")

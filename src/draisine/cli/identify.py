@@ -1,4 +1,4 @@
-"""`draisine identify`."""
+"""`draisine identify`: parameters and initial values estimated from recordings."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from draisine.cli._options import (
-    MACHINE,
-    OUTPUT,
+    NO_MACHINE_OPTIONS,
+    NO_OUTPUT_OPTIONS,
     Laws,
     MachineOptions,
     OutputOptions,
@@ -16,7 +16,13 @@ from draisine.cli._options import (
     assignments,
     law_tables,
 )
-from draisine.cli._screen import escape, numeric_columns, open_console, print_json, progress_bar
+from draisine.cli._screen import (
+    escape_markup,
+    numeric_columns,
+    open_console,
+    print_json,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -39,47 +45,63 @@ def identify(
     starts: int = 3,
     drop_missing: bool = False,
     law: Laws = None,
-    machine: MachineOptions = MACHINE,
-    output: OutputOptions = OUTPUT,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
+    output: OutputOptions = NO_OUTPUT_OPTIONS,
 ) -> None:
     """Fit parameters and initial values to recorded motions, with confidence intervals.
 
-    Parameters are common to all recordings; initial values belong to each. The report lists intervals,
-    residuals, their correlation (Durbin-Watson), and what the recordings do not determine. --plot draws
-    measured and fitted signals with residuals, --out writes the fit.
+    Parameters are common to all recordings; each recording has its own initial values. The report
+    lists intervals, residuals, their correlation (Durbin-Watson), and unidentifiable combinations.
+    --plot draws measured and fitted signals with residuals, --out writes the fit.
 
     Example: draisine identify push1.csv push2.csv --unknowns c,lean_rate --outputs lean_rate,steer
     --initial forward_speed=4.6,5.1 --input steer=steer_torque --plot fit.png
 
-    :param recordings: CSV files with a column time, one for each run; column names are those of outputs,
-        with a unit if it is not SI: lean_rate (deg/s).
-    :param unknowns: Parameters and initial values to fit: c,lam,lean_rate.
-    :param vehicle: A vehicle's name, or FILE.py:function.
-    :param outputs: Columns to fit: lean_rate,steer; without it all columns that are outputs of the vehicle.
-    :param initial: An initial value of all runs, or one for each: --initial forward_speed=4.6,5.1. Unknown
-        ones are first guesses. Without it, forward_speed and unknown initial values are the first samples
-        of their columns; unknown ones without a column start at zero.
-    :param input_: A recorded input, as the name of its column: --input steer=steer_torque; or a constant:
-        --input steer=0.5. Between samples it is linear.
-    :param deviation: Standard deviation of the noise of an output: --deviation steer=0.2deg. Without it, it
-        is estimated from the residuals.
-    :param offsets: Outputs whose instruments have an unknown zero, which is fitted: steer.
-    :param prior: Standard deviation of a parameter before the fit, about its given value: --prior c=5mm.
-    :param white_noise: Take successive samples as independent, instead of estimating their correlation.
-    :param starts: Number of searches from different first guesses.
-    :param drop_missing: Skip empty cells of the recordings.
+    Parameters
+    ----------
+    recordings
+        CSV files with a column time, one for each run. Columns have the names of outputs, with a unit if
+        it is not SI: lean_rate (deg/s).
+    unknowns
+        Parameters and initial values to fit: c,lam,lean_rate.
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    outputs
+        Columns to fit: lean_rate,steer. Default: all columns that are outputs of the vehicle.
+    initial
+        An initial value of all runs, or one for each: --initial forward_speed=4.6,5.1. For unknowns it
+        is the first guess. Default: forward_speed and unknown initial values are the first samples of
+        their columns; unknown ones without a column start at zero.
+    input_
+        The column of a recorded input: --input steer=steer_torque; or a constant: --input steer=0.5. It
+        is interpolated linearly between samples.
+    deviation
+        Standard deviation of the noise of an output: --deviation steer=0.2deg. Default: estimated from
+        the residuals.
+    offsets
+        Outputs with an unknown zero offset, which is fitted: steer.
+    prior
+        Prior standard deviation of a parameter about its given value: --prior c=5mm.
+    white_noise
+        Assume that successive samples are independent, instead of estimating their correlation.
+    starts
+        Number of searches from different first guesses.
+    drop_missing
+        Skip empty cells of the recordings.
     """
     from draisine.analysis.identify import Prior
     from draisine.analysis.identify import identify as fit
     from draisine.errors import ParameterError
-    from draisine.experiment.simulator import typed_law
+    from draisine.experiment.simulator import parse_law
     from draisine.scenario.validate.vehicle import build_system
 
     if not recordings:
-        raise ParameterError("identify needs recordings: draisine identify ride.csv --unknowns c.")
+        raise ParameterError(
+            "identify needs recordings, for example draisine identify ride.csv --unknowns c."
+        )
     output.check()
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    wanted = _names(unknowns)
+    unknown_names = _names(unknowns)
     columns: dict[str, Any] = {
         "outputs": None if outputs is None else _names(outputs),
         "inputs": assignments("--input", input_),
@@ -87,36 +109,38 @@ def identify(
         "offsets": _names(offsets or ""),
         "drop_missing": drop_missing,
     }
-    given = assignments("--initial", initial)
+    values = assignments("--initial", initial)
     runs = [
-        _run(path, system, wanted, _own_initial(given, k, len(recordings), system), **columns)
+        _read_run(
+            path, system, unknown_names, _initial_of(values, k, len(recordings), system), **columns
+        )
         for k, path in enumerate(recordings)
     ]
-    sizes = _numbers("--prior", prior, system)
-    if idle := [name for name in sizes if name in system.parameters and name not in wanted]:
+    priors = _numbers("--prior", prior, system)
+    if unused := [n for n in priors if n in system.parameters and n not in unknown_names]:
         raise ParameterError(
-            f"--prior {idle[0]}: {idle[0]} is not among the unknowns, so its prior has no effect. Add it to "
+            f"--prior {unused[0]}: {unused[0]} is not among the unknowns, so it has no effect. Add it to "
             "--unknowns, or leave the prior out."
         )
     with progress_bar(f"fit of {vehicle}"):
-        found = fit(
+        identified = fit(
             system,
             runs,
-            wanted,
-            law=typed_law(system, law_tables(law or []), runs[0].start),
-            prior=Prior.independent(system.parameters, sizes) if sizes else None,
+            unknown_names,
+            law=parse_law(system, law_tables(law or []), runs[0].start),
+            prior=Prior.independent(system.parameters, priors) if priors else None,
             white_noise=white_noise,
             starts=starts,
         )
     if output.json:
-        print_json(_plain(found))
+        print_json(_plain(identified))
     else:
-        _print(found)
-    output.keep(found)
+        _print(identified)
+    output.write(identified)
 
 
 def _names(text: str) -> list[str]:
-    """Return names that are separated by commas."""
+    """Return different names that are separated by commas."""
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
@@ -129,7 +153,7 @@ def _units(system: "System") -> dict[str, str]:
 
 
 def _number(option: str, name: str, value: Any, units: Mapping[str, str]) -> float:
-    """Return one value of an option."""
+    """Return a value of an option in SI units."""
     from draisine.errors import ParameterError
     from draisine.model.quantity import number
 
@@ -145,26 +169,28 @@ def _numbers(option: str, given: Values, system: "System") -> dict[str, float]:
     return {n: _number(option, n, x, units) for n, x in assignments(option, given).items()}
 
 
-def _own_initial(
-    given: Mapping[str, Any], k: int, count: int, system: "System"
+def _initial_of(
+    values: Mapping[str, Any], k: int, count: int, system: "System"
 ) -> dict[str, float]:
-    """Return the initial values of the k-th recording: common ones, and its own of a list."""
+    """Return the initial values of the k-th recording in SI units."""
     from draisine.errors import ParameterError
     from draisine.model.names import SYNONYMS
 
-    units, found = _units(system), {}
-    for name, value in given.items():
-        each = value.split(",") if isinstance(value, str) else [value]
-        if len(each) not in (1, count):
+    units = _units(system)
+    initial = {}
+    for name, value in values.items():
+        values_of_runs = value.split(",") if isinstance(value, str) else [value]
+        if len(values_of_runs) not in (1, count):
             raise ParameterError(
                 f"--initial {name}={value}: give one value, or one for each of the {count} recordings."
             )
-        own = SYNONYMS.get(name, name)
-        found[own] = _number("--initial", own, each[k if len(each) > 1 else 0], units)
-    return found
+        model_name = SYNONYMS.get(name, name)
+        own_value = values_of_runs[k if len(values_of_runs) > 1 else 0]
+        initial[model_name] = _number("--initial", model_name, own_value, units)
+    return initial
 
 
-def _run(
+def _read_run(
     path: Path,
     system: "System",
     unknowns: Sequence[str],
@@ -174,7 +200,7 @@ def _run(
     inputs: Mapping[str, Any],
     **options: Any,
 ) -> "Run":
-    """Return the run of a recording; its first samples are first guesses of its start."""
+    """Return the run of a recording; its first samples are the first guess of its initial values."""
     from dataclasses import replace
 
     from draisine.analysis.identify import Run
@@ -191,8 +217,8 @@ def _run(
         if not outputs:
             columns = ", ".join(map(str, data.data_vars))
             raise ParameterError(
-                f"{path}: no column is an output of the vehicle; it has {columns}. `draisine show` lists the "
-                "outputs; rename columns accordingly."
+                f"{path}: no column is an output of the vehicle. Columns: {columns}. `draisine show` lists "
+                "the outputs; rename columns accordingly."
             )
     start = {}
     for name in ("forward_speed", *unknowns):
@@ -202,8 +228,8 @@ def _run(
             start[name] = _first_sample(data, name)
         elif name == "forward_speed" and name in system.outputs:
             raise ParameterError(
-                f"{path}: there is no column forward_speed. Give the speed at the first sample: --initial "
-                "forward_speed=4.6."
+                f"{path}: the column forward_speed is missing. Give the speed at the first sample: "
+                "--initial forward_speed=4.6."
             )
         elif name != "forward_speed" and name in _units(system):
             start[name] = 0.0
@@ -219,70 +245,72 @@ def _run(
 
 
 def _first_sample(data: "Dataset", name: str) -> float:
-    """Return the first number in a column."""
+    """Return the first value of a column that is not empty."""
     return float(data[name].dropna("time").values[0])
 
 
-def _plain(found: "Identified") -> dict[str, Any]:
+def _plain(identified: "Identified") -> dict[str, Any]:
     """Return the report as plain values."""
     from dataclasses import asdict
 
-    rows = zip(found.names, found.values, found.deviations, found.degrees_of_freedom, strict=True)
+    columns = (identified.names, identified.values, identified.deviations)
+    rows = zip(*columns, identified.degrees_of_freedom, strict=True)
     return {
         "unknowns": {
             name: {
                 "value": float(value),
                 "deviation": _finite(deviation),
-                "interval": [_finite(x) for x in found.interval(name)],
-                "degrees_of_freedom": _finite(freedom),
-                "unit": found.unit(name),
+                "interval": [_finite(x) for x in identified.interval(name)],
+                "degrees_of_freedom": _finite(degrees),
+                "unit": identified.unit(name),
             }
-            for name, value, deviation, freedom in rows
+            for name, value, deviation, degrees in rows
         },
-        "correlations": [[_finite(x) for x in row] for row in found.correlations],
-        "channels": [_finite_entries(asdict(channel)) for channel in found.channels],
-        "combinations": [_finite_entries(asdict(one)) for one in found.combinations],
-        "not_identifiable": list(found.not_identifiable),
-        "searches": asdict(found.searches),
+        "correlations": [[_finite(x) for x in row] for row in identified.correlations],
+        "channels": [_finite_entries(asdict(channel)) for channel in identified.channels],
+        "combinations": [_finite_entries(asdict(each)) for each in identified.combinations],
+        "not_identifiable": list(identified.not_identifiable),
+        "searches": asdict(identified.searches),
     }
 
 
 def _finite(x: float) -> float | None:
-    """Return a number that JSON can hold."""
+    """Return a number, or None if JSON cannot represent it."""
     return float(x) if abs(x) < float("inf") else None
 
 
 def _finite_entries(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table whose numbers JSON can hold."""
+    """Return a table in which numbers that JSON cannot represent are None."""
     return {key: _finite(x) if isinstance(x, float) else x for key, x in table.items()}
 
 
-def _print(found: "Identified") -> None:
+def _print(identified: "Identified") -> None:
     """Print tables of unknowns and channels, and remarks."""
     from rich.table import Table
 
     console = open_console()
     table = Table("unknown", *numeric_columns("value", "deviation", "95 % from", "to"), "unit")
-    for name, value, size in zip(found.names, found.values, found.deviations, strict=True):
-        low, high = found.interval(name)
-        row = [f"{x:.5g}" for x in (value, size, low, high)]
-        table.add_row(escape(name), *row, found.unit(name))
+    rows = zip(identified.names, identified.values, identified.deviations, strict=True)
+    for name, value, deviation in rows:
+        low, high = identified.interval(name)
+        row = [f"{x:.5g}" for x in (value, deviation, low, high)]
+        table.add_row(escape_markup(name), *row, identified.unit(name))
     console.print(table)
     headings = ("samples", "effective", "RMS", "normalised", "explained (%)", "phi")
     noise = Table("residual", *numeric_columns(*headings, "Durbin-Watson", "whitened"), "unit")
-    for one in found.channels:
+    for channel in identified.channels:
         noise.add_row(
-            escape(one.output),
-            str(one.samples),
-            f"{one.effective_samples:.0f}",
-            f"{one.rms:.3g}",
-            "" if one.normalised_rms is None else f"{one.normalised_rms:.3g}",
-            f"{100 * one.explained:.2f}",
-            f"{one.correlation:.2f}",
-            f"{one.durbin_watson:.2f}",
-            f"{one.durbin_watson_innovations:.2f}",
-            found.unit(one.output),
+            escape_markup(channel.output),
+            str(channel.samples),
+            f"{channel.effective_samples:.0f}",
+            f"{channel.rms:.3g}",
+            "" if channel.normalised_rms is None else f"{channel.normalised_rms:.3g}",
+            f"{100 * channel.explained:.2f}",
+            f"{channel.correlation:.2f}",
+            f"{channel.durbin_watson:.2f}",
+            f"{channel.durbin_watson_innovations:.2f}",
+            identified.unit(channel.output),
         )
     console.print(noise)
-    for line in found.remarks():
-        console.print(escape(line))
+    for line in identified.remarks():
+        console.print(escape_markup(line))

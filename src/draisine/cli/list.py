@@ -1,4 +1,4 @@
-"""`draisine list`."""
+"""`draisine list`: vehicles, scenarios, parameter sets and plugs with their descriptions."""
 
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Entries = dict[str, str]
-"""Names of one kind, each with what is told of it."""
+"""Names of one kind with their descriptions."""
 
-WORDS = {
+KIND_SYNONYMS = {
     "parameter-set": "set",
     "parameter_set": "set",
     "parameter": "set",
@@ -22,17 +22,19 @@ WORDS = {
     "controller": "law",
     "plot": "figure",
 }
-"""Other words for what can be listed, in the singular."""
+"""Other words for kinds, in the singular."""
 
 
 def list(*words: str, json: Json = False) -> None:
-    """List what there is: vehicles, scenarios, parameter sets, terrains, integrators, control laws, force
-    elements, impact models, formulations, targets, printers of equations and figures.
+    """List vehicles, scenarios, parameter sets, terrains, control laws and other plugs.
 
-    Without a word it is one screen of names; of one kind, list vehicles, each is told in a sentence, and
-    so are those of all kinds that have a word in their names or sentences, list jump.
+    Without a word, it prints all names on one screen. `list vehicles` describes each vehicle in a
+    sentence, `list jump` everything with this word in its name or description.
 
-    :param words: A kind (all for every one), then words that must be there: list scenarios jump.
+    Parameters
+    ----------
+    words
+        A kind, or all, then words to search for: list scenarios jump.
     """
     from draisine.errors import UnknownNameError
 
@@ -40,31 +42,31 @@ def list(*words: str, json: Json = False) -> None:
         _print_overview()
         return
     kinds = _kinds(words[0] if words else "all")
-    asked = words[1:] if kinds else words
-    wanted = [word.lower().removesuffix("s") for word in asked]
-    found = {}
+    searched = words[1:] if kinds else words
+    stems = [word.lower().removesuffix("s") for word in searched]
+    matches = {}
     for kind in kinds or _kinds("all"):
-        told = {n: x for n, x in _entries(kind).items() if _has(f"{n} {x}", wanted)}
-        if kind == "vehicle" and wanted:
-            told |= _by_parameters(wanted)
-        if told:
-            found[f"{kind}s"] = told
-    if not found:
+        entries = {n: x for n, x in _entries(kind).items() if _has_words(f"{n} {x}", stems)}
+        if kind == "vehicle" and stems:
+            entries |= _vehicles_by_parameters(stems)
+        if entries:
+            matches[f"{kind}s"] = entries
+    if not matches:
         known = ", ".join(f"{kind}s" for kind in _kinds("all"))
         raise UnknownNameError(
-            f"nothing that is listed has {' '.join(asked)!r} in its name or its text. Kinds: {known}."
+            f"No name or description contains {' '.join(searched)!r}. Kinds: {known}."
         )
     if json:
-        print_json(found)
+        print_json(matches)
         return
     console = open_console()
-    for heading, entries in found.items():
+    for heading, entries in matches.items():
         console.print(f"[bold]{heading}[/bold]")
-        console.print(entry_table(_together(entries)))
+        console.print(entry_table(_merge_numbered(entries)))
 
 
 def _kinds(word: str) -> tuple[str, ...]:
-    """Return the kinds that a word stands for, in the singular: one, all, or none.
+    """Return the kinds that a word means, in the singular: one, all, or none.
 
     >>> _kinds("vehicles"), _kinds("plot"), _kinds("jump"), len(_kinds("all"))
     (('vehicle',), ('figure',), (), 12)
@@ -74,23 +76,23 @@ def _kinds(word: str) -> tuple[str, ...]:
     plugs = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
     known = ("vehicle", "scenario", "set", "terrain", *plugs)
     single = word.lower().removesuffix("s")
-    single = WORDS.get(single, single)
+    single = KIND_SYNONYMS.get(single, single)
     return known if word == "all" else (single,) if single in known else ()
 
 
 def _print_overview() -> None:
-    """Print the names of all kinds, of scenarios and sets how many there are where, and how to see more."""
+    """Print the names of all kinds on one screen, and the commands that print more."""
     console = open_console()
-    named = {kind: _names(kind) for kind in _kinds("all")}
+    counts = {kind: _counts(kind) for kind in _kinds("all")}
     console.print(
-        entry_table({f"{kind}s": f"{sum(n.values())}: {_summary(n)}" for kind, n in named.items()})
+        entry_table({f"{kind}s": f"{sum(n.values())}: {_summary(n)}" for kind, n in counts.items()})
     )
     console.print()
     console.print(
         entry_table(
             {
-                "draisine list vehicles": "all of a kind, each in a sentence",
-                "draisine list jump": "what has a word in its name or its sentence",
+                "draisine list vehicles": "all of a kind with descriptions",
+                "draisine list jump": "everything with a word in its name or description",
                 "draisine list all": "everything; with --json for programs",
             }
         )
@@ -98,7 +100,7 @@ def _print_overview() -> None:
 
 
 def _summary(counts: dict[str, int]) -> str:
-    """Return names, those that stand for several with how many.
+    """Return names, with the count of those that represent several.
 
     >>> _summary({"ball": 1, "walkers": 3})
     'ball, walkers (3)'
@@ -106,10 +108,8 @@ def _summary(counts: dict[str, int]) -> str:
     return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
 
 
-def _names(kind: str) -> dict[str, int]:
-    """Return what there is of a kind by name, scenarios by their folders, sets by whose they are, and how
-    many each stands for.
-    """
+def _counts(kind: str) -> dict[str, int]:
+    """Return the names of a kind with counts: scenarios by folder, parameter sets by vehicle."""
     from collections import Counter
 
     from draisine.registry import names
@@ -127,7 +127,7 @@ def _names(kind: str) -> dict[str, int]:
 
 
 def _entries(kind: str) -> Entries:
-    """Return the names of a kind, each with what is told of it."""
+    """Return the names of a kind with their descriptions."""
     from draisine.registry import names
     from draisine.scenario.library import titles
     from draisine.vehicles import parameter_sets, set_owners
@@ -139,40 +139,38 @@ def _entries(kind: str) -> Entries:
             return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
         case "terrain":
             return _terrains()
-    return {name: f"{_headline(kind, name)}{_numbers(kind, name)}" for name in names(kind)}
+    return {name: f"{_description(kind, name)}{_options(kind, name)}" for name in names(kind)}
 
 
-def _has(text: str, wanted: "Sequence[str]") -> bool:
-    """Return whether all words are in a text."""
-    return all(word in text.lower() for word in wanted)
+def _has_words(text: str, stems: "Sequence[str]") -> bool:
+    """Return whether a text contains all words."""
+    return all(stem in text.lower() for stem in stems)
 
 
-def _by_parameters(wanted: "Sequence[str]") -> Entries:
-    """Return the vehicles with parameters that have words in their meanings, and these, without importing
-    them.
-    """
+def _vehicles_by_parameters(stems: "Sequence[str]") -> Entries:
+    """Return the vehicles with parameters whose meanings contain all words, without importing them."""
     import ast
 
     from draisine.registry import own_plugs
 
-    found = {}
-    for name, home in own_plugs("vehicle").items():
-        tree = _parse(home.partition(":")[0])
-        makers = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-        told = [
+    entries = {}
+    for name, module in own_plugs("vehicle").items():
+        tree = _parse(module)
+        functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+        parameters = [
             f"{argument.arg}, {meaning}"
-            for maker in makers
-            if maker.name == name
-            for argument in maker.args.kwonlyargs
-            if (meaning := _meaning(argument.annotation)) and _has(meaning, wanted)
+            for function in functions
+            if function.name == name
+            for argument in function.args.kwonlyargs
+            if (meaning := _meaning(argument.annotation)) and _has_words(meaning, stems)
         ]
-        if told:
-            found[name] = f"{_headline('vehicle', name)} Parameters: {'; '.join(told)}"
-    return found
+        if parameters:
+            entries[name] = f"{_description('vehicle', name)} Parameters: {'; '.join(parameters)}"
+    return entries
 
 
 def _meaning(annotation: "expr | None") -> str:
-    """Return what an annotation Annotated[float, unit, meaning] says of a parameter; nothing of others."""
+    """Return the meaning in an annotation Annotated[float, unit, meaning], or ""."""
     import ast
 
     match annotation:
@@ -182,10 +180,10 @@ def _meaning(annotation: "expr | None") -> str:
 
 
 def _terrains() -> Entries:
-    """Return what each shape of ground is, and its measures, without importing them."""
+    """Return the ground shapes with descriptions and dimensions, without importing them."""
     import ast
 
-    found = {}
+    entries = {}
     for node in _parse("draisine.scenario.terrain").body:
         if not isinstance(node, ast.ClassDef):
             continue
@@ -196,29 +194,29 @@ def _terrains() -> Entries:
         }
         match fields.pop("shape", None):
             case ast.Subscript(slice=ast.Constant(value=str(shape))):
-                told = " ".join((ast.get_docstring(node) or "").split()).replace("`", "")
-                found[shape] = f"{told} Measures: {', '.join(fields)}"
-    return found
+                text = " ".join((ast.get_docstring(node) or "").split()).replace("`", "")
+                entries[shape] = f"{text} Dimensions: {', '.join(fields)}"
+    return entries
 
 
-def _together(entries: Entries) -> Entries:
-    """Return entries that differ by a number at the end alone as one.
+def _merge_numbered(entries: Entries) -> Entries:
+    """Return entries in which those that differ only by a final number are merged.
 
-    >>> _together({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
+    >>> _merge_numbered({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
     {'a/disc-1 to 2': 'A disc', 'a/ball': 'A ball'}
     """
     from itertools import groupby
 
-    found = {}
+    merged = {}
     for (_, text), group in groupby(entries, lambda n: (n.rstrip("0123456789"), entries[n])):
         first, *others = group
         last = others[-1].rpartition("-")[2] if others else ""
-        found[f"{first} to {last}" if others else first] = text
-    return found
+        merged[f"{first} to {last}" if others else first] = text
+    return merged
 
 
-def _numbers(kind: str, name: str) -> str:
-    """Return the numbers that a control law or a force element takes, with their defaults."""
+def _options(kind: str, name: str) -> str:
+    """Return the options of a control law or a force element, with their defaults."""
     from dataclasses import MISSING, fields, is_dataclass
 
     from draisine.registry import find
@@ -226,34 +224,31 @@ def _numbers(kind: str, name: str) -> str:
     record = find(kind, name) if kind in ("law", "force") else None
     if not is_dataclass(record):
         return ""
-    plain = (float, int, str, bool)
-    told = ", ".join(
-        f"{one.name}={one.default:g}"
-        if isinstance(one.default, float)
-        else f"{one.name}={one.default}"
-        if isinstance(one.default, plain)
-        else f"{one.name}.NAME"
-        if one.default is MISSING and one.default_factory is not MISSING
-        else one.name
-        for one in fields(record)
-        if not one.kw_only  # a tyre's wheel, which puts itself in
-    )
-    return f" Takes: {told}"
+    texts = []
+    for field in fields(record):
+        if field.kw_only:  # the wheel of a tyre, which the vehicle sets
+            continue
+        if isinstance(field.default, float):
+            texts.append(f"{field.name}={field.default:g}")
+        elif isinstance(field.default, (int, str, bool)):
+            texts.append(f"{field.name}={field.default}")
+        elif field.default is MISSING and field.default_factory is not MISSING:
+            texts.append(f"{field.name}.NAME")
+        else:
+            texts.append(field.name)
+    return f" Options: {', '.join(texts)}"
 
 
-def _headline(kind: str, name: str) -> str:
-    """Return the first sentence that a plug's file says about itself, without importing it."""
-    import ast
+def _description(kind: str, name: str) -> str:
+    """Return the description of a plug."""
+    from draisine.registry import description, foreign_plugs, own_plugs
 
-    from draisine.registry import foreign_plugs, own_plugs
-
-    home = own_plugs(kind).get(name) or foreign_plugs(kind)[name]
-    text = ast.get_docstring(_parse(home.partition(":")[0])) or ""
-    return " ".join(text.split("\n\n")[0].split())
+    module = own_plugs(kind).get(name) or foreign_plugs(kind)[name]
+    return description(module.partition(":")[0])
 
 
 def _parse(module: str) -> "Module":
-    """Return what a module's file says; nothing where there is none."""
+    """Return the syntax tree of a module, without importing it; an empty one if it has no file."""
     import ast
     from importlib.util import find_spec
     from pathlib import Path

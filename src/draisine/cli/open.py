@@ -1,28 +1,31 @@
-"""`draisine open`."""
+"""`draisine open`: open an output file."""
 
 import os
 from pathlib import Path
 
-from draisine.cli._keep import show
+from draisine.cli._files import open_file
 
-SHOWN = (".html", ".png", ".svg", ".pdf", ".gif", ".mp4")
-"""What a browser or a viewer can open."""
+OPENABLE_SUFFIXES = (".html", ".png", ".svg", ".pdf", ".gif", ".mp4")
+"""Suffixes of files that a browser or a viewer can open."""
 
 
 def open(file: Path, /) -> int:
-    """Open a page, a figure or a film that draisine wrote.
+    """Open a page, a figure or an animation that draisine wrote.
 
-    :param file: A file that ends with .html, .png, .jpg, .svg, .pdf, .gif or .mp4.
+    Parameters
+    ----------
+    file
+        A file (.html, .png, .jpg, .svg, .pdf, .gif or .mp4).
     """
     from draisine.errors import DataError
 
     if not os.path.isfile(file):
-        raise DataError(f"{file}: no such file.")
+        raise DataError(f"{file}: the file does not exist.")
     if file.suffix in (".nc", ".zarr"):
         page = file.with_suffix(".html")
         raise DataError(
-            f"{file}: is data; `draisine animate {file}` writes {page.name}, which can be opened."
+            f"{file} contains data. `draisine animate {file}` writes {page.name}, which can be opened."
         )
-    if file.suffix not in SHOWN:
-        raise DataError(f"{file}: only {', '.join(SHOWN)} can be opened.")
-    return show(file)
+    if file.suffix not in OPENABLE_SUFFIXES:
+        raise DataError(f"{file} cannot be opened. Possible are {', '.join(OPENABLE_SUFFIXES)}.")
+    return open_file(file)

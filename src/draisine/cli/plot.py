@@ -1,10 +1,9 @@
-"""`draisine plot`."""
+"""`draisine plot`: figures of stored results."""
 
 import re
 from pathlib import Path
 
-from draisine.cli._keep import beside, check_figure, free_name, tell_file
-from draisine.cli._keep import show as show_file
+from draisine.cli._files import check_figure, open_file, report_file, sibling_path, unused_path
 from draisine.cli._options import Overwrite, Trust, Width
 
 
@@ -24,40 +23,53 @@ def plot(
 ) -> int:
     """Draw figures from a stored result.
 
-    :param result: A result that `draisine run --out` wrote (.nc, .zarr), or a recording: a .csv with a column
+    Parameters
+    ----------
+    result
+        A result written by `draisine run --out` (.nc, .zarr), or a recording: a .csv file with a column
         time.
-    :param out: Where to write it (.png, .jpg, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
-    :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
-        all. Without one, that which tells most.
-    :param series: For histories, phase and comparison: what to draw, --series lean,steer.
-    :param title: Another headline of the figures.
-    :param no_title: Leave the headline out.
-    :param show: Open the figures.
+    out
+        Output file (.png, .jpg, .svg, .pdf). Default: RESULT.png, or RESULT-FIGURE.png.
+    figure
+        One or several figures: --figure top,forces; see `draisine list figures`. Default: the main figure
+        of the result.
+    series
+        Quantities to draw over time, in a phase plane or in a comparison: --series lean,steer.
+    title
+        Title of the figures.
+    no_title
+        Draw the figures without a title.
+    show
+        Open the figures.
     """
     from draisine.errors import ParameterError
     from draisine.results.store import load
     from draisine.view.plot import plot as draw
 
     names = figure.split(",") if figure else [None]
-    quantities = re.split(r",(?![^\[]*\])", series) if series else None  # labels have commas, too
+    quantities = (
+        re.split(r",(?![^\[]*\])", series) if series else None
+    )  # labels contain commas, too
     if out is not None and len(names) > 1:
-        raise ParameterError(f"--out {out} is one file, but {len(names)} figures are asked for.")
+        raise ParameterError(
+            f"--out {out} is one file, but --figure selects {len(names)} figures. Leave out --out."
+        )
     if no_title and title is not None:
-        raise ParameterError("--title and --no-title exclude each other.")
-    headline = False if no_title else (title or True)
-    targets = {name: out or free_name(_name(result, name), force) for name in names}
+        raise ParameterError("--title and --no-title cannot be combined. Leave out one of them.")
+    heading = False if no_title else (title or True)
+    targets = {name: out or unused_path(_default_path(result, name), force) for name in names}
     for target in targets.values():
         check_figure(target)
     data = load(result, trust)
-    for name in names if len(names) > 1 else ():  # where one is refused, none is written
-        draw(data, name, series=quantities, width=width, title=headline)
+    for name in names if len(names) > 1 else ():  # if one figure fails, none is written
+        draw(data, name, series=quantities, width=width, title=heading)
     for name, target in targets.items():
-        with tell_file("figure", target):
-            draw(data, name, target, series=quantities, width=width, title=headline)
-    return max(map(show_file, targets.values())) if show else 0
+        with report_file("figure", target):
+            draw(data, name, target, series=quantities, width=width, title=heading)
+    return max(map(open_file, targets.values())) if show else 0
 
 
-def _name(result: Path, figure: str | None) -> Path:
-    """Return the name of a figure of a result; a figure may be a file of one's own."""
-    mark = f"-{Path(figure).stem}" if figure else ""
-    return beside(result, f"{mark}.png")
+def _default_path(result: Path, figure: str | None) -> Path:
+    """Return the default path of a figure of a result; the figure may be a file of the user."""
+    label = f"-{Path(figure).stem}" if figure else ""
+    return sibling_path(result, f"{label}.png")

@@ -1,4 +1,4 @@
-"""`draisine run`."""
+"""`draisine run`: run scenarios, and repeat stored ones."""
 
 import json
 import os
@@ -9,12 +9,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import beside, check_film, film, free_name
-from draisine.cli._keep import show as show_file
+from draisine.cli._files import (
+    check_animation_target,
+    open_file,
+    sibling_path,
+    unused_path,
+    write_animation,
+)
 from draisine.cli._options import (
-    MACHINE,
-    OUTPUT,
-    RUN,
+    NO_MACHINE_OPTIONS,
+    NO_OUTPUT_OPTIONS,
+    NO_RUN_OPTIONS,
     MachineOptions,
     OutputOptions,
     Overwrite,
@@ -32,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def ride_file(where: str, trust: bool) -> "Dataset | None":
-    """Return the ride in a result, if it is one."""
+    """Return the ride that a file contains, or None."""
     from draisine.results.store import load
 
     path = Path(where)
@@ -43,36 +48,37 @@ def ride_file(where: str, trust: bool) -> "Dataset | None":
 
 
 def repeat(ride: "Dataset") -> int:
-    """Ride a stored ride once more; return 0 if it came out the same to the bit."""
+    """Repeat a stored ride; return 0 if all frames are bitwise equal."""
     from draisine.ride.repeat import differences, repeat_ride, ride_dataset
 
-    found = differences(ride, ride_dataset(repeat_ride(ride)))
-    if found:
-        told = ", ".join(f"{name} by {size:.3g}" for name, size in found.items())
-        return fail(f"ridden again, it differs: {told}. (Another CPU may round otherwise.)", 1)
+    changed = differences(ride, ride_dataset(repeat_ride(ride)))
+    if changed:
+        text = ", ".join(f"{name} by {size:.3g}" for name, size in changed.items())
+        return fail(f"The repeated ride differs: {text}. (Other CPUs may round differently.)", 1)
     count = int(ride["ride_steps"].sum())
-    print(f"ridden again: {count} steps, all frames equal to the bit.")
+    print(f"repeated: {count} steps, all frames are bitwise equal.")
     return 0
 
 
-def _check_bare(scenario: str, *options: object) -> None:
-    """Refuse options where a stored ride is repeated as it was."""
+def _check_no_options(scenario: str, *options: object) -> None:
+    """Raise if options are given, because a stored ride is repeated without changes."""
     from draisine.errors import ParameterError
 
-    if any(given not in (MACHINE, RUN, OUTPUT, None, False) for given in options):
+    if any(option not in (*NO_OPTIONS, None, False) for option in options):
         raise ParameterError(
-            f"{scenario} is a ride: it is repeated as it was ridden, without options."
+            f"{scenario} is a ride, which is repeated without changes. Leave out all options."
         )
 
 
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
-    """Return what the first command leaves: data, and a picture that is called like it, and replaced with
-    it.
-    """
-    from draisine.scenario.library import FIRST
+    """Return the output of `draisine run` without a scenario: data, and a figure of the same name.
 
-    out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
-    plot = output.plot or free_name(beside(out, ".png"), force or os.path.exists(out))
+    An existing figure is replaced together with its data.
+    """
+    from draisine.scenario.library import FIRST_SCENARIO
+
+    out = output.out or unused_path(Path(f"{FIRST_SCENARIO.rpartition('/')[2]}.nc"), force)
+    plot = output.plot or unused_path(sibling_path(out, ".png"), force or os.path.exists(out))
     return replace(output, out=out, plot=plot)
 
 
@@ -80,9 +86,9 @@ def run(
     scenario: str | None = None,
     /,
     *,
-    machine: MachineOptions = MACHINE,
-    change: RunOptions = RUN,
-    output: OutputOptions = OUTPUT,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
+    change: RunOptions = NO_RUN_OPTIONS,
+    output: OutputOptions = NO_OUTPUT_OPTIONS,
     animate: Path | None = None,
     full: bool = False,
     linear: bool = False,
@@ -90,178 +96,188 @@ def run(
     force: Overwrite = False,
     trust: Trust = False,
 ) -> int:
-    """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
+    """Run a scenario. Default: a riderless bicycle stabilises itself; data and a figure are written.
 
-    :param scenario: A scenario's name, a file of your own (.toml), a vehicle, or a result (.nc, .zarr) to
-        repeat.
-    :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
-    :param full: The table has every output, and rates, too.
-    :param linear: The figure has the same start by the linear equations beside it, and their difference.
-    :param show: Open what was written for the eye; if nothing was asked for, a page that replays the run.
+    Parameters
+    ----------
+    scenario
+        Name of a scenario, a file (.toml), a vehicle, or a result (.nc, .zarr) to repeat.
+    animate
+        Write an animation (.gif, .mp4), an interactive 3D replay (.html) or a scene (.glb).
+    full
+        Print all outputs and rates in the table.
+    linear
+        Draw the solution of the linearised equations for the same initial state, and the difference.
+    show
+        Open the animation or the figure; without one, write and open an interactive 3D replay.
     """
-    from draisine.scenario.library import FIRST, load
+    from draisine.scenario.library import FIRST_SCENARIO, load
 
     if scenario is None:
-        scenario, output = FIRST, _first_output(output, force)
-    if (again := ride_file(scenario, trust)) is not None:
-        _check_bare(scenario, machine, change, output, animate, full, linear, show)
-        return repeat(again)
+        scenario = FIRST_SCENARIO
+        output = _first_output(output, force)
+    if (ride := ride_file(scenario, trust)) is not None:
+        _check_no_options(scenario, machine, change, output, animate, full, linear, show)
+        return repeat(ride)
     output.check()
-    _check_ground(scenario, machine, trust)
-    loaded = _settle_start(load(scenario, change.changes(machine), trust), change)
+    _check_parameters(scenario, machine, trust)
+    loaded = _resolve_start(load(scenario, change.changes(machine), trust), change)
     if linear:
-        output = _beside_linear(loaded, output, force)
+        output = _with_linear_figure(loaded, output, force)
     if show:
-        animate, output = _for_the_eye(loaded, animate, output, force)
-    _check_moves(loaded, animate, full)
-    result, failed = _carry_out(loaded, change)
+        animate, output = _with_visible_output(loaded, animate, output, force)
+    _check_motion_options(loaded, animate, full)
+    result, failure = _run(loaded, change)
     try:
         report(result, output.json, full)
-    finally:  # what was computed is kept, even if nobody waits for the table
-        _keep(result, output, linear, animate is None)
-    if animate is not None and (failed is None or result.data.sizes.get("time", 0) > 1):
-        film(result.data, animate, quiet=output.json)
-    if failed is not None:
-        return fail(failed, 1)
-    seen = (animate or output.plot) if show else None
-    return (0 if seen is None else show_file(seen)) or _judge(result)
+    finally:  # results are written even if printing the table is interrupted
+        _write(result, output, linear, animate is None)
+    if animate is not None and (failure is None or result.data.sizes.get("time", 0) > 1):
+        write_animation(result.data, animate, quiet=output.json)
+    if failure is not None:
+        return fail(failure, 1)
+    visible = (animate or output.plot) if show else None
+    return (0 if visible is None else open_file(visible)) or _check_validity(result)
 
 
-def _judge(result: "Result") -> int:
-    """Return the exit code: 1, with a message, of a run that is not physically valid and not expected to
-    be so.
-    """
+NO_OPTIONS = (NO_MACHINE_OPTIONS, NO_RUN_OPTIONS, NO_OUTPUT_OPTIONS)
+
+
+def _check_validity(result: "Result") -> int:
+    """Return the exit code: 1 if the run is not physically valid and its scenario does not expect that."""
     from draisine.simulation.validity import EXPECTABLE
 
     if not result.unexpected_faults:
         return 0
     assert result.validity is not None
-    words = [word for word in result.validity.times if word in EXPECTABLE]
-    way = ""
-    if len(words) == len(result.unexpected_faults):
-        way = f" If the scenario is meant to show that, its file has run.expects = {json.dumps(words)}."
-    return fail(f"the run is not physically valid: {'; '.join(result.unexpected_faults)}.{way}", 1)
+    faults = [fault for fault in result.validity.times if fault in EXPECTABLE]
+    hint = ""
+    if len(faults) == len(result.unexpected_faults):
+        hint = f" If this is intended, set run.expects = {json.dumps(faults)} in the scenario file."
+    return fail(f"The run is not physically valid: {'; '.join(result.unexpected_faults)}.{hint}", 1)
 
 
-def _beside_linear(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
-    """Return what is left of a run that has its linear equations beside it: a figure, in any case."""
+def _with_linear_figure(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
+    """Return output options with a figure for the comparison with the linearised equations."""
     from draisine.errors import ParameterError
 
     plan = loaded.plan
     if loaded.scenario.kind != "run" or plan.terrain is not None or plan.law is not None:
         raise ParameterError(
-            f"--linear goes with runs on the level plane without laws and inputs; {loaded.name} is none."
+            f"--linear needs a run on the level plane without control laws and inputs, unlike {loaded.name}."
         )
     stem = loaded.name.rpartition("/")[2]
-    return replace(output, plot=output.plot or free_name(Path(f"{stem}-linear.png"), force))
+    return replace(output, plot=output.plot or unused_path(Path(f"{stem}-linear.png"), force))
 
 
-def _keep(result: "Result", output: OutputOptions, linear: bool, alone: bool) -> None:
-    """Write what was asked for, the figure with the linear equations beside the run, if it should be; tell
-    that nothing was, where there is no film either.
-    """
-    if output == OUTPUT and alone:
+def _write(result: "Result", output: OutputOptions, linear: bool, no_animation: bool) -> None:
+    """Write data and figure; print a hint if no output is requested."""
+    if output == NO_OUTPUT_OPTIONS and no_animation:
         stem = result.loaded.name.rpartition("/")[2]
-        print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
-        _tell_motions(result.loaded)
+        print(f"no files written: --out {stem}.nc writes the data, --plot {stem}.png a figure")
+        _mention_motions(result.loaded)
     if not linear:
-        output.keep(result.data)
+        output.write(result.data)
         return
-    from draisine.experiment.kinds.linear import linear_motion
+    from draisine.experiment.kinds.linear import simulate_linear
     from draisine.results.comparison import compare
 
-    replace(output, plot=None, width=None).keep(result.data)
-    both = compare(result.data, linear_motion(result.loaded.plan, result.data))
-    replace(output, out=None).keep(both)
+    replace(output, plot=None, width=None).write(result.data)
+    both = compare(result.data, simulate_linear(result.loaded.plan, result.data))
+    replace(output, out=None).write(both)
 
 
-def _tell_motions(loaded: "Loaded") -> None:
-    """Say how a machine moves of which one state was looked at."""
-    from draisine.scenario.library import tell_scenarios
+def _mention_motions(loaded: "Loaded") -> None:
+    """Print how to simulate a machine whose scenario is a single state."""
+    from draisine.scenario.library import mention_motions
 
     if loaded.scenario.kind == "state":
         name = loaded.scenario.vehicle.name
-        way = f"`draisine new scenario mine --vehicle {name}` begins a motion."
-        print(f"this is one state; {way}{tell_scenarios(name)}")
+        hint = f"`draisine new scenario mine --vehicle {name}` writes a motion."
+        print(f"this scenario is a single state; {hint}{mention_motions(name)}")
 
 
-def _for_the_eye(
+def _with_visible_output(
     loaded: "Loaded", animate: Path | None, output: OutputOptions, force: bool
 ) -> tuple[Path | None, OutputOptions]:
-    """Return what is written to be looked at: what was asked for, or else a page that replays a motion,
-    a figure of all else.
+    """Return the animation and the output options with a file to open.
+
+    It is the requested one, or else a replay of a motion, or a figure of another result.
     """
-    from draisine.scenario.library import MOTIONS
+    from draisine.scenario.library import MOTION_KINDS
 
     if animate is not None or output.plot is not None:
         return animate, output
     stem = loaded.name.rpartition("/")[2]
-    if loaded.scenario.kind in MOTIONS:
-        return free_name(Path(f"{stem}.html"), force), output
-    return None, replace(output, plot=free_name(Path(f"{stem}.png"), force))
+    if loaded.scenario.kind in MOTION_KINDS:
+        return unused_path(Path(f"{stem}.html"), force), output
+    return None, replace(output, plot=unused_path(Path(f"{stem}.png"), force))
 
 
-def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
-    """Refuse a value that the vehicle and the ground have both, where nothing says whose is meant."""
+def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> None:
+    """Raise if --set names the vehicle, the terrain, or a parameter that both of them have."""
     from inspect import signature
     from math import pi
 
     from draisine.errors import ParameterError
     from draisine.registry import find
     from draisine.scenario.library import load
-    from draisine.scenario.terrain import GROUNDS
+    from draisine.scenario.terrain import GROUND_TABLES
 
-    own = machine.parameters
-    if other := own.get("vehicle.name", own.get("vehicle")):
+    parameters = machine.parameters
+    if other := parameters.get("vehicle.name", parameters.get("vehicle")):
         raise ParameterError(
-            f"--set vehicle={other}: `draisine new scenario mine --vehicle {other} --from {scenario}` "
-            "writes a file for another vehicle."
+            f"--set vehicle={other} is not possible. `draisine new scenario mine --vehicle {other} --from "
+            f"{scenario}` writes a file with another vehicle."
         )
-    if shape := own.get("terrain"):
+    if shape := parameters.get("terrain"):
         raise ParameterError(f"--set terrain={shape}: did you mean --set terrain.shape={shape}?")
-    ground_has = {name for ground in GROUNDS.values() for name in ground.model_fields}
-    for name, value in own.items():
-        if name not in ground_has:
+    dimensions = {name for ground in GROUND_TABLES.values() for name in ground.model_fields}
+    for name, value in parameters.items():
+        if name not in dimensions:
             continue
         loaded = load(scenario, trust=trust)
         ground = getattr(loaded.scenario, "terrain", None)
         known = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
         if ground is not None and name in type(ground).model_fields and name in known:
-            steep = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
-            meant = f"{value:g}deg" if steep else value
+            # A slope beyond a right angle in rad is meant in degrees.
+            is_degrees = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
+            ground_value = f"{value:g}deg" if is_degrees else value
             raise ParameterError(
-                f"--set {name}={value}: the ground and the vehicle have one each. That of the ground is "
-                f"--set terrain.{name}={meant}; the vehicle's is written into a file: `draisine new scenario "
+                f"--set {name}={value}: both terrain and vehicle have {name}. For the terrain, use --set "
+                f"terrain.{name}={ground_value}; for the vehicle, write a file with `draisine new scenario "
                 f"mine --from {loaded.name}`."
             )
 
 
-def _check_moves(loaded: "Loaded", animate: Path | None, full: bool) -> None:
-    """Refuse to film what is no motion, or into a file that cannot be written; or its full table."""
+def _check_motion_options(loaded: "Loaded", animate: Path | None, full: bool) -> None:
+    """Raise if --full or --animate is given for a scenario that is not a motion, or cannot be written."""
     from draisine.errors import ParameterError
-    from draisine.scenario.library import MOTIONS
+    from draisine.scenario.library import MOTION_KINDS
 
-    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
-    if full and kind not in MOTIONS:
+    kind = loaded.scenario.kind
+    vehicle = loaded.scenario.vehicle.name
+    if full and kind not in MOTION_KINDS:
         raise ParameterError(
-            f"--full goes with the table of a motion; {loaded.name} is of the kind {kind!r}."
+            f"--full needs a motion, but {loaded.name} is of the kind {kind!r}. Leave it out."
         )
     if animate is None:
         return
-    check_film(animate)
-    if kind not in MOTIONS:
+    check_animation_target(animate)
+    if kind not in MOTION_KINDS:
         raise ParameterError(
-            f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
-            f"--vehicle {vehicle}` writes a run of {vehicle}."
+            f"--animate needs a motion, but {loaded.name} is of the kind {kind!r}. `draisine new scenario "
+            f"mine --vehicle {vehicle}` writes a run of {vehicle}."
         )
 
 
-def _settle_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
-    """Return a scenario without the one value of its start that contradicts what is asked for, and say so;
-    as it is where nothing does, or where it is not clear which.
+def _resolve_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
+    """Return a scenario without the one initial value that contradicts --initial, and print a note.
+
+    The scenario stays as it is if nothing contradicts, or if several values could be left out.
     """
     from draisine.errors import ConfigurationError
-    from draisine.scenario.library import accept, few
+    from draisine.scenario.library import accept, join_first
 
     start = loaded.plan.start.values
     if not change.values or not start:
@@ -270,54 +286,59 @@ def _settle_start(loaded: "Loaded", change: RunOptions) -> "Loaded":
         loaded.plan.state()
         return loaded
     except ConfigurationError:
-        found = []
+        candidates = []
         for name in (n for n in start if n not in change.values):
             initial = {n: x for n, x in loaded.content["initial"].items() if n != name}
             other = accept(loaded.name, loaded.file, {**loaded.content, "initial": initial})
             with suppress(ConfigurationError):
                 other.plan.state()
-                found.append((name, other))
-    if len(found) != 1:
+                candidates.append((name, other))
+    if len(candidates) != 1:
         return loaded
-    ((name, other),) = found
-    asked = few(
+    ((name, other),) = candidates
+    requested = join_first(
         [f"{n} = {x:g}" if isinstance(x, float) else f"{n} = {x}" for n, x in change.values.items()]
     )
-    print(f"note: {name} = {start[name]:.6g} of the scenario gives way to {asked}", file=sys.stderr)
+    print(
+        f"note: {name} = {start[name]:.6g} of the scenario contradicts {requested} and is left out",
+        file=sys.stderr,
+    )
     return other
 
 
-def _own_start(loaded: "Loaded", change: RunOptions, told: str) -> str:
-    """Return which values of a start that cannot be are the scenario's own, where others are asked for."""
+def _explain_start(loaded: "Loaded", change: RunOptions, message: str) -> str:
+    """Return a sentence about initial values of the scenario that contradict --initial, or ""."""
     values = {n: x for n, x in loaded.plan.start.values.items() if n not in change.values}
-    own = [f"{n} = {x:.6g}" for n, x in values.items() if f"{n} = {x:.6g}" in told]
-    if not own or not change.values:
+    texts = [f"{n} = {x:.6g}" for n, x in values.items() if f"{n} = {x:.6g}" in message]
+    if not texts or not change.values:
         return ""
     return (
-        f" The scenario's own are {', '.join(own)}: change what contradicts by another --initial, or write "
-        f"a start of yours: `draisine new scenario mine --from {loaded.name}`."
+        f" Of these, {', '.join(texts)} belong to the scenario. Change the contradicting one with another "
+        f"--initial, or edit the start: `draisine new scenario mine --from {loaded.name}`."
     )
 
 
-def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
-    """Return what a scenario left, and why it ended before its time, if it did."""
+def _run(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
+    """Return the result of a scenario, and the reason if the run stopped early."""
     from draisine.errors import (
         ConfigurationError,
         ContactSetError,
         SimulationError,
         ValidityWarning,
     )
-    from draisine.experiment.run import run as carry_out
+    from draisine.experiment.run import run as run_scenario
 
     with warnings.catch_warnings(), progress_bar(f"running {loaded.name}") as progress:
-        warnings.simplefilter("ignore", ValidityWarning)  # the report and the exit code tell
+        warnings.simplefilter("ignore", ValidityWarning)  # the report and the exit code show it
         try:
-            return carry_out(loaded, progress, mu=change.mu, strict=change.strict), None
+            return run_scenario(loaded, progress, mu=change.mu, strict=change.strict), None
         except ConfigurationError as error:
-            raise ConfigurationError(f"{error}{_own_start(loaded, change, str(error))}") from error
+            raise ConfigurationError(
+                f"{error}{_explain_start(loaded, change, str(error))}"
+            ) from error
         except SimulationError as error:
             if error.partial is None:
                 raise
-            ideal = isinstance(error.__cause__, ContactSetError) and change.mu is None
-            hint = " On the command line: --mu 0.8." if ideal else ""
+            needs_friction = isinstance(error.__cause__, ContactSetError) and change.mu is None
+            hint = " On the command line: --mu 0.8." if needs_friction else ""
             return error.partial, f"{error}{hint}"

@@ -1,11 +1,11 @@
-"""`draisine show`."""
+"""`draisine show`: a vehicle with its bodies, joints, contacts, outputs and parameters."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import check_figure
-from draisine.cli._options import MACHINE, MachineOptions
-from draisine.cli._screen import escape, open_console
+from draisine.cli._files import check_figure
+from draisine.cli._options import NO_MACHINE_OPTIONS, MachineOptions
+from draisine.cli._screen import escape_markup, open_console
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,16 +20,20 @@ def show(
     vehicle: str,
     /,
     *,
-    machine: MachineOptions = MACHINE,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
     plot: Path | None = None,
     frames: bool = False,
 ) -> None:
-    """Show a vehicle: a drawing, its bodies, freedoms, contacts, inputs, outputs and parameters.
+    """Show a vehicle: drawing, bodies, degrees of freedom, contacts, inputs, outputs, parameters.
 
-    :param vehicle: A vehicle's name, or FILE.py:function.
-    :param plot: Write its drawing to this file (.png, .jpg, .svg, .pdf): from its side, or from above where
-        it lies flat.
-    :param frames: The drawing has the links' frames of `draisine equations --as paper`.
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    plot
+        Write its drawing to this file (.png, .jpg, .svg, .pdf): side view, or top view of a flat machine.
+    frames
+        Draw the link frames of `draisine equations --as paper`.
     """
     from draisine.errors import ParameterError, UnknownNameError
     from draisine.registry import ALIASES, names
@@ -41,16 +45,16 @@ def show(
         vehicle in (name, name.rpartition("/")[2]) for name in scenarios()
     ):
         raise UnknownNameError(
-            f"{vehicle} is a scenario: `draisine run {vehicle}` runs it, `draisine new scenario mine --from "
-            f"{vehicle}` writes it as a file to read and to change."
+            f"{vehicle} is a scenario, not a vehicle. `draisine run {vehicle}` runs it; `draisine new "
+            f"scenario mine --from {vehicle}` writes it to a file that you can read and change."
         )
 
     if frames and plot is None:
-        raise ParameterError("--frames are drawn: --plot FILE.png writes the drawing.")
+        raise ParameterError("--frames needs a drawing: add --plot FILE.png.")
     if plot is not None:
         check_figure(plot)
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
-    _show(system)
+    _print_system(system)
     if plot is not None:
         from draisine.view.figures.side import drawing
         from draisine.view.save import save
@@ -59,39 +63,45 @@ def show(
         print(f"drawing: {plot}")
 
 
-def _show(system: "System") -> None:
+def _print_system(system: "System") -> None:
+    """Print all information about a vehicle."""
     from rich.table import Table
 
     from draisine.model.names import outputs as output_variables
     from draisine.view.scene.sketch import sketch
 
-    model, console = system.model, open_console()
+    model = system.model
+    console = open_console()
     console.print(sketch(model), markup=False)
-    console.print(_bodies(model))
-    for part in (_freedoms(system), _connection(system), _forces(model), _repeated(system)):
-        for line in part:
+    console.print(_body_tree(model))
+    sections = (
+        _degrees_of_freedom(system),
+        _connection(system),
+        _forces(model),
+        _redundant_rows(system),
+    )
+    for section in sections:
+        for line in section:
             console.print(line)
     console.print(f"not modelled: {', '.join(_omissions(model))}")
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
-    for name, one in output_variables(model).items():
-        outputs.add_row(name, one.unit, one.meaning)
+    for name, variable in output_variables(model).items():
+        outputs.add_row(name, variable.unit, variable.meaning)
     console.print(outputs)
     for line in _reference(model):
         console.print(line)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     for name, value in (system.parameters | system.structure).items():
         unit, meaning = system.meanings.get(name, ("", ""))
-        meaning = ", ".join(text for text in (meaning, _record(system, name)) if text)
-        shown = f"{value:.10g}" if isinstance(value, float) else _shown(value)
-        table.add_row(name, shown, unit, meaning)
+        meaning = ", ".join(text for text in (meaning, _record_type(system, name)) if text)
+        text = f"{value:.10g}" if isinstance(value, float) else _structure_text(value)
+        table.add_row(name, text, unit, meaning)
     console.print(table)
 
 
-def _shown(value: object) -> str:
-    """Return what decides the structure of a vehicle: a record by the name of its class, since its
-    numbers are parameters.
-    """
+def _structure_text(value: object) -> str:
+    """Return a structural argument as text: a record only by its class, since its numbers are parameters."""
     from dataclasses import is_dataclass
 
     if value is None:
@@ -99,8 +109,8 @@ def _shown(value: object) -> str:
     return type(value).__name__ if is_dataclass(value) else str(value)
 
 
-def _record(system: "System", name: str) -> str:
-    """Return how an argument is given that is no number: by which record."""
+def _record_type(system: "System", name: str) -> str:
+    """Return the record type of an argument that is not a number, as text."""
     from typing import get_args, get_type_hints
 
     from draisine.model import JointMotion
@@ -108,33 +118,34 @@ def _record(system: "System", name: str) -> str:
     kinds = get_args(get_type_hints(system.vehicle).get(name))
     if JointMotion in kinds:
         return "given as JointMotion"
-    classes = [one for one in kinds if isinstance(one, type)]
-    own = [one.__name__ for one in classes if one.__module__.startswith("draisine")]
-    return f"given as {' or '.join(own)}" if own else ""
+    classes = [kind for kind in kinds if isinstance(kind, type)]
+    records = [kind.__name__ for kind in classes if kind.__module__.startswith("draisine")]
+    return f"given as {' or '.join(records)}" if records else ""
 
 
 def _omissions(model: "Model") -> list[str]:
-    """Return which effects a machine leaves out.
+    """Return the effects that a model neglects.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> _omissions(whipple())[:3]
-    ['slip of tyres', 'rolling resistance', 'air']
+    ['tyre slip', 'rolling resistance', 'aerodynamic drag']
     """
     elements = {type(element).__name__ for element in model.elements}
     springs = [x for joint in model.joints for x in (joint.spring, joint.damper)]
     present = {
-        "slip of tyres": any(wheel.tyre is not None for wheel in model.wheels) or not model.wheels,
+        "tyre slip": any(wheel.tyre is not None for wheel in model.wheels) or not model.wheels,
         "rolling resistance": "RollingResistance" in elements or not model.wheels,
-        "air": "AirDrag" in elements or any(body.drag is not None for body in model.bodies),
-        "friction of joints": "JointFriction" in elements or not model.joints,
-        "springs and dampers of joints": any(x != 0.0 for x in springs) or not model.joints,
-        "elasticity of bodies": False,
-        "play": False,
+        "aerodynamic drag": "AirDrag" in elements
+        or any(body.drag is not None for body in model.bodies),
+        "joint friction": "JointFriction" in elements or not model.joints,
+        "joint springs and dampers": any(x != 0.0 for x in springs) or not model.joints,
+        "flexible bodies": False,
+        "joint play": False,
     }
-    return [effect for effect, there in present.items() if not there]
+    return [effect for effect, is_modelled in present.items() if not is_modelled]
 
 
-def _bodies(model: "Model") -> "Tree":
+def _body_tree(model: "Model") -> "Tree":
     """Return the tree of bodies and joints."""
     from rich.tree import Tree
 
@@ -151,11 +162,12 @@ def _bodies(model: "Model") -> "Tree":
     return places[base]
 
 
-def _freedoms(system: "System") -> "Iterator[str]":
-    """Yield how many freedoms there are, and what takes them away."""
+def _degrees_of_freedom(system: "System") -> "Iterator[str]":
+    """Yield the number of degrees of freedom, and the contacts."""
     from draisine.model import Wheel
 
-    free, count = len(system.machine().choice.independent), len(system.model.speeds)
+    free = len(system.machine().choice.independent)
+    count = len(system.model.speeds)
     yield f"{count} speeds, {count - free} constraints: {free} degrees of freedom"
     for contact in system.model.contacts:
         kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
@@ -166,13 +178,13 @@ def _freedoms(system: "System") -> "Iterator[str]":
         yield text + (f", may touch {flats}" if flats else "")
         if contact.surface.sections and contact.body == system.model.bodies[0].name:
             yield (
-                f"its position is that of the drawing's origin, which turns with the {contact.body}; its "
-                f"middle is at {escape(f'wheel_centre[{contact.name}, x]')}, y, z"
+                f"x, y, z are the position of the drawing's origin, which turns with the {contact.body}; "
+                f"its centre is {escape_markup(f'wheel_centre[{contact.name}, x]')}, y, z"
             )
 
 
 def _motion(wheel: "Wheel") -> str:
-    """Return how a wheel moves where nothing else is said."""
+    """Return the default contact status of a wheel as text."""
     if wheel.slides:
         return "slides"
     tyre = wheel.tyre
@@ -180,15 +192,15 @@ def _motion(wheel: "Wheel") -> str:
 
 
 def _reference(model: "Model") -> "Iterator[str]":
-    """Yield which point the place and the velocity of the base are of."""
+    """Yield a line about the reference point of position and velocity of the base."""
     speeds = [name for name in model.speeds[: len(model.twist)] if name.startswith("V")]
     if speeds:
         point = f"the drawing's origin, carried by {model.bodies[0].name}"
-        yield f"x, y, z and {', '.join(speeds)} are those of {point}; the heading is level"
+        yield f"x, y, z and {', '.join(speeds)} refer to {point}; the heading is horizontal"
 
 
 def _connection(system: "System") -> "Iterator[str]":
-    """Yield whether the joints alone decide how the base moves."""
+    """Yield a line about whether the joint rates alone determine the motion of the base."""
     from draisine.analysis.connection.case import connection_case
 
     if system.model.twist and system.model.ground is None:
@@ -199,16 +211,16 @@ def _connection(system: "System") -> "Iterator[str]":
 def _forces(model: "Model") -> "Iterator[str]":
     """Yield the force elements and the couplings."""
     for element in model.elements:
-        told = f"{element.states} states" if element.states != 1 else "1 state"
-        yield f"force {element.name}: {type(element).__name__}, {told}"
+        states = f"{element.states} states" if element.states != 1 else "1 state"
+        yield f"force {element.name}: {type(element).__name__}, {states}"
     for coupling in model.couplings:
         yield f"coupling {coupling.name}: {', '.join(coupling.ends)}"
 
 
-def _repeated(system: "System") -> "Iterator[str]":
-    """Yield which rows repeat others, always or in the drawing."""
+def _redundant_rows(system: "System") -> "Iterator[str]":
+    """Yield lines about constraint rows that are redundant, always or in the drawing."""
     rows = system.survey()
-    for spare in rows.spare:
-        yield f"row {spare}; forces are shared by least norm"
+    for row in rows.redundant:
+        yield f"row {row}; the minimum-norm forces are reported"
     if rows.singular:
-        yield f"the drawing is a singular shape of the rows {', '.join(rows.singular)}"
+        yield f"the drawing is a singular configuration of the rows {', '.join(rows.singular)}"

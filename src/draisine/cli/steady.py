@@ -1,10 +1,17 @@
-"""`draisine steady`."""
+"""`draisine steady`: steady circles of bicycles and motorcycles."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, Signed, numbers
-from draisine.cli._report import motions
+from draisine.cli._options import (
+    NO_MACHINE_OPTIONS,
+    NO_OUTPUT_OPTIONS,
+    MachineOptions,
+    OutputOptions,
+    Signed,
+    parse_numbers,
+)
+from draisine.cli._report import print_motions
 from draisine.cli._screen import print_json, progress_bar
 
 if TYPE_CHECKING:
@@ -19,51 +26,68 @@ def steady(
     radius: Signed = None,
     lean: Signed = None,
     steer: Signed = None,
-    machine: MachineOptions = MACHINE,
+    machine: MachineOptions = NO_MACHINE_OPTIONS,
     family: Literal["forward", "reversed", "pivoting"] = "forward",
-    output: OutputOptions = OUTPUT,
+    output: OutputOptions = NO_OUTPUT_OPTIONS,
 ) -> None:
-    """Circles that a bicycle or motorcycle runs hands-free, from straight running at its capsize speed to
-    rest; with --speed alone all turns at that speed to a lean of 50 deg; with two of speed, radius, lean
-    and steer the one circle. --plot shows the family, or the ride around the one circle.
+    """Compute steady circles of a bicycle or motorcycle.
 
-    :param vehicle: A vehicle's name, or FILE.py:function.
-    :param speed: The speed of the rear wheel's rim, or of the hub if the machine has no such output, m/s.
-    :param radius: The radius of the rear contact's path, m; positive to the left.
-    :param lean: Its lean, positive to the right: 10deg.
-    :param steer: Its steer, positive to the left: 5deg.
-    :param family: Which hands-free circles: forward, reversed (handlebar back to front), or pivoting (past
-        a rear wheel that does not roll).
+    Without options: the family of hands-free circles, from straight running at the capsize speed to
+    rest. With --speed alone: all turns at this speed up to a lean of 50 deg. With two of --speed,
+    --radius, --lean and --steer: one circle, with the required steer torque. --plot draws the family, or
+    the motion around the one circle.
+
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    speed
+        Speed of the rear wheel's rim, or of the hub if the machine has no such output, in m/s.
+    radius
+        Radius of the path of the rear contact, in m, positive to the left.
+    lean
+        Lean, positive to the right: 10deg.
+    steer
+        Steer angle, positive to the left: 5deg.
+    family
+        Hands-free circles: forward, reversed (handlebar turned by 180 deg), or pivoting (about a rear
+        wheel that does not roll).
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn, turns_at
+    from draisine.experiment.tables.circles import (
+        find_hands_free_circles,
+        simulate_turn,
+        solve_turn,
+        trace_turns,
+    )
 
     output.check()
-    asked: dict[str, Any] = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
-    if asked and family != "forward":
+    values: dict[str, Any] = _parse_values(speed=speed, radius=radius, lean=lean, steer=steer)
+    if values and family != "forward":
         raise ParameterError(
-            f"--family {family} goes with the whole family of hands-free circles, without "
-            f"--{' and --'.join(asked)}."
+            f"--family {family} selects a family of hands-free circles. Leave out "
+            f"--{' and --'.join(values)}."
         )
-    given: Any = (vehicle, machine.parameters, machine.parameter_set)
+    _check_determined(values)
+    system: Any = (vehicle, machine.parameters, machine.parameter_set)
     ride = None
     with progress_bar(f"circles of {vehicle}"):
-        if not asked:
-            data = hands_free(*given, kind=family)
-        elif list(asked) == ["speed"]:
-            data = turns_at(*given, speed=asked["speed"])
+        if not values:
+            data = find_hands_free_circles(*system, kind=family)
+        elif list(values) == ["speed"]:
+            data = trace_turns(*system, speed=values["speed"])
         else:
-            data = asked_turn(*given, **asked)
-            ride = ride_turn(*given, **asked) if output.plot is not None else None
-    _tell(vehicle, data, output.json)
+            data = solve_turn(*system, **values)
+            ride = simulate_turn(*system, **values) if output.plot is not None else None
+    _print_circles(vehicle, data, output.json)
     if ride is not None:
-        replace(output, out=None).keep(ride)
+        replace(output, out=None).write(ride)
         output = replace(output, plot=None)
-    output.keep(data)
+    output.write(data)
 
 
-def _tell(vehicle: str, data: "Dataset", json: bool) -> None:
-    """Print circles, as a table or for programs."""
+def _print_circles(vehicle: str, data: "Dataset", json: bool) -> None:
+    """Print circles as a table or as JSON."""
     from draisine.experiment.tables.circles import remarks, summary, table
 
     if json:
@@ -71,22 +95,43 @@ def _tell(vehicle: str, data: "Dataset", json: bool) -> None:
         return
     headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
     headings += ["growth (1/s)", "stable"]
-    motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
+    print_motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
 
 
-UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
-"""What a circle can be asked for."""
+CIRCLE_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
+"""Quantities that determine a circle, two at a time, and their units."""
+
+EXAMPLE_LEAN = 0.2
+"""Lean (rad, about 11 deg) of suggested circles: moderate for any bicycle."""
 
 
-def _asked(**given: str | None) -> dict[str, float]:
-    """Return the one number of each option that was given."""
+def _check_determined(values: dict[str, float]) -> None:
+    """Raise if radius, lean or steer is given alone, with a circle that has this value."""
+    from math import sqrt, tan
+
     from draisine.errors import ParameterError
 
-    found = {}
-    for name, text in given.items():
+    if len(values) != 1 or "speed" in values:
+        return
+    ((name, value),) = values.items()
+    # A circle of radius R and lean phi needs about v^2 = g R tan(phi).
+    speed = sqrt(9.81 * abs(value) * tan(EXAMPLE_LEAN)) if name == "radius" else 5.0
+    number = f"{value:g}" if name == "radius" else f"{value:g}rad"
+    raise ParameterError(
+        f"--{name} alone does not determine a circle. Give two of --speed, --radius, --lean and --steer, for "
+        f"example draisine steady --{name} {number} --speed {speed:.2g}"
+    )
+
+
+def _parse_values(**texts: str | None) -> dict[str, float]:
+    """Return the values of the given options in SI units."""
+    from draisine.errors import ParameterError
+
+    values = {}
+    for name, text in texts.items():
         if text is not None:
-            each = numbers(f"--{name}", text, "--speed 5 --lean 10deg", UNITS[name])
-            if len(each) > 1:
-                raise ParameterError(f"--{name} {text}: one circle has one {name}.")
-            found[name] = each[0]
-    return found
+            numbers = parse_numbers(f"--{name}", text, "--speed 5 --lean 10deg", CIRCLE_UNITS[name])
+            if len(numbers) > 1:
+                raise ParameterError(f"--{name} {text}: a circle has one {name}. Give one value.")
+            values[name] = numbers[0]
+    return values

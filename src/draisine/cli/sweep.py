@@ -1,11 +1,11 @@
-"""`draisine sweep`."""
+"""`draisine sweep`: large sweeps into a store, which can be resumed."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import check_figure, free_name, keep
+from draisine.cli._files import check_figure, unused_path, write_result
 from draisine.cli._options import Json, Trust
 from draisine.cli._report import report
 
@@ -17,32 +17,42 @@ def sweep(
     out: Path | None = None,
     resume: bool = False,
     engine: Literal["processes", "dask"] = "processes",
-    workers: Annotated[int | None, Parameter(help="How many; as many as cores by default.")] = None,
-    scheduler: Annotated[str | None, Parameter(help="Where the Dask cluster is.")] = None,
+    workers: Annotated[
+        int | None, Parameter(help="Number of processes. Default: that of the CPU cores.")
+    ] = None,
+    scheduler: Annotated[
+        str | None, Parameter(help="Address of the scheduler of a Dask cluster.")
+    ] = None,
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None,
     json: Json = False,
     trust: Trust = False,
 ) -> None:
-    """Run a scenario of the kind sweep into a store, chunk by chunk.
+    """Run a scenario of the kind sweep and write the runs to a store, chunk by chunk.
 
-    What is interrupted can be resumed: only what is missing is computed.
+    An interrupted sweep can be resumed: only missing runs are computed.
 
-    :param scenario: A scenario's name, or a file of your own (.toml).
-    :param out: The store (.zarr) that keeps what is computed; SCENARIO.zarr if not given.
-    :param resume: Go on with a store that is there; begin one if it is not.
-    :param engine: Processes on this computer, or a Dask cluster: that of a scheduler, or a local one.
+    Parameters
+    ----------
+    scenario
+        Name of a scenario, or a file (.toml).
+    out
+        The store (.zarr). Default: SCENARIO.zarr.
+    resume
+        Continue an existing store; start a new one if it does not exist.
+    engine
+        Processes on this computer, or a Dask cluster: that of --scheduler, or a local one.
     """
-    from draisine.experiment.run import sweep as carry_out
+    from draisine.experiment.run import sweep as run_sweep
     from draisine.results.store import check_target
     from draisine.scenario.library import load
 
     if plot is not None:
         check_figure(plot)
     loaded = load(scenario, trust=trust)
-    usual = Path(f"{loaded.name.rpartition('/')[2]}.zarr")
-    store = out or free_name(usual, force=resume)
+    default = Path(f"{loaded.name.rpartition('/')[2]}.zarr")
+    store = out or unused_path(default, force=resume)
     check_target(store, (".zarr",))
-    result = carry_out(
+    result = run_sweep(
         loaded,
         store,
         resume=resume,
@@ -54,4 +64,4 @@ def sweep(
     report(result, json)
     if not json:
         print(f"data: {store}")
-    keep(result.data, None, plot, quiet=json)
+    write_result(result.data, None, plot, quiet=json)

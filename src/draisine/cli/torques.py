@@ -1,4 +1,4 @@
-"""`draisine torques`."""
+"""`draisine torques`: inverse dynamics of stored runs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 
 
 def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trust = False) -> None:
-    """Tell which torques the joints of a stored run need, and what no motion shows of them.
+    """Compute the joint torques that a stored run requires (inverse dynamics).
 
-    All joints count as driven. Where contacts repeat each other, torques and forces can be changed in
-    some ways without a change of the motion: each way is one more column.
+    All joints are taken as driven. If contacts are redundant, some combinations of torques and forces do
+    not affect the motion: each of these static combinations is one more column.
 
-    :param result: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param at: The time in the run, s; the nearest sample is taken.
-    :param json: Print JSON.
+    Parameters
+    ----------
+    result
+        A run written by `draisine run --out` (.nc, .zarr).
+    at
+        Time in the run, in s; the nearest sample is used.
+    json
+        Print a JSON object instead of tables.
     """
     from draisine.analysis.connection.inverse import required_torques
-    from draisine.results.attributes import table
+    from draisine.results.attributes import read_table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
     from draisine.system.state import State
@@ -32,61 +37,67 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
 
     data = load(result, trust)
     check_run(data)
-    one = _sample(data, at)
-    parts = ("orientation", "position", "shape", "speeds", "accelerations")
-    if missing := [name for name in parts if name not in one]:
-        raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
-    q, p, r, v, vdot = (one[name].values for name in parts)
-    mode = table(data, "mode")
-    found = required_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
+    sample = _sample(data, at)
+    variables = ("orientation", "position", "shape", "speeds", "accelerations")
+    if missing := [name for name in variables if name not in sample]:
+        raise DataError(f"The result is incomplete: the variable {missing[0]!r} is missing.")
+    q, p, r, v, vdot = (sample[name].values for name in variables)
+    mode = read_table(data, "mode")
+    needed = required_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
-        print_json(_plain(found, float(one["time"])))
+        print_json(_plain(needed, float(sample["time"])))
         return
-    _print(found, float(one["time"]))
+    _print(needed, float(sample["time"]))
 
 
 def _sample(data: "Dataset", at: float) -> "Dataset":
-    """Return the sample of a run that is nearest to a time in it, if one mode holds throughout."""
+    """Return the sample of a run nearest to a time; raise if the run has several contact modes."""
     import numpy as np
 
     t = data["time"].values
     if str(data.attrs.get("mode")).startswith("[") or np.any(np.diff(t) <= 0.0):
         raise ParameterError(
-            "torques are told of runs in which contacts stay as they are; in this one they may change, "
-            "on a terrain or by grips. Run the part that you ask about by itself, with a mode."
+            "Torques need a run with one contact mode; in this one contacts change, on a terrain or by a "
+            "grip schedule. Run the interval of interest alone, without terrain, with --mode."
         )
     if not t[0] <= at <= t[-1]:
-        raise ParameterError(f"--at {at:g}: the run is from {t[0]:g} s to {t[-1]:g} s.")
+        raise ParameterError(
+            f"--at {at:g} is outside of the run, which lasts from {t[0]:g} s to {t[-1]:g} s."
+        )
     return data.isel(time=int(np.argmin(np.abs(t - at))))
 
 
-def _plain(found: "RequiredTorques", time: float) -> dict[str, object]:
+def _plain(needed: "RequiredTorques", time: float) -> dict[str, object]:
+    """Return torques and forces as plain values."""
     return {
         "time": time,
-        "torques": found.torques,
-        "forces": found.forces,
-        "static_torques": {name: x.tolist() for name, x in found.static_torques.items()},
-        "static_forces": {name: x.tolist() for name, x in found.static_forces.items()},
-        "dimensions": found.dimensions,
+        "torques": needed.torques,
+        "forces": needed.forces,
+        "static_torques": {name: x.tolist() for name, x in needed.static_torques.items()},
+        "static_forces": {name: x.tolist() for name, x in needed.static_forces.items()},
+        "dimensions": needed.dimensions,
     }
 
 
-def _print(found: "RequiredTorques", time: float) -> None:
+def _print(needed: "RequiredTorques", time: float) -> None:
+    """Print tables of torques and forces with their static combinations."""
     from rich.table import Table
 
-    console, parts = open_console(), []
-    parts.append(("joint", "torque (N m)", found.torques, found.static_torques))
-    parts.append(("contact row", "force (N)", found.forces, found.static_forces))
-    for kind, what, values, static in parts:
-        ways = len(next(iter(static.values()), ()))
-        columns = numeric_columns(what, *(f"way {k + 1}" for k in range(ways)))
+    console = open_console()
+    sections = (
+        ("joint", "torque (N m)", needed.torques, needed.static_torques),
+        ("contact row", "force (N)", needed.forces, needed.static_forces),
+    )
+    for kind, what, values, static in sections:
+        count = len(next(iter(static.values()), ()))
+        columns = numeric_columns(what, *(f"static {k + 1}" for k in range(count)))
         table = Table(kind, *columns, title=f"at {time:g} s", title_justify="left")
         for name, value in values.items():
             table.add_row(name, f"{value:.6g}", *(f"{x:.4g}" for x in static[name] + 0.0))
         if values:
             console.print(table)
     console.print(
-        f"torques can be changed in {found.dimensions} ways that no motion shows"
-        if found.dimensions
-        else "the motion decides all torques"
+        f"{needed.dimensions} static combinations do not affect the motion"
+        if needed.dimensions
+        else "the motion determines all torques"
     )

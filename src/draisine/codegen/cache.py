@@ -1,11 +1,11 @@
-"""What was derived and compiled once, kept on disk.
+"""Cache on disk of derived programs and machine code.
 
-An entry is a file named by the hash of what it was made from; it starts with the hash of its name
-and content. An entry that is cut short, altered, moved or not ours is made anew. Where nothing can
-be written, nothing is kept.
+An entry is a file whose name is the hash of its inputs; its first bytes are the hash of its name and
+content. An entry that is truncated, modified, moved or owned by another user is ignored and written again.
+If the folder is not writable, nothing is cached.
 
-What is kept in memory is shared by threads under locks. A fork copies one thread only: a lock that
-another thread holds at that moment is never released in the child. `hold_over_fork` prevents this.
+Objects in memory are shared by threads under locks. A fork copies one thread only, so a lock that another
+thread holds at that moment is never released in the child. `hold_over_fork` prevents this.
 """
 
 import contextlib
@@ -17,16 +17,17 @@ import threading
 from functools import cached_property
 from pathlib import Path
 
-from draisine.codegen.files import whole_file
+from draisine.codegen.files import atomic_write
 from draisine.errors import DataError
 
 _MAGIC = b"draisine1"
+"""First bytes of an entry; the digit is the version of its format."""
 
 _tidied: set[Path] = set()  # stores whose leftovers this process has removed; they may be large
 
 
 def default_folder() -> Path:
-    """Return where entries live: DRAISINE_CACHE, or the platform's place for caches."""
+    """Return the folder of the cache: DRAISINE_CACHE, or the platform's folder for caches."""
     if folder := os.environ.get("DRAISINE_CACHE"):
         return Path(folder)
     if base := os.environ.get("LOCALAPPDATA"):
@@ -35,7 +36,7 @@ def default_folder() -> Path:
     usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
     try:
         return (Path(base) if base else Path.home() / usual) / "draisine"
-    except RuntimeError:  # no home at all
+    except RuntimeError:  # the user has no home folder
         return (
             Path(tempfile.gettempdir()) / f"draisine-{os.getuid() if hasattr(os, 'getuid') else 0}"
         )
@@ -44,6 +45,13 @@ def default_folder() -> Path:
 class Store:
     """Bytes by key, on disk.
 
+    Parameters
+    ----------
+    folder
+        Folder of the entries; that of `default_folder` by default.
+
+    Examples
+    --------
     >>> import tempfile
     >>> store = Store(Path(tempfile.mkdtemp()))
     >>> store.put("key", b"value"); store.get("key"), store.get("other")
@@ -54,13 +62,14 @@ class Store:
         self.folder = default_folder() if folder is None else folder
 
     def get(self, key: str) -> bytes | None:
-        """Return what was stored, or None where there is nothing, or nothing to be trusted."""
+        """Return the content of an entry, or None if it does not exist or is not intact."""
         path = self.folder / key
         head = len(_MAGIC) + 32
         try:
-            if not path.is_file():  # to open a pipe would be to wait for who writes into it
+            if not path.is_file():  # opening a named pipe would block until somebody writes to it
                 return None
             with path.open("rb") as file:
+                # Machine code of other users must not be executed.
                 if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
                     return None
                 start = file.read(head)
@@ -70,15 +79,15 @@ class Store:
         return content if start == _MAGIC + _digest(key, content) else None
 
     def put(self, key: str, content: bytes) -> None:
-        """Store bytes, whole or not at all; a folder that cannot be written is no error."""
+        """Store bytes atomically; if the folder cannot be written, nothing is stored, without an error."""
         with contextlib.suppress(OSError, DataError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with whole_file(self.folder / key, self.folder not in _tidied) as new:
+            with atomic_write(self.folder / key, self.folder not in _tidied) as new:
                 new.write_bytes(_MAGIC + _digest(key, content) + content)
             _tidied.add(self.folder)
 
     def entries(self) -> dict[Path, int]:
-        """Return the files that are ours, with their sizes in bytes.
+        """Return the files of the cache with their sizes in bytes.
 
         >>> import tempfile
         >>> store = Store(Path(tempfile.mkdtemp()))
@@ -86,18 +95,18 @@ class Store:
         >>> list(store.entries().values()), store.clear(), store.get("key")
         ([46], 1, None)
         """
-        found = {}
+        sizes = {}
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.iterdir()):
                 if not path.is_file():
                     continue
                 with contextlib.suppress(OSError), path.open("rb") as file:
                     if file.read(len(_MAGIC)) == _MAGIC:
-                        found[path] = path.stat().st_size
-        return found
+                        sizes[path] = path.stat().st_size
+        return sizes
 
     def clear(self) -> int:
-        """Remove the files that are ours, and no others; return how many."""
+        """Remove the files of the cache, and no others; return their number."""
         count = 0
         for path in self.entries():
             with contextlib.suppress(OSError):
@@ -107,7 +116,7 @@ class Store:
 
 
 def _digest(key: str, content: bytes) -> bytes:
-    """Return what tells that the content is whole, and is that of this key."""
+    """Return the hash of key and content, by which an intact entry is recognised."""
     return hashlib.sha256(key.encode() + b"\0" + content).digest()
 
 
@@ -133,5 +142,5 @@ def _renew_property_locks() -> None:
 
 
 if sys.version_info < (3, 12) and hasattr(os, "register_at_fork"):
-    # There, a thread that computes a property locks it for all objects. The child computes its own.
+    # Before Python 3.12, a cached property has one lock for all objects, which a fork may copy locked.
     os.register_at_fork(after_in_child=_renew_property_locks)

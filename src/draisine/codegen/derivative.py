@@ -1,4 +1,4 @@
-"""Programs with exact derivatives: what a program computes, and its change along seeds."""
+"""Programs with exact derivatives: outputs and their tangents along seeds (forward mode)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,12 +8,11 @@ from draisine.codegen.program import Program, trace_program
 
 
 def with_tangents(program: Program, state: Sequence[str], output: str, count: int) -> Program:
-    """Return the program whose `output` is followed by its derivatives along `count` seeds, eq.
-    [tangent-flow].
+    """Return a program whose `output` is followed by its derivatives along `count` seeds, eq. [tangent-flow].
 
-    The seeds are one more input, `seeds`, behind the arrays that make the state: one displacement of
-    the whole state after the other. Where the output is the state's rate, an integrator that follows
-    the state and its seeds follows the exact derivatives of the motion by its start.
+    The seeds are an additional input `seeds` after the arrays of the state: `count` concatenated
+    displacements of the state. If the output is the rate of the state, integrating state and seeds together
+    yields the exact derivatives of the motion with respect to its initial state.
 
     >>> steps = [("input", "x", 0), ("mul", 0, 0)]
     >>> square = Program("square", {"x": 1}, steps, {"rate": [1]}, [False, False])
@@ -21,11 +20,11 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
     {'x': 1, 'seeds': 1}
     """
     graph = Graph()
-    known = {
+    symbols_of = {
         name: [graph.symbol(f"{name}[{k}]", parameter=name == "parameters") for k in range(size)]
         for name, size in program.inputs.items()
     }
-    values = replay(program, graph, known)
+    values = replay(program, graph, symbols_of)
     outputs = {name: [values[k] for k in entries] for name, entries in program.outputs.items()}
     names = [f"{name}[{k}]" for name in state for k in range(program.inputs[name])]
     seeds = [graph.symbol(f"seeds[{k}]") for k in range(count * len(names))]
@@ -36,23 +35,23 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
         )
         outputs[output] = [*outputs[output], *rates]
     inputs: dict[str, list[Expr]] = {}
-    for name, symbols in known.items():
+    for name, symbols in symbols_of.items():
         inputs[name] = symbols
         if name == state[-1]:
             inputs["seeds"] = seeds
     return trace_program(f"{program.name} with tangents", inputs, outputs)
 
 
-def replay(program: Program, graph: Graph, known: Mapping[str, Any]) -> list[Expr | float]:
-    """Return the value of every step, traced anew."""
+def replay(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
+    """Return the value of every step, traced again in another graph."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:
         if op == "const":
             values.append(float(rest[0]))
         elif op == "input":
-            values.append(known[rest[0]][rest[1]])
+            values.append(inputs[rest[0]][rest[1]])
         else:
-            given = (values[k] for k in rest)
-            places = [x.index if isinstance(x, Expr) else graph.constant(x) for x in given]
-            values.append(graph.node(op, *places))
+            arguments = (values[k] for k in rest)
+            indices = [x.index if isinstance(x, Expr) else graph.constant(x) for x in arguments]
+            values.append(graph.node(op, *indices))
     return values

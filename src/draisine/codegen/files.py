@@ -1,8 +1,8 @@
-"""Files made whole or not at all.
+"""Atomic writing of files: a file is complete, or it does not exist.
 
-A file is made in a folder beside its place and moved there when it is whole. The folder is locked as
-long as somebody works in it; one that nobody holds was left by a run that was killed, and the next
-one that writes there removes it.
+A file is written in a temporary folder next to its destination, and moved there when it is complete. The
+temporary folder is locked while it is in use. An unlocked one was left by a killed process, and the next
+process that writes to the same place removes it.
 """
 
 import importlib.util
@@ -16,32 +16,46 @@ from pathlib import Path
 
 from draisine.errors import DataError
 
-PREFIX = ".draisine-new-"
-"""How the folders begin in which files are made."""
+WORK_FOLDER_PREFIX = ".draisine-new-"
+"""Beginning of the names of temporary folders."""
 
 MAX_REMOVALS = 50  # attempts to remove a folder to which other threads still write
 REMOVAL_INTERVAL = 0.02  # s between two attempts; a file of a chunk is written in less
 
-REPLACED = "replaced"
-"""What a folder is called that has made room for a new one, until that stands in its place."""
+REPLACED_FOLDER = "replaced"
+"""Name of an old folder inside the temporary one, until the new folder has replaced it."""
 
 
 @contextmanager
-def whole_file(path: Path, tidies: bool = True) -> Iterator[Path]:
-    """Give a place to make a file or a folder in; it stands at `path` afterwards. If that fails,
-    nothing half-written remains, and what stood there before still does. Leftovers of killed
-    runs are removed if `tidies` is true, which reads all names of the folder.
+def atomic_write(path: Path, removes_leftovers: bool = True) -> Iterator[Path]:
+    """Yield a temporary path to write a file or a folder to, and move it to `path` afterwards.
 
+    If the body raises an error, nothing incomplete remains, and the previous content of `path` is kept.
+
+    Parameters
+    ----------
+    path
+        Destination.
+    removes_leftovers
+        Remove temporary folders of killed processes, which lists the whole folder.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be written.
+
+    Examples
+    --------
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole_file(Path(folder) / "a.txt") as new:
+    ...     with atomic_write(Path(folder) / "a.txt") as new:
     ...         _ = new.write_text("all of it")
     ...     [entry.name for entry in Path(folder).iterdir()]
     ['a.txt']
     """
     try:
-        if tidies:
+        if removes_leftovers:
             remove_leftovers(path.parent)
-        with _workplace(path.parent) as folder:
+        with _work_folder(path.parent) as folder:
             new = folder / path.name
             yield new
             replace(new, path)
@@ -50,30 +64,30 @@ def whole_file(path: Path, tidies: bool = True) -> Iterator[Path]:
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text, whole or not at all."""
-    check_place(path)
-    with whole_file(path) as new:
+    """Write a text to a file atomically."""
+    check_writable(path)
+    with atomic_write(path) as new:
         new.write_text(text, encoding="utf-8")
 
 
-def check_place(path: Path) -> None:
-    """Raise where no file could be written, before any work is done."""
+def check_writable(path: Path) -> None:
+    """Raise an error if a file cannot be written, before any work is done."""
     folder = path.parent
     if not os.path.isdir(folder):
-        raise DataError(f"{path}: there is no folder {str(folder)!r}.")
+        raise DataError(f"{path}: the folder {str(folder)!r} does not exist. Create it first.")
     if os.path.isdir(path):
-        raise DataError(f"{path}: is a folder.")
+        raise DataError(f"{path}: this is a folder. Use the name of a file.")
     if os.path.exists(path) and not os.path.isfile(path):
-        raise DataError(f"{path}: is there, but not as a file; take another name.")
+        raise DataError(f"{path}: this exists, but is not a regular file. Use another name.")
     check_folder(path)
 
 
 def check_folder(path: Path) -> None:
-    """Raise where a file or folder may not be replaced, or nothing be written beside it."""
+    """Raise an error if a file or folder cannot be replaced, or its parent folder is not writable."""
     if os.path.exists(path) and not os.access(path, os.W_OK):
-        raise DataError(f"{path}: may not be written to.")
+        raise DataError(f"{path}: you have no permission to write to it.")
     try:
-        with _workplace(path.parent) as folder:
+        with _work_folder(path.parent) as folder:
             (folder / path.name).touch()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
@@ -81,11 +95,11 @@ def check_folder(path: Path) -> None:
 
 
 def replace(new: Path, path: Path) -> None:
-    """Put a finished file or folder in its place."""
+    """Move a complete file or folder to its destination; if that fails, restore the old folder."""
     if not (new.is_dir() and path.is_dir()):
         os.replace(new, path)
         return
-    old = new.with_name(REPLACED)
+    old = new.with_name(REPLACED_FOLDER)
     path.rename(old)
     try:
         new.rename(path)
@@ -95,8 +109,8 @@ def replace(new: Path, path: Path) -> None:
 
 
 @contextmanager
-def _workplace(parent: Path) -> Iterator[Path]:
-    """Give a new folder that is locked, and removed in the end with all that is in it."""
+def _work_folder(parent: Path) -> Iterator[Path]:
+    """Yield a new locked folder, which is removed with its content at the end."""
     folder, lock = _locked_folder(parent)
     try:
         yield folder
@@ -112,19 +126,20 @@ def _workplace(parent: Path) -> Iterator[Path]:
 
 
 def _locked_folder(parent: Path) -> tuple[Path, int | None]:
-    """Return a new folder and its lock, as far as there are locks."""
+    """Return a new folder and its lock, None on systems without locks."""
     while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+        folder = Path(tempfile.mkdtemp(prefix=WORK_FOLDER_PREFIX, dir=parent))
         lock = _lock(folder)
         if folder.exists():
             return folder, lock
-        if lock is not None:  # somebody took it for a leftover before it was locked
+        if lock is not None:  # another process removed it as a leftover before it was locked
             os.close(lock)
 
 
 def _lock(folder: Path, wait: bool = True) -> int | None:
-    """Return a handle that locks a folder until it is closed, or None where it cannot be locked. (On
-    systems without locks nobody can tell whose a folder is: there, leftovers stay.)
+    """Return a handle that locks a folder until it is closed, or None if it cannot be locked.
+
+    On systems without file locks, the owner of a folder is unknown, so leftovers are never removed.
     """
     try:
         from fcntl import LOCK_EX, LOCK_NB, flock
@@ -142,19 +157,23 @@ def _lock(folder: Path, wait: bool = True) -> int | None:
 
 @contextmanager
 def lock(folder: Path) -> Iterator[None]:
-    """Have a folder for oneself, or say that somebody else has it; whoever dies has it no more. (On
-    systems without locks nobody can tell.)
+    """Lock a folder for this process, or raise an error if another process holds the lock.
+
+    The system releases the lock if the process dies. On systems without file locks nothing is checked.
 
     >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder)):
     ...     with lock(Path(folder)):
     ...         pass
     Traceback (most recent call last):
     ...
-    draisine.errors.DataError: ...: somebody else is at work in it.
+    draisine.errors.DataError: ...: another process is writing to this folder...
     """
     handle = _lock(folder, wait=False)
     if handle is None and _has_locks():
-        raise DataError(f"{folder}: somebody else is at work in it.")
+        raise DataError(
+            f"{folder}: another process is writing to this folder. Wait until it has finished, or use "
+            "another folder."
+        )
     try:
         yield
     finally:
@@ -167,17 +186,19 @@ def _has_locks() -> bool:
 
 
 def remove_leftovers(parent: Path) -> None:
-    """Remove the folders that killed runs have left; a folder that had been finished but for its last
-    move is put in its place.
+    """Remove the temporary folders of killed processes.
+
+    If a process was killed between the two moves of `replace`, its complete new folder is moved to its
+    destination first.
     """
-    for folder in parent.glob(f"{PREFIX}*"):
+    for folder in parent.glob(f"{WORK_FOLDER_PREFIX}*"):
         lock = _lock(folder, wait=False)
         if lock is None:
             continue
         try:
-            if (folder / REPLACED).exists():
+            if (folder / REPLACED_FOLDER).exists():
                 for new in folder.iterdir():
-                    if new.name != REPLACED and not (parent / new.name).exists():
+                    if new.name != REPLACED_FOLDER and not (parent / new.name).exists():
                         new.rename(parent / new.name)
             shutil.rmtree(folder, ignore_errors=True)
         finally:

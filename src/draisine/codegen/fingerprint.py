@@ -1,10 +1,9 @@
-"""A digest of anything a derivation depends on, so that it can be kept; None where something cannot
-be told apart.
+"""Digests of Python objects, as keys of the cache: equal digests mean equal behaviour.
 
-Two things with one digest act alike: every value is written with its type, every container with its
-length, every attribute with its name, and what is met a second time is told by when it was met
-first. What lives outside the program's memory (files, clocks, random numbers) or inside an object of
-another language cannot be told; then there is no digest.
+Every value is digested with its type, every container with its length, every attribute with its name. An
+object that occurs again is digested as a reference to its first occurrence. State outside of the memory of
+the process (files, clocks, random numbers) and objects implemented in another language cannot be digested;
+then the digest is None, and nothing is cached.
 """
 
 import dataclasses
@@ -33,38 +32,39 @@ import numpy as np
 
 from draisine.algebra.trace import Expr, reachable
 
-_GENERATED = frozenset(
+_DATACLASS_METHODS = frozenset(
     f"__{name}__" for name in ("init", "repr", "eq", "hash", "setattr", "delattr", "replace")
 )
-"""Methods that a dataclass writes itself."""
+"""Methods that `dataclass` generates from the fields."""
 
-_PLAIN = frozenset(
+_INERT_MEMBERS = frozenset(
     f"__{name}__"
     for name in ("dict", "weakref", "doc", "module", "annotations", "slots", "match_args")
 ) | {"__dataclass_fields__", "__dataclass_params__", "__getstate__", "__setstate__"}
-"""What a class has and what does not tell what its objects do."""
+"""Members of a class that do not affect the behaviour of its objects."""
 
-_CHANGING = frozenset(
+_VOLATILE_LIBRARIES = frozenset(
     ("random", "secrets", "time", "datetime", "uuid", "os", "io", "pathlib", "socket", "threading")
 )
-"""Libraries whose answers change from one call to the next."""
+"""Libraries whose results change from one call to the next."""
 
-_SETTLED = (frozenset({"draisine", "numpy", "scipy"}) | sys.stdlib_module_names) - _CHANGING
-"""Libraries whose content stays as it is while a program runs."""
+_STABLE_LIBRARIES = (
+    frozenset({"draisine", "numpy", "scipy"}) | sys.stdlib_module_names
+) - _VOLATILE_LIBRARIES
+"""Libraries whose objects are identified by name: their code does not change while a program runs."""
 
-_OUTSIDE = _CHANGING | frozenset(
+_IMPURE_NAMES = _VOLATILE_LIBRARIES | frozenset(
     ("open", "input", "eval", "exec", "globals", "locals", "__import__")
 )
-"""Names by which code reaches what its own content does not tell."""
+"""Names through which code depends on state that its own content does not determine."""
 
 
-class _Unknown(Exception):
-    """Something whose content cannot be told."""
+class _Undigestible(Exception):
+    """An object without a digest."""
 
 
-def fingerprint(thing: Any) -> str | None:
-    """Return a digest of nested data, traced expressions and functions; None where something in it
-    has no stable content.
+def fingerprint(value: Any) -> str | None:
+    """Return a digest of nested data, traced expressions and functions; None if a part has no digest.
 
     >>> fingerprint((1, "a")) == fingerprint((1, "a")), fingerprint((1, "a")) == fingerprint(["1a"])
     (True, False)
@@ -72,75 +72,76 @@ def fingerprint(thing: Any) -> str | None:
     None
     """
     try:
-        return _Digest().of(thing)
-    except _Unknown:
+        return _Digest().of(value)
+    except _Undigestible:
         return None
 
 
 class _Digest:
-    """A digest under way: what was met so far, in order, and kept alive."""
+    """A digest in progress, with the objects seen so far; they are kept alive, so that ids stay unique."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
-        self._met: dict[Any, tuple[int, Any]] = {}
+        self._seen: dict[Any, tuple[int, Any]] = {}
 
-    def of(self, thing: Any) -> str:
-        """Return the digest of one thing."""
-        self.add(thing)
+    def of(self, value: Any) -> str:
+        """Return the digest of one object."""
+        self.add(value)
         return self._hash.hexdigest()
 
-    def word(self, kind: str, content: bytes | str = b"") -> None:
-        """Take in a word: its kind, its length and its content."""
+    def add_word(self, kind: str, content: bytes | str = b"") -> None:
+        """Add kind, length and content of a value."""
         data = content.encode() if isinstance(content, str) else content
         self._hash.update(f"{kind} {len(data)}:".encode() + data)
 
-    def many(self, kind: str, things: Any) -> None:
-        """Take in a sequence: its kind, its length and its entries."""
-        entries = list(things)
-        self.word(kind, str(len(entries)))
+    def add_sequence(self, kind: str, values: Any) -> None:
+        """Add kind, length and entries of a sequence."""
+        entries = list(values)
+        self.add_word(kind, str(len(entries)))
         for entry in entries:
             self.add(entry)
 
-    def named(self, kind: str, things: dict[str, Any]) -> None:
-        """Take in things by name."""
-        self.many(kind, (part for item in things.items() for part in item))
+    def add_named(self, kind: str, values: dict[str, Any]) -> None:
+        """Add values with their names."""
+        self.add_sequence(kind, (entry for item in values.items() for entry in item))
 
-    def add(self, thing: Any) -> None:
-        """Take in anything."""
-        write = _ATOMS.get(type(thing))
+    def add(self, value: Any) -> None:
+        """Add any object."""
+        write = _ATOMS.get(type(value))
         if write is not None:
-            self.word(type(thing).__name__, write(thing))
+            self.add_word(type(value).__name__, write(value))
             return
-        if type(thing) in (tuple, frozenset):  # never changed, so only their content counts
-            _CONTAINERS[type(thing)](self, thing)
+        # Immutable containers are compared by content: two equal tuples behave like one.
+        if type(value) in (tuple, frozenset):
+            _CONTAINERS[type(value)](self, value)
             return
-        if self._again(id(thing), thing):
+        if self._refer_back(id(value), value):
             return
-        if type(thing) in _CONTAINERS:
-            _CONTAINERS[type(thing)](self, thing)
+        if type(value) in _CONTAINERS:
+            _CONTAINERS[type(value)](self, value)
             return
-        for kind, take in _TAKEN:
-            if isinstance(thing, kind):
-                take(self, thing)
+        for kind, take in _DIGESTERS:
+            if isinstance(value, kind):
+                take(self, value)
                 return
-        _take_object(self, thing)
+        _digest_object(self, value)
 
-    def _again(self, key: Any, thing: Any) -> bool:
-        """Return whether something was met before; then take in when."""
-        if key in self._met:
-            self.word("again", str(self._met[key][0]))
+    def _refer_back(self, key: Any, value: Any) -> bool:
+        """Return whether an object was seen before; if so, add the index of its first occurrence."""
+        if key in self._seen:
+            self.add_word("again", str(self._seen[key][0]))
             return True
-        self._met[key] = (len(self._met), thing)
+        self._seen[key] = (len(self._seen), value)
         return False
 
-    def node(self, x: Expr) -> None:
-        """Take in a traced expression: the nodes below it that were not met yet, and its own."""
-        if (id(x.graph), x.index) not in self._met:
+    def add_expression(self, x: Expr) -> None:
+        """Add a traced expression: the nodes below it that were not added yet, and its own index."""
+        if (id(x.graph), x.index) not in self._seen:
             for i in reachable(x.graph, [x.index]):
-                if (id(x.graph), i) not in self._met:
-                    self._met[id(x.graph), i] = (i, x.graph)
-                    self.word("op", repr((i, x.graph.ops[i])))
-        self.word("node", str(x.index))
+                if (id(x.graph), i) not in self._seen:
+                    self._seen[id(x.graph), i] = (i, x.graph)
+                    self.add_word("op", repr((i, x.graph.ops[i])))
+        self.add_word("node", str(x.index))
 
 
 _ATOMS: dict[type, Callable[[Any], bytes | str]] = {
@@ -156,202 +157,216 @@ _ATOMS: dict[type, Callable[[Any], bytes | str]] = {
     range: repr,
     slice: repr,
 }
-"""Plain values, by their exact type."""
+"""Contents of plain values, by their exact type."""
 
 
-def _take_array(digest: _Digest, thing: np.ndarray) -> None:
-    digest.word("array", f"{thing.dtype.str} {thing.shape}")
-    if thing.dtype.hasobject:
-        digest.many("entries", thing.ravel().tolist())
+def _digest_array(digest: _Digest, value: np.ndarray) -> None:
+    """Add data type, shape and entries of an array."""
+    digest.add_word("array", f"{value.dtype.str} {value.shape}")
+    if value.dtype.hasobject:
+        digest.add_sequence("entries", value.ravel().tolist())
     else:
-        digest.word("bytes", np.ascontiguousarray(thing).tobytes())
+        digest.add_word("bytes", np.ascontiguousarray(value).tobytes())
 
 
-def _take_set(digest: _Digest, thing: set[Any] | frozenset[Any]) -> None:
-    """Take in a set by the sorted digests of its entries: it has no order."""
-    digest.word(type(thing).__name__, str(len(thing)))
-    for entry in sorted(_Digest().of(x) for x in thing):
-        digest.word("entry", entry)
+def _digest_set(digest: _Digest, value: set[Any] | frozenset[Any]) -> None:
+    """Add a set by the sorted digests of its entries, because its order is not defined."""
+    digest.add_word(type(value).__name__, str(len(value)))
+    for entry in sorted(_Digest().of(x) for x in value):
+        digest.add_word("entry", entry)
 
 
-def _take_function(digest: _Digest, thing: FunctionType) -> None:
-    """Take in a function: code, defaults, what it closes over and reads from its module, and its
-    own attributes.
-    """
-    digest.word("function", f"{thing.__module__} {thing.__qualname__} {thing.__name__}")
-    _take_code(digest, thing.__code__)
-    digest.add(thing.__defaults__)
-    digest.add(thing.__kwdefaults__)
-    digest.many("cells", (_cell(cell) for cell in thing.__closure__ or ()))
-    digest.named("attributes", thing.__dict__)
-    if _home(thing.__module__) == "draisine":
+def _digest_function(digest: _Digest, value: FunctionType) -> None:
+    """Add a function: code, defaults, closure, attributes and the globals that it reads."""
+    digest.add_word("function", f"{value.__module__} {value.__qualname__} {value.__name__}")
+    _digest_code(digest, value.__code__)
+    digest.add(value.__defaults__)
+    digest.add(value.__kwdefaults__)
+    digest.add_sequence("cells", (_cell(cell) for cell in value.__closure__ or ()))
+    digest.add_named("attributes", value.__dict__)
+    # The key of the cache has a digest of this package's files, so their globals need no digest.
+    if _library_of(value.__module__) == "draisine":
         return
-    names = _names(thing.__code__)
-    if names & _OUTSIDE:
-        raise _Unknown
-    read = sorted(names & thing.__globals__.keys())
-    digest.named("globals", {name: thing.__globals__[name] for name in read})
+    names = _names(value.__code__)
+    if names & _IMPURE_NAMES:
+        raise _Undigestible
+    read = sorted(names & value.__globals__.keys())
+    digest.add_named("globals", {name: value.__globals__[name] for name in read})
 
 
 def _cell(cell: Any) -> Any:
+    """Return the content of a closure cell."""
     try:
         return cell.cell_contents
     except ValueError:  # not filled yet
-        raise _Unknown from None
+        raise _Undigestible from None
 
 
-def _take_code(digest: _Digest, code: CodeType) -> None:
-    digest.word("code", code.co_code)
-    digest.word("handlers", code.co_exceptiontable)
+def _digest_code(digest: _Digest, code: CodeType) -> None:
+    digest.add_word("code", code.co_code)
+    digest.add_word("handlers", code.co_exceptiontable)
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    digest.word("names", repr((counts, names)))
-    digest.many("constants", code.co_consts)
+    digest.add_word("names", repr((counts, names)))
+    digest.add_sequence("constants", code.co_consts)
 
 
 def _names(code: CodeType) -> set[str]:
-    """Return the global names that code and the code inside it may use."""
+    """Return the global names that code and nested code may use."""
     for step in dis.get_instructions(code):
-        if step.opname == "IMPORT_NAME" and _home(str(step.argval)) not in _SETTLED:
-            raise _Unknown
+        if step.opname == "IMPORT_NAME" and _library_of(str(step.argval)) not in _STABLE_LIBRARIES:
+            raise _Undigestible
     inner = [_names(x) for x in code.co_consts if isinstance(x, CodeType)]
     return set(code.co_names).union(*inner)
 
 
-def _take_builtin(digest: _Digest, thing: Any) -> None:
-    owner = thing.__self__
+def _digest_builtin(digest: _Digest, value: Any) -> None:
+    owner = value.__self__
     if isinstance(owner, ModuleType) or owner is None:
-        if _home(thing.__module__ or "builtins") not in _SETTLED:
-            raise _Unknown
-        digest.word("builtin", f"{thing.__module__} {thing.__qualname__}")
+        if _library_of(value.__module__ or "builtins") not in _STABLE_LIBRARIES:
+            raise _Undigestible
+        digest.add_word("builtin", f"{value.__module__} {value.__qualname__}")
     else:
-        digest.word("builtin", thing.__qualname__)
+        digest.add_word("builtin", value.__qualname__)
         digest.add(owner)
 
 
-def _take_ufunc(digest: _Digest, thing: np.ufunc) -> None:
-    if getattr(np, thing.__name__, None) is not thing:
-        raise _Unknown
-    digest.word("ufunc", thing.__name__)
+def _digest_ufunc(digest: _Digest, value: np.ufunc) -> None:
+    if getattr(np, value.__name__, None) is not value:
+        raise _Undigestible
+    digest.add_word("ufunc", value.__name__)
 
 
-def _take_slot(digest: _Digest, thing: Any) -> None:
-    digest.word("slot", thing.__qualname__)
-    digest.add(thing.__objclass__)
+def _digest_slot(digest: _Digest, value: Any) -> None:
+    digest.add_word("slot", value.__qualname__)
+    digest.add(value.__objclass__)
 
 
-def _take_module(digest: _Digest, thing: ModuleType) -> None:
-    if _home(thing.__name__) not in _SETTLED:
-        raise _Unknown
-    digest.word("module", thing.__name__)
+def _digest_module(digest: _Digest, value: ModuleType) -> None:
+    if _library_of(value.__name__) not in _STABLE_LIBRARIES:
+        raise _Undigestible
+    digest.add_word("module", value.__name__)
 
 
-def _take_class(digest: _Digest, thing: type) -> None:
-    """Take in what the objects of a class do: its own content and its bases'."""
-    digest.word("class", f"{thing.__module__}.{thing.__qualname__}")
-    if _home(thing.__module__) in _SETTLED:
+def _digest_class(digest: _Digest, value: type) -> None:
+    """Add a class: its name, its bases and the members that affect its objects."""
+    digest.add_word("class", f"{value.__module__}.{value.__qualname__}")
+    if _library_of(value.__module__) in _STABLE_LIBRARIES:
         return
-    digest.many("bases", thing.__bases__)
-    digest.named("members", dict(_members(thing)))
+    digest.add_sequence("bases", value.__bases__)
+    digest.add_named("members", dict(_members(value)))
 
 
 def _members(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield the members of a class that may decide what its objects do."""
-    for name, own in vars(kind).items():
-        written = getattr(getattr(own, "__code__", None), "co_filename", "") == "<string>"
-        made = dataclasses.is_dataclass(kind) and name in _GENERATED and (written or own is None)
-        slot = isinstance(own, (MemberDescriptorType, GetSetDescriptorType))
-        if not (made or slot or name in _PLAIN):
-            yield name, own
+    """Yield the members of a class that may affect the behaviour of its objects."""
+    for name, member in vars(kind).items():
+        is_generated = getattr(getattr(member, "__code__", None), "co_filename", "") == "<string>"
+        generated_by_dataclass = (
+            dataclasses.is_dataclass(kind)
+            and name in _DATACLASS_METHODS
+            and (is_generated or member is None)
+        )
+        slot = isinstance(member, (MemberDescriptorType, GetSetDescriptorType))
+        if not (generated_by_dataclass or slot or name in _INERT_MEMBERS):
+            yield name, member
 
 
-def _take_enum(digest: _Digest, thing: Enum) -> None:
-    digest.word("member", thing.name)
-    digest.add(thing.value)
-    digest.word("class", f"{type(thing).__module__}.{type(thing).__qualname__}")
+def _digest_enum(digest: _Digest, value: Enum) -> None:
+    digest.add_word("member", value.name)
+    digest.add(value.value)
+    digest.add_word("class", f"{type(value).__module__}.{type(value).__qualname__}")
 
 
-def _take_partial(digest: _Digest, thing: Any) -> None:
-    digest.many("partial", (thing.func, thing.args, thing.keywords, thing.__dict__))
+def _digest_partial(digest: _Digest, value: Any) -> None:
+    digest.add_sequence("partial", (value.func, value.args, value.keywords, value.__dict__))
 
 
-def _take_object(digest: _Digest, thing: Any) -> None:
-    """Take in an object of a class written in Python: its class, its attributes and slots by name,
-    and what it holds as a container.
-    """
-    kind: Any = type(thing)
+def _digest_object(digest: _Digest, value: Any) -> None:
+    """Add an object of a Python class: class, attributes and slots by name, items of a container."""
+    kind: Any = type(value)
     custom = [name for name in ("__reduce__", "__reduce_ex__") if _overrides(kind, name)]
-    if kind is object or custom or (_overrides(kind, "__getstate__") and not _is_packed(kind)):
-        raise _Unknown
-    try:  # refuses objects with content of another language
-        reduced: Any = object.__reduce_ex__(thing, 2)
+    if (
+        kind is object
+        or custom
+        or (_overrides(kind, "__getstate__") and not _has_dataclass_state(kind))
+    ):
+        raise _Undigestible
+    # `object.__reduce_ex__` raises an error for objects with state outside of Python.
+    try:
+        reduced: Any = object.__reduce_ex__(value, 2)
     except TypeError:
-        raise _Unknown from None
-    _, (_, *given), _, *items = reduced
-    digest.word("object")
+        raise _Undigestible from None
+    _, (_, *constructor_arguments), _, *items = reduced
+    digest.add_word("object")
     digest.add(kind)
-    digest.many("given", given)
-    digest.named("attributes", _attributes(thing))
-    digest.many("items", (list(part) for part in items if part is not None))
+    digest.add_sequence("given", constructor_arguments)
+    digest.add_named("attributes", _attributes(value))
+    digest.add_sequence("items", (list(entries) for entries in items if entries is not None))
 
 
 def _overrides(kind: Any, name: str) -> bool:
-    """Return whether a class has its own way to be packed."""
+    """Return whether a class overrides a method of the pickle protocol."""
     return getattr(kind, name, None) is not getattr(object, name, None)
 
 
-def _is_packed(kind: Any) -> bool:
-    """Return whether a class has the state that dataclasses with slots are given."""
+def _has_dataclass_state(kind: Any) -> bool:
+    """Return whether `dataclass(slots=True)` generated the state methods of a class."""
     return bool(kind.__getstate__.__module__ == "dataclasses")
 
 
-def _attributes(thing: Any) -> dict[str, Any]:
-    """Return the attributes and slots of an object by name; what a settled class keeps of its own
-    properties follows from the rest.
+def _attributes(value: Any) -> dict[str, Any]:
+    """Return the attributes and slots of an object by name.
+
+    Cached properties of stable classes are left out: they follow from the other attributes.
     """
-    kind, out = type(thing), dict(getattr(thing, "__dict__", {}))
-    if _home(kind.__module__) in _SETTLED:
-        out = {k: x for k, x in out.items() if not isinstance(vars(kind).get(k), cached_property)}
+    kind = type(value)
+    attributes = dict(getattr(value, "__dict__", {}))
+    if _library_of(kind.__module__) in _STABLE_LIBRARIES:
+        attributes = {
+            k: x
+            for k, x in attributes.items()
+            if not isinstance(vars(kind).get(k), cached_property)
+        }
     for base in kind.__mro__:
         for name, slot in vars(base).items():
-            if isinstance(slot, MemberDescriptorType) and hasattr(thing, name):
-                out[f"{base.__qualname__}.{name}"] = getattr(thing, name)
-    return out
+            if isinstance(slot, MemberDescriptorType) and hasattr(value, name):
+                attributes[f"{base.__qualname__}.{name}"] = getattr(value, name)
+    return attributes
 
 
-def _home(module: str | None) -> str:
-    """Return the library that a module belongs to."""
+def _library_of(module: str | None) -> str:
+    """Return the top-level package of a module."""
     return (module or "").partition(".")[0]
 
 
-_TAKEN: tuple[tuple[Any, Callable[[_Digest, Any], None]], ...] = (
-    (Expr, _Digest.node),
-    (np.ndarray, _take_array),
-    (np.generic, lambda d, x: d.word(f"scalar {x.dtype.str}", x.tobytes())),
-    (np.dtype, lambda d, x: d.word("dtype", x.str)),
-    (Enum, _take_enum),
-    (FunctionType, _take_function),
-    (CodeType, _take_code),
-    (BuiltinFunctionType, _take_builtin),
-    (np.ufunc, _take_ufunc),
-    ((WrapperDescriptorType, MethodDescriptorType), _take_slot),
-    (ModuleType, _take_module),
-    (type, _take_class),
-    (partial, _take_partial),
-    (MethodType, lambda d, x: d.many("method", (x.__func__, x.__self__))),
-    (property, lambda d, x: d.many("property", (x.fget, x.fset, x.fdel))),
-    (cached_property, lambda d, x: d.many("cached_property", (x.func,))),
-    (classmethod, lambda d, x: d.many("classmethod", (x.__func__, x.__dict__))),
-    (staticmethod, lambda d, x: d.many("staticmethod", (x.__func__, x.__dict__))),
-    (MappingProxyType, lambda d, x: d.many("mapping", x.items())),
+_DIGESTERS: tuple[tuple[Any, Callable[[_Digest, Any], None]], ...] = (
+    (Expr, _Digest.add_expression),
+    (np.ndarray, _digest_array),
+    (np.generic, lambda d, x: d.add_word(f"scalar {x.dtype.str}", x.tobytes())),
+    (np.dtype, lambda d, x: d.add_word("dtype", x.str)),
+    (Enum, _digest_enum),
+    (FunctionType, _digest_function),
+    (CodeType, _digest_code),
+    (BuiltinFunctionType, _digest_builtin),
+    (np.ufunc, _digest_ufunc),
+    ((WrapperDescriptorType, MethodDescriptorType), _digest_slot),
+    (ModuleType, _digest_module),
+    (type, _digest_class),
+    (partial, _digest_partial),
+    (MethodType, lambda d, x: d.add_sequence("method", (x.__func__, x.__self__))),
+    (property, lambda d, x: d.add_sequence("property", (x.fget, x.fset, x.fdel))),
+    (cached_property, lambda d, x: d.add_sequence("cached_property", (x.func,))),
+    (classmethod, lambda d, x: d.add_sequence("classmethod", (x.__func__, x.__dict__))),
+    (staticmethod, lambda d, x: d.add_sequence("staticmethod", (x.__func__, x.__dict__))),
+    (MappingProxyType, lambda d, x: d.add_sequence("mapping", x.items())),
 )
-"""How things of a kind are taken in, the first that fits; `_take_object` takes the rest."""
+"""Functions that add objects of a type; the first match is used, `_digest_object` for all others."""
 
 _CONTAINERS: dict[type, Callable[[_Digest, Any], None]] = {
-    tuple: lambda d, x: d.many("tuple", x),
-    list: lambda d, x: d.many("list", x),
-    dict: lambda d, x: d.many("dict", (part for item in x.items() for part in item)),
-    set: _take_set,
-    frozenset: _take_set,
+    tuple: lambda d, x: d.add_sequence("tuple", x),
+    list: lambda d, x: d.add_sequence("list", x),
+    dict: lambda d, x: d.add_sequence("dict", (entry for item in x.items() for entry in item)),
+    set: _digest_set,
+    frozenset: _digest_set,
 }
-"""How containers are taken in, by their exact type."""
+"""Functions that add containers, by their exact type."""

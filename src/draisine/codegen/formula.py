@@ -1,9 +1,8 @@
-"""Formulas as a tree, and the page that they stand on: what every printer of `codegen/paper` prints.
+"""Expression trees of formulas, and pages of them, which the printers of `codegen/paper` write.
 
-A `Symbol` is a letter with its dots, marks and subscripts, never a string of one language; an
-expression is made of sums, products, powers, quotients, roots, functions and matrices of names and
-numbers. A `Page` is a list of blocks in the order of reading: each symbol is defined once, before
-it is used.
+A `Symbol` is a letter with dots, marks and subscripts, independent of any language. An expression consists
+of sums, products, powers, quotients, roots, functions and matrices of names and numbers. A `Page` is a list
+of blocks in the order of reading: each symbol is defined once, before it is used.
 """
 
 import re
@@ -36,24 +35,25 @@ class Symbol:
 
     @classmethod
     def parse(cls, text: str) -> "Symbol":
-        """Return the symbol that a piece of LaTeX writes."""
-        found = re.fullmatch(
+        """Return the symbol of a piece of LaTeX."""
+        match = re.fullmatch(
             r"(?P<over>\\(?:dot|ddot|bar)\{)?\\?(?P<letter>[A-Za-z]+)\}?(?:_\{?(?P<below>.*?)\}*)?",
             text,
         )
-        if found is None:
+        if match is None:
             raise ValueError(
-                f"symbol {text!r}: write a letter, a Greek name, or one with _{{...}}."
+                f"Symbol {text!r} is not valid. Write a letter or a Greek name, optionally with _{{...}}."
             )
-        over, below = found["over"] or "", found["below"]
+        over = match["over"] or ""
+        below = match["below"]
         under: tuple[str | Symbol, ...] = ()
         if below:
             under = (cls.parse(below) if below[0] == "\\" else below,)
-        return cls(found["letter"], under, over.count("dot") + over.count("dd"), "bar" in over)
+        return cls(match["letter"], under, over.count("dot") + over.count("dd"), "bar" in over)
 
     @property
     def plain(self) -> str:
-        """The symbol as a word: letters, digits and underscores."""
+        """The symbol as an identifier: letters, digits and underscores."""
         below = "".join(b.plain if isinstance(b, Symbol) else b for b in self.below)
         word = self.letter + ("bar" if self.bar else "") + (f"_{below}" if below else "")
         return re.sub(r"\W", "_", word) + "_dot" * self.dots + "p" * self.primes
@@ -64,7 +64,7 @@ class Symbol:
 
 
 PI = Symbol("pi")
-"""The ratio of circumference to diameter; nothing defines it."""
+"""The number pi; it needs no definition on a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +76,28 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A symbol that stands for its value."""
+    """A symbol as an operand."""
 
     symbol: Symbol
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """Terms added; a term with a negative number in front is subtracted."""
+    """A sum of terms; a term with a leading negative number is subtracted."""
 
     terms: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """Factors multiplied; a number can only be the first."""
+    """A product of factors; only the first one can be a number."""
 
     factors: tuple["Expression", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """A whole power, at least the second."""
+    """A power with an integer exponent of at least 2."""
 
     base: "Expression"
     exponent: int
@@ -120,8 +120,10 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`sin`, `cos`, `exp`, `atan2` of expressions; `lt` is one where the first is less than the
-    second, else zero; `where` chooses the second where the first is not zero, else the third.
+    """`sin`, `cos`, `exp`, `atan2`, `lt` or `where` of expressions.
+
+    `lt` is 1 if the first argument is less than the second, otherwise 0. `where` is the second argument if
+    the first is not zero, otherwise the third.
     """
 
     name: str
@@ -130,10 +132,10 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class MatrixFormula:
-    """Rows of entries, None where symmetry tells the entry; `bar` draws a line before a column."""
+    """A matrix of expressions."""
 
-    rows: tuple[tuple["Expression | None", ...], ...]
-    bar: int | None = None
+    rows: tuple[tuple["Expression | None", ...], ...]  # None: equal to the transposed entry
+    bar: int | None = None  # column before which a vertical line is drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,16 +152,17 @@ Expression = (
 Line = tuple[Symbol, Expression]
 """A definition: `symbol = expression`."""
 
-ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
+ZERO = Number(Fraction(0))
+ONE = Number(Fraction(1))
 
 
 def name_of(text: str) -> Name:
-    """Return the name that a piece of LaTeX writes."""
+    """Return the name of a piece of LaTeX."""
     return Name(Symbol.parse(text))
 
 
 def negative(x: Expression) -> Expression:
-    """Return -x, the sign in front of everything."""
+    """Return -x, with the sign at the front of products and quotients."""
     match x:
         case Number(value):
             return Number(-value)
@@ -177,7 +180,7 @@ def negative(x: Expression) -> Expression:
 
 
 def is_negative(x: Expression) -> bool:
-    """Return whether a minus sign stands in front."""
+    """Return whether an expression begins with a minus sign."""
     match x:
         case Number(value) | Product((Number(value), *_)):
             return value < 0
@@ -187,21 +190,21 @@ def is_negative(x: Expression) -> bool:
 
 
 def product(factors: Sequence[Expression]) -> Expression:
-    """Return a product without needless parts."""
-    kept = [f for f in factors if f != ONE]
-    if not kept:
+    """Return a product without factors of one."""
+    kept_factors = [f for f in factors if f != ONE]
+    if not kept_factors:
         return ONE
-    return kept[0] if len(kept) == 1 else Product(tuple(kept))
+    return kept_factors[0] if len(kept_factors) == 1 else Product(tuple(kept_factors))
 
 
 def symbols_in(x: Expression | None) -> Iterator[Symbol]:
-    """Give every symbol of an expression."""
+    """Yield every symbol of an expression."""
     match x:
         case Name(symbol):
             yield symbol
-        case Sum(parts) | Product(parts) | Function(_, parts):
-            for part in parts:
-                yield from symbols_in(part)
+        case Sum(children) | Product(children) | Function(_, children):
+            for child in children:
+                yield from symbols_in(child)
         case Power(inside, _) | Root(inside) | Transpose(inside):
             yield from symbols_in(inside)
         case Quotient(above, below):
@@ -231,7 +234,7 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """An equation that says what the symbols have to do with each other; nothing is defined."""
+    """An equation between symbols that defines none of them."""
 
     left: Expression
     right: Expression
@@ -260,25 +263,23 @@ Block = Heading | Paragraph | Relation | Definitions | Assignment
 
 @dataclass(frozen=True)
 class Page:
-    """Blocks in the order of reading, under a title; `turns` are the short names of cosines, sines
-    and tangents: (symbol, function, angle); `given` are the symbols that nothing defines, by the
-    names that their owner knows them by; `meanings` says what symbols are, in words.
-    """
+    """A page of equations."""
 
     title: str
-    blocks: tuple[Block, ...] = field(repr=False)
+    blocks: tuple[Block, ...] = field(repr=False)  # in the order of reading
+    # Abbreviations of cosines, sines and tangents: (symbol, function, angle).
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
-    given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)
+    given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)  # inputs: (name, symbol)
     meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
     def definitions(self) -> Iterator[Line]:
-        """Give each defined symbol with its expression, in order."""
+        """Yield each defined symbol with its expression, in order."""
         for block in self.blocks:
             if isinstance(block, Definitions):
                 yield from block.lines
 
     def matrices(self) -> dict[str, MatrixFormula]:
-        """Return the matrices by their symbols' plain names."""
+        """Return the matrices by the plain names of their symbols."""
         return {
             block.symbol.symbol.plain: block.matrix
             for block in self.blocks

@@ -1,4 +1,4 @@
-"""Listings: functions of a program as lines of a programming language, cut where they are long."""
+"""Listings: functions of a program as lines of a programming language, long ones split into pieces."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from draisine.codegen.program import Instruction, Program
 from draisine.codegen.statements import (
     ATOM,
     PRODUCT,
+    PROLOGUE_TABLE,
     SUM,
-    TABLE,
     Entry,
     Section,
     Statement,
@@ -18,29 +18,30 @@ from draisine.codegen.statements import (
     gather,
 )
 
-WIDTH = 72
-"""Widest expression before a part of it gets a name."""
+MAX_EXPRESSION_WIDTH = 72
+"""Characters; wider expressions are split, so that lines with their assignment stay below 100."""
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One function's share: entries to load, steps to fetch and to keep in scratch, statements."""
+    """One piece of a section, which becomes one function."""
 
-    loads: list[tuple[int, Entry]]
-    fetches: list[int]
+    loads: list[tuple[int, Entry]]  # (step, entry of an array) to read
+    fetches: list[int]  # steps to read from the scratch array
     statements: list[Statement]
-    keeps: list[int]
+    keeps: list[int]  # steps to write to the scratch array
 
 
 def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
-    """Return the statements in pieces of about `size` steps; values cross through scratch."""
+    """Return the statements in pieces of about `size` steps, which exchange values in a scratch array."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
-    home: dict[int, int] = {}
+    group_of: dict[int, int] = {}
     for s in statements:
         g = len(groups) - 1
+        # A result is stored in the piece that computes its last operand, not in the current one.
         if s.place is not None:
-            g = max((home[k] for k in s.reads if k in home), default=0)
+            g = max((group_of[k] for k in s.reads if k in group_of), default=0)
         while counts[g] and counts[g] + s.size > size:
             g += 1
             if g == len(groups):
@@ -49,58 +50,59 @@ def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Se
         groups[g].append(s)
         counts[g] += s.size
         if s.place is None:
-            home[s.step] = g
-    wanted: list[set[int]] = [set().union(*[s.reads for s in group]) for group in groups]
+            group_of[s.step] = g
+    reads: list[set[int]] = [set().union(*[s.reads for s in group]) for group in groups]
     pieces = []
     for g, group in enumerate(groups):
-        own = {s.step for s in group if s.place is None}
-        fetches = sorted(k for k in wanted[g] if k in home and k not in own)
-        later = set[int]().union(*wanted[g + 1 :])
-        loads = [(i, place) for i, place in section.leaves.items() if i in wanted[g]]
-        pieces.append(Segment(loads, fetches, group, sorted(own & later)))
+        defined = {s.step for s in group if s.place is None}
+        fetches = sorted(k for k in reads[g] if k in group_of and k not in defined)
+        later = set[int]().union(*reads[g + 1 :])
+        loads = [(i, place) for i, place in section.leaves.items() if i in reads[g]]
+        pieces.append(Segment(loads, fetches, group, sorted(defined & later)))
     return pieces
 
 
 def identifiers(names: Iterable[str], reserved: Iterable[str]) -> list[str]:
-    """Return one identifier per name, the name itself unless it is no word, reserved or taken.
+    """Return one identifier per name: the name itself if it is valid, not reserved and not used yet.
 
-    None ends in an underscore and digits, so that `q_3` is entry 3 of `q` and nothing else.
+    No identifier ends in an underscore and digits, so that `q_3` always is entry 3 of `q`.
 
     >>> identifiers(["q", "lambda", "q", "q_3", "rear-u"], ["lambda"])
     ['q', 'lambda_', 'q_', 'q_3_', 'rear_u']
     """
-    taken, found = set(reserved), list[str]()
+    used = set(reserved)
+    words = list[str]()
     for name in names:
-        word = free_word(name, taken)
-        while word in taken or re.search(r"_\d+$", word):
+        word = free_word(name, used)
+        while word in used or re.search(r"_\d+$", word):
             word += "_"
-        taken.add(word)
-        found.append(word)
-    return found
+        used.add(word)
+        words.append(word)
+    return words
 
 
 def free_word(name: str, reserved: Iterable[str]) -> str:
-    """Return a name as a word that is not reserved: underscores behind it where it was.
+    """Return a name as a valid identifier; underscores are appended if it is reserved.
 
     >>> free_word("free", ["free", "long"]), free_word("rear-2", [])
     ('free_', 'rear_2')
     """
     word = re.sub(r"\W", "_", name, flags=re.ASCII)
     word = f"_{word}" if not word or word[0].isdigit() else word
-    taken = set(reserved)
-    while word in taken:
+    used = set(reserved)
+    while word in used:
         word += "_"
     return word
 
 
 @dataclass(frozen=True, slots=True)
 class Notation:
-    """How a language writes numbers, functions, comparisons (as a number) and choices."""
+    """Notation of a programming language."""
 
     number: Callable[[float], str]
-    functions: Mapping[str, str]
-    comparison: str
-    choice: str
+    functions: Mapping[str, str]  # operation -> name of the function
+    comparison: str  # template of a < b as a number
+    choice: str  # template of a conditional expression
 
     def compose(self, step: Instruction, args: Sequence[Term]) -> Term:
         """Return one step as an expression."""
@@ -117,6 +119,7 @@ class Notation:
             case "sub":
                 return f"{args[0].within(SUM)} - {args[1].within(PRODUCT)}", SUM
             case "mul":
+                # The second factor keeps its parentheses: (a * b) * c and a * (b * c) round differently.
                 return f"{args[0].within(PRODUCT)} * {args[1].within(ATOM)}", PRODUCT
             case "neg":
                 return f"-{args[0].within(PRODUCT)}", SUM
@@ -127,6 +130,7 @@ class Notation:
             case "where":
                 test = args[0]
                 condition = " < ".join(p.text for p in test.parts)
+                # A comparison is written as a condition, not as a number that is compared with zero.
                 if test.op != "lt":
                     condition = f"{test.text} != 0.0"
                 return self.choice.format(condition, args[1].text, args[2].text), ATOM
@@ -136,7 +140,7 @@ class Notation:
 class Listing:
     """One function over named arrays: its pieces, and their lines in a language of the C family.
 
-    `sources` and `sinks` tell how the arrays that it reads and fills are called in the text.
+    `sources` and `sinks` map the arrays that it reads and writes to their names in the text.
     """
 
     def __init__(
@@ -148,14 +152,18 @@ class Listing:
         sinks: Mapping[str, str],
         size: int | None = None,
     ) -> None:
-        self.section, self.sources, self.sinks = section, sources, sinks
-        self.statements = gather(program, section, notation.compose, self._term, WIDTH)
+        self.section = section
+        self.sources = sources
+        self.sinks = sinks
+        self.statements = gather(
+            program, section, notation.compose, self._term, MAX_EXPRESSION_WIDTH
+        )
         self.pieces = cut(section, self.statements, size or len(program.steps))
-        kept = sorted(i for piece in self.pieces for i in piece.keeps)
-        self.scratch = {step: k for k, step in enumerate(kept)}
+        kept_steps = sorted(i for piece in self.pieces for i in piece.keeps)
+        self.scratch = {step: k for k, step in enumerate(kept_steps)}
 
     def name(self, i: int) -> str:
-        """Return how a step is called: `q_3` for entry 3 of `q`, else `s_` and its number."""
+        """Return the name of a step: `q_3` for entry 3 of `q`, otherwise `s_` and its index."""
         array, k = self.section.leaves.get(i, ("", i))
         return f"{self.sources[array]}_{k}" if array else f"s_{k}"
 
@@ -164,17 +172,17 @@ class Listing:
         return Term(name, width=len(name))
 
     def read(self, piece: Segment) -> list[str]:
-        """Return the arrays that a piece reads, as they are called in the text."""
+        """Return the names of the arrays that a piece reads."""
         arrays = {place[0] for _, place in piece.loads}
         return [text for array, text in self.sources.items() if array in arrays]
 
     def filled(self, piece: Segment) -> list[str]:
-        """Return the arrays that a piece fills, as they are called in the text."""
+        """Return the names of the arrays that a piece writes."""
         arrays = {s.place[0] for s in piece.statements if s.place}
         return [text for array, text in self.sinks.items() if array in arrays]
 
     def lines(self, piece: Segment, declare: str) -> list[str]:
-        """Return the assignments of a piece; `declare` stands before a new name."""
+        """Return the assignments of a piece; `declare` is the keyword of a declaration."""
         lines = [
             f"{declare} {self.name(i)} = {self.sources[array]}[{k}];"
             for i, (array, k) in piece.loads
@@ -189,17 +197,17 @@ class Listing:
 
 
 def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return how the arrays that the body reads, and those it fills, are called in the text."""
+    """Return the names in the text of the arrays that the body reads, and of those that it writes."""
     inputs = [x for x in program.inputs if x != "parameters"]
     names = identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])
-    sources = dict(zip(inputs, names, strict=False)) | {TABLE: "table"}
+    sources = dict(zip(inputs, names, strict=False)) | {PROLOGUE_TABLE: "table"}
     return sources, dict(zip(program.outputs, names[len(inputs) :], strict=True))
 
 
 def describe_arrays(program: Program, names: Mapping[str, Sequence[str]] | None) -> list[str]:
-    """Return lines that tell the arrays of a program, their sizes, and the entries that have names."""
+    """Return lines with the arrays of a program, their sizes, and the names of entries."""
     inputs = [f"{x} ({size})" for x, size in program.inputs.items()]
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]
     lines = [f"Inputs: {', '.join(inputs)}.", f"Outputs: {', '.join(outputs)}."]
     lines += [f"{x}: {', '.join(entries)}." for x, entries in (names or {}).items() if entries]
-    return [part for line in lines for part in wrap(line, 96, subsequent_indent="  ")]
+    return [wrapped for line in lines for wrapped in wrap(line, 96, subsequent_indent="  ")]

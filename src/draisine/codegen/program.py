@@ -1,7 +1,7 @@
-"""Programs: straight-line code in single assignment, with named arrays in and named arrays out.
+"""Programs: straight-line code in static single assignment form, with named input and output arrays.
 
-Parameters are inputs like any other; the steps that depend on them alone form the prologue, which
-runs once per parameter set and leaves its results in a table that the body reads.
+Parameters are inputs like others. The steps that depend on parameters alone form the prologue, which runs
+once per parameter set and writes its results to a table that the body reads.
 """
 
 import ctypes
@@ -19,42 +19,54 @@ from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import NUMPY_FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
+"""One step: (operation, arguments...)."""
 
-COUNTED = ("add", "sub", "mul", "inv", "sqrt", "sin", "cos", "exp", "atan2", "where", "lt")
-"""The operations that count one each; negations are free, they vanish into their neighbours."""
+COUNTED_OPERATIONS = (
+    "add",
+    "sub",
+    "mul",
+    "inv",
+    "sqrt",
+    "sin",
+    "cos",
+    "exp",
+    "atan2",
+    "where",
+    "lt",
+)
+"""Operations that count one each; negations are free, because they merge into sums and products."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Steps `(op, arguments...)`: arguments are indices of earlier steps; leaves are `("input",
-    array, k)`, `("const", x)`.
+    """Straight-line code with named input and output arrays.
 
-    `inputs` and `outputs` name the arrays and their sizes; `outputs[name]` lists the step of each
-    entry. `fixed[i]` tells whether step i depends on the parameters (the input `parameters`) alone.
+    A step is `(op, arguments...)`, where the arguments are indices of earlier steps. Leaves are `("input",
+    array, k)` and `("const", x)`.
     """
 
     name: str
-    inputs: dict[str, int]
+    inputs: dict[str, int]  # sizes of the input arrays; `parameters` is one of them
     steps: list[Instruction]
-    outputs: dict[str, list[int]]
-    fixed: list[bool] = field(repr=False)
+    outputs: dict[str, list[int]]  # indices of the steps that are the entries of an output array
+    fixed: list[bool] = field(repr=False)  # per step: whether it depends on parameters alone
 
     @property
     def operations(self) -> int:
-        """How many operations one call of the body costs, parameters' work not counted."""
+        """Number of operations of one call of the body, without those of the prologue."""
         counts = Counter(s[0] for s, fixed in zip(self.steps, self.fixed, strict=True) if not fixed)
-        return sum(counts[op] for op in COUNTED)
+        return sum(counts[op] for op in COUNTED_OPERATIONS)
 
     @property
     def table(self) -> list[int]:
-        """The parameters and steps of the prologue whose values the body (or an output) reads."""
-        wanted: set[int] = set()
+        """Indices of the parameters and prologue steps that the body or an output reads."""
+        needed: set[int] = set()
         for step, fixed in zip(self.steps, self.fixed, strict=True):
             if not fixed:
-                wanted.update(k for k in arguments(step) if self.fixed[k])
+                needed.update(k for k in arguments(step) if self.fixed[k])
         for entries in self.outputs.values():
-            wanted.update(k for k in entries if self.fixed[k])
-        return sorted(k for k in wanted if self.steps[k][0] != "const")
+            needed.update(k for k in entries if self.fixed[k])
+        return sorted(k for k in needed if self.steps[k][0] != "const")
 
     def dumps(self) -> bytes:
         """Return the program as bytes, for `loads`."""
@@ -62,7 +74,7 @@ class Program:
 
     @staticmethod
     def loads(stored: bytes) -> "Program":
-        """Return the program that `dumps` made bytes of.
+        """Return the program from the bytes of `dumps`.
 
         >>> half = Program("half", {"x": 1}, [("input", "x", 0), ("const", 0.5), ("mul", 0, 1)],
         ...     {"y": [2]}, [False, True, False])
@@ -74,7 +86,7 @@ class Program:
 
 
 def arguments(step: Instruction) -> tuple[int, ...]:
-    """Return the steps that a step reads."""
+    """Return the indices of the steps that a step reads."""
     return () if step[0] in ("const", "input") else step[1:]
 
 
@@ -91,6 +103,7 @@ def trace_program(
         key: [x.index if isinstance(x, Expr) else graph.constant(float(x)) for x in values]
         for key, values in outputs.items()
     }
+    # Dead code is left out: only steps that an output needs become part of the program.
     order = reachable(graph, [i for entries in flat.values() for i in entries])
     position = {i: k for k, i in enumerate(order)}
     steps: list[Instruction] = []
@@ -104,14 +117,15 @@ def trace_program(
             fixed.append(leaves[i][1] == "parameters")
         else:
             steps.append(op if op[0] == "const" else (op[0], *(position[k] for k in op[1:])))
+            # Constants have no arguments, so they belong to the prologue.
             fixed.append(all(fixed[k] for k in arguments(steps[-1])))
     sizes = {array: len(symbols) for array, symbols in inputs.items()}
-    found = {key: [position[i] for i in values] for key, values in flat.items()}
-    return Program(name, sizes, steps, found, fixed)
+    output_steps = {key: [position[i] for i in values] for key, values in flat.items()}
+    return Program(name, sizes, steps, output_steps, fixed)
 
 
-def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
-    """Return the part of a program that computes some entries of its outputs.
+def select(program: Program, selected: Mapping[str, Sequence[int]]) -> Program:
+    """Return the subset of a program that computes given entries of its outputs.
 
     >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
     ...     {"y": [1, 2]}, [False, False, False])
@@ -119,25 +133,26 @@ def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
     [('input', 'x', 0), ('sin', 0)]
     """
     outputs = {
-        name: [program.outputs[name][k] for k in entries] for name, entries in wanted.items()
+        name: [program.outputs[name][k] for k in entries] for name, entries in selected.items()
     }
     needed = {k for entries in outputs.values() for k in entries}
     for k in range(len(program.steps) - 1, -1, -1):
         if k in needed:
             needed.update(arguments(program.steps[k]))
-    place = {k: i for i, k in enumerate(sorted(needed))}
+    position = {k: i for i, k in enumerate(sorted(needed))}
     steps = [
-        step if step[0] in ("const", "input") else (step[0], *(place[k] for k in step[1:]))
-        for step in (program.steps[k] for k in place)
+        step if step[0] in ("const", "input") else (step[0], *(position[k] for k in step[1:]))
+        for step in (program.steps[k] for k in position)
     ]
-    fixed = [program.fixed[k] for k in place]
-    found = {name: [place[k] for k in entries] for name, entries in outputs.items()}
-    return Program(program.name, program.inputs, steps, found, fixed)
+    fixed = [program.fixed[k] for k in position]
+    output_steps = {name: [position[k] for k in entries] for name, entries in outputs.items()}
+    return Program(program.name, program.inputs, steps, output_steps, fixed)
 
 
 def flatten(program: Program) -> Program:
-    """Return a program with one array in, x, and one out: the convention of machine code."""
-    start, starts = 0, dict[str, int]()
+    """Return a program with one input array x and one output array, the convention of machine code."""
+    start = 0
+    starts = dict[str, int]()
     for array, size in program.inputs.items():
         if array != "parameters":
             starts[array] = start
@@ -152,10 +167,19 @@ def flatten(program: Program) -> Program:
 
 
 def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return the outputs for given inputs, step by step in NumPy: the reference that every target
-    is held to.
+    """Evaluate a program step by step in NumPy, the reference of all targets.
 
-    Inputs may carry further axes behind the first: each entry is then an array.
+    Parameters
+    ----------
+    program
+        Program to evaluate.
+    inputs
+        Input arrays by name, with `parameters` among them. They may have further axes after the first.
+
+    Returns
+    -------
+    dict of arrays
+        Output arrays by name.
     """
     values: list[Any] = []
     for step in program.steps:
@@ -174,20 +198,21 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
 
 
 class Callback:
-    """A function of Python in the place of a program: from all inputs, one after the other, to all
-    outputs. What it raises first is kept in `error`, and gives NaN, which shortens a step or stops a
-    run: nothing may pass through machine code.
+    """A Python function with the interface of a program: from concatenated inputs to outputs.
+
+    An exception must not pass through machine code. The first one is kept in `error`, and the outputs
+    become NaN, which rejects a step or stops a run.
     """
 
     def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:
         self.error: BaseException | None = None
 
         def call(x: int, _table: int, out: int, _count: int) -> None:
-            found = _doubles(out, size_out)
+            result = _doubles(out, size_out)
             try:
-                found[:] = function(_doubles(x, size_in).copy())
+                result[:] = function(_doubles(x, size_in).copy())
             except BaseException as error:
-                found[:] = np.nan
+                result[:] = np.nan
                 self.error = self.error or error
 
         self._code = prototype()(call)

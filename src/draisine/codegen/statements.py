@@ -1,8 +1,8 @@
 """Statements: the steps of a program gathered into expressions of readable length.
 
-A step that is used once is written where it is used; a step used more often, or an expression that
-grows too wide, gets a name. Nothing is reordered: sums and products keep their parentheses, so that
-every target rounds as the program does.
+A step that is used once is inlined; a step that is used more often, or an expression that becomes too wide,
+gets a name. Nothing is reordered: sums and products keep their parentheses, so that every target rounds as
+the program does.
 """
 
 from collections import Counter
@@ -11,75 +11,71 @@ from dataclasses import dataclass
 
 from draisine.codegen.program import Instruction, Program, arguments
 
-SUM, PRODUCT, ATOM = 1, 2, 3
-"""How tightly an expression binds."""
+SUM = 1
+PRODUCT = 2
+ATOM = 3
+"""Precedence levels of expressions, the loosest first."""
 
 Entry = tuple[str, int]
 """An entry of a named array."""
 
-TABLE = "table of the prologue"
-"""The array between prologue and body, under a name that no other array has."""
+PROLOGUE_TABLE = "table of the prologue"
+"""Name of the array between prologue and body; no other array can have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """An expression as text: how tightly it binds, how wide it is, what it was made from.
-
-    One that stands `alone` always gets a name.
-    """
+    """An expression as text."""
 
     text: str
-    level: int = ATOM
-    width: int = 0
-    op: str = ""
-    parts: tuple["Term", ...] = ()
-    alone: bool = False
+    level: int = ATOM  # precedence
+    width: int = 0  # characters
+    op: str = ""  # outermost operation
+    parts: tuple["Term", ...] = ()  # its arguments
+    alone: bool = False  # it always gets a name
 
     def within(self, level: int) -> str:
-        """Return the text, in parentheses where it binds less tightly than asked for."""
+        """Return the text, in parentheses if its precedence is below a level."""
         return self.text if self.level >= level else f"({self.text})"
 
 
 Compose = Callable[[Instruction, Sequence[Term]], Term]
-"""How a language writes one step, given its arguments."""
+"""Writes one step in a language, from the terms of its arguments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The prologue or the body: its steps, where its leaves are read, where its results go."""
+    """The prologue or the body of a program."""
 
     steps: list[int]
-    leaves: dict[int, Entry]
-    results: list[tuple[Entry, int]]
+    leaves: dict[int, Entry]  # step -> entry of an array from which it is read
+    results: list[tuple[Entry, int]]  # (entry of an array, step) that is written to it
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One assignment: to a name of its own (`place` is None) or to a result.
-
-    `reads` are the leaves and named steps it needs, `size` counts the steps gathered in it.
-    """
+    """One assignment, to a local name or to an entry of a result."""
 
     step: int
-    place: Entry | None
+    place: Entry | None  # None: a local name
     term: Term
-    reads: frozenset[int]
-    size: int
+    reads: frozenset[int]  # leaves and named steps in the expression
+    size: int  # number of steps in the expression
 
 
 def sections(program: Program) -> tuple[Section, Section]:
-    """Return prologue and body; the prologue's results are the entries of the array TABLE."""
-    slots = {step: (TABLE, k) for k, step in enumerate(program.table)}
+    """Return prologue and body; the results of the prologue are the entries of PROLOGUE_TABLE."""
+    slots = {step: (PROLOGUE_TABLE, k) for k, step in enumerate(program.table)}
     outputs = [
         ((name, k), step)
         for name, entries in program.outputs.items()
         for k, step in enumerate(entries)
     ]
     inputs = {i: (s[1], s[2]) for i, s in enumerate(program.steps) if s[0] == "input"}
-    given = {i: place for i, place in inputs.items() if program.fixed[i]}
-    free = {i: place for i, place in inputs.items() if not program.fixed[i]}
-    prologue = _section(program, given, [(place, step) for step, place in slots.items()])
-    return prologue, _section(program, free | slots, outputs)
+    parameters = {i: place for i, place in inputs.items() if program.fixed[i]}
+    variables = {i: place for i, place in inputs.items() if not program.fixed[i]}
+    prologue = _section(program, parameters, [(place, step) for step, place in slots.items()])
+    return prologue, _section(program, variables | slots, outputs)
 
 
 def _section(
@@ -98,6 +94,8 @@ def _section(
 
 
 class _Gatherer:
+    """Gathers the steps of a section into statements; `open` are the expressions without a name."""
+
     def __init__(
         self,
         program: Program,
@@ -106,15 +104,18 @@ class _Gatherer:
         name: Callable[[int], Term],
         width: int,
     ) -> None:
-        self.program, self.section, self.compose = program, section, compose
-        self.name, self.width = name, width
+        self.program = program
+        self.section = section
+        self.compose = compose
+        self.name = name
+        self.width = width
         self.statements: list[Statement] = []
         self.open: dict[int, tuple[Term, frozenset[int], int]] = {}
         uses = Counter(k for i in section.steps for k in arguments(program.steps[i]))
         self.uses = uses + Counter(step for _, step in section.results)
 
     def term(self, i: int) -> tuple[Term, frozenset[int], int]:
-        """Return a step as an operand: its expression while open, else its name or number."""
+        """Return a step as an operand: its open expression, or its name or number."""
         if i in self.open:
             return self.open[i]
         step = self.program.steps[i]
@@ -123,11 +124,13 @@ class _Gatherer:
         return self.name(i), frozenset([i]), 0
 
     def close(self, i: int) -> None:
-        """Give an open expression a name."""
+        """Assign an open expression to a local name."""
         self.statements.append(Statement(i, None, *self.open.pop(i)))
 
     def step(self, i: int) -> None:
+        """Write one step as an expression; close its widest arguments until it fits."""
         step = self.program.steps[i]
+        # Naming the widest argument first shortens the expression most.
         while True:
             parts = [self.term(k) for k in step[1:]]
             term = self.compose(step, [p[0] for p in parts])
@@ -137,10 +140,12 @@ class _Gatherer:
             self.close(max(inner, key=lambda k: self.open[k][0].width))
         reads = frozenset[int]().union(*[p[1] for p in parts])
         self.open[i] = term, reads, 1 + sum(p[2] for p in parts)
+        # A step with several uses is computed once.
         if self.uses[i] != 1 or term.alone:
             self.close(i)
 
     def gather(self) -> list[Statement]:
+        """Return the statements of the section."""
         for i in self.section.steps:
             self.step(i)
         stores = [Statement(i, place, *self.term(i)) for place, i in self.section.results]
@@ -156,6 +161,6 @@ def gather(
 ) -> list[Statement]:
     """Return the statements of a section: values first, then results.
 
-    An expression is wider than `width` only where one step on named arguments already is.
+    An expression is wider than `width` only if a single step of named arguments is.
     """
     return _Gatherer(program, section, compose, name, width).gather()

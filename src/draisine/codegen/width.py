@@ -1,4 +1,4 @@
-"""How wide a formula is when it is set, in units of five points: half an em of the usual font."""
+"""Estimated width of typeset formulas, in units of 5 pt: half an em of a 10 pt font."""
 
 from fractions import Fraction
 from functools import cache
@@ -20,12 +20,16 @@ from draisine.codegen.formula import (
     is_negative,
 )
 
-LINE = 88.0
-"""The width of a line of a page."""
+LINE_WIDTH = 88.0
+"""Width of a line: 440 pt, which leaves space for the number of an equation on A4."""
 
-_WIDE = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
-_WIDE |= dict.fromkeys("iljtfrIJ", 0.8)
-_SIGN, _BRACKET, _SPACE, _SMALL = 2.4, 0.8, 0.35, 0.72
+# Estimates for italic letters of Computer Modern; others are 1.1 wide.
+_LETTER_WIDTHS = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
+_LETTER_WIDTHS |= dict.fromkeys("iljtfrIJ", 0.8)
+_SIGN = 2.4
+_BRACKET = 0.8
+_SPACE = 0.35
+_SMALL = 0.72
 
 
 def width(x: Expression) -> float:
@@ -68,9 +72,9 @@ def _number(value: Fraction) -> float:
 
 @cache
 def symbol_width(symbol: Symbol) -> float:
-    """Return the width of a symbol with all that belongs to it."""
+    """Return the width of a symbol with its subscripts and primes."""
     letter = symbol.letter
-    size = _WIDE.get(letter, 1.1) if len(letter) == 1 else 1.15
+    size = _LETTER_WIDTHS.get(letter, 1.1) if len(letter) == 1 else 1.15
     if len(letter) > 1 and letter not in GREEK:
         size = 1.05 * len(letter)
     below = 0.0
@@ -87,5 +91,5 @@ def matrix_width(matrix: MatrixFormula) -> float:
 
 
 def widest_piece(x: Expression) -> float:
-    """Return the width of what cannot be broken: lines break at the signs of the outermost sum."""
+    """Return the width of the widest unbreakable piece; lines break at the signs of the outermost sum."""
     return max(map(width, x.terms)) if isinstance(x, Sum) else width(x)

@@ -1,12 +1,14 @@
 """Control laws, one file each, written over any scalar: `law(readings, z) -> (inputs by name, zdot)`.
 
-A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
-has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
-`lqr` and `follow_path` are designs: the machine decides the numbers of their laws.
-A law whose states depend on where the machine starts has `start_at(x, y, yaw)` in place of `start`.
-`_signals`: functions of time, delay, muscles. `_paths`: paths to follow. `_together`: several laws as one.
+A law is a frozen dataclass: its fields are its constants, `states` is the number of its states z,
+`breakpoints` are the times at which it may jump. It is traced into the compiled code. `lqr` and `follow_path`
+are designs: their gains are computed for a machine. A law whose initial states depend on the position of the
+machine has `start_at(x, y, yaw)` instead of `start`.
+
+`_signals` has functions of time, delay and muscles, `_paths` paths to follow, `_combined` combined laws.
 """
 
+from draisine.control._combined import CombinedLaws
 from draisine.control._paths import (
     HEADING_ERROR,
     OFFSET,
@@ -30,12 +32,12 @@ from draisine.control._signals.time_inputs import (
     Table,
     TimeInputs,
 )
-from draisine.control._together import Together
 
 __all__ = [
     "HEADING_ERROR",
     "OFFSET",
     "SIGNALS",
+    "CombinedLaws",
     "ConstantCurvature",
     "CurvedPath",
     "LaneChange",
@@ -48,7 +50,6 @@ __all__ = [
     "Step",
     "Table",
     "TimeInputs",
-    "Together",
     "check_limit",
     "delay",
     "saturate",

@@ -7,7 +7,7 @@ the left), the velocity (v, u) of P along and to the left of the heading, and th
     arc_rate = (v cos psi - u sin psi) / (1 - k e),
     e_rate = v sin psi + u cos psi,    psi_rate = r - k arc_rate,            eq. [path-coordinates].
 
-Neither place nor heading in the world enters. So a rider on a straight or circular path has steady
+Position and heading in the world do not enter. Therefore a rider on a straight or circular path has steady
 motions and eigenvalues.
 """
 
@@ -26,18 +26,24 @@ from draisine.mechanics.readings import Readings
 from draisine.model.quantity import number
 from draisine.registry import find, is_file
 
-PARAMETER, OFFSET, HEADING_ERROR = "parameter", "offset", "heading_error"
-"""Names of the path coordinates."""
+PATH_PARAMETER = "parameter"
+"""Name of the path coordinate along the path."""
+
+OFFSET = "offset"
+"""Name of the path coordinate across the path, m, positive to the left."""
+
+HEADING_ERROR = "heading_error"
+"""Name of the heading relative to the path's tangent, rad, positive to the left."""
 
 SEARCH_LENGTH = 200.0
-"""Length of a path in both directions that is searched for the point nearest to a start, m."""
+"""m; length of a path in both directions that is searched for the point nearest to a start."""
 
 SEARCH_POINTS = 4001
-"""Number of points of that search: 0.1 m apart, below the wavelength of paths that can be ridden."""
+"""Number of points of that search; 0.1 m apart, less than the wavelength of any path that can be ridden."""
 
 
 class PathPoint(NamedTuple):
-    """A place in path coordinates."""
+    """Position and heading in path coordinates."""
 
     parameter: float  # of the path: m along the x axis or along the path
     offset: float  # m, positive to the left
@@ -54,7 +60,7 @@ class Path(Protocol):
     def curvature(self, s: Scalar) -> Scalar:
         """Return the curvature at a parameter, 1/m, positive to the left."""
 
-    def stretch(self, s: Scalar) -> Scalar:
+    def arc_length_rate(self, s: Scalar) -> Scalar:
         """Return the arc length per parameter."""
 
     def place(self, s: float) -> tuple[float, float, float]:
@@ -79,13 +85,14 @@ class ConstantCurvature:
         """Return the curvature, 1/m."""
         return self.value
 
-    def stretch(self, s: Scalar) -> Scalar:
+    def arc_length_rate(self, s: Scalar) -> Scalar:
         """Return 1: the parameter is the arc length."""
         return 1.0
 
     def place(self, s: float) -> tuple[float, float, float]:
         """Return x and y, m, and the direction, rad, at an arc length."""
         turned = self.value * s
+        # Chord over arc; without the quotient the formula would divide by a vanishing curvature.
         half = math.sin(turned / 2.0) / (turned / 2.0) if turned else 1.0
         return s * half * math.cos(turned / 2.0), s * half * math.sin(turned / 2.0), turned
 
@@ -110,7 +117,7 @@ class LateralPath:
         square = 1.0 + y.x1 * y.x1
         return y.x2 / (square * sqrt(square))
 
-    def stretch(self, s: Scalar) -> Scalar:
+    def arc_length_rate(self, s: Scalar) -> Scalar:
         """Return the arc length per x."""
         slope = self._jet(s).x1
         return sqrt(1.0 + slope * slope)
@@ -121,6 +128,7 @@ class LateralPath:
         return s, float(y.x), math.atan(float(y.x1))
 
     def _jet(self, s: Scalar) -> Jet:
+        """Return y with its first two derivatives at x = s."""
         y = self.aside(Jet(s, 1.0, 0.0))
         return y if isinstance(y, Jet) else Jet(y)
 
@@ -143,7 +151,7 @@ class CurvedPath:
         """Return the curvature at an arc length, 1/m."""
         return self.bend(s)
 
-    def stretch(self, s: Scalar) -> Scalar:
+    def arc_length_rate(self, s: Scalar) -> Scalar:
         """Return 1: the parameter is the arc length."""
         return 1.0
 
@@ -151,17 +159,20 @@ class CurvedPath:
         """Return x and y, m, and the direction, rad, at an arc length, by Simpson's rule."""
         if s == 0.0:
             return 0.0, 0.0, 0.0
+        # Steps of 0.05 m resolve every curvature that can be ridden.
         count = 2 * max(8, math.ceil(abs(s) / 0.05))
-        at = np.linspace(0.0, s, 2 * count + 1)
-        bend = np.array([float(self.bend(float(x))) for x in at])
+        arcs = np.linspace(0.0, s, 2 * count + 1)
+        bend = np.array([float(self.bend(float(x))) for x in arcs])
         fine = s / (2 * count)
         pairs = (bend[:-2:2] + 4.0 * bend[1:-1:2] + bend[2::2]) * fine / 3.0
         turned = np.concatenate([[0.0], np.cumsum(pairs)])
-        x, y = (_simpson(part, 2.0 * fine) for part in (np.cos(turned), np.sin(turned)))
+        x = _simpson(np.cos(turned), 2.0 * fine)
+        y = _simpson(np.sin(turned), 2.0 * fine)
         return x, y, float(turned[-1])
 
 
 def _simpson(values: Any, step: float) -> float:
+    """Return the integral of equidistant values by Simpson's rule."""
     return float((values[:-2:2] + 4.0 * values[1:-1:2] + values[2::2]).sum() * step / 3.0)
 
 
@@ -218,27 +229,32 @@ class Slalom:
         return 0.5 * self.amplitude * (1.0 - cos(2.0 * math.pi / self.wavelength * x))
 
 
-SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
-"""Paths by the `shape` of their table, as scenario files have it."""
+PATH_SHAPES: dict[str, Any] = {"lane_change": LaneChange, "slalom": Slalom}
+"""Classes of paths by the `shape` of a table in a scenario file."""
 
 
 def _shaped_path(table: Mapping[str, Any]) -> Path:
-    """Return the path of a table: its `shape`, the other keys are the numbers of that."""
+    """Return the path of a table with a `shape` and the constants of that shape."""
     if "shape" not in table:
-        raise ParameterError(f"path: shape is missing. Available: {', '.join(SHAPES)}.")
-    expect_known("path: no shape", str(table["shape"]), SHAPES)
-    shape = SHAPES[table["shape"]]
-    known = [one.name for one in fields(shape)]
-    given = {name: value for name, value in table.items() if name != "shape"}
-    expect_known(f"path: {table['shape']} has no number", given, known)
-    if missing := [name for name in known if name not in given]:
+        raise ParameterError(f"path: shape is missing. Available: {', '.join(PATH_SHAPES)}.")
+    expect_known("path: no shape", str(table["shape"]), PATH_SHAPES)
+    shape = PATH_SHAPES[table["shape"]]
+    allowed = [entry.name for entry in fields(shape)]
+    values = {name: value for name, value in table.items() if name != "shape"}
+    expect_known(f"path: {table['shape']} has no number", values, allowed)
+    if missing := [name for name in allowed if name not in values]:
         raise ParameterError(f"path: {table['shape']} needs {', '.join(missing)}, in m.")
-    return LateralPath(shape(**{name: number(value, "m") for name, value in given.items()}))
+    return LateralPath(shape(**{name: number(value, "m") for name, value in values.items()}))
 
 
 def as_path(path: Any) -> Path:
-    """Return a path: a number is a curvature in 1/m, a function is y of x in m, FILE.py:name names such a
-    function, a table has one of the `SHAPES`.
+    """Return a path from a number, a function, the name of a function, a table or a path.
+
+    Parameters
+    ----------
+    path
+        Curvature in 1/m, function from x to y in m, FILE.py:name of such a function, table with a `shape`,
+        or an object with the methods of `Path`.
 
     Examples
     --------
@@ -255,18 +271,18 @@ def as_path(path: Any) -> Path:
         if not math.isfinite(path):
             raise ParameterError(f"path: the curvature {path} is not a finite number.")
         return ConstantCurvature(float(path))
-    if all(hasattr(path, name) for name in ("uniform", "curvature", "stretch", "place")):
+    if all(hasattr(path, name) for name in ("uniform", "curvature", "arc_length_rate", "place")):
         return path
     if callable(path):
         return LateralPath(path)
     raise ParameterError(
-        f"path: {path!r:.80} is not a path. Give a curvature in 1/m, a function from x to y in m, a table "
-        f"with a shape ({', '.join(SHAPES)}), or a CurvedPath."
+        f"path: {path!r:.80} is not a path. Use a curvature in 1/m, a function from x to y in m, a table "
+        f"with a shape ({', '.join(PATH_SHAPES)}), or a CurvedPath."
     )
 
 
 def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates of a place and heading: those of the nearest point of the path.
+    """Return the path coordinates of a position (m) and yaw (rad), by the nearest point of the path.
 
     Examples
     --------
@@ -282,7 +298,7 @@ def locate(path: Path, x: float, y: float, yaw: float) -> PathPoint:
 
 
 def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
-    """Return the path coordinates on a circle; this form has no cancellation as k vanishes."""
+    """Return the path coordinates on a circle of curvature k; accurate also for vanishing k."""
     direction = math.atan2(k * x, 1.0 - k * y)
     # The distance from the centre is |(k x, 1 - k y)| / |k|; its difference to the radius is
     # rationalised.
@@ -295,12 +311,12 @@ def _locate_on_circle(k: float, x: float, y: float, yaw: float) -> PathPoint:
 def _nearest_parameter(path: Path, x: float, y: float) -> float:
     """Return the parameter of the nearest point, by a search and Newton's method."""
 
-    def miss(s: float) -> float:
+    def along(s: float) -> float:
         px, py, direction = path.place(s)
         return math.cos(direction) * (x - px) + math.sin(direction) * (y - py)
 
     if isinstance(path, CurvedPath):
-        s = 0.0  # its places are integrals from here: starts are at the begin of such a path
+        s = 0.0  # positions are integrals from here, so a search would be expensive; starts are near
     else:
         grid = x + np.linspace(-SEARCH_LENGTH, SEARCH_LENGTH, SEARCH_POINTS)
         places = np.array([path.place(float(s))[:2] for s in grid])
@@ -309,9 +325,10 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
         px, py, direction = path.place(s)
         offset = -math.sin(direction) * (x - px) + math.cos(direction) * (y - py)
         bend = 1.0 - float(path.curvature(s)) * offset
+        # Beyond the centre of curvature, Newton's method converges to the farthest point.
         if not bend > 0.0:
             break
-        step = miss(s) / (bend * float(path.stretch(s)))
+        step = along(s) / (bend * float(path.arc_length_rate(s)))
         s += step
         if abs(step) < 1e-13 * (1.0 + abs(s)):
             return s
@@ -321,50 +338,50 @@ def _nearest_parameter(path: Path, x: float, y: float) -> float:
 
 
 def _short_turn(angle: float) -> float:
-    """Return an angle between -pi and pi."""
+    """Return the equivalent angle between -pi and pi."""
     return angle if abs(angle) <= math.pi else (angle + math.pi) % (2.0 * math.pi) - math.pi
 
 
 class Tracking(NamedTuple):
-    """Path coordinates among the states of a law: `rest` are the other states of the law."""
+    """Path coordinates among the states of a law."""
 
-    parameter: Scalar
-    offset: Scalar
-    heading_error: Scalar
-    rates: list[Scalar]
-    rest: Array
+    parameter: Scalar  # of the path
+    offset: Scalar  # m, positive to the left
+    heading_error: Scalar  # rad, positive to the left
+    rates: list[Scalar]  # rates of the path coordinates
+    rest: Array  # the other states of the law
 
 
 def path_state_names(path: Path) -> tuple[str, ...]:
     """Return the names of the path coordinates among the states of a law.
 
-    The parameter is a state only if the curvature varies with it; otherwise it would move along in
-    motions that are steady.
+    The parameter is a state only if the curvature varies with it; otherwise it would grow in steady
+    motions, which then would not be equilibria.
     """
-    return (OFFSET, HEADING_ERROR) if path.uniform else (PARAMETER, OFFSET, HEADING_ERROR)
+    return (OFFSET, HEADING_ERROR) if path.uniform else (PATH_PARAMETER, OFFSET, HEADING_ERROR)
 
 
 def path_start(path: Path, x: float, y: float, yaw: float, others: int) -> Floats:
-    """Return path coordinates for a place and heading, followed by zeros for other states."""
-    at = locate(path, x, y, yaw)
-    return np.concatenate([at[1:] if path.uniform else at, np.zeros(others)])
+    """Return path coordinates for a position (m) and yaw (rad), followed by zeros for other states."""
+    point = locate(path, x, y, yaw)
+    return np.concatenate([point[1:] if path.uniform else point, np.zeros(others)])
 
 
 def track(path: Path, readings: Readings, z: Array) -> Tracking:
-    """Return the path coordinates among the states z of a law, and their rates,
-    eq. [path-coordinates].
-    """
+    """Return the path coordinates among the states z of a law, and their rates, eq. [path-coordinates]."""
     first = 0 if path.uniform else 1
     s = z[0] if first else 0.0
-    offset, heading_error = z[first], z[first + 1]
+    offset = z[first]
+    heading_error = z[first + 1]
     body = readings.tree.model.bodies[0].name
-    velocity, heading = readings.velocity(body, (0.0, 0.0, 0.0)), readings.heading
+    velocity = readings.velocity(body, (0.0, 0.0, 0.0))
+    heading = readings.heading
     along = heading[0] * velocity[0] + heading[1] * velocity[1]
-    left = heading[0] * velocity[1] - heading[1] * velocity[0]
+    lateral = heading[0] * velocity[1] - heading[1] * velocity[0]
     c, n = cos(heading_error), sin(heading_error)
     bend = path.curvature(s)
-    arc_rate = (along * c - left * n) / (1.0 - bend * offset)
-    rates = [along * n + left * c, readings.yaw_rate - bend * arc_rate]
+    arc_rate = (along * c - lateral * n) / (1.0 - bend * offset)
+    rates = [along * n + lateral * c, readings.yaw_rate - bend * arc_rate]
     if first:
-        rates = [arc_rate / path.stretch(s), *rates]
+        rates = [arc_rate / path.arc_length_rate(s), *rates]
     return Tracking(s, offset, heading_error, rates, z[first + 2 :])

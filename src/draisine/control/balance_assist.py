@@ -7,17 +7,22 @@ from draisine.algebra.scalar import Array, Scalar, where
 from draisine.control import saturate
 from draisine.mechanics.readings import Readings
 
-SLOW, STRONGEST = 1.5, 7.0
-"""The published motor fades below this speed, m/s, and gives no more than this torque, N m."""
+FADING_SPEED = 1.5
+"""m/s; below this speed the published motor reduces its gain in proportion to the speed."""
+
+MAX_MOTOR_TORQUE = 7.0
+"""N m; largest torque of the published motor."""
 
 
 def assist_torque(readings: Readings, gain: Scalar, speed: Scalar) -> Scalar:
-    """Return the steer torque -gain (speed - v) lean rate: none where v is above the speed, fading to
-    none as a bicycle slower than 1.5 m/s comes to rest, and never more than 7 N m.
+    """Return the steer torque -gain (speed - v) lean rate, N m.
+
+    It is zero for v above `speed`, fades below 1.5 m/s to zero at rest, and is limited to 7 N m.
     """
     v = readings.output("forward_speed")
-    lack = where(v < SLOW, (speed - SLOW) * v / SLOW, where(v < speed, speed - v, 0.0))
-    return saturate(-gain * lack * readings.lean_rate, STRONGEST)
+    fading = (speed - FADING_SPEED) * v / FADING_SPEED
+    deficit = where(v < FADING_SPEED, fading, where(v < speed, speed - v, 0.0))
+    return saturate(-gain * deficit * readings.lean_rate, MAX_MOTOR_TORQUE)
 
 
 @dataclass(frozen=True)
@@ -26,14 +31,23 @@ class BalanceAssist:
 
     Haitjema, Alizadehsaravi and Moore (IATSS Research, 2026, doi:10.1016/j.iatssr.2026.02.001), with
     the motor of Alizadehsaravi and Moore (PeerJ 11, e16206, 2023, doi:10.7717/peerj.16206): a steer
-    torque in proportion to the lean rate and to what the forward speed v lacks of the weave speed,
+    torque proportional to the lean rate and to the difference between weave speed and forward speed v,
 
         tau = -gain (speed - v) lean rate      while 1.5 m/s < v < speed
 
-    Below, the gain fades with the speed; the motor gives 7 N m at most. Here steer is positive to the
+    Below, the gain fades with the speed; the torque is limited to 7 N m. Here steer is positive to the
     left and lean to the right; the minus sign steers into the fall. The published gains, 8 and 10,
-    are settings of the motor's own electronics: 3.9 and 5.2 N s2 fit the measured weave. The one here
+    are settings of the motor's electronics: 3.9 and 5.2 N s2 fit the measured weave. The default gain
     keeps the benchmark bicycle with its rider upright from 1.5 m/s on.
+
+    Parameters
+    ----------
+    gain
+        Gain, N s2.
+    speed
+        Speed above which the assist is off, m/s.
+    steer
+        Name of the steer joint.
     """
 
     gain: float = 8.0

@@ -1,4 +1,4 @@
-"""A rider who follows a path with delay and preview, designed for the machine: the numbers of the design."""
+"""Design parameters of a rider who follows a path with delay and preview."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,10 @@ from draisine.control._paths import as_path
 
 @dataclass(frozen=True)
 class FollowPath:
-    """The design of a rider who steers along a path at least cost, eq. [preview].
+    """Design of a rider who steers along a path by optimal preview control, eq. [preview].
 
-    The machine decides the gains, so this is no law yet: `analysis.rider.preview.follow_path` computes it,
-    with the same parameters. Scenario files and commands do so for the machine that they name.
+    The gains depend on the machine: `analysis.rider.preview.follow_path` has the same parameters, computes
+    the gains and returns the law. Scenario files and commands do so for their machine.
 
     Parameters
     ----------
@@ -25,15 +25,15 @@ class FollowPath:
     cost
         Weight of the squared torque, 1/(N m)2.
     horizon
-        Time of preview, s; by default 2 s beside the delay.
+        Time of preview, s; by default 2 s in addition to the delay.
     count
-        Number of points of the path that the rider sees.
+        Number of previewed points of the path.
     delay
         Transport delay of the rider, s.
     order
         Order of Padé's approximation of the delay.
     muscles
-        Natural frequency of the muscles, rad/s; without, there are none.
+        Natural frequency of the muscles, rad/s; None for no neuromuscular lag.
     damping
         Damping ratio of the muscles.
     """

@@ -1,4 +1,4 @@
-"""A rider of nested loops: path, heading, lean, lean rate and steer, through muscles that lag."""
+"""A rider with nested control loops: path, heading, lean, lean rate and steer, with neuromuscular lag."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,13 +14,14 @@ LOOPS = ("steer", "lean_rate", "lean", "heading", "path")
 
 @dataclass(frozen=True, eq=False)
 class LoopRider:
-    """The steer torque of Hess, Moore and Hubbard (Modeling the manually controlled bicycle, IEEE
-    Transactions on Systems, Man, and Cybernetics A 42 (2012) 545-557, doi:10.1109/TSMCA.2011.2164244):
-    five loops, each of which commands the next one,
+    """Steer torque by five nested loops, each of which commands the next one,
 
         torque = muscles (steer_gain (steer' - steer)),    steer' = rate_gain (lean_rate' - lean_rate),
         lean_rate' = lean_gain (lean' - lean),             lean' = heading_gain (heading' - heading),
-        heading' = -lateral_gain (offset of the front contact from the path).
+        heading' = -lateral_gain (offset of the front contact from the path),
+
+    after Hess, Moore and Hubbard (Modeling the manually controlled bicycle, IEEE Transactions on Systems,
+    Man, and Cybernetics A 42 (2012) 545-557, doi:10.1109/TSMCA.2011.2164244).
 
     Muscles are the filter `w^2 / (s^2 + 2 d w s + w^2)`, w the `frequency`, d the `damping`. The gains
     are those of the paper, in the benchmark's axes (steer, heading and offset to the right). Loops cross
@@ -90,35 +91,37 @@ class LoopRider:
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the states of the law at the start, for a machine at a place with a heading."""
+        """Return the initial states of the law for a position (m) and yaw (rad) of the machine."""
         return path_start(self.path, x, y, yaw, 2)
 
-    def values(self, readings: Readings, at: Tracking) -> dict[str, Scalar]:
-        """Return what the loops compare, positive to the right."""
+    def values(self, readings: Readings, tracking: Tracking) -> dict[str, Scalar]:
+        """Return the feedback of each loop by name, positive to the right."""
         origin = readings.position(readings.tree.model.bodies[0].name, (0.0, 0.0, 0.0))
-        reach, heading = readings.contact("front") - origin, readings.heading
+        reach = readings.contact("front") - origin
+        heading = readings.heading
         ahead = heading[0] * reach[0] + heading[1] * reach[1]
-        left = heading[0] * reach[1] - heading[1] * reach[0]
+        lateral = heading[0] * reach[1] - heading[1] * reach[0]
         # The path leaves its tangent by half the curvature times the squared distance.
-        bend = 0.5 * self.path.curvature(at.parameter) * ahead * ahead
-        aside = ahead * sin(at.heading_error) + left * cos(at.heading_error) - bend
+        bend = 0.5 * self.path.curvature(tracking.parameter) * ahead * ahead
+        aside = ahead * sin(tracking.heading_error) + lateral * cos(tracking.heading_error) - bend
         return {
             "steer": -readings.joint(self.steer),
             "lean_rate": readings.lean_rate,
             "lean": readings.lean,
-            "heading": -at.heading_error,
-            "path": -(at.offset + aside),
+            "heading": -tracking.heading_error,
+            "path": -(tracking.offset + aside),
         }
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the states of the law."""
-        at = track(self.path, readings, z)
-        values, gains = self.values(readings, at), self.gains
-        wanted: Scalar = -self.heading - gains["path"] * values["path"]
+        tracking = track(self.path, readings, z)
+        values = self.values(readings, tracking)
+        gains = self.gains
+        command: Scalar = -self.heading - gains["path"] * values["path"]
         for name in reversed(LOOPS[:-1]):
-            wanted = gains[name] * (wanted - values[name])
-        torque, rates = lag(wanted, at.rest, self.frequency, self.damping)
-        return {self.steer: -torque}, [*at.rates, *rates]
+            command = gains[name] * (command - values[name])
+        torque, rates = lag(command, tracking.rest, self.frequency, self.damping)
+        return {self.steer: -torque}, [*tracking.rates, *rates]
 
 
 LAW = LoopRider

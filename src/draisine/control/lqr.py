@@ -1,17 +1,23 @@
-"""State feedback of least cost about a steady motion: what is asked of it, in numbers."""
+"""Weights of a linear-quadratic regulator (LQR) about a steady motion."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
-class LeastCost:
-    """The law `u = u0 - K (x - x0)` that keeps a machine in a steady motion and minimises the integral of
-    `dx' Q dx + du' R du`, eq. [lqr]: `weights` of its states, one for each that is not named; `costs` of
-    the inputs that it uses, one for each joint's if none are named; `about` is what the steady motion
-    is asked for, the speed of the start if nothing.
+class LQR:
+    """Design of the law `u = u0 - K (x - x0)` with least integral of `dx' Q dx + du' R du`, eq. [lqr].
 
-    The machine decides the gain, so that this is no law yet: `analysis.lqr.balance` makes it one.
+    The gain K depends on the machine: `analysis.lqr.balance` computes it and returns the law.
+
+    Parameters
+    ----------
+    weights
+        Diagonal of Q by name of the state; 1 for states that are not named.
+    costs
+        Diagonal of R by name of the input; if empty, all joint torques with cost 1.
+    about
+        Conditions of the steady motion; if empty, the initial forward speed.
     """
 
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -19,4 +25,4 @@ class LeastCost:
     about: Mapping[str, float] = field(default_factory=dict)
 
 
-LAW = LeastCost
+LAW = LQR

@@ -25,9 +25,9 @@ class PathFollowing:
     through the delay and the muscles of `hands`. `analysis.rider.preview.follow_path` computes the gains.
 
     The states of the law are the path's parameter (if its curvature varies), the offset, the heading
-    error, and the states of the hands. They start where the machine starts. On a straight or circular
-    path the law does not depend on place and heading: `on(0.0)` is the same rider on a straight line,
-    to find steady motions and eigenvalues.
+    error, and the states of the hands. Their initial values follow from the position of the machine. On a
+    straight or circular path the law does not depend on position and heading: `on(0.0)` is the same rider
+    on a straight line, for steady motions and eigenvalues.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class PathFollowing:
     path
         Curvature in 1/m, function from x to y in m, or another path; see `draisine.control`.
     distances
-        Distances ahead, m, at which the curvature is seen.
+        Distances ahead, m, at which the curvature is previewed.
     ahead
         Their gains, N m per 1/m.
     hands
@@ -80,29 +80,30 @@ class PathFollowing:
         return replace(self, path=as_path(path))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the states of the law at the start, for a machine at a place with a heading."""
+        """Return the initial states of the law for a position (m) and yaw (rad) of the machine."""
         return path_start(self.path, x, y, yaw, self.hands.states)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the states of the law."""
-        at = track(self.path, readings, z)
-        known = {OFFSET: at.offset, HEADING_ERROR: at.heading_error}
-        command = self._preview(at.parameter)
+        tracking = track(self.path, readings, z)
+        coordinates = {OFFSET: tracking.offset, HEADING_ERROR: tracking.heading_error}
+        command = self._preview(tracking.parameter)
         for name, gain in zip(self.states_read, self.gains, strict=True):
-            command = command - gain * (known[name] if name in known else readings.value(name))
-        for value, gain in zip(at.rest, self.hands_gains, strict=True):
+            value = coordinates[name] if name in coordinates else readings.value(name)
             command = command - gain * value
-        torque, rates = self.hands(command, at.rest)
-        return {self.steer: torque}, [*at.rates, *rates]
+        for value, gain in zip(tracking.rest, self.hands_gains, strict=True):
+            command = command - gain * value
+        torque, rates = self.hands(command, tracking.rest)
+        return {self.steer: torque}, [*tracking.rates, *rates]
 
     def _preview(self, s: Scalar) -> Scalar:
         """Return the torque for the curvature ahead."""
         if self.path.uniform:
             return sum(self.ahead) * self.path.curvature(s)
         torque: Scalar = 0.0
-        stretch = self.path.stretch(s)
+        arc_rate = self.path.arc_length_rate(s)
         for distance, gain in zip(self.distances, self.ahead, strict=True):
-            torque = torque + gain * self.path.curvature(s + distance / stretch)
+            torque = torque + gain * self.path.curvature(s + distance / arc_rate)
         return torque
 
 

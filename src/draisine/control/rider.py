@@ -1,4 +1,4 @@
-"""A rider at the controls: hands on the bar, a leaning body, pedals, brakes, and help."""
+"""A rider with commands: steer torque or angle, upper body, drive, brakes, and balance help."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -11,26 +11,26 @@ from draisine.control.balance_assist import assist_torque
 from draisine.mechanics.readings import Readings
 from draisine.model import Guide
 
-COMMANDS = {
+RIDER_COMMANDS = {
     "steer_torque": ("N m", 0.0, "torque of the hands, to the left"),
-    "steer_angle": ("rad", 0.0, "angle to which the bar is guided, to the left"),
-    "torso": ("rad", 0.0, "angle to which the upper body is guided, to the right"),
-    "by_angle": ("", 0.0, "1: the bar is guided to its angle, whatever torque that needs"),
+    "steer_angle": ("rad", 0.0, "target angle of the handlebar, to the left"),
+    "torso": ("rad", 0.0, "target angle of the upper body, to the right"),
+    "by_angle": ("", 0.0, "1: the steer angle is prescribed, with any torque that this needs"),
     "lean_help": ("N m s/rad", 0.0, "steer torque into the fall, per lean rate"),
     "balance_help": ("N s2", 0.0, "the gain of the balance assist"),
-    "angle_help": ("", 0.0, "1: the guided angle steers into the fall"),
+    "angle_help": ("", 0.0, "1: the prescribed angle steers into the fall"),
     "drive": ("N m", 0.0, "torque of the rear wheel"),
-    "lift": ("rad", 0.0, "angle to which the drive raises the front wheel, if it is not zero"),
+    "lift": ("rad", 0.0, "angle to which the drive lifts the front wheel, if not zero"),
     "rear_brake": ("N m", 0.0, "largest torque of the rear brake"),
     "front_brake": ("N m", 0.0, "largest torque of the front brake"),
-    "hold": ("", 0.0, "1: the rear wheel is driven so that the speed is kept"),
-    "speed": ("m/s", 5.0, "the speed that is kept"),
+    "hold": ("", 0.0, "1: the drive keeps the speed"),
+    "speed": ("m/s", 5.0, "speed to keep"),
 }
 """Unit, value at the start and meaning of every command."""
 
 
 def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
-    """Return -limit tanh(rate / (1 rad/s)): a brake stops a wheel and never turns it backwards.
+    """Return the brake torque -limit tanh(rate / (1 rad/s)), N m: it never turns a wheel backwards.
 
     >>> brake_torque(100.0, 30.0), brake_torque(100.0, -30.0)
     (-100.0, 100.0)
@@ -40,18 +40,34 @@ def brake_torque(limit: Scalar, rate: Scalar) -> Scalar:
 
 @dataclass(frozen=True)
 class Rider:
-    """Turn commands into torques; the commands are written from outside while the law runs.
+    """Convert commands to torques and prescribed accelerations; the commands are set while the law runs.
 
-    The torque of the hands follows its command at no more than `hand_rate`. The upper body, and the
-    bar where the command `by_angle` is set, are guided to their angles as a critically damped
-    oscillator of the frequency `body_frequency` or `bar_frequency` would go there,
+    The torque of the hands follows its command with a limited rate. The upper body, and the handlebar if the
+    command `by_angle` is set, follow their target angles like a critically damped oscillator,
 
         rddot = omega^2 (target - r) - 2 omega rdot
 
-    Help adds the steer torque -lean_help (lean rate) and that of `BalanceAssist`, or takes 0.8 lean
-    + 0.3 s (lean rate) from the guided angle. Brakes vanish with the rate of their wheels. On a
-    terrain a joint is guided always or never: there the `bar` is "free" or "guided" whatever the
-    command says, and `Stepper.obey` goes from one rider to the other.
+    Balance help adds the steer torque -lean_help (lean rate) and that of `BalanceAssist`, or subtracts
+    0.8 lean + 0.3 s (lean rate) from the target angle. Brake torques vanish with the rate of their wheels. On
+    a terrain a joint is either always prescribed or never: there `bar` is "free" or "guided" regardless of
+    the command, and `Stepper.obey` changes from one rider to the other.
+
+    Parameters
+    ----------
+    body_guided
+        Whether the upper body follows its target angle.
+    bar
+        Whether the steer angle is prescribed by command ("either"), never ("free") or always ("guided").
+    hand_rate
+        Largest rate of the hands' torque, N m/s.
+    bar_frequency, body_frequency
+        Frequencies omega of the oscillators, rad/s.
+    assisted_below
+        Speed above which the balance assist is off, m/s.
+    hold_gain, hold_limit
+        Gain (N s) and largest torque (N m) of the drive that keeps the speed.
+    lift_limit
+        Largest torque of the drive that lifts the front wheel, N m.
     """
 
     body_guided: bool = True
@@ -64,56 +80,60 @@ class Rider:
     hold_limit: float = 60.0
     lift_limit: float = 130.0
 
-    commands: ClassVar[tuple[str, ...]] = tuple(COMMANDS)
-    states: ClassVar[int] = 1 + len(COMMANDS)
+    commands: ClassVar[tuple[str, ...]] = tuple(RIDER_COMMANDS)
+    states: ClassVar[int] = 1 + len(RIDER_COMMANDS)
 
     @property
     def start(self) -> Array:
-        """The torque of the hands and the commands at the start."""
-        return np.array([0.0, *(value for _, value, _ in COMMANDS.values())])
+        """Initial torque of the hands and initial commands."""
+        return np.array([0.0, *(value for _, value, _ in RIDER_COMMANDS.values())])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar | Guide], list[Scalar]]:
-        """Return torques and guides by joint; commands stay as they were written."""
-        hands, told = z[0], dict(zip(COMMANDS, z[1:], strict=True))
-        rear, front = readings.rate("rear_wheel"), readings.rate("front_wheel")
-        lack = told["speed"] - rim_speed(readings, "rear_wheel")
-        kept = told["hold"] * saturate(self.hold_gain * lack, self.hold_limit)
-        given: dict[str, Scalar | Guide] = {
-            "steer": self._bar(readings, told, hands),
-            "rear_wheel": told["drive"]
-            + kept
-            + self._raise(readings, told["lift"])
-            + brake_torque(told["rear_brake"], rear),
-            "front_wheel": brake_torque(told["front_brake"], front),
+        """Return torques and prescribed accelerations by joint; commands are constant states."""
+        hands = z[0]
+        command = dict(zip(RIDER_COMMANDS, z[1:], strict=True))
+        rear = readings.rate("rear_wheel")
+        front = readings.rate("front_wheel")
+        speed_error = command["speed"] - rim_speed(readings, "rear_wheel")
+        holding = command["hold"] * saturate(self.hold_gain * speed_error, self.hold_limit)
+        inputs: dict[str, Scalar | Guide] = {
+            "steer": self._bar(readings, command, hands),
+            "rear_wheel": command["drive"]
+            + holding
+            + self._lift(readings, command["lift"])
+            + brake_torque(command["rear_brake"], rear),
+            "front_wheel": brake_torque(command["front_brake"], front),
         }
         if self.body_guided:
-            given["torso"] = Guide(approach(readings, "torso", told["torso"], self.body_frequency))
-        follow = saturate(50.0 * (told["steer_torque"] - hands), self.hand_rate)
-        return given, [follow, *[0.0] * len(COMMANDS)]
+            acceleration = approach(readings, "torso", command["torso"], self.body_frequency)
+            inputs["torso"] = Guide(acceleration)
+        # 50 1/s: the torque reaches a small step within 0.02 s, a large one with the limited rate.
+        hand_rate = saturate(50.0 * (command["steer_torque"] - hands), self.hand_rate)
+        return inputs, [hand_rate, *[0.0] * len(RIDER_COMMANDS)]
 
-    def _raise(self, readings: Readings, angle: Scalar) -> Scalar:
-        """Return the torque that raises the front wheel to an angle, as `Wheelie` does."""
+    def _lift(self, readings: Readings, angle: Scalar) -> Scalar:
+        """Return the torque that lifts the front wheel to an angle (rad), with the gains of `Wheelie`."""
         error = 2000.0 * (angle + readings.pitch) + 200.0 * readings.angular_velocity[1]
         return where(angle > 0.0, saturate(error, self.lift_limit), 0.0)
 
-    def _bar(self, readings: Readings, told: dict[str, Scalar], hands: Scalar) -> Scalar | Guide:
-        """Return the torque on the bar, or the acceleration that guides it."""
-        help = assist_torque(readings, told["balance_help"], self.assisted_below)
-        torque = hands - told["lean_help"] * readings.lean_rate + help
+    def _bar(self, readings: Readings, command: dict[str, Scalar], hands: Scalar) -> Scalar | Guide:
+        """Return the torque on the handlebar, or its prescribed acceleration."""
+        assist = assist_torque(readings, command["balance_help"], self.assisted_below)
+        torque = hands - command["lean_help"] * readings.lean_rate + assist
         if self.bar == "free":
             return torque
         into_fall = 0.8 * readings.lean + 0.3 * readings.lean_rate
-        target = told["steer_angle"] - told["angle_help"] * into_fall
-        guided = approach(readings, "steer", target, self.bar_frequency)
-        return Guide(guided) if self.bar == "guided" else Guide(guided, told["by_angle"], torque)
+        target = command["steer_angle"] - command["angle_help"] * into_fall
+        acceleration = approach(readings, "steer", target, self.bar_frequency)
+        if self.bar == "guided":
+            return Guide(acceleration)
+        return Guide(acceleration, command["by_angle"], torque)
 
 
 def rim_speed(readings: Readings, joint: str) -> Scalar:
-    """Return how fast the rim of the wheel at a joint runs, in m/s: its radius times its rate, on the
-    ground and in the air.
-    """
+    """Return the rim speed of the wheel at a joint, radius times rate, m/s."""
     model = readings.tree.model
     body = next(each.child for each in model.joints if each.name == joint)
     wheel = next(each for each in model.wheels if each.body == body)
@@ -121,7 +141,7 @@ def rim_speed(readings: Readings, joint: str) -> Scalar:
 
 
 def approach(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:
-    """Return the acceleration of a critically damped oscillator about a target."""
+    """Return the acceleration (rad/s2) of a critically damped oscillator about a target (rad)."""
     error = target - readings.joint(joint)
     return frequency * frequency * error - 2.0 * frequency * readings.rate(joint)
 

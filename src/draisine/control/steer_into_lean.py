@@ -9,12 +9,21 @@ from draisine.mechanics.readings import Readings
 
 @dataclass(frozen=True)
 class SteerIntoLean:
-    """The steer torque `-(lean_gain lean + rate_gain lean_rate) - damping steer_rate`, of what was
-    `delay` seconds ago: lean is positive to the right and steer to the left, so the minus sign steers into
-    the fall.
+    """Delayed steer torque `-(lean_gain lean + rate_gain lean_rate + damping steer_rate)`.
 
-    The delay is Padé's rational function of an `order`, so that eigenvalues include it, eq. [delay];
-    without a delay the law has no states.
+    Lean is positive to the right and steer to the left, so the minus sign steers into the fall. The delay is
+    Padé's rational approximation, so that eigenvalues include it, eq. [delay].
+
+    Parameters
+    ----------
+    lean_gain, rate_gain, damping
+        Gains of lean (N m/rad), lean rate and steer rate (N m s/rad).
+    delay
+        Transport delay, s; without it the law has no states.
+    steer
+        Name of the steer joint.
+    order
+        Order of Padé's approximation.
     """
 
     lean_gain: float
@@ -26,18 +35,18 @@ class SteerIntoLean:
 
     @property
     def states(self) -> int:
-        """As many as the order of the delay, if there is one."""
+        """Number of states: the order of the delay, or zero."""
         return self.order if self.delay > 0.0 else 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
         """Return the torque, and the rates of the delay's states."""
-        wanted = -(
+        command = -(
             self.lean_gain * readings.lean
             + self.rate_gain * readings.lean_rate
             + self.damping * readings.rate(self.steer)
         )
-        given, rates = delay(wanted, z, self.delay)
-        return {self.steer: given}, rates
+        torque, rates = delay(command, z, self.delay)
+        return {self.steer: torque}, rates
 
 
 LAW = SteerIntoLean

@@ -47,8 +47,9 @@ class TurnP:
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
-        """Return the angle that the steering is to follow."""
-        up, down = smooth_step(t, *self.times[:2]), smooth_step(t, *self.times[2:])
+        """Return the reference of the steer angle, rad."""
+        up = smooth_step(t, *self.times[:2])
+        down = smooth_step(t, *self.times[2:])
         return self.steer_target * (up - down)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:

@@ -21,9 +21,8 @@ class TurnPI:
         tau3 = drive_gain e3 + drive_integral_gain z3
 
     The minus sign is the thesis's: with negative steer gains the bicycle falls. `times` are start
-    and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while one is
-    at work, `anti_windup` (1/s, off at 0) draws the integral back to where the limit is just
-    reached.
+    and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while a torque is
+    saturated, `anti_windup` (1/s, off at 0) drives the integral back to the onset of saturation.
     """
 
     steer_gain: float
@@ -47,7 +46,9 @@ class TurnPI:
         check_limit("turn_pi: steer_limit", self.steer_limit)
         check_limit("turn_pi: drive_limit", self.drive_limit)
         if not self.anti_windup >= 0.0:
-            raise ParameterError(f"turn_pi: anti_windup = {self.anti_windup} is negative.")
+            raise ParameterError(
+                f"turn_pi: anti_windup = {self.anti_windup} is negative; use zero to switch it off."
+            )
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -55,7 +56,7 @@ class TurnPI:
         return self.times
 
     def reference(self, t: Scalar) -> Scalar:
-        """Return the angle that the steering is to follow."""
+        """Return the reference of the steer angle, rad."""
         return self.steer_target * smooth_step(t, *self.times)
 
     def __call__(
@@ -76,11 +77,11 @@ class TurnPI:
         self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
     ) -> tuple[Scalar, Scalar]:
         """Return a bounded command and the rate of its integral."""
-        wanted = gain * error + integral_gain * integral
-        given = saturate(wanted, limit)
+        demand = gain * error + integral_gain * integral
+        command = saturate(demand, limit)
         if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:
-            return given, error
-        return given, error + (self.anti_windup / integral_gain) * (given - wanted)
+            return command, error
+        return command, error + (self.anti_windup / integral_gain) * (command - demand)
 
 
 LAW = TurnPI

@@ -1,6 +1,4 @@
-"""A wheelie: the rear wheel's torque raises the front, the front wheel serves as a gyroscope, the
-steering keeps the lean.
-"""
+"""A wheelie: the drive lifts the front wheel, which serves as a gyroscope; the steering controls the lean."""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ from draisine.mechanics.readings import Readings
 
 @dataclass(frozen=True)
 class Wheelie:
-    """Raise the front wheel by an angle and stay there.
+    """Lift the front wheel to an angle and hold it.
 
     Mauny 2018, section 4.3.5 (pitch here is positive nose down, there nose up):
 
@@ -22,7 +20,7 @@ class Wheelie:
         tau1 = -lean_gain lean - steer_damping steer rate                always
 
     Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping`
-    zero only the rear wheel is driven. The same law with another target turns a bicycle in flight
+    zero only the rear wheel is driven. The same law with another target pitches a bicycle in flight
     (4.3.2).
     """
 
@@ -56,15 +54,15 @@ class Wheelie:
         target = where(readings.t < self.lift_at, 0.0, self.pitch_target)
         turning = self.pitch_damping * readings.angular_velocity[1]
         drive = saturate(self.pitch_gain * (target + readings.pitch) + turning, self.drive_limit)
-        given = {self.rear: drive if self.held else where(readings.t < self.lift_at, 0.0, drive)}
+        torques = {self.rear: drive if self.held else where(readings.t < self.lift_at, 0.0, drive)}
         if self.spin_gain:
             spin = self.spin_gain * (self.spin_target - readings.rate(self.front))
-            given[self.front] = where(readings.t < self.spin_at, 0.0, spin)
+            torques[self.front] = where(readings.t < self.spin_at, 0.0, spin)
         if self.lean_gain or self.steer_damping:
-            given[self.steer] = (
+            torques[self.steer] = (
                 -self.lean_gain * readings.lean - self.steer_damping * readings.rate(self.steer)
             )
-        return given, ()
+        return torques, ()
 
 
 LAW = Wheelie

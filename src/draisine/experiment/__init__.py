@@ -1,6 +1,7 @@
-"""The doing: scenarios carried out and held against published numbers.
+"""Run scenarios and compare their results with published numbers.
 
-`run`: a scenario carried out. `kinds`: what each kind does. `sweep`: many runs. `check`: ours against
-theirs. `report`: a result in words. `tables`: what commands print. `equations`: one program of a
-machine as text. `simulator`: whole simulators in files.
+Modules in the order of the data: `run` runs a scenario of any kind, `kinds` has one module per kind
+of scenario, `sweep` runs many variants, `check` compares results with expected numbers, `report`
+summarises a result as lines, tables and JSON, `tables` has the analyses behind commands,
+`equations` prints one program of a machine, and `simulator` writes complete simulators as source code.
 """

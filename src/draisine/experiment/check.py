@@ -1,4 +1,8 @@
-"""Published numbers against ours."""
+"""Compare the results of a scenario with its expected numbers (published, measured, or physical laws).
+
+Each number x is compared with the computed y by |y - x| <= atol + rtol |x|, or within a factor; each
+block of numbers may bound the root mean square (RMS) of the deviations as well.
+"""
 
 import dataclasses
 import math
@@ -13,7 +17,7 @@ from draisine.errors import DataError
 from draisine.experiment.run import Result, run
 from draisine.results import cycle
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question, series
+from draisine.results.queries import evaluate_series, parse_query
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
@@ -25,11 +29,46 @@ from draisine.scenario.schema import (
     SweepScenario,
 )
 
+TIME_TOLERANCE = 1e-6
+"""Largest difference, s, between a time of expected numbers and the sample that it refers to. Far
+below any sampling interval, above the rounding of times in a file.
+"""
+
+NODE_TOLERANCE = 1e-9
+"""Largest difference, SI units, between a value of expected numbers and the grid node that it refers to:
+the rounding of values written in a file.
+"""
+
 
 @dataclass(frozen=True)
 class Finding:
-    """One expected quantity held against ours, told where it agrees worst; `spread` is the standard
-    deviation of a measured number, if it is known.
+    """Comparison of one expected quantity with its computed value, at the point of worst agreement.
+
+    Attributes
+    ----------
+    block
+        Title of the block `[[expected]]` of the scenario.
+    origin
+        Source of the number: "published", "measured", "law", "disputed" and others.
+    quantity
+        Name of the quantity.
+    where
+        Point of worst agreement (time, speed or grid point), empty for a single number.
+    expected, ours
+        Expected and computed value at that point, SI units.
+    deviation, allowed
+        Absolute deviation and its bound at that point.
+    compared
+        Number of compared values.
+    rms, rms_allowed
+        Root mean square of all deviations, and its bound, if there is one.
+    spread
+        Standard deviation of the measured number, if known.
+    note
+        Remark of the scenario.
+    judged
+        Whether a deviation beyond the bound is a disagreement. Measured numbers without bounds are
+        only reported.
     """
 
     block: str
@@ -49,86 +88,109 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether all compared numbers are within the tolerance, and their root mean square is; of a
-        number that is disputed, whether ours differs. Measured ones without bounds are not judged.
+        """Whether all deviations and their RMS are within the bounds.
+
+        A disputed number agrees if the computed one differs from it; numbers without bounds agree.
         """
         if not self.judged:
             return True
         if self.origin == "disputed":
             return bool(self.deviation > self.allowed)
-        close = self.rms_allowed is None or self.rms <= self.rms_allowed
-        return bool(self.deviation <= self.allowed) and close
+        rms_agrees = self.rms_allowed is None or self.rms <= self.rms_allowed
+        return bool(self.deviation <= self.allowed) and rms_agrees
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the finding as plain data, ready for JSON."""
-        found = dataclasses.asdict(self) | {"agrees": self.agrees}
-        plain = {"ours", "deviation", "rms"}
-        return {k: None if k in plain and not math.isfinite(v) else v for k, v in found.items()}
+        """Return the finding as a dictionary for JSON; numbers that are not finite become None."""
+        fields = dataclasses.asdict(self) | {"agrees": self.agrees}
+        computed = {"ours", "deviation", "rms"}
+        return {k: None if k in computed and not math.isfinite(v) else v for k, v in fields.items()}
 
 
 def check(
     loaded: Loaded, progress: Callable[[float], None] | None = None
 ) -> tuple[Result, list[Finding]]:
-    """Return what a scenario leaves, and each of its expected numbers against it; `progress` is told
-    which fraction of a long run is done.
+    """Run a scenario and compare the result with its expected numbers.
+
+    Parameters
+    ----------
+    loaded
+        The scenario, see `draisine.scenario.library.load`.
+    progress
+        Called with the completed fraction (0 to 1) of a long run.
+
+    Returns
+    -------
+    Result
+        Result of the scenario.
+    list of Finding
+        One comparison per expected quantity.
     """
     result = run(loaded, progress)
     return result, list(findings(result))
 
 
 def findings(result: Result) -> Iterator[Finding]:
-    """Yield each expected number of a scenario against a result."""
+    """Yield the comparison of each expected quantity of a scenario with a result."""
     scenario = result.loaded.scenario
     for block in scenario.expected:
-        for quantity, wanted in block.values.items():
-            expected = np.atleast_1d(np.asarray(wanted, float))
+        for quantity, numbers in block.values.items():
+            expected = np.atleast_1d(np.asarray(numbers, float))
             if isinstance(scenario, (MapScenario, SweepScenario, GaitScenario)):
-                places, ours = _on_map(result, block, quantity)
+                places, ours = _read_grid(result, block, quantity)
             elif isinstance(scenario, LinearScenario):
-                at = block.at if isinstance(block.at, list) else None
-                places = [f"v = {v:g} m/s" for v in at] if at else [""]
-                ours = straight_quantity(quantity, result.system.model, result.data, at)
+                speeds = block.at if isinstance(block.at, list) else None
+                places = [f"v = {v:g} m/s" for v in speeds] if speeds else [""]
+                ours = straight_quantity(quantity, result.system.model, result.data, speeds)
             elif isinstance(scenario, CycleScenario):
-                known = cycle.cycle_labels(result.system.model, scenario.cycle.components)
-                places, ours = [""], cycle.cycle_quantity(quantity, known, result.data)
+                labels = cycle.cycle_labels(result.system.model, scenario.cycle.components)
+                places = [""]
+                ours = cycle.cycle_quantity(quantity, labels, result.data)
             else:
-                places, ours = _in_run(result.bodies, block, quantity)
-            there = np.flatnonzero(
-                block.judged | np.isfinite(ours)
-            )  # measured after the run, or not at all
-            if len(there):
-                told = [places[k] for k in there]
-                yield _held(block, quantity, there, told, expected[there], ours[there])
+                places, ours = _read_run(result.bodies, block, quantity)
+            # Measurements after the end of a shorter run have no computed value and are left out;
+            # a number with a bound must have one.
+            indices = np.flatnonzero(block.judged | np.isfinite(ours))
+            if len(indices):
+                compared_places = [places[k] for k in indices]
+                yield _compare(
+                    block, quantity, indices, compared_places, expected[indices], ours[indices]
+                )
 
 
-def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+def _read_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+    """Return labels and computed values of a quantity at the times of a block, or of its reduction."""
     times = bodies.data["time"].values
     if isinstance(block.at, list) and block.origin == "measured":
-        known = series(quantity, bodies)
-        ours = np.interp(block.at, times, known, right=np.nan)
+        # Recordings have their own sampling times, so the run is interpolated.
+        ours = np.interp(block.at, times, evaluate_series(quantity, bodies), right=np.nan)
         return [f"t = {t:g} s" for t in block.at], ours
     if isinstance(block.at, list):
         index = [int(np.argmin(np.abs(times - t))) for t in block.at]
         for t, k in zip(block.at, index, strict=True):
-            if abs(times[k] - t) > 1e-6:
-                raise DataError(f"{block.title}: {t:g} s is not among the samples of the run.")
-        return [f"t = {t:g} s" for t in block.at], series(quantity, bodies)[index]
+            if abs(times[k] - t) > TIME_TOLERANCE:
+                raise DataError(
+                    f"{block.title}: the run has no sample at {t:g} s. Change `at` or `run.dt`."
+                )
+        return [f"t = {t:g} s" for t in block.at], evaluate_series(quantity, bodies)[index]
     if len(times) == 1:
-        return [""], series(quantity, bodies)
-    return [""], np.array([parse_question(quantity, bodies.model).answer(bodies)])
+        return [""], evaluate_series(quantity, bodies)
+    return [""], np.array([parse_query(quantity, bodies.model).evaluate(bodies)])
 
 
-def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
-    assert isinstance(block.at, dict)  # see expectations
+def _read_grid(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+    """Return labels and computed values of a quantity at the grid points of a block."""
+    assert isinstance(block.at, dict)  # checked by `scenario.validate.expectations`
     data = result.data
     index = {}
     for name, values in block.at.items():
-        known = data[name].values
-        near = [_nearest(known, x) for x in values]
-        for x, k in zip(values, near, strict=True):
+        nodes = data[name].values
+        nearest = [_find_node(nodes, x) for x in values]
+        for x, k in zip(values, nearest, strict=True):
             if k is None:
-                raise DataError(f"{block.title}: {name} = {x} is not on the grid.")
-        index[name] = near
+                raise DataError(
+                    f"{block.title}: {name} = {x} is not on the grid. Change `at` or the grid."
+                )
+        index[name] = nearest
     ours = np.array(
         [
             float(data[quantity].isel({n: index[n][k] for n in index}))
@@ -139,39 +201,43 @@ def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], 
     return places, ours
 
 
-def _nearest(known: Any, wanted: float | str) -> int | None:
-    """Return where a value stands along a side of a grid; None where it does not."""
-    if known.dtype.kind != "f":
-        found = np.nonzero(known == str(wanted))[0]
-        return int(found[0]) if len(found) else None
-    if isinstance(wanted, str):
+def _find_node(nodes: Any, value: float | str) -> int | None:
+    """Return the index of a value among the nodes of one side of a grid, or None."""
+    if nodes.dtype.kind != "f":
+        matches = np.nonzero(nodes == str(value))[0]
+        return int(matches[0]) if len(matches) else None
+    if isinstance(value, str):
         return None
-    k = int(np.argmin(np.abs(known - wanted)))
-    return k if abs(known[k] - wanted) <= 1e-9 else None
+    k = int(np.argmin(np.abs(nodes - value)))
+    return k if abs(nodes[k] - value) <= NODE_TOLERANCE else None
 
 
 def _short(x: float | str) -> str:
+    """Return a coordinate of a grid point as a short text."""
     return x if isinstance(x, str) else f"{x:.4g}"
 
 
-def _held(
+def _compare(
     block: Expected,
     quantity: str,
-    there: Any,
+    indices: Any,
     places: list[str],
     expected: Floats,
     ours: Floats,
 ) -> Finding:
-    """Return some of the numbers of a block, those that stand `there`, against ours."""
+    """Compare the numbers of a block that have these `indices` with the computed ones."""
     deviation = np.abs(ours - expected)
-    if quantity == "yaw":  # headings differ by whole turns
-        turned = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
-        deviation = np.abs(turned)
+    if quantity == "yaw":
+        # Headings that differ by whole turns are equal.
+        wrapped = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
+        deviation = np.abs(wrapped)
+    # A factor f allows values from x/f to f x, with the sign of x.
     larger = ours * np.sign(expected) > np.abs(expected)
     by_factor = np.where(larger, block.factor - 1.0, 1.0 - 1.0 / block.factor)
     allowed = block.atol + (block.rtol + by_factor) * np.abs(expected)
-    margin = np.where(np.isnan(deviation), np.inf, deviation - allowed)
-    ratio = np.where(allowed > 0.0, margin / np.where(allowed > 0.0, allowed, 1.0), margin)
+    # The worst point has the largest excess relative to its bound. A bound of zero cannot scale.
+    excess = np.where(np.isnan(deviation), np.inf, deviation - allowed)
+    ratio = np.where(allowed > 0.0, excess / np.where(allowed > 0.0, allowed, 1.0), excess)
     worst = int(np.argmax(ratio))
     return Finding(
         block.title,
@@ -185,7 +251,7 @@ def _held(
         len(expected),
         float(np.sqrt(np.mean(deviation**2))),
         block.rms,
-        float(np.atleast_1d(block.spread[quantity])[there[worst]])
+        float(np.atleast_1d(block.spread[quantity])[indices[worst]])
         if quantity in block.spread
         else None,
         " ".join(block.note.split()),

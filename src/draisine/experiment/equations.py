@@ -1,4 +1,4 @@
-"""Equations of motion of a system as source code or as a page to read."""
+"""Equations of motion of a system as source code (one traced program) or as typeset equations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ Outputs = Mapping[str, Sequence[Any]]
 
 
 def languages() -> tuple[str, ...]:
-    """Return what equations can be written as: a program's source code, or a page to read.
+    """Return the languages of equations: targets of code generation, JSON and typeset pages.
 
     >>> "c" in languages(), "paper" in languages()
     (True, True)
@@ -27,8 +27,10 @@ def languages() -> tuple[str, ...]:
 
 
 def page_languages(page: bool = False) -> tuple[str, ...]:
-    """Return what pages to read can be written as: "paper", and each printer; a language that is a
-    target, too, means the program unless a `page` is asked for by something that programs have not.
+    """Return the languages of typeset equations: "paper" and the names of the printers.
+
+    A name that is a printer and a target of code generation means the target, unless `page` is set
+    because another option applies to typeset equations only.
     """
     return ("paper", *(name for name in names("printer") if page or name not in names("target")))
 
@@ -43,8 +45,10 @@ def write_page(
     stages: bool = False,
     suffix: str = "",
 ) -> str:
-    r"""Return the equations of a mode to read, or the `stages` that lead to them, as a printer writes
-    them; "paper" is the printer of a file's ending, LaTeX without one.
+    r"""Return the equations of a contact mode, or the `stages` of their derivation, as a typeset page.
+
+    `language` is the name of a printer; "paper" selects the printer by the file `suffix`, LaTeX by
+    default.
 
     >>> from draisine.system.system import compile
     >>> r"\dot{v}" in write_page(compile("chaplygin_sleigh"))
@@ -63,19 +67,21 @@ def write_equations(
     mode: Mapping[str, str] | None = None,
     formulation: str = "projected",
 ) -> str:
-    """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
-    another formulation the equations that it solves.
+    """Return one program of a vehicle as source code in a language.
+
+    The formulation "projected" has several programs, selected by name; other formulations have the
+    equations that they solve for the accelerations.
 
     >>> from draisine.system.system import compile
     >>> "def planar(" in write_equations(compile("whipple"), "python", formulation="planar")
     True
     """
     if not is_file(language):
-        expect_known("no language", language, languages(), UnknownNameError)
+        expect_known("Unknown language", language, languages(), UnknownNameError)
     entries: dict[str, Sequence[str]] = {}
     if formulation == "projected":
         machine = system.machine(mode)
-        found = machine.programs[program]
+        traced = machine.programs[program]
         efforts = label_units(system.model, "inputs").items()
         entries = {
             "r": [joint.name for joint in system.model.joints],
@@ -84,35 +90,41 @@ def write_equations(
         }
     else:
         if program != "rate" or mode:
-            raise ParameterError("only the formulation 'projected' has other programs and modes.")
-        found = equations_of(formulation, system)
+            raise ParameterError(
+                f"The formulation {formulation!r} has one program, with all contacts closed. Choose "
+                "the formulation 'projected' for other programs and contact modes."
+            )
+        traced = trace_formulation(formulation, system)
     entries = {"parameters": list(system.parameters)} | entries
-    entries = {array: known for array, known in entries.items() if array in found.inputs}
+    entries = {array: labels for array, labels in entries.items() if array in traced.inputs}
     if language == "json":
-        return as_json(found, list(entries.get("parameters", ())))
-    return str(find("target", language)(found, entries))
+        return as_json(traced, list(entries.get("parameters", ())))
+    return str(find("target", language)(traced, entries))
 
 
-def equations_of(formulation: str, system: System) -> Program:
-    """Return the equations of motion as another formulation has them, all contacts closed: what it
-    solves for the accelerations, in its own coordinates and with numbers for parameters. Those of
-    "multiplier" keep the parameters; they are masses, forces and rows.
+def trace_formulation(formulation: str, system: System) -> Program:
+    """Trace the equations that another formulation solves for the accelerations, all contacts closed.
+
+    The program uses the coordinates of the formulation and numerical parameters. The program of
+    "multiplier" keeps the parameters as inputs and returns masses, forces and constraint rows.
     """
     module: Any = find("formulation", formulation)
     if formulation == "multiplier":
         return system.machine().programs["free"]
-    traced: list[Program] = []
+    programs: list[Program] = []
 
-    def keep(inputs: Inputs, outputs: Outputs) -> Evaluator:
-        traced.append(trace_program(formulation, inputs, outputs))
+    # A formulation passes its equations to `realise` to make them executable; the program is
+    # recorded there because the formulation itself returns numbers only.
+    def record_program(inputs: Inputs, outputs: Outputs) -> Evaluator:
+        programs.append(trace_program(formulation, inputs, outputs))
         return interpret(inputs, outputs)
 
-    module.accelerations(system.model, realise=keep)
-    return traced[0]
+    module.accelerations(system.model, realise=record_program)
+    return programs[0]
 
 
 def as_json(program: Program, parameters: list[str]) -> str:
-    """Return a program as JSON: names and sizes of inputs, steps in order, entries of outputs."""
+    """Return a program as JSON: name, parameters, sizes of inputs, steps in order, and outputs."""
     return json.dumps(
         {
             "name": program.name,

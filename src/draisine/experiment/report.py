@@ -1,4 +1,4 @@
-"""A result in a few words: for people as a table, for programs as plain data."""
+"""Summaries of a result: printed lines and tables, and plain data for JSON."""
 
 import json
 import math
@@ -13,25 +13,44 @@ from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.model.quantity import readable
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.questions import known_series, series, unit_of
+from draisine.results.queries import evaluate_series, known_series, unit_of
 from draisine.results.straight import MATRICES
+
+OPEN_GAP = 1e-6
+"""Gap in m above which a contact is open; smaller gaps are drift or round-off of closed contacts."""
+
+UNSTABLE_GROWTH = 1e-6
+"""Real part of an eigenvalue in 1/s above which a motion is unstable; smaller ones are round-off of
+neutral modes (heading, position).
+"""
+
+BLOCK_OF_RUNS = 65536
+"""Number of runs of a sweep that are loaded together: bounds the memory for stores of millions."""
+
+MAX_LISTED_ITEMS = 12
+"""Number of events, or of runs that stopped early, that are printed one by one: half a screen."""
+
+RELATIVE_ROUND_OFF = 1e-9
+"""Impulses, gains and energies below this fraction of the largest are round-off and are not printed."""
 
 
 def summary(result: Result) -> dict[str, Any]:
-    """Return what a scenario left as plain data in SI units, ready for JSON."""
-    vehicle = result.loaded.scenario.vehicle.name
-    made = {"scenario": result.loaded.name, "vehicle": vehicle}
-    parameters = {"parameters": dict(result.system.parameters)}
-    return (
-        made | parameters | _left(result) | {"outcome": result.outcome, "seconds": result.seconds}
-    )
+    """Return the result of a scenario as plain data in SI units, for JSON."""
+    return {
+        "scenario": result.loaded.name,
+        "vehicle": result.loaded.scenario.vehicle.name,
+        "parameters": dict(result.system.parameters),
+        **_summary_by_kind(result),
+        "outcome": result.outcome,
+        "seconds": result.seconds,
+    }
 
 
-def _left(result: Result) -> dict[str, Any]:
-    """Return what a scenario of each kind tells."""
+def _summary_by_kind(result: Result) -> dict[str, Any]:
+    """Return the part of the summary that depends on the kind of the scenario."""
     data = result.data
     match result.loaded.scenario.kind:
         case "sweep" | "gait":
@@ -40,14 +59,14 @@ def _left(result: Result) -> dict[str, Any]:
             ends = {str(n): (float(v.min()), float(v.max())) for n, v in data.data_vars.items()}
             return {"ranges": {n: [_plain(x) for x in both] for n, both in ends.items()}}
         case "linear":
-            return _straight(data)
+            return _summarise_linear(data)
         case "cycle":
             return {"cycle": summary_of(data), "events": _events(result)}
-    return _moved(result)
+    return _summarise_motion(result)
 
 
-def _straight(data: Any) -> dict[str, Any]:
-    """Return what is told of straight running."""
+def _summarise_linear(data: Any) -> dict[str, Any]:
+    """Return critical speeds, eigenvalues, gains and matrices of a linear scenario."""
     modes = [str(name) for name in data["eigenmode"].values]
     return {
         "critical": {str(n): _plain(float(v)) for n, v in data.data_vars.items() if not v.dims},
@@ -62,7 +81,7 @@ def _straight(data: Any) -> dict[str, Any]:
 
 
 def _gains(data: Any) -> dict[str, dict[str, float]]:
-    """Return the gains of a law of state feedback, by input and state, if there is one."""
+    """Return the gains of state feedback by input and state; empty without feedback."""
     if "gain" not in data:
         return {}
     names = data["fed_state"].values.tolist()
@@ -70,9 +89,10 @@ def _gains(data: Any) -> dict[str, dict[str, float]]:
     return {name: dict(zip(names, row, strict=True)) for name, row in rows}
 
 
-def _moved(result: Result) -> dict[str, Any]:
-    """Return what is told of a motion, or of one state."""
+def _summarise_motion(result: Result) -> dict[str, Any]:
+    """Return final values, energies, gaps, events and validity of a motion, or of one state."""
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
+    # The potential energy has no natural zero: drift is relative to the energies that change.
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
     gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
@@ -93,120 +113,154 @@ def _moved(result: Result) -> dict[str, Any]:
 
 
 def _events(result: Result) -> list[dict[str, Any]]:
+    """Return the events of a run: time, kind, contacts, impulses and energies."""
     names = ("time", "kind", "contact", "impulse", "energy", "gain")
     return [{name: event[name] for name in names} for event in event_records(result.events)]
 
 
 def runs(result: Result) -> list[dict[str, Any]]:
-    """Return the runs of a sweep: where each stands, how it ended, and its answers."""
-    ends = result.data["outcome"]
+    """Return the runs of a sweep as dictionaries: varied values, outputs and outcome."""
+    outcomes = result.data["outcome"]
     columns = {
-        str(n): x.broadcast_like(ends).transpose(*ends.dims).values.ravel().tolist()
+        str(n): x.broadcast_like(outcomes).transpose(*outcomes.dims).values.ravel().tolist()
         for n, x in (result.data.coords | result.data.data_vars).items()
     }
-    found = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return [{n: _plain(x) if isinstance(x, float) else x for n, x in one.items()} for one in found]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{n: _plain(x) if isinstance(x, float) else x for n, x in row.items()} for row in rows]
 
 
 def run_lines(result: Result) -> list[str]:
-    """Return lines about the runs that had to stop, and how many runs there are; only a part of them is
-    in memory at a time.
-    """
-    ends, lines, stopped, done = result.data["outcome"], list[str](), 0, 0
-    along = ends.dims[0]
-    for k in range(0, ends.sizes[along], PART):
-        part = ends.isel({along: slice(k, k + PART)}).load()
-        early = np.argwhere(~np.isin(part.values, ["completed", NOT_RUN]))
-        for at in early[: max(0, MANY - stopped)]:
-            one = part[tuple(at)]
-            place = ", ".join(f"{side} = {one[side].item()}" for side in ends.dims)
-            lines.append(f"{place}: {one.item()}")
+    """Return one line per run that stopped early, and the number of runs."""
+    outcomes = result.data["outcome"]
+    lines: list[str] = []
+    stopped = 0
+    completed = 0
+    dim = outcomes.dims[0]
+    # Stores of millions of runs are read lazily: only one block is in memory at a time.
+    for k in range(0, outcomes.sizes[dim], BLOCK_OF_RUNS):
+        block = outcomes.isel({dim: slice(k, k + BLOCK_OF_RUNS)}).load()
+        early = np.argwhere(~np.isin(block.values, ["completed", NOT_RUN]))
+        for index in early[: max(0, MAX_LISTED_ITEMS - stopped)]:
+            entry = block[tuple(index)]
+            place = ", ".join(f"{side} = {entry[side].item()}" for side in outcomes.dims)
+            lines.append(f"{place}: {entry.item()}")
         stopped += len(early)
-        done += int((part.values != NOT_RUN).sum())
-    if stopped > MANY:
-        lines.append(f"... and {stopped - MANY} more that had to stop")
-    return [*lines, f"{done}{'' if done == ends.size else f' of {ends.size}'} runs"]
+        completed += int((block.values != NOT_RUN).sum())
+    if stopped > MAX_LISTED_ITEMS:
+        lines.append(f"... and {stopped - MAX_LISTED_ITEMS} more runs that stopped early")
+    total = "" if completed == outcomes.size else f" of {outcomes.size}"
+    return [*lines, f"{completed}{total} runs"]
 
 
 def final(result: Result) -> dict[str, float | None]:
-    """Return time, outputs, joints and all rates at the end."""
-    model, bodies = result.system.model, result.bodies
-    own = output_names(model)
-    names = [*own, *(f"{n}_rate" for n in own), *(j.name for j in model.joints), *model.speeds]
-    out = {"time": float(result.data["time"].values[-1])}
-    return out | {name: _plain(float(series(name, bodies)[-1])) for name in dict.fromkeys(names)}
+    """Return time, outputs, joints and all rates at the end, SI units."""
+    model = result.system.model
+    bodies = result.bodies
+    outputs = output_names(model)
+    names = [
+        *outputs,
+        *(f"{n}_rate" for n in outputs),
+        *(j.name for j in model.joints),
+        *model.speeds,
+    ]
+    values: dict[str, float | None] = {"time": float(result.data["time"].values[-1])}
+    for name in dict.fromkeys(names):
+        values[name] = _plain(float(evaluate_series(name, bodies)[-1]))
+    return values
 
 
 def _plain(x: float) -> float | None:
+    """Return a finite number, else None: JSON has no NaN."""
     return x if math.isfinite(x) else None
 
 
 def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit, and [start, end, minimum, maximum], angles in degrees: of the base's
-    angles, the joints, the first output and what else the run is told to start with; in full of all
-    outputs and of rates, too.
+    """Return rows of name, unit and [start, end, minimum, maximum], angles in degrees.
+
+    The rows are the angles of the base, the joints, the first output and all nonzero initial values;
+    with `full`, all outputs and the rates of joints as well.
     """
     if result.loaded.scenario.kind in ("map", "linear", "sweep", "gait"):
         return []
-    model, bodies = result.system.model, result.bodies
-    carried = {c.body for c in model.wheels}
-    joints = [j.name for j in model.joints if j.child not in carried]
+    model = result.system.model
+    bodies = result.bodies
+    # Angles of wheels grow with the distance and say nothing about the motion.
+    wheel_bodies = {c.body for c in model.wheels}
+    joints = [j.name for j in model.joints if j.child not in wheel_bodies]
     angles = base_angles(model)
-    own = [o.name for o in model.outputs]
-    names = [*angles, *joints, *own[: None if full else 1]]
+    outputs = [o.name for o in model.outputs]
+    names = [*angles, *joints, *outputs[: None if full else 1]]
     names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
-    start, known = result.loaded.plan.start.values, known_series(model)
-    names += [name for name, value in start.items() if value != 0.0 and name in known]
+    initial = result.loaded.plan.start.values
+    available = known_series(model)
+    names += [name for name, value in initial.items() if value != 0.0 and name in available]
     rows = []
     for name in dict.fromkeys(names):
-        x, unit = readable(series(name, bodies), unit_of(name, model))
-        rows.append((name, unit, [_settled(y, unit) for y in (x[0], x[-1], x.min(), x.max())]))
+        x, unit = readable(evaluate_series(name, bodies), unit_of(name, model))
+        values = (x[0], x[-1], x.min(), x.max())
+        rows.append((name, unit, [_clean(y, unit) for y in values]))
     return rows
 
 
 def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit, and [value, rate, acceleration] of a state, angles in degrees: of the
-    base's angles and of the joints.
+    """Return rows of name, unit and [value, rate, acceleration] for the angles of the base and the
+    joints of one state, angles in degrees.
     """
-    model, bodies = result.system.model, result.bodies
+    model = result.system.model
+    bodies = result.bodies
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
-        x = [series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
+        x = [evaluate_series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
         x, unit = readable(x, unit_of(name, model))
-        rows.append((name, unit, [_settled(y, unit) for y in x]))
+        rows.append((name, unit, [_clean(y, unit) for y in x]))
     return rows
 
 
-def _settled(x: float, unit: str) -> float:
-    """Return a number for people: round-off that a run has gathered is zero.
+def _clean(x: float, unit: str) -> float:
+    """Return a number for printing; accumulated round-off becomes zero.
 
-    >>> _settled(-7.4e-6, "deg"), _settled(-7.4e-6, "m")
+    The bound is 1e-8 SI units; in degrees it is larger, since 1e-7 rad is 6e-6 deg.
+
+    >>> _clean(-7.4e-6, "deg"), _clean(-7.4e-6, "m")
     (0.0, -7.4e-06)
     """
     return 0.0 if abs(x) < (1e-5 if unit.startswith("deg") else 1e-8) else float(x)
 
 
 def remarks(result: Result) -> list[str]:
-    """Return lines about energy, contacts, outcome and time."""
+    """Return the lines that are printed below the table of a result."""
     seconds = f"computed in {result.seconds:.3g} s"
     if result.loaded.scenario.kind in ("sweep", "gait"):
-        *lines, many = run_lines(result)
-        return [*lines, f"{many}, {seconds}"]
-    found = summary(result)
-    if "cycle" in found:
+        *lines, count = run_lines(result)
+        return [*lines, f"{count}, {seconds}"]
+    content = summary(result)
+    if "cycle" in content:
         return [*cycle.lines(result.data), seconds]
-    if "critical" in found:
-        told = critical_lines(found["critical"])
-        lines = crossing_lines(result.data) or told or growth_lines(result)
+    if "critical" in content:
+        critical = critical_lines(content["critical"])
+        lines = crossing_lines(result.data) or critical or growth_lines(result)
         return [*lines, seconds]
-    if "energy" not in found:
+    if "energy" not in content:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [
-            f"{name}: {_degrees(result, name, low)} to {_degrees(result, name, high)}"
-            for name, (low, high) in found["ranges"].items()
+            f"{name}: {_in_degrees(result, name, low)} to {_in_degrees(result, name, high)}"
+            for name, (low, high) in content["ranges"].items()
         ]
         return [*ranges, f"{points} configurations, {seconds}"]
-    energy = found["energy"]
+    return [*_motion_lines(result, content), _outcome_line(result, seconds)]
+
+
+def _outcome_line(result: Result, seconds: str) -> str:
+    """Return the last line of a run: outcome, end time, samples and computing time."""
+    time = result.data["time"].values
+    if len(time) == 1:
+        return seconds
+    return f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}"
+
+
+def _motion_lines(result: Result, content: Mapping[str, Any]) -> list[str]:
+    """Return lines about energy, gaps, events and validity of a motion."""
+    energy = content["energy"]
     time = result.data["time"].values
     lines = [f"energy: {energy['start']:.9g} J"]
     if len(time) > 1:
@@ -214,65 +268,53 @@ def remarks(result: Result) -> list[str]:
             f" to {energy['end']:.9g} J, largest change {energy['maximum_change']:.2g} J, "
             f"{energy['maximum_relative_drift']:.1e} of the energy in motion"
         )
-    if found["maximum_gap"] is not None:
-        opened = "; they were open in between" if found["maximum_gap"] > OPEN else ""
-        lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m{opened}")
-    lines += event_lines(found["events"])
+    if content["maximum_gap"] is not None:
+        opened = "; contacts were open" if content["maximum_gap"] > OPEN_GAP else ""
+        lines.append(f"maximum gap of a contact: {content['maximum_gap']:.1e} m{opened}")
+    lines += event_lines(content["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
-    if (wheels := _flying(result)) is not None:
+    if (wheels := _airborne_wheels(result)) is not None:
         lines.append(f"still in the air at the end{wheels}: --until {2.0 * time[-1]:.3g}")
-    until = f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, " if len(time) > 1 else ""
-    return [*lines, f"{until}{seconds}"]
+    return lines
 
 
-def _flying(result: Result) -> str | None:
-    """Return which wheels of a machine that flew are still in the air where a run on a terrain ended, as
-    words to add: none where all of them are; nothing where it came down.
+def _airborne_wheels(result: Result) -> str | None:
+    """Return the airborne wheels at the end of a jump as text, empty if all are, or None after landing.
+
+    Only runs in which all wheels left the ground at once are jumps: a single wheel may stay open.
     """
     if getattr(result.loaded.scenario, "terrain", None) is None or result.outcome != "completed":
         return None
     gaps = result.data["gap"].values
-    above = np.isfinite(gaps) & (gaps > OPEN)
+    above = np.isfinite(gaps) & (gaps > OPEN_GAP)
     if not (above.all(axis=1).any() and above[-1].any()):
         return None
     names = result.data["contact"].values[above[-1]]
     return "" if above[-1].all() else f", {' and '.join(map(str, names))}"
 
 
-OPEN = 1e-6
-"""A gap beyond which a contact is open, in m, and no longer closed but for round-off."""
-
-GROWS = 1e-6
-"""A real part beyond which a motion is unstable, in 1/s, and no longer neutral but for round-off."""
-
-PART = 65536
-"""So many runs of a sweep are looked at together."""
-
-MANY = 12
-"""So many events, or runs that had to stop, are told to people one by one."""
-
-
 def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a line per event: when, what, where, and the normal impulses."""
+    """Return one line per event: time, kind, contacts and their normal impulses."""
     lines = []
-    for event in events[:MANY]:
-        pushed = {name: push[0] for name, push in event["impulse"].items()}
-        least = 1e-9 * max(map(abs, pushed.values()), default=0.0)  # others are round-off
-        pushes = [f"{name} {push:.6g} N s" for name, push in pushed.items() if abs(push) > least]
-        made = ""
-        if pushes and event["gain"] > 1e-9 * max(1.0, abs(event["energy"])):
-            made = f"; it creates {event['gain']:.3g} J"
-        what = ", ".join(pushes or event["contact"])
-        lines.append(f"{event['time']:.9f} s  {event['kind']:9s}  {what}{made}".rstrip())
-    if len(events) > MANY:
-        lines.append(f"... and {len(events) - MANY} more events")
+    for event in events[:MAX_LISTED_ITEMS]:
+        normal = {name: impulse[0] for name, impulse in event["impulse"].items()}
+        smallest = RELATIVE_ROUND_OFF * max(map(abs, normal.values()), default=0.0)
+        impulses = [f"{name} {x:.6g} N s" for name, x in normal.items() if abs(x) > smallest]
+        gain = ""
+        # Some impact laws create energy, which the user must see. Round-off is no gain.
+        if impulses and event["gain"] > RELATIVE_ROUND_OFF * max(1.0, abs(event["energy"])):
+            gain = f"; it creates {event['gain']:.3g} J"
+        contacts = ", ".join(impulses or event["contact"])
+        lines.append(f"{event['time']:.9f} s  {event['kind']:9s}  {contacts}{gain}".rstrip())
+    if len(events) > MAX_LISTED_ITEMS:
+        lines.append(f"... and {len(events) - MAX_LISTED_ITEMS} more events")
     return lines
 
 
 def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
-    """Return lines about the critical speeds of a bicycle."""
-    words = {
+    """Return lines about the critical speeds of a bicycle, m/s."""
+    labels = {
         "weave_speed": "weave speed",
         "capsize_speed": "capsize speed",
         "double_root_speed": "double root at",
@@ -280,39 +322,41 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
     if "stable_from" not in critical:
         return []
     lines = [
-        f"{word}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{word}: none"
-        for name, word in words.items()
+        f"{label}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{label}: none"
+        for name, label in labels.items()
     ]
-    lines[0] += _swinging(0.0) if critical["weave_frequency"] == 0.0 else ""
-    low, high = critical["stable_from"], critical["stable_to"]
+    lines[0] += _frequency_text(0.0) if critical["weave_frequency"] == 0.0 else ""
+    low = critical["stable_from"]
+    high = critical["stable_to"]
     if low is None:
         return [*lines, "stable at no speed"]
     return [*lines, f"stable from {low:.6g} m/s" + (f" to {high:.6g} m/s" if high else " on")]
 
 
 def crossing_lines(data: Any) -> list[str]:
-    """Return lines about all speeds at which a mode of a two-wheeler on tyres, or under a control law,
-    changes its stability, among those that were looked at.
+    """Return lines about the speeds at which an eigenmode changes its stability, within the searched
+    range, for a two-wheeler on tyres or under a control law.
     """
     if "crossings" not in data.attrs:
         return []
-    found = records(data, "crossings")
     lines = [
-        f"{one['name']} speed: {one['speed']:.9g} m/s{_swinging(one['frequency'])}, "
-        f"{'damped' if one['damped_above'] else 'unstable'} above it"
-        for one in found
+        f"{crossing['name']} speed: {crossing['speed']:.9g} m/s"
+        f"{_frequency_text(crossing['frequency'])}, "
+        f"{'damped' if crossing['damped_above'] else 'unstable'} above it"
+        for crossing in read_list(data, "crossings")
     ]
-    low, high = data.attrs["looked_from"], data.attrs["looked_to"]
+    low = data.attrs["searched_from"]
+    high = data.attrs["searched_to"]
     if not low < high:
-        return ["ask for a range of speeds, 1:10:91, to be told where a mode changes its stability"]
+        return ["critical speeds are searched within a range of speeds, for example 1:10:91"]
     no = "no other" if lines else "no"
     return [*lines, f"{no} mode changes its stability from {low:g} to {high:g} m/s"]
 
 
-def _swinging(frequency: float) -> str:
-    """Return at which frequency a mode swings where it changes its stability, rad/s, or that it does not.
+def _frequency_text(frequency: float) -> str:
+    """Return the frequency (rad/s) of an eigenmode at its stability limit; zero is a real eigenvalue.
 
-    >>> _swinging(31.4), _swinging(0.0)
+    >>> _frequency_text(31.4), _frequency_text(0.0)
     (' at 31.4 rad/s (5.00 Hz)', ' (a real eigenvalue)')
     """
     return (
@@ -323,53 +367,53 @@ def _swinging(frequency: float) -> str:
 
 
 def growth_lines(result: Result) -> list[str]:
-    """Return lines about the steady motions of a machine that is no bicycle: what they are, and how
-    fast a disturbance of them grows.
-    """
+    """Return lines about the first steady motion of a machine and the fastest growing disturbance."""
     data = result.data
-    about = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
-    told = ", ".join(_reading(result, str(n), x) for n, x in about.items() if abs(x) > 1e-9)
-    needed = dict(zip(data["input"].values, data["steady_input"].values[0], strict=True))
-    efforts = {joint.name: joint.effort for joint in result.system.model.joints}
-    drive = ", ".join(
-        f"{n} {x:.6g} {efforts.get(n, '')}" for n, x in needed.items() if abs(x) > 1e-9
+    steady = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
+    motion = ", ".join(
+        _quantity_text(result, str(n), x) for n, x in steady.items() if abs(x) > 1e-9
     )
-    told += f"; kept up by {drive}" if drive else ""
+    inputs = dict(zip(data["input"].values, data["steady_input"].values[0], strict=True))
+    units = {joint.name: joint.effort for joint in result.system.model.joints}
+    drive = ", ".join(f"{n} {x:.6g} {units.get(n, '')}" for n, x in inputs.items() if abs(x) > 1e-9)
+    motion += f"; required input: {drive}" if drive else ""
+    speeds = data["speed"].values
     growth = data["eigenvalue_real"].max("eigenmode").values
-    speeds, fastest = data["speed"].values, int(np.argmax(growth))
-    many = int((growth > GROWS).sum())
-    where = "" if len(speeds) == 1 else f", at {many} of {len(speeds)} speeds"
-    end = (
-        f"unstable{where}: the fastest grows with exp({growth[fastest]:.6g} t)"
-        + ("" if len(speeds) == 1 else f", at {speeds[fastest]:g} m/s")
-        if many
-        else "no disturbance grows exponentially"
-    )
-    first = f"steady motion at {speeds[0]:g} m/s: {told or 'rest as drawn'}"
-    return [first, *_gain_lines(data), end]
+    fastest = int(np.argmax(growth))
+    unstable = int((growth > UNSTABLE_GROWTH).sum())
+    stability = "no disturbance grows exponentially"
+    if unstable:
+        share = "" if len(speeds) == 1 else f", at {unstable} of {len(speeds)} speeds"
+        speed = "" if len(speeds) == 1 else f", at {speeds[fastest]:g} m/s"
+        stability = f"unstable{share}: the fastest grows with exp({growth[fastest]:.6g} t){speed}"
+    first = f"steady motion at {speeds[0]:g} m/s: {motion or 'at rest in the zero configuration'}"
+    return [first, *_gain_lines(data), stability]
 
 
 def _gain_lines(data: Any) -> list[str]:
-    """Return what a law of state feedback does about deviations, one line for each input."""
+    """Return the feedback law of each input as a sum of deviations of states."""
     if "gain" not in data:
         return []
     names = data["fed_state"].values
     lines = []
     for name, row in zip(data["fed_input"].values, data["gain"].values, strict=True):
-        felt = np.abs(row) > 1e-9 * np.abs(row).max()  # all else is round-off
-        terms = [f"{-k:+.5g} {state}" for state, k in zip(names[felt], row[felt], strict=True)]
+        nonzero = np.abs(row) > RELATIVE_ROUND_OFF * np.abs(row).max()
+        terms = [
+            f"{-k:+.5g} {state}" for state, k in zip(names[nonzero], row[nonzero], strict=True)
+        ]
         lines.append(f"feedback of deviations: {name} = {' '.join(terms) or 0}")
     return lines
 
 
-def _reading(result: Result, name: str, value: float) -> str:
+def _quantity_text(result: Result, name: str, value: float) -> str:
     """Return a state with its value and unit, angles in degrees."""
     unit = "" if name.startswith("z[") else unit_of(name, result.system.model)
     value, unit = readable(value, unit)
     return f"{name} {value:.6g} {unit}".rstrip()
 
 
-def _degrees(result: Result, name: str, value: float | None) -> str:
+def _in_degrees(result: Result, name: str, value: float | None) -> str:
+    """Return a value of a map with its unit, angles in degrees."""
     unit = str(result.data[name].attrs.get("units", ""))
     if value is None:
         return "undefined"

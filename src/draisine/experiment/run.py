@@ -1,4 +1,9 @@
-"""Scenarios carried out: each kind leaves a dataset."""
+"""Run scenarios of every kind and return their datasets.
+
+`run` dispatches on the kind of the scenario: runs are integrated (`kinds.run`), sweeps are divided into
+chunks of runs (`sweep`), and the other kinds call their analysis. Each dataset stores the scenario, the
+machine and a recipe, so that it can be computed again.
+"""
 
 import json
 import time
@@ -13,7 +18,7 @@ import numpy as np
 
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
-from draisine.experiment.kinds.run import carry_out, run_dataset
+from draisine.experiment.kinds.run import run_dataset, simulate_plan
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.runs import unfold
@@ -45,7 +50,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Result:
-    """What a scenario left: its data, how it ended, and the seconds that the computation took."""
+    """Result of a scenario.
+
+    Attributes
+    ----------
+    loaded
+        The scenario with its file and its plan.
+    data
+        Computed quantities, one variable each, with units as attributes.
+    outcome
+        "completed", or the reason why the run or sweep stopped early.
+    seconds
+        Wall time of the computation in s.
+    system
+        The compiled machine.
+    events
+        Events of a run (impacts, lift-offs, changes between stick and slip) in the order of time.
+    """
 
     loaded: Loaded
     data: "Dataset"
@@ -73,19 +94,19 @@ class Result:
         return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
-        """Write the run as a film or as a page that replays it, or return the page for a notebook, see
+        """Write a film or an interactive replay page, or return the page for a notebook, see
         `draisine.animate`.
         """
         return draisine.animate(self, path, **options)
 
     @property
     def validity(self) -> Validity | None:
-        """Whether a run can be believed; None of what is no run."""
+        """Physical validity of a run; None for results of other kinds."""
         return validity_of(self.data)
 
     @property
     def unexpected_faults(self) -> list[str]:
-        """The faults of a run that its scenario does not expect, in words."""
+        """Descriptions of the validity faults of a run that `run.expects` of its scenario does not list."""
         run = getattr(self.loaded.scenario, "run", None)
         if self.validity is None or run is None:
             return []
@@ -93,80 +114,108 @@ class Result:
 
     @cached_property
     def bodies(self) -> Bodies:
-        """The bodies of the machine, for questions."""
+        """Series of the run by body, joint and contact."""
         return Bodies(self.data, self.system.model)
 
 
 def run(
-    which: str | Loaded,
+    scenario: str | Loaded,
     progress: Progress = None,
     *,
     changes: Mapping[str, Any] | None = None,
     mu: float | None = None,
     strict: bool = False,
 ) -> Result:
-    """Return what a scenario leaves: one that ships, by its name, or a TOML file of your own.
+    """Run a scenario of any kind.
 
-    `changes` are values by key path ("run.until", "vehicle.parameters.mB"). `progress` is told which
-    fraction of a long run is done; True shows a bar. A run that had to stop raises `SimulationError`,
-    whose `partial` is the result until then. A run that is not physically valid (see `simulate`, `mu`
-    being the friction there is) issues a `ValidityWarning`, unless the scenario expects that
-    (`run.expects`); with `strict`, it raises `ValidityError`. Both go with scenarios of the kind `run`.
+    Parameters
+    ----------
+    scenario
+        Name of a shipped scenario, path of a TOML file, or a loaded scenario.
+    progress
+        Called with the completed fraction (0 to 1) of a long run; True shows a progress bar.
+    changes
+        Values that replace those of the scenario, by key path ("run.until",
+        "vehicle.parameters.mB").
+    mu
+        Coefficient of friction of the validity assessment, see `simulate`. Only for the kind `run`.
+    strict
+        Raise if the run is not physically valid. Only for the kind `run`.
 
+    Returns
+    -------
+    Result
+        Dataset, outcome, events and machine.
+
+    Raises
+    ------
+    SimulationError
+        The run stopped early; the attribute `partial` is the result until then.
+    ValidityError
+        The run is not physically valid and `strict` is set. Without `strict`, such a run issues a
+        `ValidityWarning`, unless `run.expects` of the scenario lists the fault.
+    ParameterError
+        An option does not apply to the kind of the scenario.
+
+    Examples
+    --------
     >>> import draisine
     >>> result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.5})
     >>> result.outcome, result.data.sizes["time"]
     ('completed', 51)
     """
-    loaded = load(which, changes) if isinstance(which, str) else which
-    scenario = loaded.scenario
+    loaded = load(scenario, changes) if isinstance(scenario, str) else scenario
+    content = loaded.scenario
     system = loaded.plan.system
-    begun = time.perf_counter()
-    if not isinstance(scenario, RunScenario) and (mu is not None or strict):
-        name = "strict" if strict else "mu"
+    start_time = time.perf_counter()
+    if not isinstance(content, RunScenario) and (mu is not None or strict):
+        option = "strict" if strict else "mu"
         raise ParameterError(
-            f"{name}: {loaded.name} is of the kind {scenario.kind!r}; a run is judged by it. Leave it out."
+            f"The option {option} applies to scenarios of the kind 'run', but {loaded.name} is of the "
+            f"kind {content.kind!r}. Remove it."
         )
-    match scenario:
+    match content:
         case RunScenario():
-            return _run(loaded, progress, mu, strict)
+            return _simulate(loaded, progress, mu, strict)
         case SweepScenario():
             return sweep(loaded, progress=progress)
         case StateScenario():
-            found = _at(system, loaded.plan.state(), scenario.inputs)
-            return _result(loaded, system, found, time.perf_counter() - begun)
+            trajectory = _single_sample(system, loaded.plan.state(), content.inputs)
+            return _make_result(loaded, system, trajectory, time.perf_counter() - start_time)
         case CycleScenario():
             from draisine.experiment.kinds.cycle import find_cycle
 
-            ridden, data = find_cycle(loaded.plan, scenario.cycle)
-            return _result(loaded, system, ridden, time.perf_counter() - begun, data)
+            trajectory, data = find_cycle(loaded.plan, content.cycle)
+            return _make_result(loaded, system, trajectory, time.perf_counter() - start_time, data)
         case _:
-            data = _analyse(scenario, system, loaded.plan.law)
-            seconds = time.perf_counter() - begun
-            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+            data = _analyse(content, system, loaded.plan.law)
+            seconds = time.perf_counter() - start_time
+            data = _add_provenance(loaded, system, data)
+            return Result(loaded, data, "completed", seconds, system)
 
 
 def _analyse(
     scenario: MapScenario | LinearScenario | GaitScenario, system: System, law: Any
 ) -> "Dataset":
-    """Return what a scenario without a motion tells; what it needs is imported with its kind."""
+    """Return the dataset of a scenario without a motion."""
+    # Each kind imports its own analysis: the other kinds start faster without it.
     match scenario:
         case MapScenario():
-            from draisine.experiment.kinds.map import contact_map
+            from draisine.experiment.kinds.map import compute_contact_map
 
-            return contact_map(system, scenario.map)
+            return compute_contact_map(system, scenario.map)
         case LinearScenario():
-            from draisine.experiment.kinds.linear import straight_running
+            from draisine.experiment.kinds.linear import analyse_straight_running
 
-            return straight_running(scenario, system, law)
+            return analyse_straight_running(scenario, system, law)
         case GaitScenario():
-            from draisine.experiment.kinds.gait import gait_dataset
+            from draisine.experiment.kinds.gait import compute_gait
 
-            return gait_dataset(system, scenario.gait)
+            return compute_gait(system, scenario.gait)
 
 
 def sweep(
-    which: str | Loaded,
+    scenario: str | Loaded,
     out: str | Path | None = None,
     *,
     resume: bool = False,
@@ -176,14 +225,45 @@ def sweep(
     changes: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> Result:
-    """Return what the runs of a scenario of the kind `sweep` leave: one dataset of all answers.
+    """Run all variants of a scenario of the kind `sweep` and return one dataset of their outputs.
 
-    With `out`, a Zarr store, each chunk of runs is kept there as soon as it is computed; to `resume`
-    computes only what is missing. A store of another sweep, or of another version, is refused.
+    Parameters
+    ----------
+    scenario
+        Name of a shipped scenario, path of a TOML file, or a loaded scenario.
+    out
+        Path of a Zarr store. Each chunk of runs is written as soon as it is computed.
+    resume
+        Compute only the missing chunks of an interrupted store.
+    engine
+        "processes" starts worker processes on this computer if the sweep takes longer than a few
+        seconds; "dask" uses a Dask cluster.
+    workers
+        Number of worker processes; by default one per core.
+    scheduler
+        Address of a Dask scheduler; by default a local cluster is started. Only for "dask".
+    changes
+        Values that replace those of the scenario, by key path.
+    progress
+        Called with the completed fraction (0 to 1); True shows a progress bar.
 
-    The `engine` "processes" starts workers on this computer, one per core, where a sweep takes long, or
-    as many as you say; "dask" uses the cluster with that `scheduler`, or one of its own.
+    Returns
+    -------
+    Result
+        Its dataset has one dimension per varied quantity for a grid, else the dimension `run`.
 
+    Raises
+    ------
+    ParameterError
+        The scenario is not a sweep, or options contradict each other.
+    DataError
+        The store exists, or belongs to another sweep or another version of draisine.
+    SimulationError
+        The sweep was interrupted; the attribute `partial` has the completed runs, or the store
+        keeps the completed chunks.
+
+    Examples
+    --------
     >>> import draisine
     >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
     ('integrator', 'dt')
@@ -194,79 +274,91 @@ def sweep(
     from draisine.experiment.sweep.store import open_store
     from draisine.experiment.sweep.table import SweepRows
 
-    loaded = load(which, changes) if isinstance(which, str) else which
+    loaded = load(scenario, changes) if isinstance(scenario, str) else scenario
     if not isinstance(loaded.scenario, SweepScenario):
-        kind = loaded.scenario.kind
-        raise ParameterError(f"{loaded.name} is of the kind {kind!r}; a sweep is needed.")
+        raise ParameterError(
+            f"{loaded.name} is of the kind {loaded.scenario.kind!r}, not a sweep. "
+            "Add a table [sweep] with kind = 'sweep', or use `run`."
+        )
     if resume and out is None:
-        raise ParameterError("resume: there is no store to go on with; name it by `out`.")
-    system, begun, runner = loaded.plan.system, time.perf_counter(), Runner(loaded)
-    count, chunk, questions = runner.design.count, runner.chunk, runner.questions
-    run = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
-    carry = partial(run_sweep, runner, run, progress=progress)
+        raise ParameterError("Resuming needs the path of the interrupted store: set `out`.")
+    system = loaded.plan.system
+    start_time = time.perf_counter()
+    runner = Runner(loaded)
+    count = runner.design.count
+    chunk = runner.chunk
+    execute = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
+    run_chunks = partial(run_sweep, runner, execute, progress=progress)
     if out is None:
-        rows = SweepRows.empty(questions, count)
-        carry(
+        rows = SweepRows.empty(runner.questions, count)
+        run_chunks(
             range(-(-count // chunk)),
-            lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
+            lambda k, block: rows.put(slice(k * chunk, k * chunk + len(block.outcome)), block),
         )
         data = unfold(_sweep_table(runner, 0, rows))
-        return _swept(loaded, system, data, time.perf_counter() - begun)
-    like = _sweep_table(runner, 0, SweepRows.empty(questions, 1))
-    with open_store(like, count, Path(out), chunk, resume) as store:
-        carry(store.missing(), partial(_write_chunk, runner, store))
+        return _sweep_result(loaded, system, data, time.perf_counter() - start_time)
+    # The store is laid out after the table of a single run: same variables, types and attributes.
+    template = _sweep_table(runner, 0, SweepRows.empty(runner.questions, 1))
+    with open_store(template, count, Path(out), chunk, resume) as store:
+        run_chunks(store.missing(), partial(_write_chunk, runner, store))
         data = store.finish()
-    return Result(loaded, data, "completed", time.perf_counter() - begun, system)
+    return Result(loaded, data, "completed", time.perf_counter() - start_time, system)
 
 
 def _write_chunk(runner: "Runner", store: "SweepStore", k: int, rows: "SweepRows") -> None:
-    """Write a chunk of runs that is whole; others are computed again."""
+    """Write a complete chunk of runs; an incomplete one is computed again on resuming."""
     if rows.finished:
         store.write(k, _sweep_table(runner, k * runner.chunk, rows))
 
 
 def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
-    """Return what is known of the runs from number `first` on as a dataset."""
+    """Return the outputs of consecutive runs from number `first` on as a dataset."""
     from draisine.experiment.sweep.table import sweep_table
 
-    loaded, last = runner.loaded, first + len(rows.outcome)
-    columns, numbers = runner.design.columns(first, last), np.arange(first, last)
+    loaded = runner.loaded
+    last = first + len(rows.outcome)
+    columns = runner.design.columns(first, last)
+    numbers = np.arange(first, last)
     system = loaded.plan.system
-    found = sweep_table(runner.scenario, system.model, columns, rows, numbers)
-    return _signed(loaded, system, found)
+    data = sweep_table(runner.scenario, system.model, columns, rows, numbers)
+    return _add_provenance(loaded, system, data)
 
 
-def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
-    system, begun = loaded.plan.system, time.perf_counter()
+def _simulate(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
+    """Return the result of a run, or raise with the result until the run stopped."""
+    system = loaded.plan.system
+    start_time = time.perf_counter()
     try:
-        trajectory = carry_out(loaded.plan, progress, mu, strict)
+        trajectory = simulate_plan(loaded.plan, progress, mu, strict)
     except SimulationError as error:
         if error.partial is None:
             raise
-        partial = _result(loaded, system, error.partial, time.perf_counter() - begun)
-        told = str(error).partition(" The part before")[0].partition("; the part before")[0]
-        kind = ValidityError if isinstance(error, ValidityError) else SimulationError
-        raise kind(told, partial) from error
+        partial = _make_result(loaded, system, error.partial, time.perf_counter() - start_time)
+        # `simulate` says where its partial trajectory is; here the partial result replaces it.
+        message = str(error).partition(" The part before")[0].partition("; the part before")[0]
+        error_type = ValidityError if isinstance(error, ValidityError) else SimulationError
+        raise error_type(message, partial) from error
     assert isinstance(loaded.scenario, RunScenario)
+    # The stack level points to the caller of `draisine.run`.
     warn_invalid(trajectory, loaded.scenario.run.expects, stacklevel=4)
-    return _result(loaded, system, trajectory, time.perf_counter() - begun)
+    return _make_result(loaded, system, trajectory, time.perf_counter() - start_time)
 
 
-def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
-    """Return the result of a sweep, or raise with what there is of one that was interrupted."""
+def _sweep_result(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
+    """Return the result of a complete sweep, or raise with the completed runs of an interrupted one."""
     from draisine.experiment.sweep.table import NOT_RUN
 
-    ends = data["outcome"].values
-    missing = int((ends == NOT_RUN).sum())
+    outcomes = data["outcome"].values
+    missing = int((outcomes == NOT_RUN).sum())
     outcome = "interrupted" if missing else "completed"
     result = Result(loaded, data, outcome, seconds, system)
     if missing:
-        done = f"{ends.size - missing} of {ends.size} runs"
-        raise SimulationError(f"the sweep was interrupted after {done}.", result)
+        completed = f"{outcomes.size - missing} of {outcomes.size} runs"
+        raise SimulationError(f"the sweep was interrupted after {completed}.", result)
     return result
 
 
-def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
+def _single_sample(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
     """Return one state as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
@@ -274,22 +366,24 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     return Trajectory((arc,), "completed")
 
 
-def _result(
+def _make_result(
     loaded: Loaded,
     system: System,
-    found: Trajectory,
+    trajectory: Trajectory,
     seconds: float,
     data: "Dataset | None" = None,
 ) -> Result:
-    data = _signed(loaded, system, run_dataset(found) if data is None else data)
-    return Result(loaded, data, found.outcome, seconds, system, found.events)
+    """Return the result of a motion; `data` replaces the dataset of the trajectory."""
+    data = _add_provenance(loaded, system, run_dataset(trajectory) if data is None else data)
+    return Result(loaded, data, trajectory.outcome, seconds, system, trajectory.events)
 
 
-def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
-    """Return a dataset that tells what it was made from, so that it can be made again."""
+def _add_provenance(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
+    """Store scenario, machine and recipe as attributes, so that the dataset can be recomputed."""
     name = loaded.scenario.vehicle.name
     data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
-    if not isinstance(loaded.scenario, RunScenario):  # a run has its own law and recipe
+    # The dataset of a run already has its law and its recipe.
+    if not isinstance(loaded.scenario, RunScenario):
         content = call_recipe("loaded", accept, loaded.name, loaded.name, loaded.content)
         recipe = f"{content}result = draisine.run(loaded)\n"
         data.attrs |= law_attributes(loaded.plan.law) | {"recipe": recipe}

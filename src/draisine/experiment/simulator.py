@@ -1,4 +1,6 @@
-"""Whole simulators as source code, in files."""
+"""Complete simulators of a machine as source code: state and control law are parsed from the notation of
+the command line, and the generated files are written into a folder.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,35 +24,44 @@ def write_simulator_files(
     mode: Mapping[str, str] | None = None,
     laws: Sequence[Mapping[str, Any]] = (),
 ) -> list[Path]:
-    """Write a whole simulator of one mode into a folder, beginning with values of the outputs as they
-    are written on a command line, under control laws as a scenario has them; return its files.
+    """Write a simulator of one contact mode into a folder and return the paths of its files.
+
+    `start` are initial values of outputs in the notation of the command line, `laws` are control laws
+    as tables of a scenario.
     """
     if folder is None:
-        raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
-    begin, law = typed_start(system, start, mode), typed_law(system, laws, start)
-    files = write_simulator(system, language, begin, mode=mode, law=law)
+        raise ParameterError(
+            "A simulator consists of several files. Choose a folder with --out FOLDER."
+        )
+    initial = parse_start(system, start, mode)
+    law = parse_law(system, laws, start)
+    files = write_simulator(system, language, initial, mode=mode, law=law)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_text(text, folder / name)
     return [folder / name for name in files]
 
 
-def typed_start(
+def parse_start(
     system: System, start: Mapping[str, Any] | None, mode: Mapping[str, str] | None
 ) -> State:
-    """Return the state with values of the outputs as they are written on a command line."""
+    """Return the state with the values of outputs given by `--initial` on the command line."""
     mistakes = Mistakes()
-    found = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
+    initial = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
     mistakes.check("--initial")
-    return state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))
+    return state(system, mode=mode, at_rest=None, **dict[str, Any](initial.values))
 
 
-def typed_law(
+def parse_law(
     system: System, laws: Sequence[Mapping[str, Any]], start: Mapping[str, Any] | None
 ) -> Any:
-    """Return control laws as they are written on a command line as one; None where there are none."""
+    """Return the control laws given by `--law` on the command line as one law, or None without any.
+
+    Designs such as LQR use the initial forward speed, if `start` has one.
+    """
     mistakes = Mistakes()
-    speed = (start or {}).get("forward_speed")
-    found = read_law(laws, (), system, None if speed is None else number(speed, "m/s"), mistakes)
+    text = (start or {}).get("forward_speed")
+    speed = None if text is None else number(text, "m/s")
+    law = read_law(laws, (), system, speed, mistakes)
     mistakes.check("--law")
-    return found
+    return law

@@ -1,7 +1,7 @@
-"""Doors to other programs.
+"""Exchange with other programs.
 
-`bicycleparameters` reads and writes the files of that package. `gymnasium` makes environments to learn in.
-`portable` is a machine over other algebras: `casadi` and `jax` make functions of it. `cosimulation`
-puts the generated C behind numbered values: `fmi` makes units for co-simulation of it, `simulink`
-S-functions. `robots` are read from URDF and MJCF.
+`bicycleparameters` reads and writes files of that package. `gymnasium` has environments for reinforcement
+learning. `portable` evaluates a machine's programs over other algebras; `casadi` and `jax` make functions of
+it. `cosimulation` wraps the generated C simulator behind numbered ports; `fmi` exports it as a functional
+mock-up unit, `simulink` as an S-function. `robots` reads URDF and MJCF files.
 """

@@ -1,6 +1,4 @@
-"""Files of BicycleParameters, both ways: the reader is the vehicle's own, `parameter_set` takes such
-files by name; the writer is here.
-"""
+"""Files of BicycleParameters: the writer, and the reader of the vehicle `whipple`."""
 
 from pathlib import Path
 
@@ -15,15 +13,32 @@ __all__ = ["from_values", "read_bicycle", "write_bicycle"]
 def write_bicycle(
     bicycle: System, path: str | Path, *, rider: bool = True, speed: float = 5.0
 ) -> None:
-    """Write the benchmark's 26 parameters of a bicycle for BicycleParameters, as text (`.txt`) or
-    YAML (`.yml`, `.yaml`); `rider` and `speed` are what it also wants to know. What these parameters
-    cannot say (a slope, tyres, an upper body) is an error.
+    """Write the benchmark's 26 parameters of a bicycle for BicycleParameters.
+
+    Parameters
+    ----------
+    bicycle
+        A compiled `whipple`.
+    path
+        Text (`.txt`) or YAML (`.yml`, `.yaml`) file.
+    rider
+        Whether the frame includes a rider, for the YAML file.
+    speed
+        Forward speed, m/s.
+
+    Raises
+    ------
+    DataError
+        If the machine has properties beyond these parameters (a slope, tyres, an upper body).
     """
-    path, more = Path(path), [name for name in bicycle.parameters if name not in BENCHMARK]
+    path = Path(path)
+    more = [name for name in bicycle.parameters if name not in BENCHMARK]
     missing = [name for name in BENCHMARK if name not in bicycle.parameters]
     if missing or more:
-        told = f"has no {missing[0]!r}" if missing else f"has {more[0]!r}, which it cannot say"
-        raise DataError(f"{path}: BicycleParameters writes Whipple's bicycle; this machine {told}.")
+        reason = f"has no {missing[0]!r}" if missing else f"also has {more[0]!r}"
+        raise DataError(
+            f"{path}: BicycleParameters describes the rigid Whipple bicycle, but this machine {reason}."
+        )
     values = {name: float(bicycle.parameters[name]) for name in BENCHMARK} | {"v": float(speed)}
     suffix = path.suffix.lower()
     if suffix == ".txt":
@@ -32,4 +47,4 @@ def write_bicycle(
         head = f"parameterization: Meijaard2007\nrider: {str(rider).lower()}\nvalues:\n"
         write_text(head + "".join(f"  {name}: {x!r}\n" for name, x in values.items()), path)
     else:
-        raise DataError(f"{path}: files of BicycleParameters end in .txt or in .yml.")
+        raise DataError(f"{path}: files of BicycleParameters end with .txt or .yml.")

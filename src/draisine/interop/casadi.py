@@ -1,7 +1,6 @@
-"""A machine's own programs as CasADi functions: for optimal control, estimation and gradients.
+"""A machine's programs as CasADi functions, for optimal control, estimation and gradients.
 
-They are replayed step by step on CasADi's scalars from the programs that are compiled, so that the
-same operations are carried out.
+The operations of the compiled programs are repeated on CasADi's scalars, so that both compute the same.
 """
 
 import operator
@@ -18,7 +17,7 @@ casadi = import_extra("casadi", "casadi")
 
 OPERATIONS = ARITHMETIC | {op: getattr(casadi, op) for op in ("sqrt", "sin", "cos", "exp", "atan2")}
 OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_else}
-"""How an operation of a program acts on CasADi's scalars."""
+"""Operations of programs on CasADi's scalars, by name."""
 
 
 def replay(program: Program, **inputs: Any) -> dict[str, Any]:
@@ -38,10 +37,19 @@ def replay(program: Program, **inputs: Any) -> dict[str, Any]:
 
 
 class CasadiMachine(PortableMachine):
-    """The functions of one machine of `System.machine`: of y, of the inputs w, of the parameters p
-    named in `free` (all others are the numbers of the system) and of the time t. What is not given
-    by name is zero.
+    """CasADi functions of one contact mode: of the state y, inputs w, parameters p and time t.
 
+    Arguments that are not passed by name are zero.
+
+    Parameters
+    ----------
+    machine
+        A machine of `System.machine`.
+    free
+        Names of the parameters p that are arguments; the others have the values of the system.
+
+    Examples
+    --------
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
     >>> machine = disc.machine()
@@ -57,31 +65,34 @@ class CasadiMachine(PortableMachine):
         super().__init__(machine, free)
         self.y = casadi.SX.sym("y", machine.layout.size)
         self.w = casadi.SX.sym("w", len(machine.system.model.inputs))
-        self.p, self.t = casadi.SX.sym("p", len(free)), casadi.SX.sym("t")
+        self.p = casadi.SX.sym("p", len(free))
+        self.t = casadi.SX.sym("t")
 
     def _evaluate(self, name: str, y: Any, t: Any) -> dict[str, Any]:
         """Return the outputs of a program at a state and a time, by name."""
         x = casadi.vertcat(t, y, self.w, casadi.SX(self.spare(name), 1))
-        own = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
+        parameters = casadi.vertcat(*map(casadi.SX, self.parameters(self.p)))
         program = flatten(self.machine.programs[name])
-        return self.split(name, replay(program, x=x, parameters=own)["out"])
+        return self.split(name, replay(program, x=x, parameters=parameters)["out"])
 
-    def _function(self, name: str, result: Any, called: str) -> Any:
-        given = [self.y, self.w, self.p, self.t]
-        return casadi.Function(name, given, [result], ["y", "w", "p", "t"], [called])
+    def _function(self, name: str, result: Any, output: str) -> Any:
+        """Return a CasADi function of (y, w, p, t) with one named output."""
+        arguments = [self.y, self.w, self.p, self.t]
+        return casadi.Function(name, arguments, [result], ["y", "w", "p", "t"], [output])
 
     def rate(self) -> Any:
-        """Return the right-hand side of the motion, `ydot`."""
+        """Return the function of the time derivative of the state, `ydot`."""
         return self._function("rate", self._evaluate("rate", self.y, self.t)["rate"], "ydot")
 
     def step(self, dt: float) -> Any:
-        """Return the state `next` behind one step of the classical Runge-Kutta method and one Newton
-        step that closes the contacts: that of `simulate` by "rk4".
+        """Return the function of the state `next` after one Runge-Kutta step of length dt (s).
+
+        The step ends with a projection on the contacts and equals that of `simulate` with "rk4".
         """
-        parts = self.move(self._evaluate, self.y, self.t, dt)
-        return self._function("step", casadi.vertcat(*parts), "next")
+        blocks = self.move(self._evaluate, self.y, self.t, dt)
+        return self._function("step", casadi.vertcat(*blocks), "next")
 
     def observe(self, names: Sequence[str]) -> Any:
-        """Return quantities by their names, `seen`: outputs, place, joints, speeds and rates."""
+        """Return the function of quantities by name, `seen`: outputs, position, joints, speeds and rates."""
         seen = self._evaluate("variation", self.y, self.t)["seen"]
-        return self._function("observe", seen[self.places(names)], "seen")
+        return self._function("observe", seen[self.observation_indices(names)], "seen")

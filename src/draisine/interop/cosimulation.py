@@ -1,8 +1,8 @@
-"""The generated C simulator behind a table of numbered values: what FMI and Simulink build on.
+"""The generated C simulator behind numbered ports, the basis of FMI and Simulink exports.
 
-`c/unit.c` is the same for all machines; its header, written here, says how many parameters, inputs
-and outputs there are and where they stand. Inputs are held from one step to the next, as by a
-`Stepper`. Events are the instants from which on the ground would have to pull at a contact.
+`c/unit.c` is the same for all machines; its header, written here, has the numbers and indices of parameters,
+inputs and outputs. Inputs are constant during a step, as in a `Stepper`. An event is the instant at which the
+normal force of a contact becomes negative: the machine would lift off.
 """
 
 import hashlib
@@ -23,45 +23,52 @@ from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
 from draisine.model.names import STORED_VARIABLES, label_units, outputs, rate
 from draisine.simulation.source import write_simulator
-from draisine.simulation.stepper import STEP
+from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.system.layout import Layout, outputs_of
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import meanings
 
-OFFERED = {
+ENERGY_OUTPUTS = {
     "kinetic": "kinetic_energy",
     "potential": "potential_energy",
 }
-"""Single numbers of the program `observe` that are outputs, and what results call them."""
+"""Scalar outputs of the program `observe`, and their names in results."""
 
 
 @dataclass(frozen=True)
 class Port:
-    """A value that can be read or set from outside; `start` is what it is at first, `place` where an
-    output stands: in what is observed, then in the state.
-    """
+    """A value that can be read or set by the importing program."""
 
     name: str
+    """Name of the port."""
     kind: Literal["parameter", "input", "output", "event"]
+    """Role of the port."""
     unit: str
+    """SI unit; empty if dimensionless."""
     meaning: str
+    """Meaning in a few words."""
     start: float = 0.0
+    """Initial value."""
     place: int = 0
+    """Index of an output in the observations, followed by the state."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A machine as C: its name, its ports in the order of their numbers (from 1 on, 0 is time), and
-    its files by name; `source` is what is compiled with the simulator, `token` tells it from others.
-    """
+    """A machine as C source code."""
 
     name: str
+    """Name of the machine."""
     ports: tuple[Port, ...]
+    """Ports in the order of their numbers, from 1; 0 is time."""
     files: dict[str, str]
+    """Source files by name."""
     source: str
+    """File that is compiled together with the simulator."""
     token: str
+    """Identifier by content, as FMI requires."""
 
     def ports_of(self, kind: str) -> list[tuple[int, Port]]:
         """Return the ports of a kind with their numbers."""
@@ -76,33 +83,35 @@ def write_unit(
     mode: Mapping[str, str] | None = None,
     law: Law | None = None,
     inputs: Mapping[str, float] | None = None,
-    dt: float = STEP,
+    dt: float = DEFAULT_STEP,
 ) -> Unit:
-    """Return a machine of one mode as C, with the file `c/<interface>.c` as its outside; steps are no
-    longer than `dt`.
+    """Return a machine of one contact mode as C source code with an interface `c/<interface>.c`.
+
+    `dt` is the longest internal step, s.
     """
     simulator = write_simulator(system, "c", start, mode=mode, law=law, inputs=inputs)
     header, body, _ = simulator
-    name, token = header.removesuffix(".h"), _digest(simulator, dt)
+    name = header.removesuffix(".h")
+    token = _digest(simulator, dt)
     ports = _ports(system, mode, law, inputs)
     texts = {header: simulator[header], body: simulator[body]}
     texts["unit.h"] = _header(name, ports, dt, token)
-    return Unit(name, ports, texts | _outside(f"{interface}.c"), f"{interface}.c", token)
+    return Unit(name, ports, texts | _interface_files(f"{interface}.c"), f"{interface}.c", token)
 
 
 def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
-    """Return what `unit.c` has to know of a machine."""
-    places = {
+    """Return the header of a machine for `unit.c`: sizes and indices."""
+    indices = {
         kind: [port.place for port in ports if port.kind == kind]
         for kind in ("input", "output", "event")
     }
-    sizes = {kind: len(found) for kind, found in places.items()}
-    same = "begin", "step", "observe", "nominal", "start", "given"
+    sizes = {kind: len(entries) for kind, entries in indices.items()}
+    functions = "begin", "step", "observe", "nominal", "start", "given"
     return "\n".join(
         [
             f'#include "{name}.h"',
             f"typedef {name} Machine;",
-            *(f"#define machine_{word} {name}_{word}" for word in same),
+            *(f"#define machine_{word} {name}_{word}" for word in functions),
             f"#define LONGEST_STEP {c.number(dt)}",
             f'#define TOKEN "{token}"',
             f"#define S_FUNCTION_NAME {name}",
@@ -111,26 +120,26 @@ def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
             f"    PARAMETERS = {name}_parameters, INPUTS = {sizes['input']},",
             f"    OUTPUTS = {sizes['output']}, EVENTS = {sizes['event']}",
             "};",
-            f"static const int OUTPUT_AT[] = {{{', '.join(map(str, places['output']))}}};",
-            f"static const int FORCE_AT[] = {{{', '.join(map(str, [*places['event'], 0]))}}};",
+            f"static const int OUTPUT_AT[] = {{{', '.join(map(str, indices['output']))}}};",
+            f"static const int FORCE_AT[] = {{{', '.join(map(str, [*indices['event'], 0]))}}};",
             "",
         ]
     )
 
 
-def _outside(name: str) -> dict[str, str]:
-    """Return a file of the folder `c`, and those of it that it includes."""
+def _interface_files(name: str) -> dict[str, str]:
+    """Return a file of the folder `c` and the files of this folder that it includes."""
     folder = files("draisine.interop").joinpath("c")
     text = folder.joinpath(name).read_text(encoding="utf-8")
-    found = {name: text}
+    texts = {name: text}
     for other in re.findall(r'^#include "(\w+\.c)"', text, flags=re.M):
         if folder.joinpath(other).is_file():
-            found |= _outside(other)
-    return found
+            texts |= _interface_files(other)
+    return texts
 
 
 def _digest(simulator: Mapping[str, str], dt: float) -> str:
-    """Return what tells machines apart."""
+    """Return an identifier of a simulator by its content."""
     content = repr((sorted(simulator.items()), dt))
     return "{" + hashlib.sha256(content.encode()).hexdigest()[:32] + "}"
 
@@ -141,68 +150,73 @@ def _ports(
     law: Law | None,
     inputs: Mapping[str, float] | None,
 ) -> tuple[Port, ...]:
-    """Return what can be set and read of a machine: the order is that of `c/unit.c`."""
+    """Return the ports of a machine in the order of `c/unit.c`."""
     machine = system.machine(mode, law, law_states(law))
-    model, at = system.model, outputs_of(machine.programs["observe"])
-    known, told = meanings(system.vehicle), outputs(model)
+    model = system.model
+    observed = outputs_of(machine.programs["observe"])
+    words = meanings(system.vehicle)
+    descriptions = outputs(model)
     units = label_units(model, "inputs")
-    found = [
-        Port(f"parameters.{name}", "parameter", *known.get(name, ("", "")), value)
+    ports = [
+        Port(f"parameters.{name}", "parameter", *words.get(name, ("", "")), value)
         for name, value in system.parameters.items()
     ]
-    given: Floats = system.inputs(inputs)
-    found += [
+    values: Floats = system.inputs(inputs)
+    ports += [
         Port(f"inputs.{name}", "input", units[name], "held input", value)
-        for name, value in zip(model.inputs, given.tolist(), strict=True)
+        for name, value in zip(model.inputs, values.tolist(), strict=True)
     ]
     for k, name in enumerate(system.outputs):
-        one = told[name]
-        pace = rate(name, one)
-        found += [
-            Port(name, "output", one.unit, one.meaning, place=at.outputs.start + k),
-            Port(
-                f"{name}_rate", "output", pace.unit, pace.meaning, place=at.output_rates.start + k
-            ),
+        output = descriptions[name]
+        derivative = rate(name, output)
+        index = observed.outputs.start + k
+        rate_index = observed.output_rates.start + k
+        ports += [
+            Port(name, "output", output.unit, output.meaning, place=index),
+            Port(f"{name}_rate", "output", derivative.unit, derivative.meaning, place=rate_index),
         ]
     for k, joint in enumerate(model.joints):
-        speed = at.v.start + model.speeds.index(f"{joint.name}_rate")
-        place = at.size + machine.layout.r.start + k
+        rate_index = observed.v.start + model.speeds.index(f"{joint.name}_rate")
+        index = observed.size + machine.layout.r.start + k
         meaning = f"rate of {joint.name}"
-        found += [
-            Port(joint.name, "output", joint.unit, "joint coordinate", place=place),
-            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, place=speed),
+        ports += [
+            Port(joint.name, "output", joint.unit, "joint coordinate", place=index),
+            Port(f"{joint.name}_rate", "output", f"{joint.unit}/s", meaning, place=rate_index),
         ]
-    return (*found, *_more_ports(system, at))
+    return (*ports, *_common_ports(system, observed))
 
 
-def _more_ports(system: System, at: Layout) -> list[Port]:
-    """Return the ports that all machines have: place, energies, forces of contacts, and events."""
-    start = {name: getattr(at, name).start for name in ("position", "forces", *OFFERED)}
-    found = [
+def _common_ports(system: System, observed: Layout) -> list[Port]:
+    """Return the ports of all machines: position, energies, contact forces and events."""
+    start = {
+        name: getattr(observed, name).start for name in ("position", "forces", *ENERGY_OUTPUTS)
+    }
+    ports = [
         Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, place=start["position"] + k)
         for k, axis in enumerate("xyz")
     ]
-    found += [
+    ports += [
         Port(name, "output", "J", STORED_VARIABLES[name].meaning, place=start[key])
-        for key, name in OFFERED.items()
+        for key, name in ENERGY_OUTPUTS.items()
     ]
     contacts = system.model.contacts
     force = STORED_VARIABLES["contact_force"].meaning
     for k, contact in enumerate(contacts):
         for j, direction in enumerate(("normal", "along", "across")):
             name = f"contact_force.{contact.name}.{direction}"
-            found.append(Port(name, "output", "N", force, place=start["forces"] + 3 * k + j))
+            ports.append(Port(name, "output", "N", force, place=start["forces"] + 3 * k + j))
     for k, contact in enumerate(contacts):
         if contact.lifts:
-            meaning = f"whether the ground would have to pull at {contact.name}"
-            place = start["forces"] + 3 * k
-            found.append(Port(f"pulled.{contact.name}", "event", "", meaning, place=place))
-    return found
+            meaning = f"whether the normal force of {contact.name} is negative"
+            index = start["forces"] + 3 * k
+            ports.append(Port(f"pulled.{contact.name}", "event", "", meaning, place=index))
+    return ports
 
 
 def compile_library(unit: Unit, folder: Path, library: Path) -> None:
-    """Write the files of a unit into a folder and compile them into a shared library, by the C
-    compiler of this computer (`CC`, cc, gcc, clang) or by that of the package `ziglang`.
+    """Write the files of a unit to a folder and compile them to a shared library.
+
+    The compiler is `CC`, cc, gcc or clang of this computer, else that of the package `ziglang`.
     """
     for name, text in unit.files.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -210,21 +224,23 @@ def compile_library(unit: Unit, folder: Path, library: Path) -> None:
     flags = ["-std=c99", "-O2", "-shared", "-fvisibility=hidden", "-o", str(library.resolve())]
     if os.name != "nt":
         flags += ["-fPIC", "-lm"]
-    done = subprocess.run(
+    completed = subprocess.run(
         [*compiler(), *sources, *flags], cwd=folder, capture_output=True, text=True, check=False
     )
-    if done.returncode != 0:
-        raise DataError(f"{library.name}: the C compiler failed: {done.stderr.strip()[:2000]}")
+    if completed.returncode != 0:
+        raise DataError(f"{library.name}: the C compiler failed: {completed.stderr.strip()[:2000]}")
 
 
 def compiler() -> Sequence[str]:
-    """Return how a C compiler is called."""
-    named = [os.environ[name] for name in ("CC",) if os.environ.get(name)]
-    for name in (*named, "cc", "gcc", "clang"):
+    """Return the command of a C compiler."""
+    preferred = [os.environ[name] for name in ("CC",) if os.environ.get(name)]
+    for name in (*preferred, "cc", "gcc", "clang"):
         if shutil.which(name):
             return [name]
     try:
         import_extra("ziglang", "fmi")
     except MissingPackageError as error:
-        raise MissingPackageError(f"no C compiler (cc, gcc, clang) is here; {error}") from error
+        raise MissingPackageError(
+            f"There is no C compiler (cc, gcc, clang) on this computer; {error}"
+        ) from error
     return [sys.executable, "-m", "ziglang", "cc"]

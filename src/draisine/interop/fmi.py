@@ -1,7 +1,7 @@
-"""Functional mock-up units: machines for co-simulation in other tools, by FMI 2.0 and FMI 3.0.
+"""Functional mock-up units (FMU) for co-simulation in other tools, FMI 2.0 and 3.0.
 
-A unit holds the C simulator of one contact mode, compiled for this computer and as source code. By
-FMI 3 it can be asked for event mode: steps then end where the ground would have to pull at a contact.
+A unit has the C simulator of one contact mode, compiled for this computer and as source code. FMI 3 supports
+event mode: steps then end when the normal force of a contact becomes negative.
 The standard: Modelica Association, Functional Mock-up Interface 2.0.4 and 3.0.1.
 """
 
@@ -15,25 +15,46 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import draisine
-from draisine.codegen.files import check_place, whole_file
+from draisine.codegen.files import atomic_write, check_writable
 from draisine.errors import ParameterError, expect_known
 from draisine.interop.cosimulation import Port, Unit, compile_library, write_unit
 from draisine.system.state import State
 from draisine.system.system import System
 
-VERSIONS = ("2.0", "3.0")
-"""The versions of the standard."""
+FMI_VERSIONS = ("2.0", "3.0")
+"""Supported versions of the standard."""
 
-EPOCH = (1980, 1, 1, 0, 0, 0)
-"""The date of all files in a unit, so that equal machines make equal units."""
+ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
+"""Date of all files in a unit, constant so that equal machines have equal units; the earliest of ZIP."""
 
 
 def export_fmu(
     system: System, start: State, path: str | Path, *, version: str = "3.0", **options: Any
 ) -> None:
-    """Write a machine as a unit for co-simulation, ending with `.fmu`, that begins at a state;
-    `options` are `mode`, `law`, `inputs` and the longest step `dt` (1/1024 s).
+    """Write a machine as a functional mock-up unit for co-simulation.
 
+    Parameters
+    ----------
+    system
+        The compiled machine.
+    start
+        Initial state.
+    path
+        File that ends with `.fmu`.
+    version
+        Version of FMI, "2.0" or "3.0".
+    **options
+        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
+
+    Raises
+    ------
+    ParameterError
+        If the file name does not end with `.fmu` or the version is unknown.
+    MissingPackageError
+        If there is no C compiler.
+
+    Examples
+    --------
     >>> import tempfile, zipfile
     >>> disc = draisine.compile("rolling_disc")
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -42,13 +63,13 @@ def export_fmu(
     True
     """
     path = Path(path)
-    expect_known("FMI", version, VERSIONS)
+    expect_known("FMI", version, FMI_VERSIONS)
     if path.suffix != ".fmu":
-        raise ParameterError(f"{path}: units of FMI end with .fmu.")
-    check_place(path)
+        raise ParameterError(f"{path}: the name of an FMI unit must end with .fmu.")
+    check_writable(path)
     unit = write_unit(system, start, f"fmi{version[0]}", **options)
     describe = _describe_2 if version == "2.0" else _describe_3
-    with tempfile.TemporaryDirectory() as folder, whole_file(path) as new:
+    with tempfile.TemporaryDirectory() as folder, atomic_write(path) as new:
         binary = Path(folder) / f"{unit.name}{_library_suffix()}"
         compile_library(unit, Path(folder), binary)
         content: dict[str, str | bytes] = {"modelDescription.xml": describe(unit)}
@@ -58,68 +79,77 @@ def export_fmu(
         content[f"binaries/{_platform(version)}/{binary.name}"] = binary.read_bytes()
         with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in content.items():
-                archive.writestr(zipfile.ZipInfo(name, EPOCH), data, zipfile.ZIP_DEFLATED)
+                archive.writestr(zipfile.ZipInfo(name, ARCHIVE_DATE), data, zipfile.ZIP_DEFLATED)
 
 
 def _library_suffix() -> str:
+    """Return the suffix of shared libraries on this platform."""
     return {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
 
 
 def _platform(version: str) -> str:
-    """Return what the standard calls this computer."""
+    """Return the name of this platform in the standard."""
     if version == "2.0":
         kind = {"win32": "win", "darwin": "darwin"}.get(sys.platform, "linux")
         return f"{kind}{64 if sys.maxsize > 2**32 else 32}"
     kind = {"win32": "windows", "darwin": "darwin"}.get(sys.platform, "linux")
     machine = {"amd64": "x86_64", "arm64": "aarch64"}
-    word = platform.machine().lower()
-    return f"{machine.get(word, word)}-{kind}"
+    name = platform.machine().lower()
+    return f"{machine.get(name, name)}-{kind}"
 
 
 def _text(root: Element) -> str:
+    """Return an XML tree as text."""
     indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{tostring(root, encoding="unicode")}\n'
 
 
 def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
+    """Return the root of a model description."""
     tool = f"draisine {draisine.__version__}"
-    told = {"fmiVersion": version, "modelName": unit.name, **token}
+    attributes = {"fmiVersion": version, "modelName": unit.name, **token}
     return Element(
-        "fmiModelDescription", told, generationTool=tool, variableNamingConvention="structured"
+        "fmiModelDescription",
+        attributes,
+        generationTool=tool,
+        variableNamingConvention="structured",
     )
 
 
-def _co_simulation(root: Element, unit: Unit, *able: str) -> Element:
-    """Return what tells that steps may differ, and what else a unit is able to do."""
-    words = dict.fromkeys(("canHandleVariableCommunicationStepSize", *able), "true")
-    return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **words})
+def _co_simulation(root: Element, unit: Unit, *capabilities: str) -> Element:
+    """Add the element of co-simulation with variable step sizes and further capabilities."""
+    flags = dict.fromkeys(("canHandleVariableCommunicationStepSize", *capabilities), "true")
+    return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **flags})
 
 
 def _variables(root: Element) -> Element:
-    """Return where variables are listed, behind the run that tools suggest."""
+    """Add the default experiment and return the list of variables, in the order of the standard."""
     SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
     return SubElement(root, "ModelVariables")
 
 
 def _units(root: Element, ports: Iterable[Port]) -> None:
-    named = dict.fromkeys(port.unit for port in ports if port.unit)
-    if named:
+    """Add the definitions of all units."""
+    units = dict.fromkeys(port.unit for port in ports if port.unit)
+    if units:
         parent = SubElement(root, "UnitDefinitions")
-        for name in named:
+        for name in units:
             SubElement(parent, "Unit", name=name)
 
 
 def _described(port: Port) -> dict[str, str]:
+    """Return the description of a port as an attribute."""
     return {"description": port.meaning} if port.meaning else {}
 
 
 def _number(port: Port) -> dict[str, str]:
-    """Return the attributes of a number: its unit, and its start where it is given from outside."""
+    """Return the attributes of a number: its unit, and the initial value of parameters and inputs."""
     unit = {"unit": port.unit} if port.unit else {}
     return unit | ({} if port.kind == "output" else {"start": repr(float(port.start))})
 
 
 def _causality(port: Port) -> dict[str, str]:
+    """Return causality and variability of a port."""
     fixed = {"variability": "fixed"} if port.kind == "parameter" else {}
     return {"causality": port.kind, **fixed}
 
@@ -148,8 +178,8 @@ def _describe_2(unit: Unit) -> str:
 def _describe_3(unit: Unit) -> str:
     """Return the model description by FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
-    able = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
-    _co_simulation(root, unit, *able, "hasEventMode")
+    capabilities = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
+    _co_simulation(root, unit, *capabilities, "hasEventMode")
     _units(root, unit.ports)
     variables = _variables(root)
     clock = {"name": "time", "valueReference": "0", "causality": "independent"}
@@ -161,15 +191,15 @@ def _describe_3(unit: Unit) -> str:
         else:
             SubElement(variables, "Float64", entry | _causality(port) | _number(port))
     structure = SubElement(root, "ModelStructure")
-    told = [k for kind in ("output", "event") for k, _ in unit.ports_of(kind)]
+    numbers = [k for kind in ("output", "event") for k, _ in unit.ports_of(kind)]
     for name in ("Output", "InitialUnknown"):
-        for k in told:
+        for k in numbers:
             SubElement(structure, name, valueReference=str(k))
     return _text(root)
 
 
 def _build_description(unit: Unit) -> str:
-    """Return how the sources are compiled, by FMI 3.0."""
+    """Return the description of the build from sources, FMI 3.0."""
     root = Element("fmiBuildDescription", fmiVersion="3.0")
     build = SubElement(root, "BuildConfiguration", modelIdentifier=unit.name)
     files = SubElement(build, "SourceFileSet", language="C99")

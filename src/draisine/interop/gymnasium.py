@@ -25,7 +25,7 @@ from draisine.scenario.library import load
 from draisine.scenario.plan import Plan
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
-from draisine.simulation.stepper import STEP, Stepper, state_values
+from draisine.simulation.stepper import DEFAULT_STEP, Stepper, state_values
 from draisine.simulation.validity.fall import fall_rule
 from draisine.system.state import State, states
 
@@ -162,7 +162,8 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, task: str | LearningTask, render_mode: str | None = None) -> None:
-        self.task, self.render_mode = find_task(task), render_mode
+        self.task = find_task(task)
+        self.render_mode = render_mode
         self.observation_space, self.action_space = self.task.spaces()
 
     def reset(
@@ -170,7 +171,8 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     ) -> tuple[Floats, dict[str, Any]]:
         """Begin anew; return what is seen, and all values by name."""
         super().reset(seed=seed)
-        plan, start = self.task.plan, self.task.begin(self.np_random)
+        plan = self.task.plan
+        start = self.task.begin(self.np_random)
         self.stepper = Stepper(
             plan.system, start, terrain=plan.terrain, law=plan.law, contact=plan.contact
         )
@@ -182,7 +184,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         """Hold an action for a period; return what is seen then, the reward, whether the machine
         fell, whether time is over, and all values by name.
         """
-        task, stepper, stopped = self.task, self.stepper, False
+        task = self.task
+        stepper = self.stepper
+        stopped = False
         before = stepper.time
         try:
             stepper.step(task.period, {k: float(x) for k, x in task.inputs(action).items()})
@@ -209,7 +213,9 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def __init__(
         self, task: str | LearningTask, num_envs: int = 1, render_mode: str | None = None
     ) -> None:
-        self.task, self.num_envs, self.render_mode = find_task(task), num_envs, render_mode
+        self.task = find_task(task)
+        self.num_envs = num_envs
+        self.render_mode = render_mode
         plan = self.task.plan
         if plan.terrain is not None or plan.law is not None:
             raise ParameterError(
@@ -221,7 +227,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.observation_space, self.action_space = (
             vector.utils.batch_space(space, num_envs) for space in spaces
         )
-        self.machine, self.numerics = plan.system.machine(), Numerics(integrator="rk4", dt=STEP)
+        self.machine = plan.system.machine()
+        self.numerics = Numerics(integrator="rk4", dt=DEFAULT_STEP)
         parameters = np.repeat(plan.system.values[:, None], num_envs, axis=1)
         still = np.zeros((len(plan.system.model.inputs), num_envs))
         rule = fall_rule(plan.system.model, plan.contact.fall)
@@ -240,7 +247,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     def _begin(self, which: Any) -> None:
         """Draw new starts for some machines."""
         if which.any():
-            start, system = self.task.plan.start, self.task.plan.system
+            start = self.task.plan.start
+            system = self.task.plan.system
             drawn = self.task.draw(self.np_random, int(which.sum()))
             found, wrong = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
             if any(wrong):
@@ -251,7 +259,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
     def _look(self) -> tuple[Floats, dict[str, Any]]:
         """Return what is seen, and all values by name."""
-        system, at = self.task.plan.system, self.machine.layout
+        system = self.task.plan.system
+        at = self.machine.layout
         told = self.machine.observations(self.y.T, w=self.fleet.tail)
         seen = {name: x.T for name, x in told.items()}
         values = state_values(system.model, self.y[at.r].T, seen)
@@ -262,7 +271,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         """Hold actions for a period; return what is seen then, rewards, which machines fell, for
         which time is over, and all values by name.
         """
-        task, ended = self.task, self.ended
+        task = self.task
+        ended = self.ended
         for name, held in task.inputs(actions).items():
             self.fleet.tail[task.plan.system.model.inputs.index(name)] = held
         self.y, _, wrong = self.fleet.advance(self.y, [0.0, task.period], self.numerics)

@@ -1,6 +1,6 @@
-"""A machine's own programs as JAX functions: to be compiled, mapped and differentiated.
+"""A machine's programs as JAX functions that can be compiled, vectorised and differentiated.
 
-The text of the target `jax` is run here. Ask for doubles first
+The source code of the target `jax` is executed. Enable double precision first
 (`jax.config.update("jax_enable_x64", True)`).
 """
 
@@ -20,17 +20,24 @@ JaxFunction = Callable[..., Any]
 
 @lru_cache(64)
 def _functions(name: str, text: str) -> tuple[JaxFunction, JaxFunction]:
-    """Return prologue and body of a program that was written as text."""
+    """Return prologue and body of a program from its source code."""
     names: dict[str, Any] = {}
     exec(compile(text, f"<{name} as JAX>", "exec"), names)
     return names[f"{name}_prologue"], names[name]
 
 
 class JaxMachine(PortableMachine):
-    """The functions of one machine of `System.machine`: of y, of the inputs w, of the parameters p
-    named in `free` (all others are the numbers of the system) and of the time t. They are pure, and
-    not compiled yet: wrap them in `jax.jit`, `jax.grad`, `jax.vmap`.
+    """Pure functions of one contact mode for `jax.jit`, `jax.grad` and `jax.vmap`.
 
+    Parameters
+    ----------
+    machine
+        A machine of `System.machine`.
+    free
+        Names of the parameters p that are arguments; the others have the values of the system.
+
+    Examples
+    --------
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
     >>> machine = disc.machine()
@@ -45,31 +52,32 @@ class JaxMachine(PortableMachine):
         w = jnp.zeros(len(names)) if w is None else jnp.asarray(w)
         if w.shape != (len(names),):
             raise ParameterError(
-                f"inputs of shape {w.shape}; the machine has {len(names)}: {', '.join(names)}."
+                f"w has the shape {w.shape}, but the machine has {len(names)} inputs: {', '.join(names)}."
             )
-        own = jnp.stack([jnp.asarray(x, float) for x in self.parameters(p)])
+        parameters = jnp.stack([jnp.asarray(x, float) for x in self.parameters(p)])
 
         def run(name: str, y: Any, t: Any) -> dict[str, Any]:
             program = flatten(self.machine.programs[name])
             prologue, body = _functions(program.name, emit(program))
             x = jnp.concatenate([jnp.atleast_1d(t), y, w, jnp.zeros(self.spare(name))])
-            return self.split(name, body(x, prologue(own))["out"])
+            return self.split(name, body(x, prologue(parameters))["out"])
 
         return run
 
     def rate(self, y: Any, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the right-hand side of the motion."""
+        """Return the time derivative of the state y at inputs w, parameters p and time t (s)."""
         return self.evaluate(w, p)("rate", jnp.asarray(y), t)["rate"]
 
     def step(self, y: Any, dt: float, w: Any = None, p: Any = (), t: Any = 0.0) -> Any:
-        """Return the state behind one step of the classical Runge-Kutta method and one Newton step
-        that closes the contacts: that of `simulate` by "rk4".
+        """Return the state after one Runge-Kutta step of length dt (s), projected on the contacts.
+
+        It equals a step of `simulate` with the integrator "rk4".
         """
         return jnp.concatenate(self.move(self.evaluate(w, p), jnp.asarray(y), t, dt))
 
     def observe(
         self, names: Sequence[str], y: Any, w: Any = None, p: Any = (), t: Any = 0.0
     ) -> Any:
-        """Return quantities by their names: outputs, place, joints, speeds and rates."""
+        """Return quantities by name: outputs, position, joints, speeds and rates."""
         seen = self.evaluate(w, p)("variation", jnp.asarray(y), t)["seen"]
-        return seen[jnp.asarray(self.places(names))]
+        return seen[jnp.asarray(self.observation_indices(names))]

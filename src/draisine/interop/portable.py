@@ -1,7 +1,8 @@
-"""A machine's programs over the algebra of another package: what `casadi` and `jax` share.
+"""A machine's programs over the algebra of another package: the common part of `casadi` and `jax`.
 
-All take the state y = (q, p, r, u, z) of one contact mode, as `ClosedForm.enter` makes it of a
-`State`; the pose is that of the inner base frame. Inputs w, parameters p and the time t follow.
+All functions have the state y = (q, p, r, u, z) of one contact mode as argument, as `ClosedForm.enter`
+computes it from a `State`; the pose is that of the inner base frame. Inputs w, parameters p and time t
+follow.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,37 +25,43 @@ class PortableMachine:
         system = machine.system
         expect_parameters(system.vehicle, free, system.parameters)
         if machine.rate.inputs.count("anchors"):
-            raise ParameterError("pins that hold points of the ground stay inside draisine.")
-        self.machine, self.free = machine, tuple(free)
+            raise ParameterError(
+                "Machines with pins to points of the ground cannot be exported; use `simulate`."
+            )
+        self.machine = machine
+        self.free = tuple(free)
 
     def parameters(self, p: Any) -> list[Any]:
-        """Return all parameters in their order, the free ones taken from p."""
-        own = dict(self.machine.system.parameters)
-        return list((own | {name: p[k] for k, name in enumerate(self.free)}).values())
+        """Return all parameters in order, with the free ones from p."""
+        values = dict(self.machine.system.parameters)
+        return list((values | {name: p[k] for k, name in enumerate(self.free)}).values())
 
     def spare(self, program: str) -> int:
-        """Return how many numbers a program reads behind (t, y, w): seeds of tangents, zero here."""
-        system, at = self.machine.system, inputs_of(self.machine.programs[program])
-        return at.size - 1 - self.machine.layout.size - len(system.model.inputs)
+        """Return the number of further inputs of a program after (t, y, w): seeds of tangents, zero here."""
+        system = self.machine.system
+        layout = inputs_of(self.machine.programs[program])
+        return layout.size - 1 - self.machine.layout.size - len(system.model.inputs)
 
     def split(self, program: str, out: Any) -> dict[str, Any]:
         """Return the outputs of a program by name."""
-        at = outputs_of(self.machine.programs[program])
-        return {name: out[getattr(at, name)] for name in self.machine.programs[program].outputs}
+        layout = outputs_of(self.machine.programs[program])
+        return {name: out[getattr(layout, name)] for name in self.machine.programs[program].outputs}
 
-    def places(self, names: Sequence[str]) -> list[int]:
-        """Return where quantities stand in what the program `variation` tells as `seen`."""
-        known = observation_names(self.machine.system.model)
-        expect_known("no quantity", names, known)
-        return [known.index(name) for name in names]
+    def observation_indices(self, names: Sequence[str]) -> list[int]:
+        """Return the indices of quantities in the output `seen` of the program `variation`."""
+        available = observation_names(self.machine.system.model)
+        expect_known("no quantity", names, available)
+        return [available.index(name) for name in names]
 
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
-        """Return the parts q, p, r and (u, z) of the state after one step of the classical
-        Runge-Kutta method and one Newton step that closes the contacts.
+        """Return the blocks q, p, r and (u, z) of the state after one step of the classical Runge-Kutta
+        method.
+
+        One Newton step projects the end of the step on the contact constraints.
         """
         total = k = 0.0 * y
-        for at, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
-            k = evaluate("rate", y + at * h * k, t + at * h)["rate"]
+        for node, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+            k = evaluate("rate", y + node * h * k, t + node * h)["rate"]
             total = total + weight * k
         end = y + h / 6.0 * total
         closed = evaluate("project", end, t + h)

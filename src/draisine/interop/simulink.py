@@ -1,6 +1,6 @@
-"""Machines as blocks of Simulink: a C MEX S-function of level 2, as text.
+"""Machines as Simulink blocks: C source code of a level-2 MEX S-function.
 
-`mex sfunction.c NAME.c -output NAME` in MATLAB compiles it; nothing of draisine is needed there.
+Compile it in MATLAB by `mex sfunction.c NAME.c -output NAME`; draisine is not needed there.
 """
 
 from pathlib import Path
@@ -15,9 +15,26 @@ from draisine.system.system import System
 def export_sfunction(
     system: System, start: State, folder: str | Path, **options: Any
 ) -> list[Path]:
-    """Write a machine that begins at a state as an S-function into a folder, and return its files;
-    `options` are `mode`, `law`, `inputs` and the longest step `dt` (1/1024 s).
+    """Write a machine as an S-function.
 
+    Parameters
+    ----------
+    system
+        The compiled machine.
+    start
+        Initial state.
+    folder
+        Folder of the files; created if necessary.
+    **options
+        `mode`, `law`, `inputs`, and the longest step `dt` (default 1/1024 s).
+
+    Returns
+    -------
+    list of Path
+        The written files.
+
+    Examples
+    --------
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -25,7 +42,8 @@ def export_sfunction(
     >>> [path.name for path in made]
     ['rolling_disc.h', 'rolling_disc.c', 'unit.h', 'sfunction.c', 'unit.c', 'rolling_disc_ports.m']
     """
-    unit, folder = write_unit(system, start, "sfunction", **options), Path(folder)
+    unit = write_unit(system, start, "sfunction", **options)
+    folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     texts = unit.files | {f"{unit.name}_ports.m": _ports(unit)}
     for name, text in texts.items():
@@ -34,7 +52,7 @@ def export_sfunction(
 
 
 def _ports(unit: Unit) -> str:
-    """Return a MATLAB script with the names of all signals in their order, and how it is compiled."""
+    """Return a MATLAB script with the names of all signals in order and the command that compiles."""
     lines = [f"% mex sfunction.c {unit.name}.c -output {unit.name}"]
     for kind in ("parameter", "input", "output"):
         lines.append(f"{unit.name}.{kind}s = {{")

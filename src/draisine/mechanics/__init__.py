@@ -1,11 +1,11 @@
-"""How the machine moves: pure functions over any scalar.
+"""Kinematics and dynamics of the machine, as pure functions over any scalar.
 
-`tree`: the drawing as links in their own frames. `kinematics`: where links are and how they move.
-`base`: the base and its group. `readings`: what laws and outputs can read of a state.
-`newton_euler`: wrenches, inverse dynamics and the mass matrix. `energy`: energies and momenta.
-`applied`: joint torques, pushes and force elements (one per file in `forces`) as generalised forces;
-`loads`: elements that read loads, solved together with them. `contact`: where shapes touch.
-`constraints`: the rows of contacts and prescribed joints; `couplings`: those of gears and
-closed loops. `kernel`: their kernel by elimination.
-`formulations`: ways to the accelerations. `connection`: locomotion read as a connection.
+`tree`: links and their frames, assembled from the drawing. `kinematics`: forward kinematics (poses,
+velocities, accelerations, Jacobians of points). `base`: the base and its group. `readings`: quantities
+that control laws, force elements and outputs read. `newton_euler`: inverse dynamics and the mass matrix.
+`energy`: energies and momenta. `applied`: generalised forces of joint torques, pushes and force elements
+(one file each in `forces`). `loads`: force elements that depend on normal forces, solved together with
+them. `contact`: contact geometry. `constraints`: rows of contacts and prescribed joints. `couplings`: rows
+of gears and closed loops. `kernel`: null space of the rows by elimination. `formulations`: ways from
+forces to accelerations. `connection`: locomotion as a connection on a principal bundle.
 """

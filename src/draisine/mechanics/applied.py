@@ -1,5 +1,7 @@
-"""What pushes, as generalised forces: joint torques and forces at points, which are inputs, and force
-elements, which read the state.
+"""Generalised forces Q of inputs (joint torques, forces at points) and of force elements.
+
+A force F at a point with the Jacobian P contributes `P' F`; a moment contributes `J' M` with the angular
+Jacobian J.
 """
 
 from dataclasses import dataclass
@@ -17,39 +19,38 @@ from draisine.model import ForceElement, Tyre, Wrench
 
 
 def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
-    """Return Q for the model's inputs (joint torques, then force components), for v = (V at ref, W,
-    rdot).
+    """Return Q (6 + n,) of the model's inputs, for v = (V at ref, W, rdot).
+
+    `inputs` holds the joint torques, then three components per push.
     """
     n = len(tree.model.joints)
-    out = np.zeros(6 + n, dtype=object)
-    out[6:] = inputs[:n]
+    Q = np.zeros(6 + n, dtype=object)
+    Q[6:] = inputs[:n]
     for k, force in enumerate(tree.model.pushes):
-        at = body_point(tree, geo, force.body, force.point)
+        point = body_point(tree, geo, force.body, force.point)
         f = inputs[n + 3 * k : n + 3 * k + 3]
         if force.frame == "world":
-            pushed = world.R.T @ f
+            force_base = world.R.T @ f
         else:
-            pushed = geo.R0[at.link] @ (tree.axes(force.body) @ f)
-        out = out + point_matrix(tree, geo, at, ref).T @ pushed
-    return array(out)
+            force_base = geo.R0[point.link] @ (tree.axes(force.body) @ f)
+        Q = Q + point_matrix(tree, geo, point, ref).T @ force_base
+    return array(Q)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ElementForces:
-    """What all elements do at one state: Q for v = (V at ref, W, rdot), the rates of their states,
-    and their forces on contacts (in the base's axes) by name.
-    """
+    """Forces of all force elements at one state."""
 
-    Q: Array
-    rates: list[Scalar]
-    pushes: dict[str, Array]
+    Q: Array  # (6 + n,), generalised force for v = (V at ref, W, rdot)
+    rates: list[Scalar]  # rates of the states of all elements
+    pushes: dict[str, Array]  # contact name -> force on it in the base's axes, N
 
 
 def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
-    """Return what the force elements do, eq. [elements]; z are their states, one after the other.
+    """Return the forces of the force elements, eq. [elements]; z are their concatenated states.
 
-    A tyre works where its contact has the status `tyre`, another element of a contact where that is
-    closed; elsewhere their states stay as they are. Without a mode all contacts are open.
+    A tyre acts if its contact has the status `tyre`, another element of a contact if the contact is
+    closed; otherwise its states keep their values. Without a mode all contacts are open.
     """
     model = readings.tree.model
     statuses = {} if mode is None else dict(mode)
@@ -59,42 +60,46 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     pushes: dict[str, Array] = {}
     first = 0
     for element in model.elements:
-        own = z[first : first + element.states]
+        states = z[first : first + element.states]
         first += element.states
         status = statuses.get(getattr(element, "contact", ""), "open")
-        idle = status != "tyre" if element in tyres else status == "open"
-        if hasattr(element, "contact") and idle:
+        inactive = status != "tyre" if element in tyres else status == "open"
+        if hasattr(element, "contact") and inactive:
             rates += [0.0] * element.states
             continue
-        done, lag = element(readings, own)
-        if len(lag) != element.states:
+        forces, state_rates = element(readings, states)
+        if len(state_rates) != element.states:
             raise ModelError(
-                f"force {element.name!r}: it returns {len(lag)} rates for {element.states} states."
+                f"Force element {element.name!r} returns {len(state_rates)} rates; it has {element.states} "
+                "states. Return one rate per state."
             )
-        rates += list(lag)
-        for name, value in done.items():
+        rates += list(state_rates)
+        for name, value in forces.items():
             Q = Q + _generalised(readings, element, name, value, pushes)
     return ElementForces(array(Q), rates, pushes)
 
 
 def tyre_powers(readings: Readings, mode: Mode, z: Array) -> dict[str, list[Scalar]]:
-    """Return the powers (W) of the tyres on the machine and the energies (J) stored in them, zero for
-    those that do not touch; z are the states of all elements, tyres first.
+    """Return the powers (W) of the tyres on the machine and their stored energies (J).
+
+    Both are zero for tyres without contact. z are the states of all elements, tyres first.
     """
-    out: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
-    first, statuses = 0, dict(mode)
+    columns: dict[str, list[Scalar]] = {"tyre_powers": [], "tyre_energies": []}
+    first = 0
+    statuses = dict(mode)
     for tyre in (wheel.tyre for wheel in readings.tree.model.wheels if wheel.tyre is not None):
-        own = z[first : first + tyre.states]
+        states = z[first : first + tyre.states]
         first += tyre.states
         power: Scalar = 0.0
         energy: Scalar = 0.0
         if statuses[tyre.name] == "tyre":
-            done, _ = tyre(readings, own)
-            Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in done.items()), 0.0)
-            power, energy = Q @ readings.speeds, stored_energy(tyre, readings, own)
-        out["tyre_powers"].append(power)
-        out["tyre_energies"].append(energy)
-    return out
+            forces, _ = tyre(readings, states)
+            Q = sum((_generalised(readings, tyre, name, x, {}) for name, x in forces.items()), 0.0)
+            power = Q @ readings.speeds
+            energy = stored_energy(tyre, readings, states)
+        columns["tyre_powers"].append(power)
+        columns["tyre_energies"].append(energy)
+    return columns
 
 
 def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
@@ -106,40 +111,46 @@ def stored_energy(tyre: Tyre, readings: Readings, z: Array) -> Scalar:
 def _generalised(
     readings: Readings, element: ForceElement, name: str, value: Any, pushes: dict[str, Array]
 ) -> Array:
-    """Return the generalised force of what an element does to the contact, joint or body of a name;
-    pushes on contacts are added up.
+    """Return the generalised force of an element on the contact, joint or body of a name.
+
+    The type of the value selects the target: a wrench acts on a contact, a scalar on a joint, a force
+    vector on the mass centre of a body. Forces on contacts are added to `pushes`.
     """
-    tree, model = readings.tree, readings.tree.model
-    known: list[str]
+    tree = readings.tree
+    model = readings.tree.model
+    names: list[str]
     if isinstance(value, Wrench):
-        known = [c.name for c in model.contacts]
-        if name in known:
-            Q, push = _on_contact(readings, known.index(name), value)
+        names = [c.name for c in model.contacts]
+        if name in names:
+            Q, push = _on_contact(readings, names.index(name), value)
             pushes[name] = pushes.get(name, np.zeros(3)) + push
             return Q
     elif np.ndim(value) == 0:
-        known = [j.name for j in model.joints]
-        if name in known:
-            return value * np.eye(6 + len(known))[6 + known.index(name)]
+        names = [j.name for j in model.joints]
+        if name in names:
+            return value * np.eye(6 + len(names))[6 + names.index(name)]
     else:
-        known = [b.name for b in model.bodies]
-        if name in known:
-            at = body_point(tree, readings.geo, name, model.body(name).com)
-            P = point_matrix(tree, readings.geo, at, readings.ref)
+        names = [b.name for b in model.bodies]
+        if name in names:
+            point = body_point(tree, readings.geo, name, model.body(name).com)
+            P = point_matrix(tree, readings.geo, point, readings.ref)
             return P.T @ (readings.world.R.T @ array(value))
     raise ModelError(
-        f"force {element.name!r}: nothing is called {name!r} that it can push so. "
-        f"{did_you_mean(name, known)}"
+        f"Force element {element.name!r} acts on {name!r}, which does not exist. A wrench acts on a contact, "
+        f"a number on a joint, a vector on a body. {did_you_mean(name, names)}"
     )
 
 
 def _on_contact(readings: Readings, k: int, wrench: Wrench) -> tuple[Array, Array]:
     """Return the generalised force of a wrench on a contact, and its force in the base's axes."""
-    tree, geo, world = readings.tree, readings.geo, readings.world
+    tree = readings.tree
+    geo = readings.geo
+    world = readings.world
     contact = tree.model.contacts[k]
-    at, _ = contact_point(tree, geo, world, contact)
-    normal, along, across = contact_axes(tree, geo, world, contact, at).values()
+    point, _ = contact_point(tree, geo, world, contact)
+    normal, along, across = contact_axes(tree, geo, world, contact, point).values()
     push = wrench.normal * normal + wrench.along * along + wrench.across * across
     moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
-    P, J = point_matrix(tree, geo, at, readings.ref), spin_matrix(tree, geo, at)
+    P = point_matrix(tree, geo, point, readings.ref)
+    J = spin_matrix(tree, geo, point)
     return P.T @ push + J.T @ moment, push

@@ -1,7 +1,7 @@
-"""The base and its group: how it may move and turn, and what its twist does to its pose.
+"""The base and its Lie group: free components of its twist, and the rate of its pose.
 
-A group is told by the components of the base's twist that it leaves free (`Model.twist`); nobody else
-asks for its name.
+The group is identified by the free components of the base's twist (`Model.twist`). No other module
+depends on the name of the group.
 """
 
 import numpy as np
@@ -10,8 +10,11 @@ from draisine.algebra.lie import cross, quaternion_rate, rotation
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Model
 
-ABOUT_VERTICAL, ANYWHERE = (5,), (3, 4, 5)
-"""The turns that a group may leave free: none, those about the vertical, or all."""
+VERTICAL_ROTATION = (5,)
+"""Free angular components of the twist in the plane: Wz."""
+
+ALL_ROTATIONS = (3, 4, 5)
+"""Free angular components of the twist in space: Wx, Wy, Wz."""
 
 
 def _turns(model: Model) -> tuple[int, ...]:
@@ -20,59 +23,64 @@ def _turns(model: Model) -> tuple[int, ...]:
 
 
 def is_free(model: Model) -> bool:
-    """Return whether the base may be anywhere in space."""
+    """Return whether the base moves freely in space, as an element of SE(3)."""
     return len(model.twist) == 6
 
 
 def has_frame(model: Model) -> bool:
-    """Return whether the base is a frame that can turn over, not a wheel that rolls."""
+    """Return whether the base is a free body without contacts: a frame that can fall over."""
     return is_free(model) and model.bodies[0].name not in {c.body for c in model.contacts}
 
 
 def is_planar(model: Model) -> bool:
     """Return whether the machine moves in the plane."""
-    return model.twist == (0, 1, *ABOUT_VERTICAL)
+    return model.twist == (0, 1, *VERTICAL_ROTATION)
 
 
 def turns_freely(model: Model) -> bool:
-    """Return whether the base may turn about every axis."""
-    return _turns(model) == ANYWHERE
+    """Return whether the base can rotate about every axis."""
+    return _turns(model) == ALL_ROTATIONS
 
 
 def base_angles(model: Model) -> tuple[str, ...]:
-    """Return the angles of the base that can change, the most telling first."""
-    return {ANYWHERE: ("lean", "yaw", "pitch"), ABOUT_VERTICAL: ("yaw",)}.get(_turns(model), ())
+    """Return the angles of the base that can change, lean first."""
+    return {ALL_ROTATIONS: ("lean", "yaw", "pitch"), VERTICAL_ROTATION: ("yaw",)}.get(
+        _turns(model), ()
+    )
 
 
 def free_columns(model: Model) -> list[int]:
-    """Return the components of (V, W, rdot) that the base's group leaves free."""
+    """Return the indices of the components of (V, W, rdot) that the base's group leaves free."""
     return [*model.twist, *range(6, 6 + len(model.joints))]
 
 
 def spread(model: Model, free: Array) -> Array:
-    """Return speeds over the free columns as the whole (V, W, rdot)."""
-    out = np.zeros(6 + len(model.joints), dtype=object)
-    out[free_columns(model)] = free
-    return array(out)
+    """Return (V, W, rdot) of length 6 + n from its free components; the others are zero."""
+    speeds = np.zeros(6 + len(model.joints), dtype=object)
+    speeds[free_columns(model)] = free
+    return array(speeds)
 
 
 def base_rotation(model: Model, q: Array) -> Array:
-    """Return the base's rotation, with the zeros that its group implies."""
+    """Return the rotation matrix of the base, with structural zeros if its group has any."""
     if turns_freely(model):
         return rotation(q)
     if not _turns(model):
         return np.eye(3)
-    c, s = 1.0 - 2 * q[3] * q[3], 2 * q[0] * q[3]
+    c = 1.0 - 2 * q[3] * q[3]
+    s = 2 * q[0] * q[3]
     return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
 def base_rates(
     model: Model, R: Array, q: Array, speeds: Array, ref: Array
 ) -> tuple[Array, Array, Array]:
-    """Return the rates of q, p and r for speeds (V at the point ref of the base, W, rdot), eq.
-    [reconstruction].
+    """Return the rates of q, p and r, eq. [reconstruction].
+
+    `speeds` is (V, W, rdot), with V the velocity of the point `ref` of the base.
     """
-    V, W = speeds[:3], speeds[3:6]
+    V = speeds[:3]
+    W = speeds[3:6]
     if turns_freely(model):
         qdot = quaternion_rate(q, W)
     elif _turns(model):
@@ -84,12 +92,12 @@ def base_rates(
 
 
 def square_length(model: Model, q: Array) -> Scalar:
-    """Return the square of q's length, as far as the base can turn at all."""
+    """Return the squared length of q, from the components that can change."""
     if turns_freely(model):
         return q @ q
     return q[0] * q[0] + q[3] * q[3] if _turns(model) else 1.0
 
 
 def unit(model: Model, q: Array) -> Array:
-    """Return q by one Newton step nearer to unit length: near it, the error is squared."""
+    """Return q after one Newton step towards unit length; the error is squared."""
     return q * (1.5 - 0.5 * square_length(model, q))

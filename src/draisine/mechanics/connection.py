@@ -1,13 +1,13 @@
-"""Connections: when constraints or momentum alone decide how a machine moves (thesis 1.4-1.6).
+"""Locomotion as a connection: constraints or momentum determine the motion of the base (thesis 1.4-1.6).
 
-Some joints are driven: their motion r(t) is given. What has to be found, `eta`, is the base's twist
-and the rates of the passive joints. The active contacts ask for `A eta + B rdot = 0` (1.12). Where
-A has full rank, `eta = -calA rdot` follows at once, and so it does where no external force acts and
-the momentum stays zero. Otherwise a few speeds eta_r remain, `eta = H eta_r + J rdot` (1.14), and
-have a dynamics of their own (1.15).
+Some joints are driven: their motion r(t) is prescribed. The unknowns `eta` are the base's twist and the
+rates of the passive joints. The closed contacts require `A eta + B rdot = 0` (1.12). If A has full column
+rank, this is a kinematic connection `eta = -calA rdot`. If no external force acts and the momentum is zero,
+it is a mechanical connection of the same form. Otherwise some speeds eta_r stay free, `eta = H eta_r +
+J rdot` (1.14), with a reduced dynamics (1.15).
 
-All runs over any scalar by elimination; rows, free speeds and pivots are chosen by the numbers that
-`evaluate` gives. Only `classify` needs numbers through and through.
+Everything is computed over any scalar by elimination. Rows, free speeds and pivots are chosen from the
+nominal numbers that `evaluate` returns; only `classify` requires a model of numbers.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from draisine.errors import ConfigurationError, ModelError, SingularityError, ex
 from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
-from draisine.mechanics.formulations.multiplier import idle, weightless
+from draisine.mechanics.formulations.multiplier import find_massless_motion, massless_motion_error
 from draisine.mechanics.kernel import (
     Elimination,
     choose_pivots,
@@ -31,31 +31,25 @@ from draisine.mechanics.kernel import (
     solve_symmetric,
     static_multipliers,
 )
-from draisine.mechanics.kinematics import Geometry, geometry, velocities
+from draisine.mechanics.kinematics import BASE_ORIGIN, Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
 from draisine.model import BASE_TWIST
 
-ORIGIN = np.zeros(3)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Locomotion:
-    """A machine in one shape: the rows `A eta + B rdot = 0` of its contacts, with their labels.
-
-    `outer` are the columns of v = (V, W, rdot) that make up eta, `inner` those of the driven
-    joints.
-    """
+    """A machine in one shape with the rows `A eta + B rdot = 0` of its contacts."""
 
     tree: Tree
     geo: Geometry
     world: Ground
     active: list[Active]
-    labels: list[str]
-    outer: list[int]
-    inner: list[int]
-    A: Array
-    B: Array
+    labels: list[str]  # of the rows
+    outer: list[int]  # columns of v = (V, W, rdot) that form eta
+    inner: list[int]  # columns of the driven joints
+    A: Array  # (m, len(outer))
+    B: Array  # (m, len(inner))
 
     @property
     def names(self) -> list[str]:
@@ -64,35 +58,60 @@ class Locomotion:
         return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
     def whole(self, outer: Array, inner: Array) -> Array:
-        """Return eta and rdot, or their rates, as the whole (V, W, rdot)."""
-        out = np.zeros(6 + len(self.tree.model.joints), dtype=object)
-        out[self.outer], out[self.inner] = outer, inner
-        return array(out)
+        """Return (V, W, rdot), or its rates, from the parts of eta and of the driven joints."""
+        combined = np.zeros(6 + len(self.tree.model.joints), dtype=object)
+        combined[self.outer] = outer
+        combined[self.inner] = inner
+        return array(combined)
 
 
 def locomotion(
     tree: Tree, mode: Mode, R: Array, r: Array, driven: Sequence[str] | None = None
 ) -> Locomotion:
-    """Return the rows (1.12) for the base's rotation R and the shape r.
+    """Build the rows (1.12) of the contacts for driven joints.
 
-    `driven` names the joints whose motion is given, all of them by default; joints with a motion are
-    driven in any case.
+    Parameters
+    ----------
+    tree
+        Links of the machine.
+    mode
+        Contact mode.
+    R
+        (3, 3), rotation of the base.
+    r
+        (n,), joint coordinates in rad or m.
+    driven
+        Names of the driven joints, all by default. Joints with a prescribed motion are always driven.
+
+    Returns
+    -------
+    Locomotion
+        Rows `A eta + B rdot = 0` with their labels.
+
+    Raises
+    ------
+    ModelError
+        If the ground moves, or a driven joint does not exist.
     """
     model = tree.model
     if model.ground is not None:
-        raise ModelError("connections need ground that rests; this model's ground moves.")
+        raise ModelError(
+            "A connection requires ground at rest, but the ground of this model moves. Remove its motion."
+        )
     joints = [joint.name for joint in model.joints]
-    chosen = joints if driven is None else list(driven)
-    expect_known("driven: no joint", chosen, joints, ModelError)
-    chosen += [j.name for j in model.joints if j.motion is not None and j.name not in chosen]
-    inner = [6 + joints.index(name) for name in chosen]
+    driven_names = joints if driven is None else list(driven)
+    expect_known("driven: no joint", driven_names, joints, ModelError)
+    driven_names += [
+        j.name for j in model.joints if j.motion is not None and j.name not in driven_names
+    ]
+    inner = [6 + joints.index(name) for name in driven_names]
     outer = [k for k in free_columns(tree.model) if k not in inner]
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
-    found = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
+    contact_points = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
         replace(a, holds_all=False)  # rows along the directions that their labels name
-        for a in constraints.activate(tree, geo, mode, found, ORIGIN)
+        for a in constraints.activate(tree, geo, mode, contact_points, BASE_ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
     C = constraints.matrix(tree, geo, world, active)[:m]
@@ -102,48 +121,47 @@ def locomotion(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kinematics:
-    """`eta = H eta_r + J rdot` (1.14) and the compatibility condition `K rdot = 0` (1.13).
+    """Solution `eta = H eta_r + J rdot` (1.14), with the compatibility condition `K rdot = 0` (1.13)."""
 
-    `rows` decide, the `spare` ones only ask for compatibility; eta_r are the speeds `free` of eta.
-    """
-
-    at: Locomotion
-    rows: list[int]
-    spare: list[int]
-    free: list[int]
-    solver: Elimination
-    H: Array
-    J: Array
-    K: Array
+    machine: Locomotion
+    rows: list[int]  # independent rows
+    redundant: list[int]  # rows that only add compatibility conditions
+    free: list[int]  # components of eta that form eta_r
+    solver: Elimination  # of the independent rows and the free speeds
+    H: Array  # (len(eta), len(eta_r))
+    J: Array  # (len(eta), number of driven joints)
+    K: Array  # (len(redundant), number of driven joints)
 
     @property
     def reduced_names(self) -> list[str]:
         """The names of the speeds in eta_r."""
-        return [self.at.names[k] for k in self.free]
+        return [self.machine.names[k] for k in self.free]
 
 
-def kinematics(at: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
-    """Return H, J and K = B~ + A~ J (rows that are spare), by one elimination, (1.13)-(1.14).
+def kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
+    """Return H, J and K = B~ + A~ J (of the redundant rows) by one elimination, (1.13)-(1.14).
 
-    J takes eta_r for the values of those speeds themselves: a generalised inverse of A, not that of
-    least norm.
+    eta_r are components of eta, so J is a generalised inverse of A, but not the minimum-norm one.
     """
-    A, B, n = at.A, at.B, len(at.outer)
+    A = machine.A
+    B = machine.B
+    n = len(machine.outer)
     values = evaluate(list(A.ravel())).reshape(A.shape)
     basis: list[Floats] = []
     rows = independent_vectors(values, basis)
     free = independent_vectors(np.eye(n), basis)
-    spare = [k for k in range(len(A)) if k not in rows]
+    redundant = [k for k in range(len(A)) if k not in rows]
     square = np.vstack([A[rows], np.eye(n)[free]])
     pivots = choose_pivots(square, evaluate)
     if len(pivots) < n:
         raise SingularityError(
-            f"rows {', '.join(at.labels[k] for k in rows)} nearly repeat each other in this shape."
+            f"The constraint rows {', '.join(machine.labels[k] for k in rows)} are nearly dependent in this "
+            "shape. Choose another shape, or open one of the contacts."
         )
     solver = eliminate(square, pivots)
     H = kernel_basis(solver.solve, len(rows), n)
     J = _columns([solver.solve([*-b, *[0.0] * len(free)]) for b in B[rows].T], n)
-    return Kinematics(at, rows, spare, free, solver, H, J, B[spare] + A[spare] @ J)
+    return Kinematics(machine, rows, redundant, free, solver, H, J, B[redundant] + A[redundant] @ J)
 
 
 def _columns(columns: Sequence[Array], n: int) -> Array:
@@ -151,56 +169,116 @@ def _columns(columns: Sequence[Array], n: int) -> Array:
     return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
 
 
-def kinematic(at: Locomotion, evaluate: Evaluate = as_floats) -> tuple[Array, Array]:
-    """Return calA of the kinematic connection `eta = -calA rdot` and K of the compatibility
-    condition `K rdot = 0`, (1.13).
+def kinematic(machine: Locomotion, evaluate: Evaluate = as_floats) -> tuple[Array, Array]:
+    """Compute the kinematic connection, (1.13).
+
+    Parameters
+    ----------
+    machine
+        Machine whose contacts determine all speeds of eta.
+    evaluate
+        Nominal numbers of symbolic entries, used to choose pivots.
+
+    Returns
+    -------
+    calA : (len(eta), p) array
+        Connection: `eta = -calA rdot` for the rates of the p driven joints.
+    K : array with p columns
+        Compatibility condition `K rdot = 0`.
+
+    Raises
+    ------
+    ConfigurationError
+        If some speeds stay free.
     """
-    found = kinematics(at, evaluate)
-    if found.free:
+    solution = kinematics(machine, evaluate)
+    if solution.free:
         raise ConfigurationError(
-            f"the contacts decide {len(found.rows)} of {len(at.outer)} speeds in this shape; "
-            f"{', '.join(found.reduced_names)} need a dynamics (`reduced`)."
+            f"The contacts determine {len(solution.rows)} of {len(machine.outer)} speeds in this shape; "
+            f"{', '.join(solution.reduced_names)} are free. Use `reduced_motion` for their dynamics."
         )
-    return -found.J, found.K
+    return -solution.J, solution.K
 
 
-def mechanical(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
-    """Return calA of `eta = -calA rdot` where the momentum of body and fluid is zero, (1.3), (1.10).
+def mechanical(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
+    """Compute the mechanical connection of zero momentum of bodies and fluid, (1.3), (1.10).
 
-    The mass matrix holds the added mass of the fluid.
+    Parameters
+    ----------
+    machine
+        Machine without contacts and external forces. Its mass matrix includes the added mass.
+    evaluate
+        Nominal numbers of symbolic entries, used to check the inertia.
+
+    Returns
+    -------
+    (len(eta), p) array
+        calA of `eta = -calA rdot`.
+
+    Raises
+    ------
+    SingularityError
+        If no inertia resists a speed of eta.
     """
-    M = mass_matrix(at.tree, at.geo, ORIGIN)
-    locked, coupling = M[np.ix_(at.outer, at.outer)], M[np.ix_(at.outer, at.inner)]
-    _check_inertia(evaluate(list(locked.ravel())), at.names)
-    return _columns([solve_symmetric(locked, b) for b in coupling.T], len(at.outer))
+    M = mass_matrix(machine.tree, machine.geo, BASE_ORIGIN)
+    locked = M[np.ix_(machine.outer, machine.outer)]
+    coupling = M[np.ix_(machine.outer, machine.inner)]
+    _check_inertia(evaluate(list(locked.ravel())), machine.names)
+    return _columns([solve_symmetric(locked, b) for b in coupling.T], len(machine.outer))
 
 
 def _check_inertia(M: Floats, names: Sequence[str]) -> None:
-    """Raise the error that names a speed which no inertia resists."""
+    """Raise an error that names a speed without inertia, if there is one."""
     n = len(names)
-    still = idle(M.reshape(n, n), np.zeros((0, n)))
-    if still is not None:
-        raise weightless(still, names)
+    massless = find_massless_motion(M.reshape(n, n), np.zeros((0, n)))
+    if massless is not None:
+        raise massless_motion_error(massless, names)
 
 
-def stokes(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
-    """Return calA of `eta = -calA rdot` where inertia is nothing against drag, so that the forces
-    of the fluid balance (thesis, remark 1.5).
+def stokes(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
+    """Compute the connection of a swimmer at low Reynolds number (thesis, remark 1.5).
+
+    Inertia is negligible against drag, so the drag forces of the fluid are in equilibrium.
+
+    Parameters
+    ----------
+    machine
+        Machine whose bodies have drag.
+    evaluate
+        Nominal numbers of symbolic entries, used to choose pivots.
+
+    Returns
+    -------
+    (len(eta), p) array
+        calA of `eta = -calA rdot`.
+
+    Raises
+    ------
+    SingularityError
+        If no drag resists a speed of eta.
     """
-    D, n = resistance(at), len(at.outer)
-    locked, coupling = D[np.ix_(at.outer, at.outer)], D[np.ix_(at.outer, at.inner)]
+    D = resistance(machine)
+    n = len(machine.outer)
+    locked = D[np.ix_(machine.outer, machine.outer)]
+    coupling = D[np.ix_(machine.outer, machine.inner)]
     pivots = choose_pivots(locked, evaluate)
     if len(pivots) < n:
-        weak = [at.names[k] for k in range(n) if k not in [j for _, j in pivots]]
-        raise SingularityError(f"no drag resists {', '.join(weak)}: give the bodies drag there.")
+        unresisted = [machine.names[k] for k in range(n) if k not in [j for _, j in pivots]]
+        raise SingularityError(
+            f"No drag resists {', '.join(unresisted)}. Give the bodies drag in these directions."
+        )
     solver = eliminate(locked, pivots)
     return _columns([solver.solve(list(b)) for b in coupling.T], n)
 
 
-def resistance(at: Locomotion) -> Array:
-    """Return D with `D v` the forces of drag and dampers at the speeds v, fed with unit speeds."""
-    tree, zero = at.tree, array([0.0] * (6 + len(at.tree.model.joints)))
-    bare = [
+def resistance(machine: Locomotion) -> Array:
+    """Return D (6 + n, 6 + n) with `D v` the forces of drag and dampers at the speeds v.
+
+    Its columns are inverse dynamics at unit speeds of a copy of the machine without inertia.
+    """
+    tree = machine.tree
+    zero = array([0.0] * (6 + len(machine.tree.model.joints)))
+    massless_links = [
         replace(
             link,
             mass=0.0,
@@ -211,14 +289,16 @@ def resistance(at: Locomotion) -> Array:
         )
         for link in tree.links
     ]
-    weightless_tree = replace(tree, links=tuple(bare))
+    massless_tree = replace(tree, links=tuple(massless_links))
 
-    def needed(v: Array) -> Array:
-        vel = velocities(tree, at.geo, v[:3], v[3:6], v[6:], ORIGIN)
-        return inverse_dynamics(weightless_tree, at.geo, vel, zero, ORIGIN, ORIGIN, ORIGIN)
+    def required_force(v: Array) -> Array:
+        vel = velocities(tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
+        return inverse_dynamics(
+            massless_tree, machine.geo, vel, zero, BASE_ORIGIN, BASE_ORIGIN, BASE_ORIGIN
+        )
 
-    springs = needed(zero)
-    return np.column_stack([needed(e) - springs for e in np.eye(len(zero))])
+    spring_force = required_force(zero)
+    return np.column_stack([required_force(e) - spring_force for e in np.eye(len(zero))])
 
 
 ConnectionKind = Literal[
@@ -228,178 +308,251 @@ ConnectionKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Which case a machine is in, and why.
-
-    `rank` is that of A, `mobility` the number of independent shape motions that the contacts allow,
-    `free` the speeds in eta_r, `spare` the rows that ask for compatibility or merely repeat others.
-    """
+    """Classification of a machine as a connection."""
 
     kind: ConnectionKind
-    why: str
-    rank: int
-    mobility: int
-    free: tuple[str, ...]
-    spare: tuple[str, ...]
+    why: str  # one sentence with the reason
+    rank: int  # of A
+    mobility: int  # number of independent shape motions that the contacts allow
+    free: tuple[str, ...]  # names of the speeds in eta_r
+    redundant: tuple[
+        str, ...
+    ]  # labels of the rows that depend on others, for some rates of the joints
 
 
-def classify(at: Locomotion) -> Case:
-    """Return the case of the thesis (1.4, 1.5) that a machine of numbers is in, in this shape."""
-    found = kinematics(at)
-    rank, n, p = len(found.rows), len(at.outer), len(at.inner)
-    demands = int(np.linalg.matrix_rank(found.K, tol=1e-9)) if found.K.size else 0
-    free, spare = tuple(found.reduced_names), tuple(at.labels[k] for k in found.spare)
+def classify(machine: Locomotion) -> Case:
+    """Classify a machine in its shape by the cases of the thesis (1.4, 1.5).
+
+    Parameters
+    ----------
+    machine
+        Machine of numbers, without symbols.
+
+    Returns
+    -------
+    Case
+        Kind of the connection, its reason, rank and mobility.
+    """
+    solution = kinematics(machine)
+    rank = len(solution.rows)
+    n = len(machine.outer)
+    p = len(machine.inner)
+    # 1e-9: rounding errors of the elimination stay far below.
+    compatibility_rank = int(np.linalg.matrix_rank(solution.K, tol=1e-9)) if solution.K.size else 0
+    free = tuple(solution.reduced_names)
+    redundant = tuple(machine.labels[k] for k in solution.redundant)
     kind: ConnectionKind
     if rank == n:
         kind = "kinematic"
-        why = f"the contacts decide all {n} speeds" if n else "the base stays where it is"
+        reason = f"the contacts determine all {n} speeds" if n else "the base does not move"
     elif rank:
         kind = "mixed"
-        follow = "follows" if len(free) == 1 else "follow"
-        why = f"the contacts decide {rank} of {n} speeds, {', '.join(free)} {follow} the dynamics"
+        verb = "follows" if len(free) == 1 else "follow"
+        reason = f"the contacts determine {rank} of {n} speeds, {', '.join(free)} {verb} from the dynamics"
     else:
-        kind, why = _afloat(at)
-    if demands:
+        kind, reason = _classify_without_contacts(machine)
+    if compatibility_rank:
         kind = "over-constrained" if rank == n else kind
-        possible = f"{p - demands} of {p} shape motions"
-        why += f"; {possible} {'is' if p - demands == 1 else 'are'} possible"
-    if len(spare) > demands:
-        more = len(spare) - demands
-        why += f"; of the rows {', '.join(spare)}, {more} {'repeats' if more == 1 else 'repeat'} others"
-    return Case(kind, f"{why}.", rank, p - demands, free, spare)
+        possible = f"{p - compatibility_rank} of {p} shape motions"
+        reason += f"; {possible} {'is' if p - compatibility_rank == 1 else 'are'} possible"
+    if len(redundant) > compatibility_rank:
+        repeated = len(redundant) - compatibility_rank
+        verb = "is" if repeated == 1 else "are"
+        reason += f"; of the rows {', '.join(redundant)}, {repeated} {verb} redundant"
+    return Case(kind, f"{reason}.", rank, p - compatibility_rank, free, redundant)
 
 
-def _afloat(at: Locomotion) -> tuple[ConnectionKind, str]:
-    """Return the case of a machine that no contact guides, and why."""
-    tree, model = at.tree, at.tree.model
-    M = mass_matrix(tree, at.geo, ORIGIN)[np.ix_(at.outer, at.outer)]
+def _classify_without_contacts(machine: Locomotion) -> tuple[ConnectionKind, str]:
+    """Return the case of a machine without closed contacts, and its reason."""
+    tree = machine.tree
+    model = machine.tree.model
+    M = mass_matrix(tree, machine.geo, BASE_ORIGIN)[np.ix_(machine.outer, machine.outer)]
     dragged = [link.name for link in tree.links if link.drag is not None and np.any(link.drag)]
-    fluid = any(link.added is not None and np.any(link.added) for link in tree.links)
+    has_added_mass = any(link.added is not None and np.any(link.added) for link in tree.links)
     if dragged and not np.any(M):
         return "stokes", "drag acts on bodies without inertia"
     if dragged:
-        return "dynamic", f"drag on {', '.join(dragged)} takes momentum away"
-    for k in at.outer[len(model.twist) :]:
+        return "dynamic", f"drag on {', '.join(dragged)} changes the momentum"
+    for k in machine.outer[len(model.twist) :]:
         joint = model.joints[k - 6]
         if joint.spring or joint.damper:
             return "dynamic", f"a spring or damper acts on the passive joint {joint.name!r}"
-    still = np.zeros(6 + len(model.joints))
-    rest = velocities(tree, at.geo, ORIGIN, ORIGIN, still[6:], ORIGIN)
-    gravity = at.world.R.T @ model.gravity
+    zero_rates = np.zeros(6 + len(model.joints))
+    rest_velocities = velocities(
+        tree, machine.geo, BASE_ORIGIN, BASE_ORIGIN, zero_rates[6:], BASE_ORIGIN
+    )
+    gravity = machine.world.R.T @ model.gravity
     falling = [k for k in model.twist if k < 3 and abs(gravity[k]) > 0]
-    gravity[falling] = 0.0  # a base that can fall that way does not feel it
-    inputs = (tree, at.geo, rest, still, ORIGIN, ORIGIN)
-    weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, ORIGIN)
-    if np.abs(weight[at.outer]).max(initial=0.0) > 1e-12 * max(1.0, np.abs(weight).max()):
-        return "dynamic", "weight acts on it"
-    kind: ConnectionKind = "hydrodynamic" if fluid else "mechanical"
-    why = f"no external force changes the momentum{' of body and fluid' if fluid else ''}"
+    # In a falling frame the base has no weight along the directions in which it can fall.
+    gravity[falling] = 0.0
+    inputs = (tree, machine.geo, rest_velocities, zero_rates, BASE_ORIGIN, BASE_ORIGIN)
+    weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, BASE_ORIGIN)
+    if np.abs(weight[machine.outer]).max(initial=0.0) > 1e-12 * max(1.0, np.abs(weight).max()):
+        return "dynamic", "gravity changes the momentum"
+    kind: ConnectionKind = "hydrodynamic" if has_added_mass else "mechanical"
+    reason = (
+        f"no external force changes the momentum{' of body and fluid' if has_added_mass else ''}"
+    )
     if falling:
-        why += " in a frame that falls with it"
-    pushing = [f.name for f in model.pushes] + [element.name for element in model.elements]
-    if pushing:
-        why += f", as long as {', '.join(pushing)} do not push"
-    return kind, why
+        reason += " in a frame that falls with it"
+    actuators = [f.name for f in model.pushes] + [element.name for element in model.elements]
+    if actuators:
+        reason += f", if the forces {', '.join(actuators)} are zero"
+    return kind, reason
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrivenMotion:
-    """How a machine moves under driven joints: etardot, all speeds v and their rates vdot, and
-    what the motion needs, `M vdot + F` less the forces given.
-    """
+    """Motion of a machine under driven joints."""
 
-    etardot: Array
-    v: Array
-    vdot: Array
-    needed: Array
+    etardot: Array  # rates of the free speeds
+    v: Array  # (6 + n,), all speeds (V, W, rdot)
+    vdot: Array  # (6 + n,), their rates
+    required: Array  # (6 + n,), required generalised force: M vdot + F less the applied forces
 
 
 def reduced_motion(
-    found: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
+    solution: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
 ) -> DrivenMotion:
-    """Return the motion under given joint accelerations, by the reduced dynamics (1.15).
+    """Compute the motion under prescribed joint accelerations by the reduced dynamics (1.15).
 
-    `Hdot eta_r + Jdot rdot + J rddot` is the particular solution of the rows `A etadot = c - B
-    rddot`. `force` holds generalised forces from outside, for (V, W, rdot).
+    `Hdot eta_r + Jdot rdot + J rddot` is the particular solution of the rows `A etadot = c - B rddot`.
+
+    Parameters
+    ----------
+    solution
+        Kinematics of the machine in its shape.
+    eta_r
+        Free speeds, in the order of `solution.reduced_names`.
+    rdot, rddot
+        (p,), rates and accelerations of the driven joints.
+    force
+        (6 + n,), applied generalised forces for (V, W, rdot); none by default.
+
+    Returns
+    -------
+    DrivenMotion
+        All speeds, their rates, and the required generalised force.
     """
-    at, H = found.at, found.H
-    tree, geo, world = at.tree, at.geo, at.world
-    v = at.whole(H @ eta_r + found.J @ rdot, rdot)
-    vel = velocities(tree, geo, v[:3], v[3:6], v[6:], ORIGIN)
-    c = _targets(found, v)
-    wanted = [c[k] - at.B[k] @ rddot for k in found.rows]
-    still = at.whole(found.solver.solve([*wanted, *[0.0] * len(found.free)]), rddot)
-    given = array([0.0] * len(v)) if force is None else force
-    down = world.R.T @ tree.model.gravity
-    needed = inverse_dynamics(tree, geo, vel, still, ORIGIN, ORIGIN, down) - given
-    if not found.free:
-        return DrivenMotion(array([]), v, still, needed)
-    M = mass_matrix(tree, geo, ORIGIN)[:, at.outer] @ H
-    left = H.T @ M[at.outer]
-    if left.dtype != object:
-        _check_inertia(left, found.reduced_names)
-    etardot = solve_symmetric(left, -(H.T @ needed[at.outer]))
-    rise = at.whole(H @ etardot, array([0.0] * len(rdot)))
-    return DrivenMotion(etardot, v, still + rise, needed + M @ etardot)
+    machine = solution.machine
+    H = solution.H
+    tree = machine.tree
+    geo = machine.geo
+    world = machine.world
+    v = machine.whole(H @ eta_r + solution.J @ rdot, rdot)
+    vel = velocities(tree, geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
+    c = _targets(solution, v)
+    targets = [c[k] - machine.B[k] @ rddot for k in solution.rows]
+    particular = machine.whole(
+        solution.solver.solve([*targets, *[0.0] * len(solution.free)]), rddot
+    )
+    applied = array([0.0] * len(v)) if force is None else force
+    gravity = world.R.T @ tree.model.gravity
+    required = (
+        inverse_dynamics(tree, geo, vel, particular, BASE_ORIGIN, BASE_ORIGIN, gravity) - applied
+    )
+    if not solution.free:
+        return DrivenMotion(array([]), v, particular, required)
+    M = mass_matrix(tree, geo, BASE_ORIGIN)[:, machine.outer] @ H
+    reduced_mass = H.T @ M[machine.outer]
+    if reduced_mass.dtype != object:
+        _check_inertia(reduced_mass, solution.reduced_names)
+    etardot = solve_symmetric(reduced_mass, -(H.T @ required[machine.outer]))
+    free_rates = machine.whole(H @ etardot, array([0.0] * len(rdot)))
+    return DrivenMotion(etardot, v, particular + free_rates, required + M @ etardot)
 
 
-def _targets(found: Kinematics, v: Array) -> list[Scalar]:
-    """Return c of `A etadot + B rddot = c` for every row of the contacts."""
-    at = found.at
-    vel = velocities(at.tree, at.geo, v[:3], v[3:6], v[6:], ORIGIN)
-    inputs = (at.tree, at.geo, at.world, vel, at.active, ORIGIN, ORIGIN, 0.0)
-    return constraints.acceleration_targets(*inputs)[: len(at.A)]
+def _targets(solution: Kinematics, v: Array) -> list[Scalar]:
+    """Return c (m,) of `A etadot + B rddot = c`, for all rows of the contacts."""
+    machine = solution.machine
+    vel = velocities(machine.tree, machine.geo, v[:3], v[3:6], v[6:], BASE_ORIGIN)
+    inputs = (
+        machine.tree,
+        machine.geo,
+        machine.world,
+        vel,
+        machine.active,
+        BASE_ORIGIN,
+        BASE_ORIGIN,
+        0.0,
+    )
+    return constraints.acceleration_targets(*inputs)[: len(machine.A)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Torques:
-    """The torques of the driven joints and the forces of the contacts, with what motion leaves open.
+    """Torques of the driven joints and contact forces, with their statically indeterminate part.
 
-    For every z, `tau + tau_static z` with `lam + lam_static z` gives the same motion, (1.18)-(1.19);
-    lam is the least of them.
+    For every z, `tau + tau_static z` with `lam + lam_static z` causes the same motion, (1.18)-(1.19).
     """
 
-    tau: Array
-    lam: Array
-    tau_static: Array
-    lam_static: Array
+    tau: Array  # (p,), torques of the driven joints
+    lam: Array  # (m,), minimum-norm multipliers of the contact rows
+    tau_static: Array  # (p, m - rank)
+    lam_static: Array  # (m, m - rank), basis of the kernel of A'
     motion: DrivenMotion
 
 
 def torques(
-    found: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
+    solution: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
 ) -> Torques:
-    """Return the torques that a motion of the joints needs, by inverse dynamics (1.16)-(1.19).
+    """Compute the required torques of the driven joints by inverse dynamics (1.16)-(1.19).
 
-    `A' lam_kin` balances what eta needs, by the pseudo-inverse of A'; the columns of lam_static span
-    the kernel of A', and `tau_static = -B' lam_static`.
+    The multipliers balance the required force on eta by the pseudo-inverse of A'. The columns of
+    lam_static span the kernel of A', and `tau_static = -B' lam_static`.
+
+    Parameters
+    ----------
+    solution
+        Kinematics of the machine in its shape.
+    eta_r
+        Free speeds, in the order of `solution.reduced_names`.
+    rdot, rddot
+        (p,), rates and accelerations of the driven joints.
+    force
+        (6 + n,), applied generalised forces for (V, W, rdot); none by default.
+
+    Returns
+    -------
+    Torques
+        Torques (N m or N), contact forces (N) and their indeterminate directions.
+
+    Raises
+    ------
+    ConfigurationError
+        If the motion of the joints violates a redundant row.
     """
-    at = found.at
-    moved = reduced_motion(found, eta_r, rdot, rddot, force)
-    _check(found, moved)
-    m, k = len(at.A), len(found.rows)
+    machine = solution.machine
+    motion = reduced_motion(solution, eta_r, rdot, rddot, force)
+    _check(solution, motion)
+    m = len(machine.A)
+    k = len(solution.rows)
     lam = np.zeros(m, dtype=object)
-    lam[found.rows] = found.solver.solve_transposed(list(moved.needed[at.outer]))[:k]
-    lam, static = array(lam), static_multipliers(found.solver, at.A, found.rows).reshape(m, m - k)
+    lam[solution.rows] = solution.solver.solve_transposed(list(motion.required[machine.outer]))[:k]
+    lam = array(lam)
+    static = static_multipliers(solution.solver, machine.A, solution.rows).reshape(m, m - k)
     if m > k:
         lam = lam - static @ solve_symmetric(static.T @ static, static.T @ lam)
-    tau = moved.needed[at.inner] - at.B.T @ lam
-    return Torques(tau, lam, -(at.B.T @ static), static, moved)
+    tau = motion.required[machine.inner] - machine.B.T @ lam
+    return Torques(tau, lam, -(machine.B.T @ static), static, motion)
 
 
-def _check(found: Kinematics, moved: DrivenMotion) -> None:
-    """Raise the error that names the row which a motion of numbers breaks."""
-    at = found.at
-    if not found.spare or moved.vdot.dtype == object or at.A.dtype == object:
+def _check(solution: Kinematics, motion: DrivenMotion) -> None:
+    """Raise an error that names the most violated row, if a motion of numbers violates one."""
+    machine = solution.machine
+    if not solution.redundant or motion.vdot.dtype == object or machine.A.dtype == object:
         return
-    C = np.zeros((len(at.A), len(moved.v)))
-    C[:, at.outer], C[:, at.inner] = at.A, at.B
-    for what, wrong, like in (
-        ("speeds", C @ moved.v, moved.v),
-        ("accelerations", C @ moved.vdot - np.array(_targets(found, moved.v)), moved.vdot),
+    C = np.zeros((len(machine.A), len(motion.v)))
+    C[:, machine.outer] = machine.A
+    C[:, machine.inner] = machine.B
+    for quantity, violation, scale in (
+        ("speeds", C @ motion.v, motion.v),
+        ("accelerations", C @ motion.vdot - np.array(_targets(solution, motion.v)), motion.vdot),
     ):
-        worst = int(np.argmax(np.abs(wrong)))
-        if abs(wrong[worst]) > 1e-8 * max(1.0, np.abs(like).max()):
+        worst = int(np.argmax(np.abs(violation)))
+        # 1e-8: joint motions computed by users in double precision pass, wrong ones do not.
+        if abs(violation[worst]) > 1e-8 * max(1.0, np.abs(scale).max()):
             raise ConfigurationError(
-                f"the {what} of the joints break the constraint {at.labels[worst]!r} by "
-                f"{abs(wrong[worst]):.3g}; they must satisfy the compatibility condition K rdot = 0."
+                f"The {quantity} of the joints violate the constraint {machine.labels[worst]!r} by "
+                f"{abs(violation[worst]):.3g}. They must satisfy the compatibility condition K rdot = 0."
             )

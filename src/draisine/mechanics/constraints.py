@@ -1,9 +1,8 @@
-"""Constraint rows `C v = b` and `C vdot = c`, assembled contact by contact from material points and
-directions.
+"""Constraint rows `C v = b` and `C vdot = c` of contacts, prescribed joints and couplings.
 
-A contact that holds its point in every direction (a rolling wheel, a grip) gives three rows along
-the base's axes, in the plane a grip gives two; the others give one row per forbidden direction. A
-prescribed joint is a row too, and so is a coupling of joints: its multiplier is a torque.
+A contact that blocks its point in every direction (a rolling wheel, a gripping pin) has three rows along
+the base's axes, or two in the plane. Every other contact has one row per blocked direction. A prescribed
+joint and a coupling of joints are rows too; their multipliers are torques.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,25 +31,24 @@ Mode = tuple[tuple[str, str], ...]
 """The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""
 
 Statuses = Mapping[str, str] | Mode | None
-"""What people say of a mode: statuses by contact, or a whole mode; contacts not named are closed."""
+"""A mode as users write it: statuses by contact name, or a `Mode`. Unnamed contacts are closed."""
 
 
 def mode_of(model: Model, statuses: Statuses = None) -> Mode:
-    """Return the mode that the given statuses make; contacts not mentioned are closed (rolling,
-    gliding, gripped, but for pins that do not grip by themselves).
+    """Return the mode with these statuses; unnamed contacts have their closed status.
+
+    The closed status is rolling, gliding or gripped, except for pins that do not grip by themselves.
     """
-    given = dict(statuses or ())
+    status_of = dict(statuses or ())
     contacts = {c.name: c for c in model.contacts}
-    for name, status in given.items():
+    for name, status in status_of.items():
         expect_known("mode: no contact", name, contacts, ModelError)
         expect_known(f"mode: contact {name!r} cannot be", status, contacts[name].rows, ModelError)
-    return tuple([(name, given.get(name, c.closed)) for name, c in contacts.items()])
+    return tuple([(name, status_of.get(name, c.closed)) for name, c in contacts.items()])
 
 
 def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:
-    """Yield the directions that the contacts of a mode forbid: the number of the contact, the contact,
-    and the name of the direction.
-    """
+    """Yield the blocked directions of a mode: index of the contact, contact, name of the direction."""
     for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
         for name in contact.rows[status]:
             yield k, contact, name
@@ -58,33 +56,29 @@ def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """A contact at work: its point, its surface (in the link's frame), and the names of the
-    directions that it forbids; speeds are taken at ref.
-    """
+    """A closed contact with its constraint rows."""
 
     contact: Contact
-    names: tuple[str, ...]
-    at: Point
-    surface: Surface
-    holds_all: bool
+    names: tuple[str, ...]  # blocked directions
+    point: Point  # touching point
+    surface: Surface  # in the axes of the link
+    holds_all: bool  # rows along the base's axes, because every direction is blocked
     tree: Tree
     geo: Geometry
-    ref: Array
+    ref: Array  # (3,), point of the base at which its velocity is taken
 
     @cached_property
     def P(self) -> Array:
-        """What gives the point's velocity, in the base's axes, from all speeds."""
-        return point_matrix(self.tree, self.geo, self.at, self.ref)
+        """Jacobian (3, 6 + n) of the touching material point, in the base's axes."""
+        return point_matrix(self.tree, self.geo, self.point, self.ref)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ground:
-    """The world seen from the base: R takes base axes to world axes; `up` is the ground's normal
-    per link.
-    """
+    """The ground as seen from the machine."""
 
-    R: Array
-    up: list[Array]
+    R: Array  # (3, 3), from base axes to world axes
+    up: list[Array]  # per link: the ground's normal in the link's axes
 
 
 def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
@@ -93,7 +87,7 @@ def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
 
 
 def under(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
-    """Return ground with a normal of its own, given in the base's axes."""
+    """Return the ground with another normal, given in the base's axes."""
     up = [normal]
     for j, link in enumerate(tree.links[1:], start=1):
         up.append(geo.E[j].T @ up[link.parent])
@@ -103,79 +97,85 @@ def under(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
 def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
 ) -> tuple[Point, Surface]:
-    """Return where a contact touches the ground, and its surface in the frame of its link."""
+    """Return the touching point of a contact, and its surface in the axes of its link."""
     surface = contact.surface.turned(tree.axes(contact.body))
     rho = surface.support(world.up[tree.place[contact.body][0]])
     return surface_point(tree, geo, contact, rho), surface
 
 
-def support_rate(surface: Surface, at: Point, world: Ground, vel: Velocities) -> Array:
-    """Return how fast a contact's point wanders over its body, in the link's frame."""
-    up = world.up[at.link]
-    return surface.support_rate(up, cross(up, vel.W[at.link]))
+def support_rate(surface: Surface, point: Point, world: Ground, vel: Velocities) -> Array:
+    """Return the velocity of the touching point relative to its body, in the link's axes."""
+    up = world.up[point.link]
+    return surface.support_rate(up, cross(up, vel.W[point.link]))
 
 
 def activate(
     tree: Tree,
     geo: Geometry,
     mode: Mode,
-    found: Sequence[tuple[Point, Surface]],
+    contact_points: Sequence[tuple[Point, Surface]],
     ref: Array,
-    spare: Collection[str] = (),
+    redundant: Collection[str] = (),
 ) -> list[Active]:
-    """Return the contacts that are at work in a mode; one that has a spare row takes its rows along
-    the directions of their labels.
+    """Return the closed contacts of a mode.
+
+    A contact with a redundant row has its rows along its named directions, so that a label belongs to
+    one row.
     """
-    out = []
-    for contact, (_, status), (at, surface) in zip(tree.model.contacts, mode, found, strict=True):
+    active_contacts = []
+    for contact, (_, status), (point, surface) in zip(
+        tree.model.contacts, mode, contact_points, strict=True
+    ):
         names = contact.rows[status]
         if names:
-            whole = _holds_all(tree.model, names)
-            whole = whole and not any(f"{contact.name}.{name}" in spare for name in names)
-            out.append(Active(contact, names, at, surface, whole, tree, geo, ref))
-    return out
+            blocks_all = _holds_all(tree.model, names)
+            blocks_all = blocks_all and not any(
+                f"{contact.name}.{name}" in redundant for name in names
+            )
+            active_contacts.append(
+                Active(contact, names, point, surface, blocks_all, tree, geo, ref)
+            )
+    return active_contacts
 
 
 def _holds_all(model: Model, names: Sequence[str]) -> bool:
-    """Return whether a contact leaves its point no direction in which the base's group could move
-    it.
-    """
+    """Return whether these directions block every motion of the point that the base's group allows."""
     return len(names) == 3 or (is_planar(model) and {*names} == {"x", "y"})
 
 
 def contact_axes(
-    tree: Tree, geo: Geometry, world: Ground, contact: Contact, at: Point
+    tree: Tree, geo: Geometry, world: Ground, contact: Contact, point: Point
 ) -> dict[str, Array]:
-    """Return the named directions of a contact in the base's axes: normal, along, across; or the
-    world's x, y, z.
+    """Return the named directions of a contact in the base's axes.
+
+    They are normal, along and across, or x, y and z of the world for a pin.
     """
-    return contact.frame(world.R, geo.R0[at.link] @ (tree.axes(contact.body) @ contact.guide))
+    return contact.frame(world.R, geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide))
 
 
 def contact_axes_rates(
-    tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, at: Point
+    tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, point: Point
 ) -> dict[str, Array]:
-    """Return how fast the named directions of a contact turn in the base's axes."""
-    guide = geo.R0[at.link] @ (tree.axes(contact.body) @ contact.guide)
-    return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[at.link], guide))
+    """Return the rates of the named directions of a contact, in the base's axes."""
+    guide = geo.R0[point.link] @ (tree.axes(contact.body) @ contact.guide)
+    return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[point.link], guide))
 
 
 def matrix(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
 ) -> Array:
-    """Return C: the rows of the active contacts, then those of the prescribed joints and of the
-    couplings, eq. [constraint-rows].
+    """Return C (m, 6 + n): rows of contacts, prescribed joints, couplings, eq. [constraint-rows].
 
-    `named` turns the rows of contacts that hold in every direction to the directions of their
-    labels.
+    `named` writes all rows of contacts along their named directions.
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
     for a in active:
+        # Rows along the base's axes are cheaper: their first block is the identity.
         if a.holds_all and not named:
             rows += list(a.P[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.at)
+            axes = contact_axes(tree, geo, world, a.contact, a.point)
             rows += [axes[name] @ a.P for name in a.names]
     rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
     rows += couplings.rows(tree, geo)
@@ -188,65 +188,67 @@ def prescribed_joints(model: Model) -> list[int]:
 
 
 def labels(model: Model, mode: Mode) -> list[str]:
-    """Return a name for each row of C, in order."""
-    out = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
-    out += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
-    return out + couplings.labels(model)
+    """Return a label for each row of C, in order."""
+    names = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
+    names += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
+    return names + couplings.labels(model)
 
 
 def compliances(model: Model, mode: Mode) -> list[Scalar]:
-    """Return by which compliance each row of C takes its share of forces that several could carry;
-    zero for rows whose multipliers are torques.
+    """Return the compliance of each row of C, which weighs statically indeterminate forces.
+
+    It is zero for rows whose multipliers are torques.
     """
-    out: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
-    return out + [0.0] * len(prescribed_joints(model)) + couplings.compliances(model)
+    contacts: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
+    return contacts + [0.0] * len(prescribed_joints(model)) + couplings.compliances(model)
 
 
 def velocity_targets(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], p: Array, t: Scalar
 ) -> list[Scalar]:
-    """Return b of `C v = b`: the ground's velocity for contacts, the motion's rate for prescribed
-    joints; p is the base origin's position.
+    """Return b of `C v = b`: the ground's velocity at contacts, the prescribed rates of joints.
+
+    `p` is the position of the base's origin in the world.
     """
-    out: list[Scalar] = []
+    targets: list[Scalar] = []
     for a in active:
-        carried = ground_velocity(tree.model, world, p, a.at, t)
+        velocity = ground_velocity(tree.model, world, p, a.point, t)
         if a.holds_all:
-            out += list(carried[: len(a.names)])
+            targets += list(velocity[: len(a.names)])
         else:
-            axes = contact_axes(tree, geo, world, a.contact, a.at)
-            out += [axes[name] @ carried for name in a.names]
-    out += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
-    return out + [0.0] * len(couplings.labels(tree.model))
+            axes = contact_axes(tree, geo, world, a.contact, a.point)
+            targets += [axes[name] @ velocity for name in a.names]
+    targets += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
+    return targets + [0.0] * len(couplings.labels(tree.model))
 
 
-def ground_velocity(model: Model, world: Ground, p: Array, at: Point, t: Scalar) -> Array:
+def ground_velocity(model: Model, world: Ground, p: Array, point: Point, t: Scalar) -> Array:
     """Return the velocity of the ground under a point, in the base's axes, eq. [moving-ground]."""
     if model.ground is None:
         return np.zeros(3)
-    (vx, vy, turning), _ = model.ground(t)
-    x = p + world.R @ at.c
-    return world.R.T @ array([vx - turning * x[1], vy + turning * x[0], 0.0])
+    (vx, vy, yaw_rate), _ = model.ground(t)
+    x = p + world.R @ point.c
+    return world.R.T @ array([vx - yaw_rate * x[1], vy + yaw_rate * x[0], 0.0])
 
 
 def ground_rate(
-    model: Model, world: Ground, vel: Velocities, p: Array, at: Point, cdot: Array, t: Scalar
+    model: Model, world: Ground, vel: Velocities, p: Array, point: Point, cdot: Array, t: Scalar
 ) -> Array:
     """Return the rate of `ground_velocity` along the motion of the touching point."""
     if model.ground is None:
         return np.zeros(3)
-    (_, _, turning), (ax, ay, speeding) = model.ground(t)
-    x = p + world.R @ at.c
+    (_, _, yaw_rate), (ax, ay, yaw_acceleration) = model.ground(t)
+    x = p + world.R @ point.c
     W = vel.W[0]
-    xdot = world.R @ (vel.V_link[0] + cross(W, at.c) + cdot)
-    rise = array(
+    xdot = world.R @ (vel.V_link[0] + cross(W, point.c) + cdot)
+    world_rate = array(
         [
-            ax - speeding * x[1] - turning * xdot[1],
-            ay + speeding * x[0] + turning * xdot[0],
+            ax - yaw_acceleration * x[1] - yaw_rate * xdot[1],
+            ay + yaw_acceleration * x[0] + yaw_rate * xdot[0],
             0.0,
         ]
     )
-    return world.R.T @ rise - cross(W, ground_velocity(model, world, p, at, t))
+    return world.R.T @ world_rate - cross(W, ground_velocity(model, world, p, point, t))
 
 
 def acceleration_targets(
@@ -260,36 +262,35 @@ def acceleration_targets(
     t: Scalar,
 ) -> list[Scalar]:
     """Return c of `C vdot = c`, eq. [acceleration-rows]."""
-    out: list[Scalar] = []
+    targets: list[Scalar] = []
     for a in active:
-        rhodot = support_rate(a.surface, a.at, world, vel)
-        drift, cdot = point_drift(tree, geo, vel, a.at, rhodot, refdot)
-        wanted = ground_rate(tree.model, world, vel, p, a.at, cdot, t) - drift
+        rhodot = support_rate(a.surface, a.point, world, vel)
+        drift, cdot = point_drift(tree, geo, vel, a.point, rhodot, refdot)
+        target = ground_rate(tree.model, world, vel, p, a.point, cdot, t) - drift
         if a.holds_all:
-            out += list(wanted[: len(a.names)])
+            targets += list(target[: len(a.names)])
             continue
-        w = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.at, t)
-        axes = contact_axes(tree, geo, world, a.contact, a.at)
-        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
-        out += [axes[name] @ wanted - rates[name] @ w for name in a.names]
-    out += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
-    return out + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
+        # The named directions turn, so their rates times the slip velocity come off the target.
+        slip = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.point, t)
+        axes = contact_axes(tree, geo, world, a.contact, a.point)
+        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.point)
+        targets += [axes[name] @ target - rates[name] @ slip for name in a.names]
+    targets += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
+    return targets + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
 
 
-def gaps(world: Ground, p: Array, found: Sequence[tuple[Point, Surface]]) -> list[Scalar]:
-    """Return the height of each contact's point above the ground, eq. [gap]; p is the base origin's
-    position.
-    """
-    return [p[2] + world.up[0] @ at.c for at, _ in found]
+def gaps(world: Ground, p: Array, contact_points: Sequence[tuple[Point, Surface]]) -> list[Scalar]:
+    """Return the gap of each contact, eq. [gap]; p is the position of the base's origin."""
+    return [p[2] + world.up[0] @ point.c for point, _ in contact_points]
 
 
 def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
-    """Return (contact, row name) of the rows that come from a condition on the configuration."""
+    """Return (index of the contact, direction) of the holonomic rows of contacts."""
     return [(k, name) for k, _, name in mode_rows(model, mode) if name in HOLONOMIC]
 
 
 def holonomic(model: Model, mode: Mode) -> list[bool]:
-    """Return which rows of C come from a condition on the configuration."""
+    """Return for each row of C whether it is holonomic (a differentiated position constraint)."""
     names = [name for *_, name in mode_rows(model, mode)]
-    rest = len(prescribed_joints(model)) + len(couplings.labels(model))
-    return [name in HOLONOMIC for name in names] + [True] * rest
+    other_rows = len(prescribed_joints(model)) + len(couplings.labels(model))
+    return [name in HOLONOMIC for name in names] + [True] * other_rows

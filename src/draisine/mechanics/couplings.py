@@ -1,5 +1,7 @@
-"""Conditions on the shape alone: values, rows and accelerations of couplings and loops, eq.
-[couplings].
+"""Couplings of joints and closed loops: residuals, gradients and accelerations, eq. [couplings].
+
+Both are holonomic constraints on the shape r alone. The first derivatives of a coupling come from
+forward differentiation of its function, those of a loop from the Jacobians of its two end points.
 """
 
 from collections.abc import Collection
@@ -9,6 +11,7 @@ import numpy as np
 from draisine.algebra.jet import gradient, second_rate
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.mechanics.kinematics import (
+    BASE_ORIGIN,
     Geometry,
     Point,
     body_point,
@@ -20,103 +23,115 @@ from draisine.mechanics.kinematics import (
 from draisine.mechanics.tree import Tree
 from draisine.model import Coupling, Loop, Model
 
-ORIGIN = np.zeros(3)
-
 
 def labels(model: Model) -> list[str]:
-    """Return the names of all conditions."""
+    """Return the labels of all rows of couplings and loops."""
     return [row for coupling in model.couplings for row in coupling.rows]
 
 
 def compliances(model: Model) -> list[Scalar]:
-    """Return the compliance of every condition: one for the force of a loop, zero for torques."""
+    """Return the compliance of every row: one for the force of a loop, zero for torques."""
     return [float(isinstance(c, Loop)) for c in model.couplings for _ in c.rows]
 
 
 def values(tree: Tree, geo: Geometry) -> list[Scalar]:
-    """Return what is left of each condition in a shape."""
-    out: list[Scalar] = []
+    """Return the residuals of all couplings and loops, in the order of their labels."""
+    residuals: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
-            out.append(coupling.value(*(geo.r[k] for k in _joints(tree, coupling))))
+            residuals.append(coupling.value(*(geo.r[k] for k in _joints(tree, coupling))))
         else:
             a, b = _ends(tree, geo, coupling)
-            out += list(tree.links[0].R @ (a.c - b.c))
-    return out
+            residuals += list(tree.links[0].R @ (a.c - b.c))
+    return residuals
 
 
 def rows(tree: Tree, geo: Geometry) -> list[Array]:
-    """Return the derivatives of the conditions by (V, W, r): the base has no part in them."""
+    """Return the rows (6 + n,) of all couplings over (V, W, rdot); the columns of the base are zero."""
     n = len(tree.model.joints)
-    out: list[Array] = []
+    gradients: list[Array] = []
     for coupling in tree.model.couplings:
         row = np.zeros(6 + n, dtype=object)
         if isinstance(coupling, Coupling):
             joints = _joints(tree, coupling)
             row[[6 + k for k in joints]] = gradient(coupling.value, [geo.r[k] for k in joints])
-            out.append(array(row))
+            gradients.append(array(row))
         else:
-            nothing = np.zeros((3, 6), dtype=object)
-            out += list(array(np.hstack([nothing, _loop_rows(tree, geo, coupling)])))
-    return out
+            base_columns = np.zeros((3, 6), dtype=object)
+            gradients += list(array(np.hstack([base_columns, _loop_rows(tree, geo, coupling)])))
+    return gradients
 
 
 def drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
-    """Return `Jdot rdot` of every condition: its acceleration where no joint's rate changes."""
+    """Return `Jdot rdot` of every row: the second rate of its residual at zero rddot."""
     if not tree.model.couplings:
         return []
-    still = velocities(tree, geo, ORIGIN, ORIGIN, rdot, ORIGIN)
-    out: list[Scalar] = []
+    vel = velocities(tree, geo, BASE_ORIGIN, BASE_ORIGIN, rdot, BASE_ORIGIN)
+    accelerations: list[Scalar] = []
     for coupling in tree.model.couplings:
         if isinstance(coupling, Coupling):
             joints = _joints(tree, coupling)
-            r, rates = [geo.r[k] for k in joints], [rdot[k] for k in joints]
-            out.append(second_rate(coupling.value, r, rates))
+            r = [geo.r[k] for k in joints]
+            rates = [rdot[k] for k in joints]
+            accelerations.append(second_rate(coupling.value, r, rates))
         else:
             a, b = _ends(tree, geo, coupling)
-            drift = [point_drift(tree, geo, still, at, ORIGIN, ORIGIN)[0] for at in (a, b)]
-            out += list(tree.links[0].R @ (drift[0] - drift[1]))
-    return out
+            drift = [
+                point_drift(tree, geo, vel, point, BASE_ORIGIN, BASE_ORIGIN)[0] for point in (a, b)
+            ]
+            accelerations += list(tree.links[0].R @ (drift[0] - drift[1]))
+    return accelerations
 
 
 def loops_turned_over(
-    tree: Tree, before: Floats, after: Floats, given: Collection[str]
+    tree: Tree, before: Floats, after: Floats, prescribed: Collection[str]
 ) -> list[str]:
-    """Return the loops that close on another branch after than before (an elbow bent the other way):
-    where the other joints of a loop are just as many as its rows, their determinant has changed its
-    sign, which it does at dead points alone.
+    """Return the loops that close on another branch than before (an elbow bent the other way).
+
+    If a loop has as many dependent joints as independent rows, the determinant of this square Jacobian
+    changes its sign only at dead points: opposite signs mean different branches. `before` and `after`
+    are shapes (n,); `prescribed` names the joints that are not dependent.
     """
     names = [joint.name for joint in tree.model.joints]
-    out, one, two = [], geometry(tree, before), geometry(tree, after)
+    names_turned = []
+    geo_before = geometry(tree, before)
+    geo_after = geometry(tree, after)
     for loop in tree.model.loops:
-        circuit = np.asarray(_loop_rows(tree, one, loop), float)
-        taken = [
-            k for k, column in enumerate(circuit.T) if np.any(column) and names[k] not in given
+        jacobian = np.asarray(_loop_rows(tree, geo_before, loop), float)
+        dependent = [
+            k
+            for k, column in enumerate(jacobian.T)
+            if np.any(column) and names[k] not in prescribed
         ]
-        U, sizes, _ = np.linalg.svd(circuit)
-        plane = U[:, : int((sizes > 1e-9 * sizes.max(initial=1e-300)).sum())].T
-        if len(taken) == len(plane):
-            rows = [
-                plane @ np.asarray(_loop_rows(tree, at, loop), float)[:, taken] for at in (one, two)
+        # Planar loops have two independent rows. 1e-9 separates them from rounding errors.
+        U, singular_values, _ = np.linalg.svd(jacobian)
+        row_space = U[
+            :, : int((singular_values > 1e-9 * singular_values.max(initial=1e-300)).sum())
+        ].T
+        if len(dependent) == len(row_space):
+            minors = [
+                row_space @ np.asarray(_loop_rows(tree, geo, loop), float)[:, dependent]
+                for geo in (geo_before, geo_after)
             ]
-            if np.linalg.det(rows[0]) * np.linalg.det(rows[1]) < 0.0:
-                out.append(loop.name)
-    return out
+            if np.linalg.det(minors[0]) * np.linalg.det(minors[1]) < 0.0:
+                names_turned.append(loop.name)
+    return names_turned
 
 
 def _loop_rows(tree: Tree, geo: Geometry, loop: Loop) -> Array:
-    """Return how the two ends of a loop part with the joints, three rows."""
+    """Return the Jacobian (3, n) of the distance between the two ends of a loop, in the drawing's axes."""
     a, b = _ends(tree, geo, loop)
-    P = point_matrix(tree, geo, a, ORIGIN) - point_matrix(tree, geo, b, ORIGIN)
+    P = point_matrix(tree, geo, a, BASE_ORIGIN) - point_matrix(tree, geo, b, BASE_ORIGIN)
     return tree.links[0].R @ P[:, 6:]
 
 
 def _joints(tree: Tree, coupling: Coupling) -> list[int]:
+    """Return the indices of the coupled joints."""
     names = [joint.name for joint in tree.model.joints]
     return [names.index(name) for name in coupling.joints]
 
 
 def _ends(tree: Tree, geo: Geometry, loop: Loop) -> tuple[Point, Point]:
-    """Return the point of a loop on both of its bodies."""
+    """Return the closing point of a loop on each of its two bodies."""
     a, b = (body_point(tree, geo, body, loop.point) for body in (loop.body, loop.other))
     return a, b

@@ -1,4 +1,8 @@
-"""Energy and momentum of the whole machine."""
+"""Energy and momentum of the machine, from the momenta of its links.
+
+Every link contributes its mass, its first moment S and its second moment G about its origin (`tree.Link`);
+rotors, armatures and added masses of the fluid come on top.
+"""
 
 import numpy as np
 
@@ -10,26 +14,32 @@ from draisine.mechanics.tree import Tree
 
 
 def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
-    """Return linear and angular momentum of each link about its own origin, in its own axes."""
-    out = []
+    """Return linear and angular momentum of each link about its origin, in the link's axes."""
+    momenta_per_link = []
     for j, link in enumerate(tree.links):
-        V, W, G = vel.V_link[j], vel.W[j], link.G
+        V = vel.V_link[j]
+        W = vel.W[j]
+        G = link.G
         linear = link.mass * V + cross(W, link.S)
+        # The inertia tensor about the origin is trace(G) I - G.
         angular = cross(link.S, V) + (G[0, 0] + G[1, 1] + G[2, 2]) * W - G @ W
         for rotor in link.rotors:
             angular = angular + (rotor.inertia * vel.rdot[rotor.joint]) * rotor.axis
         if link.added is not None:
-            extra = link.added @ np.concatenate([V, W])
-            linear, angular = linear + extra[:3], angular + extra[3:]
-        out.append((linear, angular))
-    return out
+            added = link.added @ np.concatenate([V, W])
+            linear = linear + added[:3]
+            angular = angular + added[3:]
+        momenta_per_link.append((linear, angular))
+    return momenta_per_link
 
 
 def kinetic(tree: Tree, vel: Velocities) -> Scalar:
-    """Return the kinetic energy, half of momentum times velocity, with that of armatures."""
+    """Return the kinetic energy, half of momentum times velocity, including armatures."""
     total: Scalar = 0.0
     for j, (linear, angular) in enumerate(momenta_of_links(tree, vel)):
         total = total + linear @ vel.V_link[j] + angular @ vel.W[j]
+        # The link's momentum holds the spin of its rotors once; their energy is quadratic in
+        # the total angular velocity about the axle.
         for rotor in tree.links[j].rotors:
             spin = vel.rdot[rotor.joint]
             total = total + rotor.inertia * spin * (rotor.axis @ vel.W[j] + spin)
@@ -39,16 +49,18 @@ def kinetic(tree: Tree, vel: Velocities) -> Scalar:
 
 
 def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array) -> Scalar:
-    """Return the energy of weight (zero with every mass at the world's origin) and of springs; p is
-    the base origin's position.
+    """Return the potential energy of weight and springs.
+
+    The energy of weight is zero with every mass at the world's origin. `p` is the position of the
+    base's origin in the world.
     """
     total: Scalar = 0.0
     for j, link in enumerate(tree.links):
         moment = link.mass * (p + world.R @ geo.o0[j]) + world.R @ (geo.R0[j] @ link.S)
         total = total - gravity @ moment
     for k, joint in enumerate(tree.model.joints):
-        stretch = geo.r[k] - joint.rest
-        total = total + joint.spring * stretch * stretch / 2
+        deflection = geo.r[k] - joint.rest
+        total = total + joint.spring * deflection * deflection / 2
     return total
 
 
@@ -56,20 +68,26 @@ def momenta(
     tree: Tree, geo: Geometry, vel: Velocities, world: Ground, p: Array
 ) -> tuple[Array, Array]:
     """Return linear momentum and angular momentum about the world's origin, in world axes."""
-    linear, angular = array([0.0] * 3), array([0.0] * 3)
-    for j, (own, turning) in enumerate(momenta_of_links(tree, vel)):
-        R0, o0 = geo.R0[j], geo.o0[j]
-        moved = R0 @ own
-        linear = linear + moved
-        angular = angular + R0 @ turning + cross(o0, moved)
-    linear, angular = world.R @ linear, world.R @ angular
+    linear = array([0.0] * 3)
+    angular = array([0.0] * 3)
+    for j, (link_linear, link_angular) in enumerate(momenta_of_links(tree, vel)):
+        R0 = geo.R0[j]
+        o0 = geo.o0[j]
+        link_linear_base = R0 @ link_linear
+        linear = linear + link_linear_base
+        angular = angular + R0 @ link_angular + cross(o0, link_linear_base)
+    linear = world.R @ linear
+    angular = world.R @ angular
     return linear, angular + cross(p, linear)
 
 
 def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
-    """Return the speeds of least kinetic energy that differ from v by what the rows C leave free,
-    eq. [rest].
+    """Return the speeds of least kinetic energy that satisfy the same constraint rows as v, eq. [rest].
+
+    M is (n, n), C is (m, n); the difference to v lies in the kernel of C.
     """
-    _, sizes, directions = np.linalg.svd(C)
-    H = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
+    # 1e-9: redundant rows have singular values at rounding error, about 1e-15 of the largest.
+    _, singular_values, directions = np.linalg.svd(C)
+    H = directions[np.count_nonzero(singular_values > 1e-9 * singular_values.max(initial=0.0)) :].T
+    # Massless directions make the projected mass matrix singular: take the minimum-norm solution.
     return v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]

@@ -1,9 +1,9 @@
-"""The kernel of the constraints and particular solutions, by one elimination whose pivots are an
-argument.
+"""Kernel and particular solutions of the constraint rows, by one elimination with chosen pivots.
 
-The rows are `C v = b` (constraints) and `S v = u` (what the independent speeds are). Solving both
-together gives `v = H u + particular`, for velocities and, with c and udot, for accelerations; the
-transpose gives the multipliers.
+The rows are `C v = b` (constraints) and `S v = u` (selection of independent speeds). Solving both together
+yields `v = H u + particular`, for velocities and, with c and udot, for accelerations; solving the
+transposed system yields the multipliers. Pivots are chosen once, at nominal numbers, and the elimination
+is then carried out over any scalar: on traced expressions it is straight-line code.
 """
 
 import math
@@ -20,30 +20,46 @@ Pivot = tuple[int, int]
 
 
 def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -> list[Pivot]:
-    """Return pivots (row, column) for a square matrix known by its nominal values, its pattern and
-    the cost of its entries.
+    """Choose pivots for the elimination of a square matrix (threshold Markowitz pivoting).
 
-    A pivot is at least half as large as what is left of its row and column; among those the
-    cheapest entry with the least fill wins. Fewer pivots than rows come back where the matrix is
-    singular.
+    A pivot has at least half the magnitude of the largest remaining entry of its row and column. Among
+    these candidates the one with the least fill-in wins, then the cheapest.
+
+    Parameters
+    ----------
+    values
+        (n, n), nominal numbers of the entries.
+    pattern
+        (n, n), whether an entry is structurally nonzero.
+    cost
+        (n, n), cost of the expression of an entry.
+
+    Returns
+    -------
+    list of (row, column)
+        In order of elimination; fewer than n if the matrix is numerically singular.
     """
-    A, there = values.copy(), pattern.copy()
+    A = values.copy()
+    nonzero = pattern.copy()
     cost = cost.copy()
-    rows, columns = set(range(A.shape[0])), set(range(A.shape[1]))
+    rows = set(range(A.shape[0]))
+    columns = set(range(A.shape[1]))
     scale = np.abs(A).max(initial=0.0)
     pivots: list[Pivot] = []
     while rows:
         best: tuple[tuple[float, ...], Pivot] | None = None
         for i in sorted(rows):
             for j in sorted(columns):
-                if not there[i, j] or abs(A[i, j]) <= 1e-9 * scale:
+                # 1e-9: smaller entries may be rounding errors of a vanishing pivot.
+                if not nonzero[i, j] or abs(A[i, j]) <= 1e-9 * scale:
                     continue
                 row_max = max(abs(A[i, k]) for k in columns)
                 column_max = max(abs(A[k, j]) for k in rows)
                 if abs(A[i, j]) < 0.5 * max(row_max, column_max):
                     continue
-                fill = (sum(there[i, k] for k in columns) - 1) * (
-                    sum(there[k, j] for k in rows) - 1
+                # Markowitz count: an upper bound of the entries that this pivot fills in.
+                fill = (sum(nonzero[i, k] for k in columns) - 1) * (
+                    sum(nonzero[k, j] for k in rows) - 1
                 )
                 rank = (float(fill), float(cost[i, j]), -abs(A[i, j]))
                 if best is None or rank < best[0]:
@@ -55,19 +71,20 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
         rows.remove(i)
         columns.remove(j)
         for k in rows:
-            if there[k, j]:
+            if nonzero[k, j]:
                 factor = A[k, j] / A[i, j]
                 for c in columns:
-                    if there[i, c]:
+                    if nonzero[i, c]:
                         A[k, c] -= factor * A[i, c]
-                        there[k, c] = True
+                        nonzero[k, c] = True
                         cost[k, c] = max(cost[k, c], cost[i, c], cost[k, j], cost[i, j])
     return pivots
 
 
 def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[Pivot]:
-    """Return pivots for a square matrix of scalars that `evaluate` knows in numbers: numbers are
-    cheaper than parameters, these than what moves.
+    """Return pivots for a square matrix of scalars; `evaluate` returns the nominal numbers of entries.
+
+    Numbers are cheaper pivots than parameters, and parameters than functions of the state.
     """
 
     def cost(x: Scalar) -> float:
@@ -75,7 +92,8 @@ def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[P
             return 0.0 if abs(x) == 1 else 1.0
         return 1.0 if getattr(x, "fixed", False) else 2.0
 
-    values, flat = evaluate(list(A.ravel())), A.ravel()
+    values = evaluate(list(A.ravel()))
+    flat = A.ravel()
     pattern = np.array([not is_zero(x) for x in flat], dtype=bool)
     costs = np.array([cost(x) for x in flat])
     return plan(*(x.reshape(A.shape) for x in (values, pattern, costs)))
@@ -83,14 +101,12 @@ def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[P
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """A square matrix taken apart along given pivots: `pivot` values, multipliers below, rows
-    above.
-    """
+    """Sparse LU factors of a square matrix along chosen pivots."""
 
-    order: list[Pivot]
-    pivot: list[Scalar]
-    lower: list[list[tuple[int, Scalar]]]
-    upper: list[list[tuple[int, Scalar]]]
+    order: list[Pivot]  # (row, column) of each pivot
+    pivot: list[Scalar]  # values of the pivots
+    lower: list[list[tuple[int, Scalar]]]  # per pivot: (row, multiplier) of the rows below
+    upper: list[list[tuple[int, Scalar]]]  # per pivot: (column, entry) of the rest of its row
 
     def solve(self, b: Sequence[Scalar]) -> Array:
         """Return x with A x = b."""
@@ -125,34 +141,48 @@ class Elimination:
 
 
 def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
-    """Return the elimination of a square matrix along the pivots, skipping structural zeros."""
+    """Factorise a square matrix along given pivots, skipping structural zeros.
+
+    Parameters
+    ----------
+    A
+        (n, n), entries of any scalar.
+    pivots
+        (row, column) in order, as `plan` returns them.
+
+    Returns
+    -------
+    Elimination
+        Factors with the methods `solve` and `solve_transposed`.
+    """
     rows = [{j: x for j, x in enumerate(row) if not is_zero(x)} for row in A]
-    left = set(range(len(rows)))
-    out = Elimination(list(pivots), [], [], [])
+    remaining = set(range(len(rows)))
+    elimination = Elimination(list(pivots), [], [], [])
     for i, j in pivots:
-        left.remove(i)
+        remaining.remove(i)
         pivot = rows[i].pop(j)
         below = []
-        for k in sorted(left):
+        for k in sorted(remaining):
             entry = rows[k].pop(j, None)
             if entry is None or is_zero(entry):
                 continue
             factor = entry / pivot
             below.append((k, factor))
             for c, x in rows[i].items():
+                # Exact cancellations become structural zeros, so that later steps skip them.
                 value = rows[k].get(c, 0.0) - factor * x
                 if is_zero(value):
                     rows[k].pop(c, None)
                 else:
                     rows[k][c] = value
-        out.pivot.append(pivot)
-        out.lower.append(below)
-        out.upper.append(sorted(rows[i].items()))
-    return out
+        elimination.pivot.append(pivot)
+        elimination.lower.append(below)
+        elimination.upper.append(sorted(rows[i].items()))
+    return elimination
 
 
 def kernel_basis(solve: Callable[[list[Scalar]], Array], m: int, n: int) -> Array:
-    """Return H over n speeds, eq. [kernel], from the solution of m rows and n - m independent speeds."""
+    """Return H (n, n - m), eq. [kernel]; `solve` solves m rows and n - m independent speeds."""
     columns = [solve([0.0] * m + list(e)) for e in np.eye(n - m)]
     return np.column_stack(columns) if columns else np.zeros((n, 0))
 
@@ -160,102 +190,111 @@ def kernel_basis(solve: Callable[[list[Scalar]], Array], m: int, n: int) -> Arra
 def independent_vectors(
     vectors: Floats,
     basis: list[Floats],
-    least: float = 1e-9,
+    min_remainder: float = 1e-9,
     order: Sequence[int] | None = None,
-    most: int | None = None,
+    max_size: int | None = None,
 ) -> list[int]:
-    """Return which vectors are independent of an orthonormal basis and of each other, tried in an
-    order: those that are plainly so come first. The basis grows by them, to `most` vectors if told.
+    """Return the indices of vectors that are independent of an orthonormal basis and of each other.
+
+    Gram-Schmidt in two passes: the first accepts only clearly independent vectors, the second all whose
+    remainder exceeds `min_remainder` of their length. The accepted directions are appended to `basis`,
+    up to `max_size` in total. `vectors` is (k, n); `order` lists the indices in order of preference.
     """
-    most = vectors.shape[1] if most is None else most
-    sizes = np.linalg.norm(vectors, axis=1)
-    there, kept = sizes > 1e-12 * sizes.max(initial=0.0), list[int]()
-    whole = np.zeros((max(most, len(basis)), vectors.shape[1]))
-    whole[: len(basis)] = np.array(basis).reshape(len(basis), vectors.shape[1])
-    for threshold in (0.2, least):
+    max_size = vectors.shape[1] if max_size is None else max_size
+    lengths = np.linalg.norm(vectors, axis=1)
+    usable = lengths > 1e-12 * lengths.max(initial=0.0)
+    accepted = list[int]()
+    orthonormal = np.zeros((max(max_size, len(basis)), vectors.shape[1]))
+    orthonormal[: len(basis)] = np.array(basis).reshape(len(basis), vectors.shape[1])
+    for threshold in (0.2, min_remainder):
         for k in range(len(vectors)) if order is None else order:
-            if k in kept or not there[k] or len(basis) >= most:
+            if k in accepted or not usable[k] or len(basis) >= max_size:
                 continue
-            left = vectors[k] / sizes[k]
-            known = whole[: len(basis)]
-            for _ in range(2):  # once more, for what rounding has left
-                left = left - (known @ left) @ known
-            size = math.sqrt(left @ left)
-            if size > threshold:
-                whole[len(basis)] = left / size
-                basis.append(whole[len(basis)].copy())
-                kept.append(k)
-    return sorted(kept)
+            remainder = vectors[k] / lengths[k]
+            span = orthonormal[: len(basis)]
+            # Orthogonalise twice: once leaves rounding errors along the basis if the remainder is small.
+            for _ in range(2):
+                remainder = remainder - (span @ remainder) @ span
+            length = math.sqrt(remainder @ remainder)
+            if length > threshold:
+                orthonormal[len(basis)] = remainder / length
+                basis.append(orthonormal[len(basis)].copy())
+                accepted.append(k)
+    return sorted(accepted)
 
 
-def _eagerness(pivot: Scalar, others: int, j: int) -> tuple[bool, bool, int, int]:
-    """Return what orders pivots: not zero, of parameters alone, few entries, as they come."""
-    return is_zero(pivot), not getattr(pivot, "fixed", False), others, j
+def _pivot_key(pivot: Scalar, entry_count: int, j: int) -> tuple[bool, bool, int, int]:
+    """Return the sort key of a diagonal pivot: nonzero, constant in time, few entries, first index."""
+    return is_zero(pivot), not getattr(pivot, "fixed", False), entry_count, j
 
 
 def solve_symmetric(A: Array, b: Array) -> Array:
-    """Return x with A x = b for a symmetric positive definite matrix, by L D L', eq.
-    [reduced-dynamics].
+    """Return x with A x = b for a symmetric positive definite matrix, by L D L', eq. [reduced-dynamics].
 
     Pivots that depend on parameters alone come first, then those with the fewest entries.
     """
+    # Only the lower triangle is read, so that A is symmetric also in its expressions.
     work = {(i, j): A[max(i, j), min(i, j)] for i in range(len(b)) for j in range(len(b))}
     y: list[Scalar] = list(b)
-    left = list(range(len(b)))
-    done: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
-    while left:
-        others = {j: [i for i in left if i != j and not is_zero(work[i, j])] for j in left}
-        j = min(left, key=lambda j: _eagerness(work[j, j], len(others[j]), j))
-        left.remove(j)
+    remaining = list(range(len(b)))
+    steps: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
+    while remaining:
+        others = {
+            j: [i for i in remaining if i != j and not is_zero(work[i, j])] for j in remaining
+        }
+        j = min(remaining, key=lambda j: _pivot_key(work[j, j], len(others[j]), j))
+        remaining.remove(j)
         if is_zero(work[j, j]):
             raise SingularityError(
-                "a freedom has no inertia: the reduced mass matrix is singular. Give the bodies that it "
-                "moves some mass, or prescribe the joint."
+                "A degree of freedom has no inertia: the reduced mass matrix is singular. Give the bodies "
+                "that it moves some mass, or prescribe the joint."
             )
         inverse = 1.0 / work[j, j]
         column = [(i, work[i, j] * inverse) for i in others[j]]
-        for at, (i, factor) in enumerate(column):
+        for first, (i, factor) in enumerate(column):
             y[i] = y[i] - factor * y[j]
-            for k, _ in column[at:]:
+            for k, _ in column[first:]:
                 work[i, k] = work[k, i] = work[i, k] - factor * work[k, j]
-        done.append((j, inverse, column))
+        steps.append((j, inverse, column))
     x: list[Scalar] = [0.0] * len(b)
-    for j, inverse, column in reversed(done):
-        total = y[j] * inverse
+    for j, inverse, column in reversed(steps):
+        value = y[j] * inverse
         for i, factor in column:
-            total = total - factor * x[i]
-        x[j] = total
+            value = value - factor * x[i]
+        x[j] = value
     return array(x)
 
 
 def share(
     solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
-    """Return the multipliers of all rows C, of least norm, from those of the rows that are kept, eq.
-    [shared-forces].
+    """Return the minimum-norm multipliers of all rows C from those of independent rows, eq. [shared-forces].
 
-    Forces are weighed by compliances. Torques, whose compliance is zero, have no common measure with
-    them, and count only where a column of static multipliers has no force.
+    `lam` are the multipliers of the rows `keep`. Forces are weighed by the square roots of their
+    compliances. Torques have zero compliance and no common measure with forces: they count only in
+    columns of the static multipliers that contain no force.
     """
     N = static_multipliers(solver, C, keep)
     full = np.zeros(len(C), dtype=object)
     full[keep] = lam
-    full, torques = array(full), np.array([is_zero(c) for c in compliances])
+    full = array(full)
+    torques = np.array([is_zero(c) for c in compliances])
     scale = array([1.0 if is_zero(c) else sqrt(c) for c in compliances])
-    weigh = scale[:, None] * N
-    for column in weigh.T:
+    weighted = scale[:, None] * N
+    for column in weighted.T:
         if not all(is_zero(x) for x in column[~torques]):
             column[torques] = 0.0
-    return full - N @ solve_symmetric(weigh.T @ weigh, weigh.T @ (scale * full))
+    return full - N @ solve_symmetric(weighted.T @ weighted, weighted.T @ (scale * full))
 
 
 def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:
-    """Return N with `C' N = 0`, multipliers that move nothing (1.18): in each column a row that is
-    not kept pushes, and the kept ones hold against it.
+    """Return N with `C' N = 0`, the self-equilibrated multipliers (1.18).
+
+    In each column one redundant row has the multiplier 1, and the rows `keep` balance it.
     """
-    spare = [k for k in range(len(C)) if k not in keep]
-    N = np.zeros((len(C), len(spare)), dtype=object)
-    for j, k in enumerate(spare):
+    redundant = [k for k in range(len(C)) if k not in keep]
+    N = np.zeros((len(C), len(redundant)), dtype=object)
+    for j, k in enumerate(redundant):
         N[k, j] = 1.0
         N[keep, j] = solver.solve_transposed(list(-C[k]))[: len(keep)]
     return array(N)

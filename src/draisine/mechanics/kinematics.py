@@ -1,9 +1,8 @@
-"""The outward pass: where every link is, how it moves, how points of it move with the speeds v =
-(V, W, rdot).
+"""Forward kinematics: poses, velocities and accelerations of links, and Jacobians of their points.
 
-All vectors with a 0 in their name are in the base's frame. The base's linear velocity V may be
-taken at any point `ref` of the base that moves with the rate `refdot` in it (a contact point is a
-good choice); ref = 0 is the base's origin.
+The speeds are v = (V, W, rdot): twist of the base, joint rates. Vectors with a 0 in their name are in the
+base's frame. The base's linear velocity V is taken at a point `ref` of the base, which may move in the base
+with the rate `refdot`; ref = 0 is the base's origin. A contact point as `ref` shortens constraint rows.
 """
 
 from dataclasses import dataclass
@@ -15,48 +14,65 @@ from draisine.algebra.scalar import Array, Scalar, array, vanishes
 from draisine.mechanics.tree import Rotor, Tree, Z
 from draisine.model import Contact
 
+BASE_ORIGIN = np.zeros(3)
+"""m, in the base's frame: `ref` for velocities taken at the origin of the base."""
+
+VERTICAL = np.array([0.0, 0.0, 1.0])
+"""Normal of level ground, unit vector in world axes."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """Per link: `E, p` its frame in the parent's, `R0, o0` its frame in the base's, `z0` its
-    joint's axis there.
-    """
+    """Poses of all links in one shape."""
 
-    r: Array
-    E: list[Array]
-    p: list[Array]
-    R0: list[Array]
-    o0: list[Array]
-    z0: list[Array]
+    r: Array  # (n,), joint coordinates
+    E: list[Array]  # per link: axes in the parent's frame
+    p: list[Array]  # per link: origin in the parent's frame, m
+    R0: list[Array]  # per link: axes in the base's frame
+    o0: list[Array]  # per link: origin in the base's frame, m
+    z0: list[Array]  # per link: axis of its joint in the base's frame
 
 
 def geometry(tree: Tree, r: Array) -> Geometry:
-    """Return the poses of all links for the shape r, eq. [geometric-model]."""
+    """Compute the poses of all links, eq. [geometric-model].
+
+    Parameters
+    ----------
+    tree
+        Links of the machine.
+    r
+        (n,), joint coordinates in rad or m.
+
+    Returns
+    -------
+    Geometry
+        Poses in the parents' frames and in the base's frame.
+    """
     base = tree.links[0]
-    out = Geometry(r, [base.K], [base.p], [np.eye(3)], [np.zeros(3)], [Z])
+    geo = Geometry(r, [base.K], [base.p], [np.eye(3)], [np.zeros(3)], [Z])
     for link in tree.links[1:]:
-        i, x = link.parent, r[link.joint]
-        E, p = link.K @ rot_z(link.turn * x), link.p + link.K @ (Z * (link.slide * x))
-        out.E.append(E)
-        out.p.append(p)
-        out.R0.append(out.R0[i] @ E)
-        out.o0.append(out.o0[i] + out.R0[i] @ p)
-        out.z0.append(out.R0[i] @ link.K[:, 2])
-    return out
+        i = link.parent
+        coordinate = r[link.joint]
+        E = link.K @ rot_z(link.turn * coordinate)
+        p = link.p + link.K @ (Z * (link.slide * coordinate))
+        geo.E.append(E)
+        geo.p.append(p)
+        geo.R0.append(geo.R0[i] @ E)
+        geo.o0.append(geo.o0[i] + geo.R0[i] @ p)
+        geo.z0.append(geo.R0[i] @ link.K[:, 2])
+    return geo
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Velocities:
-    """The base's V (at ref) and W; per link its W and V in its own frame, and relative to the base
-    `w0`, `o0dot`.
-    """
+    """Velocities of all links."""
 
-    V: Array
-    rdot: Array
-    W: list[Array]
-    V_link: list[Array]
-    w0: list[Array]
-    o0dot: list[Array]
+    V: Array  # m/s, velocity of the base at ref
+    rdot: Array  # (n,), joint rates
+    W: list[Array]  # per link: angular velocity in the link's frame, rad/s
+    V_link: list[Array]  # per link: velocity of its origin in the link's frame, m/s
+    w0: list[Array]  # per link: angular velocity relative to the base, in the base's frame
+    o0dot: list[Array]  # per link: velocity of its origin relative to the base, in the base's frame
 
     @property
     def speeds(self) -> Array:
@@ -67,30 +83,48 @@ class Velocities:
 def velocities(
     tree: Tree, geo: Geometry, V: Array, W: Array, rdot: Array, ref: Array
 ) -> Velocities:
-    """Return the velocities of all links, eq. [twist-recursion]."""
+    """Compute the velocities of all links, eq. [twist-recursion].
+
+    Parameters
+    ----------
+    tree, geo
+        Links of the machine and their poses.
+    V, W
+        (3,), velocity of the base at `ref` (m/s) and its angular velocity (rad/s), in its axes.
+    rdot
+        (n,), joint rates.
+    ref
+        (3,), point of the base at which V is taken, m.
+
+    Returns
+    -------
+    Velocities
+        In the frames of the links, and relative to the base.
+    """
     zero = np.zeros(3)
-    out = Velocities(V, rdot, [W], [V - cross(W, ref)], [zero], [zero])
+    vel = Velocities(V, rdot, [W], [V - cross(W, ref)], [zero], [zero])
     for j, link in enumerate(tree.links[1:], start=1):
-        i, rate, E = link.parent, rdot[link.joint], geo.E[j]
-        spin, slide = link.turn * rate, link.slide * rate
-        out.W.append(E.T @ out.W[i] + Z * spin)
-        out.V_link.append(E.T @ (out.V_link[i] + cross(out.W[i], geo.p[j])) + Z * slide)
+        i = link.parent
+        rate = rdot[link.joint]
+        E = geo.E[j]
+        spin = link.turn * rate
+        slide = link.slide * rate
+        vel.W.append(E.T @ vel.W[i] + Z * spin)
+        vel.V_link.append(E.T @ (vel.V_link[i] + cross(vel.W[i], geo.p[j])) + Z * slide)
         arm = geo.o0[j] - geo.o0[i]
         z0 = geo.z0[j]
-        out.w0.append(out.w0[i] + z0 * spin)
-        out.o0dot.append(out.o0dot[i] + cross(out.w0[i], arm) + z0 * slide)
-    return out
+        vel.w0.append(vel.w0[i] + z0 * spin)
+        vel.o0dot.append(vel.o0dot[i] + cross(vel.w0[i], arm) + z0 * slide)
+    return vel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accelerations:
-    """Per link, in its own frame: the acceleration `a` of its origin (gravity taken off), its angular
-    acceleration `alpha`, and `B = hat(alpha) + hat(W) hat(W)`: that of a point x is `a + B x`.
-    """
+    """Accelerations of all links, in their frames; a point x accelerates with `a + B x`."""
 
-    a: list[Array]
-    alpha: list[Array]
-    B: list[Array]
+    a: list[Array]  # acceleration of the origin less gravity, m/s2
+    alpha: list[Array]  # angular acceleration, rad/s2
+    B: list[Array]  # (3, 3), hat(alpha) + hat(W) hat(W)
 
 
 def accelerations(
@@ -102,54 +136,58 @@ def accelerations(
     refdot: Array,
     gravity: Array,
 ) -> Accelerations:
-    """Return the accelerations of all links for the motion vdot; `gravity` is in the base's axes."""
-    W, al = vel.W[0], vdot[3:6]
-    B = _acceleration_matrix(al, W)
-    out = Accelerations([vdot[:3] + cross(W, vel.V - refdot) - gravity - B @ ref], [al], [B])
+    """Return the accelerations of all links for the rates vdot; `gravity` is in the base's axes."""
+    W = vel.W[0]
+    alpha = vdot[3:6]
+    B = _acceleration_matrix(alpha, W)
+    acc = Accelerations([vdot[:3] + cross(W, vel.V - refdot) - gravity - B @ ref], [alpha], [B])
     for j, link in enumerate(tree.links[1:], start=1):
-        i, E = link.parent, geo.E[j]
-        rate, rise = vel.rdot[link.joint], vdot[6 + link.joint]
+        i = link.parent
+        E = geo.E[j]
+        rate = vel.rdot[link.joint]
+        rddot = vdot[6 + link.joint]
         W_in = E.T @ vel.W[i]
-        turned, slid = Z * rise + rate * cross(W_in, Z), Z * rise + 2 * rate * cross(W_in, Z)
-        out.a.append(E.T @ (out.a[i] + out.B[i] @ geo.p[j]) + link.slide * slid)
-        out.alpha.append(E.T @ out.alpha[i] + link.turn * turned)
-        out.B.append(_acceleration_matrix(out.alpha[j], vel.W[j]))
-    return out
+        turn_term = Z * rddot + rate * cross(W_in, Z)
+        slide_term = Z * rddot + 2 * rate * cross(W_in, Z)
+        acc.a.append(E.T @ (acc.a[i] + acc.B[i] @ geo.p[j]) + link.slide * slide_term)
+        acc.alpha.append(E.T @ acc.alpha[i] + link.turn * turn_term)
+        acc.B.append(_acceleration_matrix(acc.alpha[j], vel.W[j]))
+    return acc
 
 
-def _acceleration_matrix(al: Array, W: Array) -> Array:
-    """Return B: the acceleration of point x is a + B x."""
+def _acceleration_matrix(alpha: Array, W: Array) -> Array:
+    """Return B = hat(alpha) + hat(W) hat(W)."""
     x, y, z = W
-    xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz = x * y, x * z, y * z
+    xx = x * x
+    yy = y * y
+    zz = z * z
+    xy = x * y
+    xz = x * z
+    yz = y * z
     return array(
         [
-            [-(yy + zz), xy - al[2], xz + al[1]],
-            [xy + al[2], -(xx + zz), yz - al[0]],
-            [xz - al[1], yz + al[0], -(xx + yy)],
+            [-(yy + zz), xy - alpha[2], xz + alpha[1]],
+            [xy + alpha[2], -(xx + zz), yz - alpha[0]],
+            [xz - alpha[1], yz + alpha[0], -(xx + yy)],
         ]
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Point:
-    """A point that a body passes through: `c` in the base's frame, `t` its velocity per unit spin
-    of the rotor, if any.
-
-    `rho` is the point seen from the link's origin (or the rotor's centre), `axis` the rotor's, in
-    the link's frame.
-    """
+    """A point of a link, or of a rotor that the link carries."""
 
     link: int
     rotor: Rotor | None
-    rho: Array
-    c: Array
-    t: Array | None
+    rho: Array  # m, from the link's origin or the rotor's centre, in the link's frame
+    c: Array  # m, in the base's frame
+    t: Array | None  # m, velocity per unit spin of the rotor, in the base's frame
 
 
 def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
     """Return the point of link `link` at rho from the rotor's centre, or from the link's origin."""
-    R0, o0 = geo.R0[link], geo.o0[link]
+    R0 = geo.R0[link]
+    o0 = geo.o0[link]
     if rotor is None:
         return Point(link, None, rho, o0 + R0 @ rho, None)
     return Point(link, rotor, rho, o0 + R0 @ (rotor.centre + rho), R0 @ cross(rotor.axis, rho))
@@ -165,10 +203,10 @@ def surface_point(tree: Tree, geo: Geometry, contact: Contact, rho: Array) -> Po
     return point(geo, link, rotor, centre - rotor.centre + rho)
 
 
-def body_point(tree: Tree, geo: Geometry, body: str, where: Array) -> Point:
-    """Return the material point of a body that is at `where` in the drawing."""
+def body_point(tree: Tree, geo: Geometry, body: str, position: Array) -> Point:
+    """Return the material point of a body from its position in the drawing."""
     link, rotor = tree.place[body]
-    local = tree.local(body, where)
+    local = tree.local(body, position)
     if rotor is None:
         return point(geo, link, None, local)
     rho = local - rotor.centre
@@ -178,51 +216,81 @@ def body_point(tree: Tree, geo: Geometry, body: str, where: Array) -> Point:
     return point(geo, link, rotor, rot_about(rotor.axis, geo.r[rotor.joint]) @ rho)
 
 
-def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:
-    """Return P with `P v` the velocity of the material point at `at`, in the base's axes, eq.
-    [point-rows].
+def point_matrix(tree: Tree, geo: Geometry, point: Point, ref: Array) -> Array:
+    """Compute the Jacobian of a material point, eq. [point-rows].
+
+    Parameters
+    ----------
+    tree, geo
+        Links of the machine and their poses.
+    point
+        Point of a link or of a rotor.
+    ref
+        (3,), point of the base at which V is taken, m.
+
+    Returns
+    -------
+    (3, 6 + n) array
+        P with `P v` the velocity of the point in the base's axes, for v = (V at ref, W, rdot).
     """
     P = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
     P[:, :3] = np.eye(3)
-    P[:, 3:6] = -hat(at.c - ref)
-    for k in tree.path(at.link):
-        link, z0 = tree.links[k], geo.z0[k]
-        P[:, 6 + link.joint] = link.slide * z0 + link.turn * cross(z0, at.c - geo.o0[k])
-    if at.rotor is not None:
-        P[:, 6 + at.rotor.joint] = at.t
+    P[:, 3:6] = -hat(point.c - ref)
+    for k in tree.path(point.link):
+        link = tree.links[k]
+        z0 = geo.z0[k]
+        P[:, 6 + link.joint] = link.slide * z0 + link.turn * cross(z0, point.c - geo.o0[k])
+    if point.rotor is not None:
+        P[:, 6 + point.rotor.joint] = point.t
     return array(P)
 
 
-def spin_matrix(tree: Tree, geo: Geometry, at: Point) -> Array:
-    """Return J with `J v` the angular velocity of the body that passes through a point, in the
-    base's axes.
-    """
+def spin_matrix(tree: Tree, geo: Geometry, point: Point) -> Array:
+    """Return J (3, 6 + n) with `J v` the angular velocity of a point's body, in the base's axes."""
     J = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
     J[:, 3:6] = np.eye(3)
-    for k in tree.path(at.link):
+    for k in tree.path(point.link):
         J[:, 6 + tree.links[k].joint] = tree.links[k].turn * geo.z0[k]
-    if at.rotor is not None:
-        J[:, 6 + at.rotor.joint] = geo.R0[at.link] @ at.rotor.axis
+    if point.rotor is not None:
+        J[:, 6 + point.rotor.joint] = geo.R0[point.link] @ point.rotor.axis
     return array(J)
 
 
 def point_drift(
-    tree: Tree, geo: Geometry, vel: Velocities, at: Point, rhodot: Array, refdot: Array
+    tree: Tree, geo: Geometry, vel: Velocities, point: Point, rhodot: Array, refdot: Array
 ) -> tuple[Array, Array]:
-    """Return `Pdot v` and the rate of the geometric point c in the base's frame, eq. [point-drift].
+    """Compute the drift `Pdot v` of a point that may move over its body, eq. [point-drift].
 
-    `rhodot` is how fast the point wanders over the body, in the link's frame.
+    Parameters
+    ----------
+    tree, geo, vel
+        Links of the machine, their poses and velocities.
+    point
+        Point of a link or of a rotor.
+    rhodot
+        (3,), velocity of the point relative to its body, in the link's frame, m/s.
+    refdot
+        (3,), velocity of `ref` relative to the base, m/s.
+
+    Returns
+    -------
+    drift : (3,) array
+        `Pdot v` in the base's axes, m/s2.
+    cdot : (3,) array
+        Rate of the point's position in the base's frame, m/s.
     """
-    R0, w0 = geo.R0[at.link], vel.w0[at.link]
-    cdot = vel.o0dot[at.link] + cross(w0, at.c - geo.o0[at.link]) + R0 @ rhodot
+    R0 = geo.R0[point.link]
+    w0 = vel.w0[point.link]
+    cdot = vel.o0dot[point.link] + cross(w0, point.c - geo.o0[point.link]) + R0 @ rhodot
     drift = cross(vel.W[0], cdot - refdot)
-    for k in tree.path(at.link):
-        link, z0 = tree.links[k], geo.z0[k]
+    for k in tree.path(point.link):
+        link = tree.links[k]
+        z0 = geo.z0[k]
         rate: Scalar = vel.rdot[link.joint]
         z0dot = cross(vel.w0[link.parent], z0)
-        arm = cross(z0dot, at.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])
+        arm = cross(z0dot, point.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])
         drift = drift + rate * (link.slide * z0dot + link.turn * arm)
-    if at.rotor is not None and at.t is not None:
-        spun = cross(w0, at.t) + R0 @ cross(at.rotor.axis, rhodot)
-        drift = drift + vel.rdot[at.rotor.joint] * spun
+    if point.rotor is not None and point.t is not None:
+        rotor_rate = cross(w0, point.t) + R0 @ cross(point.rotor.axis, rhodot)
+        drift = drift + vel.rdot[point.rotor.joint] * rotor_rate
     return drift, cdot

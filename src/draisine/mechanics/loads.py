@@ -1,8 +1,9 @@
-"""Force elements that read the loads of contacts, solved together with these.
+"""Force elements that depend on normal forces (loads) of contacts, solved together with these.
 
-The loads N are multipliers, so they answer linearly to the elements' forces Q: N = N0 + a Q(N), eq.
-[loads], a being one row per load from the same factorisation. One step of Newton solves that where Q is
-affine in N; elsewhere some steps do nearly, and what is left is watched.
+Loads N are multipliers, so they depend linearly on the elements' forces Q: N = N0 + a Q(N), eq. [loads],
+with one row of a per load from the factorisation of the constraints. If Q is affine in N, one Newton step
+solves this equation exactly. Otherwise a fixed number of damped Newton steps solves it approximately, and
+the residual becomes a quantity that the integrator watches.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,24 +18,28 @@ from draisine.mechanics.applied import ElementForces
 from draisine.mechanics.formulations.projected import (
     Reconstruction,
     Reduced,
-    load_answers,
+    load_sensitivities,
 )
 from draisine.model import Model
 
-CLOSE = 1e-6
-"""Which part of a load (of one newton, of small ones) may be missing after Newton's steps."""
+LOAD_TOLERANCE = 1e-6
+"""Tolerated residual of a load after the Newton steps, relative to the load (to 1 N if it is smaller)."""
 
-STEPS, FACTOR = 6, 1.7
-"""How many steps Newton's method takes where forces are not affine in loads, from equal shares of the
-weight, and by which factor a load changes in one at most.
+LOAD_NEWTON_STEPS = 6
+"""Newton steps if forces are not affine in loads. The start is an equal share of the weight per contact,
+and MAX_LOAD_RATIO**LOAD_NEWTON_STEPS = 24 bounds the ratio of a load to its start.
 """
 
+MAX_LOAD_RATIO = 1.7
+"""Largest ratio by which one Newton step changes a load: undamped steps overshoot at saturated tyres."""
 
-class Asked(Mapping[str, Any]):
-    """Loads by name that remember which of them were read."""
+
+class LoadRecorder(Mapping[str, Any]):
+    """Loads by name that record which of them were read."""
 
     def __init__(self, values: Mapping[str, Scalar]) -> None:
-        self.numbers, self.read = dict(values), set[str]()
+        self.numbers = dict(values)
+        self.read = set[str]()
 
     def __getitem__(self, name: str) -> Scalar:
         self.read.add(name)
@@ -49,103 +54,111 @@ class Asked(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadSolution:
-    """What elements do under the loads that they cause, the dynamics under both, the loads that they
-    read, and what to watch: the pivots of their coupling, one where loads do not answer to themselves,
-    and the parts of the loads that Newton's steps have left.
-    """
+    """Forces of the elements and loads of the contacts, consistent with each other."""
 
     acting: ElementForces
-    reduced: Reduced
-    loads: Mapping[str, Scalar]
+    reduced: Reduced  # dynamics under these forces
+    loads: Mapping[str, Scalar]  # N, of the contacts whose load an element reads
+    # Quantities that must not vanish: pivots of the Newton matrix (1 without coupling), and the
+    # accuracies of the loads.
     pivots: Sequence[Scalar] = ()
 
 
 def solve_loads(
     act: Callable[[Mapping[str, Scalar]], ElementForces],
     move: Callable[[Array], Reduced],
-    lack: Callable[[Array], Array],
+    unbalanced: Callable[[Array], Array],
     moving: Reconstruction,
     graph: Graph,
 ) -> LoadSolution:
-    """Return what the elements do, `act` telling it for given loads, `move` the dynamics under a
-    generalised force and `lack` what that leaves unbalanced; the graph makes symbols to differentiate
-    by.
+    """Solve for the loads of contacts together with the forces of elements that depend on them.
+
+    `act` returns the forces of the elements for given loads, `move` the dynamics under a generalised
+    force, `unbalanced` the part of a generalised force that the rows do not balance. `graph` provides
+    the symbols by which forces are differentiated.
     """
     names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
-    nothing: dict[str, Scalar] = dict.fromkeys(names, 0.0)
-    asked = Asked(nothing)
-    free = act(asked)
-    if not asked.read:
-        return LoadSolution(free, move(free.Q), {})
-    read = [name for name in names if name in asked.read]
+    zero_loads: dict[str, Scalar] = dict.fromkeys(names, 0.0)
+    recorder = LoadRecorder(zero_loads)
+    # Evaluate once with recorded loads: most elements read none, and need no iteration.
+    unloaded = act(recorder)
+    if not recorder.read:
+        return LoadSolution(unloaded, move(unloaded.Q), {})
+    read = [name for name in names if name in recorder.read]
     symbols = {name: f"load of {name}" for name in read}
-    Q = list(act(nothing | {name: graph.symbol(symbol) for name, symbol in symbols.items()}).Q)
-    rows = load_answers(moving, read)
-    start = [row @ lack(free.Q) for row in rows]
+    Q = list(act(zero_loads | {name: graph.symbol(symbol) for name, symbol in symbols.items()}).Q)
+    rows = load_sensitivities(moving, read)
+    unloaded_response = [row @ unbalanced(unloaded.Q) for row in rows]
 
-    def missing(N: Sequence[Scalar], now: Array) -> list[Scalar]:
-        """Return what loads have beyond their answer to the forces that they cause."""
-        due = [row @ (now - free.Q) for row in rows]
-        return [n - first - x for n, first, x in zip(N, start, due, strict=True)]
+    def residual(N: Sequence[Scalar], Q_now: Array) -> list[Scalar]:
+        """Return N - N0 - a Q(N)."""
+        response = [row @ (Q_now - unloaded.Q) for row in rows]
+        return [n - first - x for n, first, x in zip(N, unloaded_response, response, strict=True)]
 
-    law = _Law(graph, tuple(symbols.values()), Q)
-    share = weight(moving.rows.tree.model) / len(read)
-    N, pivots = [0.0 if law.affine else share] * len(read), list[Scalar]()
-    for _ in range(1 if law.affine else STEPS):
-        now, slopes = law.at(N)
+    law = _LoadLaw(graph, tuple(symbols.values()), Q)
+    equal_share = weight(moving.rows.tree.model) / len(read)
+    N = [0.0 if law.affine else equal_share] * len(read)
+    pivots = list[Scalar]()
+    for _ in range(1 if law.affine else LOAD_NEWTON_STEPS):
+        Q_now, slopes = law.at(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
-        step, pivots = _solve(A.tolist(), missing(N, now))
+        step, pivots = _solve(A.tolist(), residual(N, Q_now))
         new = [n - dn for n, dn in zip(N, step, strict=True)]
         N = new if law.affine else limit_loads(new, N)
-    found = dict(zip(read, N, strict=True))
-    acting = act(nothing | found)
+    solution = dict(zip(read, N, strict=True))
+    acting = act(zero_loads | solution)
     if not law.affine:
-        left = missing(N, acting.Q)
-        pivots = [*pivots, *(accuracy(n, dn) for n, dn in zip(N, left, strict=True))]
-    return LoadSolution(acting, move(acting.Q), found, pivots)
+        residuals = residual(N, acting.Q)
+        pivots = [*pivots, *(accuracy(n, dn) for n, dn in zip(N, residuals, strict=True))]
+    return LoadSolution(acting, move(acting.Q), solution, pivots)
 
 
-class _Law:
-    """Generalised forces Q over symbols of loads, to be taken at others."""
+class _LoadLaw:
+    """Generalised forces Q as expressions of the loads, with their derivatives."""
 
     def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
-        self.graph, self.symbols = graph, symbols
+        self.graph = graph
+        self.symbols = symbols
         slopes = [tangent(Q, {symbol: 1.0}) for symbol in symbols]
         self.parts = [Q, *slopes]
-        bends = (x for s in slopes for symbol in symbols for x in tangent(s, {symbol: 1.0}))
-        self.affine = all(is_zero(x) for x in bends)
+        second_derivatives = (
+            x for s in slopes for symbol in symbols for x in tangent(s, {symbol: 1.0})
+        )
+        self.affine = all(is_zero(x) for x in second_derivatives)
 
     def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
         """Return Q and its derivatives by each load."""
-        there = dict(zip(self.symbols, N, strict=True))
-        flat = substitute(self.graph, [x for part in self.parts for x in part], there)
-        now, *slopes = np.split(array(flat), len(self.parts))
-        return now, slopes
+        values = dict(zip(self.symbols, N, strict=True))
+        flat = substitute(self.graph, [x for derivative in self.parts for x in derivative], values)
+        Q, *slopes = np.split(array(flat), len(self.parts))
+        return Q, slopes
 
 
 def weight(model: Model) -> Scalar:
-    """Return what a machine weighs."""
+    """Return the weight of a machine, N."""
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 
 def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
-    """Return new loads that differ from the old ones by the factor at most."""
-    return [clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, old, strict=True)]
+    """Return new loads that differ from the old ones by at most the factor `MAX_LOAD_RATIO`."""
+    return [clip(x, n / MAX_LOAD_RATIO, MAX_LOAD_RATIO * n) for x, n in zip(new, old, strict=True)]
 
 
-def accuracy(load: Scalar, missing: Scalar) -> Scalar:
-    """Return a number near one where little of a load is missing, and near zero where Newton's steps
-    have not found it.
-    """
-    part = missing * missing / (CLOSE * CLOSE * (1.0 + load * load))
-    return 1.0 / (1.0 + part)
+def accuracy(load: Scalar, residual: Scalar) -> Scalar:
+    """Return a smooth measure of convergence: 1 for a zero residual, near 0 for a diverged load."""
+    relative_square = residual * residual / (LOAD_TOLERANCE * LOAD_TOLERANCE * (1.0 + load * load))
+    return 1.0 / (1.0 + relative_square)
 
 
 def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
-    """Return the solution of a small system whose diagonal is near one, and what must not vanish: the
-    determinant of two equations, the pivots, without exchanges, of more.
+    """Return the solution of a small linear system, and its determinant or pivots.
+
+    The diagonal is near one, so pivots need no exchange; two equations are solved by Cramer's rule,
+    which has the shortest expression.
     """
-    n, A, b = len(b), [list(row) for row in A], list(b)
+    n = len(b)
+    A = [list(row) for row in A]
+    b = list(b)
     if n == 2:
         det = A[0][0] * A[1][1] - A[0][1] * A[1][0]
         x = [(A[1][1] * b[0] - A[0][1] * b[1]) / det, (A[0][0] * b[1] - A[1][0] * b[0]) / det]

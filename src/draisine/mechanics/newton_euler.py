@@ -1,8 +1,8 @@
-"""Free dynamics `M vdot + F = Q` by recursion: the inverse map (motion to forces) and the composite
-inertias.
+"""Free dynamics `M vdot + F = Q`: recursive Newton-Euler inverse dynamics and composite rigid bodies.
 
-With `a + B x` the acceleration of a point x of a link, forces and moments are linear in its first
-and second moments of mass, eq. [newton-euler].
+A point x of a link accelerates with `a + B x`, so force and moment of the link are linear in its first and
+second moments of mass, eq. [newton-euler]. The outward pass computes the wrenches of single links, the
+inward pass sums them; M comes from the inertias of composite bodies.
 """
 
 from collections.abc import Sequence
@@ -18,16 +18,13 @@ from draisine.mechanics.tree import Link, Tree, Z
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrenches:
-    """What each link by itself needs to move as it does (force and moment at its origin), and what
-    each joint needs beside that (spins of rotors, armatures, springs, dampers). `a` (gravity taken off) and
-    `alpha` are the accelerations of the links' frames.
-    """
+    """Forces that a motion requires of each link and joint separately."""
 
-    force: list[Array]
-    moment: list[Array]
-    joint: Array
-    a: list[Array]
-    alpha: list[Array]
+    force: list[Array]  # per link, in its frame, N
+    moment: list[Array]  # per link, about its origin, in its frame, N m
+    joint: Array  # (n,), of rotor spins, armatures, springs and dampers
+    a: list[Array]  # per link: acceleration of its origin less gravity, m/s2
+    alpha: list[Array]  # per link: angular acceleration, rad/s2
 
 
 def wrenches(
@@ -39,57 +36,63 @@ def wrenches(
     refdot: Array,
     gravity: Array,
 ) -> Wrenches:
-    """Return what the links need for the motion vdot, each by itself: the outward pass.
+    """Return the required wrenches of single links for the rates vdot: the outward pass.
 
     `gravity` is in the base's axes.
     """
-    links, rddot = tree.links, vdot[6:]
+    links = tree.links
+    rddot = vdot[6:]
     acc = accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
-    out = np.zeros(len(tree.model.joints), dtype=object)
+    joint_forces = np.zeros(len(tree.model.joints), dtype=object)
     force = [link.mass * acc.a[j] + acc.B[j] @ link.S for j, link in enumerate(links)]
     moment = [cross(link.S, acc.a[j]) + _turning(acc.B[j] @ link.G) for j, link in enumerate(links)]
     for j, link in enumerate(links):
         for rotor in link.rotors:
-            spin, rise = vel.rdot[rotor.joint], rddot[rotor.joint]
+            spin = vel.rdot[rotor.joint]
+            rotor_acceleration = rddot[rotor.joint]
             axial = rotor.inertia * rotor.axis
-            moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rise
-            out[rotor.joint] = axial @ acc.alpha[j] + rotor.inertia * rise
+            moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rotor_acceleration
+            joint_forces[rotor.joint] = axial @ acc.alpha[j] + rotor.inertia * rotor_acceleration
         if link.added is not None or link.drag is not None:
-            through = acc.a[j] + geo.R0[j].T @ gravity
-            extra = _fluid(link, vel.V_link[j], vel.W[j], through, acc.alpha[j])
-            force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
+            # Added mass resists the acceleration itself, so the subtracted gravity is added back.
+            absolute = acc.a[j] + geo.R0[j].T @ gravity
+            fluid = _fluid(link, vel.V_link[j], vel.W[j], absolute, acc.alpha[j])
+            force[j] = force[j] + fluid[:3]
+            moment[j] = moment[j] + fluid[3:]
     for k, joint in enumerate(tree.model.joints):
-        out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
-        out[k] = out[k] + joint.armature * rddot[k]
-    return Wrenches(force, moment, array(out), acc.a, acc.alpha)
+        joint_forces[k] = (
+            joint_forces[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
+        )
+        joint_forces[k] = joint_forces[k] + joint.armature * rddot[k]
+    return Wrenches(force, moment, array(joint_forces), acc.a, acc.alpha)
 
 
 def carried_wrenches(
-    tree: Tree, geo: Geometry, needed: Wrenches
+    tree: Tree, geo: Geometry, required: Wrenches
 ) -> tuple[list[Array], list[Array]]:
-    """Return the force and the moment at its origin that each link needs with all that it
-    carries: the inward pass.
-    """
-    force, moment = list(needed.force), list(needed.moment)
+    """Return force and moment, at its origin, of each link with its subtree: the inward pass."""
+    force = list(required.force)
+    moment = list(required.moment)
     for j in reversed(range(1, len(tree.links))):
-        i, E = tree.links[j].parent, geo.E[j]
-        pushed = E @ force[j]
-        force[i] = force[i] + pushed
-        moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], pushed)
+        i = tree.links[j].parent
+        E = geo.E[j]
+        force_on_parent = E @ force[j]
+        force[i] = force[i] + force_on_parent
+        moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], force_on_parent)
     return force, moment
 
 
-def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
-    """Return the wrench (at ref) and the joint forces that the links together need."""
-    force, moment = carried_wrenches(tree, geo, needed)
-    out = np.zeros(6 + len(tree.model.joints), dtype=object)
-    out[6:] = needed.joint
+def gather(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
+    """Return the generalised force (6 + n,): wrench of all links at ref, joint forces."""
+    force, moment = carried_wrenches(tree, geo, required)
+    generalised = np.zeros(6 + len(tree.model.joints), dtype=object)
+    generalised[6:] = required.joint
     for j, link in enumerate(tree.links[1:], start=1):
-        along = link.slide * force[j][2] + link.turn * moment[j][2]
-        out[6 + link.joint] = out[6 + link.joint] + along
-    out[:3] = force[0]
-    out[3:6] = moment[0] - cross(ref, force[0])
-    return array(out)
+        axial = link.slide * force[j][2] + link.turn * moment[j][2]
+        generalised[6 + link.joint] = generalised[6 + link.joint] + axial
+    generalised[:3] = force[0]
+    generalised[3:6] = moment[0] - cross(ref, force[0])
+    return array(generalised)
 
 
 def inverse_dynamics(
@@ -101,8 +104,23 @@ def inverse_dynamics(
     refdot: Array,
     gravity: Array,
 ) -> Array:
-    """Return the wrench (at ref) and the joint forces that the motion vdot needs: `M vdot + F`,
-    eq. [inverse-map]. `gravity` is in the base's axes.
+    """Compute the generalised force `M vdot + F` of a motion, eq. [inverse-map].
+
+    Parameters
+    ----------
+    tree, geo, vel
+        Links of the machine, their poses and velocities.
+    vdot
+        (6 + n,), rates of (V at ref, W, rdot).
+    ref, refdot
+        (3,), point of the base at which V is taken (m), and its velocity in the base (m/s).
+    gravity
+        (3,), in the base's axes, m/s2.
+
+    Returns
+    -------
+    (6 + n,) array
+        Force (N) and moment about ref (N m) on the base, then joint forces (N m or N).
     """
     return gather(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
 
@@ -112,25 +130,29 @@ def _turning(T: Array) -> Array:
     return array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
 
 
-def _fluid(link: Link, V: Array, W: Array, a: Array, al: Array) -> Array:
-    """Return the wrench that the added mass and the drag of a link need, eq. [fluid-wrench]."""
+def _fluid(link: Link, V: Array, W: Array, a: Array, alpha: Array) -> Array:
+    """Return the wrench (6,) against added mass and drag of a link, eq. [fluid-wrench]."""
     eta = np.concatenate([V, W])
-    etadot = np.concatenate([a - cross(W, V), al])
-    out = array([0.0] * 6)
+    etadot = np.concatenate([a - cross(W, V), alpha])
+    wrench = array([0.0] * 6)
     if link.added is not None:
-        out = out + link.added @ etadot - ad(eta).T @ (link.added @ eta)
+        wrench = wrench + link.added @ etadot - ad(eta).T @ (link.added @ eta)
     if link.drag is not None:
-        out = out + link.drag @ eta
-    return out
+        wrench = wrench + link.drag @ eta
+    return wrench
 
 
 class Composite:
-    """The inertia of a link and of all that it carries, as it stands: mass, first and second moments
-    about the link's origin, added masses.
+    """Inertia of a composite body: a link and its subtree, rigid in the current shape.
+
+    It consists of mass, first and second moments about the link's origin, and added mass.
     """
 
     def __init__(self, link: Link) -> None:
-        self.mass, self.S, self.G, self.added = link.mass, link.S, link.G, link.added
+        self.mass = link.mass
+        self.S = link.S
+        self.G = link.G
+        self.added = link.added
 
     def carry(self, other: "Composite", E: Array, p: Array) -> None:
         """Add the inertia of a link whose frame is (E, p) in this one's."""
@@ -141,17 +163,18 @@ class Composite:
         self.G = self.G + E @ other.G @ E.T + mixed + mixed.T + other.mass * np.outer(p, p)
         if other.added is not None:
             X = Ad(inverse(Pose(E, p)))
-            moved = X.T @ other.added @ X
-            self.added = moved if self.added is None else self.added + moved
+            added_here = X.T @ other.added @ X
+            self.added = added_here if self.added is None else self.added + added_here
 
     def column(self, link: Link) -> tuple[Array, Array]:
         """Return force and moment (at the link's origin) per unit acceleration of its joint."""
         force = link.slide * self.mass * Z + link.turn * cross(Z, self.S)
-        spread = array([-self.G[0, 2], -self.G[1, 2], self.G[0, 0] + self.G[1, 1]])
-        moment = link.slide * cross(self.S, Z) + link.turn * spread
+        second_moments = array([-self.G[0, 2], -self.G[1, 2], self.G[0, 0] + self.G[1, 1]])
+        moment = link.slide * cross(self.S, Z) + link.turn * second_moments
         if self.added is not None:
-            extra = link.slide * self.added[:, 2] + link.turn * self.added[:, 5]
-            force, moment = force + extra[:3], moment + extra[3:]
+            fluid = link.slide * self.added[:, 2] + link.turn * self.added[:, 5]
+            force = force + fluid[:3]
+            moment = moment + fluid[3:]
         return force, moment
 
     def base_block(self, ref: Array) -> Array:
@@ -171,49 +194,63 @@ class Composite:
 
 
 def composites(tree: Tree, geo: Geometry) -> list[Composite]:
-    """Return the links with all that they carry, eq. [composite-bodies]."""
-    whole = [Composite(link) for link in tree.links]
-    for j in reversed(range(1, len(whole))):
-        whole[tree.links[j].parent].carry(whole[j], geo.E[j], geo.p[j])
-    return whole
+    """Return the composite body of every link, eq. [composite-bodies]."""
+    bodies = [Composite(link) for link in tree.links]
+    for j in reversed(range(1, len(bodies))):
+        bodies[tree.links[j].parent].carry(bodies[j], geo.E[j], geo.p[j])
+    return bodies
 
 
 def joint_wrenches(
-    tree: Tree, geo: Geometry, whole: Sequence[Composite]
+    tree: Tree, geo: Geometry, bodies: Sequence[Composite]
 ) -> list[dict[int, tuple[Array, Array]]]:
-    """Return, for each link and each joint behind it or on it, the force and the moment at the
-    link's origin that a unit acceleration of the joint needs.
+    """Return the wrenches per unit acceleration of a joint, per link and joint of its subtree.
+
+    Force and moment are taken at the link's origin, in its frame.
     """
-    out: list[dict[int, tuple[Array, Array]]] = [{} for _ in tree.links]
+    wrenches_of: list[dict[int, tuple[Array, Array]]] = [{} for _ in tree.links]
     for j, link in reversed([*enumerate(tree.links)]):
         for rotor in link.rotors:
-            out[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
+            wrenches_of[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
         if j:
-            out[j][link.joint] = whole[j].column(link)
-            for k, (force, moment) in out[j].items():
-                pushed = geo.E[j] @ force
-                arm = cross(geo.p[j], pushed)
-                out[link.parent][k] = (pushed, geo.E[j] @ moment + arm)
-    return out
+            wrenches_of[j][link.joint] = bodies[j].column(link)
+            for k, (force, moment) in wrenches_of[j].items():
+                force_on_parent = geo.E[j] @ force
+                arm = cross(geo.p[j], force_on_parent)
+                wrenches_of[link.parent][k] = (force_on_parent, geo.E[j] @ moment + arm)
+    return wrenches_of
 
 
 def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
-    """Return M for v = (V at ref, W, rdot), from composite bodies, eq. [composite-bodies]."""
-    whole = composites(tree, geo)
-    columns = joint_wrenches(tree, geo, whole)
+    """Compute the mass matrix by composite rigid bodies, eq. [composite-bodies].
+
+    Parameters
+    ----------
+    tree, geo
+        Links of the machine and their poses.
+    ref
+        (3,), point of the base at which V is taken, m.
+
+    Returns
+    -------
+    (6 + n, 6 + n) array
+        M for v = (V at ref, W, rdot).
+    """
+    bodies = composites(tree, geo)
+    columns = joint_wrenches(tree, geo, bodies)
     n = 6 + len(tree.model.joints)
     M = np.zeros((n, n), dtype=object)
-    for link, behind in zip(tree.links, columns, strict=True):
+    for link, wrenches_behind in zip(tree.links, columns, strict=True):
         for rotor in link.rotors:
             M[6 + rotor.joint, 6 + rotor.joint] = rotor.inertia
         if link is tree.links[0]:
             continue
-        for k, (force, moment) in behind.items():
+        for k, (force, moment) in wrenches_behind.items():
             value = link.slide * force[2] + link.turn * moment[2]
             M[6 + link.joint, 6 + k] = M[6 + k, 6 + link.joint] = value
     for k, joint in enumerate(tree.model.joints):
         M[6 + k, 6 + k] = M[6 + k, 6 + k] + joint.armature
-    M[:6, :6] = whole[0].base_block(ref)
+    M[:6, :6] = bodies[0].base_block(ref)
     for k, (force, moment) in columns[0].items():
         M[:6, 6 + k] = M[6 + k, :6] = np.concatenate([force, moment - cross(ref, force)])
     return array(M)

@@ -1,5 +1,7 @@
-"""What outputs, control laws and force elements can read of a moving machine, in the user's terms, over
-any scalar.
+"""Quantities of a moving machine that outputs, control laws and force elements read, over any scalar.
+
+Positions, velocities and angles are in the user's terms: world axes, the drawing's frame on the base, names
+of bodies, joints and contacts. The file also checks and calls control laws.
 """
 
 import inspect
@@ -33,21 +35,21 @@ from draisine.model import BASE_TWIST, Contact, Surface
 from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
-MOST_STATES = 10_000
-"""How many states of its own a control law may have."""
+MAX_LAW_STATES = 10_000
+"""Largest number of states of a control law; a larger one is a mistake, not a controller."""
 
-CALLED = (
+LAW_SIGNATURE = (
     "a law is called as law(readings, z) and returns (inputs, rates of z), as in "
     "`return {'steer': torque}, ()`"
 )
-"""How laws are written."""
+"""Signature of a control law, for error messages."""
 
-MAKERS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
-"""Who makes laws whose numbers the machine decides."""
+LAW_CONSTRUCTORS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
+"""Python calls that construct laws whose gains depend on the machine, by the name of the law."""
 
 
 class Slip(NamedTuple):
-    """Velocities of a contact's material point over the ground, m/s."""
+    """Velocity of a contact's material point relative to the ground, m/s."""
 
     normal: Scalar
     along: Scalar
@@ -56,36 +58,44 @@ class Slip(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """A machine at one instant. Positions and velocities are in world axes, m and m/s; angles in
-    rad.
+    """A machine at one instant, as control laws, force elements and outputs read it.
+
+    Positions (m) and velocities (m/s) are in world axes, angles in rad, rates in rad/s or m/s. Points of
+    bodies are given by their position in the drawing. `t` is the time in s; the other fields are internal.
+
+    Examples
+    --------
+    >>> def damp_steering(readings, z):
+    ...     return {"steer": -0.5 * readings.rate("steer")}, ()
     """
 
     tree: Tree
     geo: Geometry
     world: Ground
-    base: Array
+    base: Array  # (3,), position of the inner base frame
     vel: Velocities
-    speeds: Array
+    speeds: Array  # (6 + n,), (V at ref, W, rdot) of the inner base frame
     ref: Array
     t: Scalar
-    loads: Mapping[str, Scalar] | None = None
-    remembered: Array | None = None
+    loads: Mapping[str, Scalar] | None = None  # N, normal forces by contact, if they are computed
+    remembered: Array | None = None  # states of the force elements, if the reader may use them
 
     def joint(self, name: str) -> Scalar:
-        """Return the coordinate of a joint."""
+        """Return the coordinate of a joint, rad or m."""
         return self.geo.r[self._joint(name)]
 
     def rate(self, name: str) -> Scalar:
-        """Return the rate of a joint."""
+        """Return the rate of a joint, rad/s or m/s."""
         return self.vel.rdot[self._joint(name)]
 
     def _joint(self, name: str) -> int:
+        """Return the index of a joint."""
         names = [j.name for j in self.tree.model.joints]
         expect_known("no joint", name, names, ModelError)
         return names.index(name)
 
     def output(self, name: str) -> Scalar:
-        """Return an output of the model."""
+        """Return the value of an output of the model."""
         named = {o.name: o for o in self.tree.model.outputs}
         expect_known("no output", name, named, ModelError)
         return named[name].value(self)
@@ -131,28 +141,39 @@ class Readings:
         return self._turning()[1]
 
     def _turning(self) -> tuple[Scalar, Scalar]:
-        """Return the rates of yaw and pitch: the parts of the angular velocity along the vertical
-        and along the base's axis to the left, eq. [angle-rates].
+        """Return the rates of yaw and pitch, eq. [angle-rates].
+
+        They are the oblique components of the angular velocity along the vertical and along the base's
+        y axis.
         """
-        R, W = self.rotation, self.angular_velocity
-        s, up, aside = R[2, 1], R[2] @ W, W[1]
+        R = self.rotation
+        W = self.angular_velocity
+        s = R[2, 1]
+        up = R[2] @ W
+        about_left = W[1]
         square = 1.0 - s * s
-        return (up - s * aside) / square, (aside - s * up) / square
+        return (up - s * about_left) / square, (about_left - s * up) / square
 
     def element_state(self, k: int) -> Scalar:
-        """Return a state of the force elements, such as the slip of a tyre, by its place among all of
-        them. Control laws can read it.
+        """Return a state of the force elements, such as the slip of a tyre, by its index.
+
+        Only control laws can read it.
         """
         if self.remembered is None:
-            raise ModelError("states of force elements are known to control laws alone.")
+            raise ModelError(
+                "The states of force elements can be read by control laws only, not by force elements or "
+                "outputs."
+            )
         if not 0 <= k < len(self.remembered):
             raise ModelError(f"no state {k} of force elements: there are {len(self.remembered)}.")
         return self.remembered[k]
 
     def value(self, name: str) -> Scalar:
-        """Return a coordinate or a speed by the name that it has in linear systems: an angle of the
-        base, its place in the world's axes, a joint, an output, a rate of these, a component of the
-        base's twist, `z[0]` for the first state of the force elements.
+        """Return a coordinate or a speed by its name in linear systems.
+
+        The name is that of an angle of the base, a component of its position (`x`), a joint, an output,
+        a rate of these, a component of the base's twist, or `z[0]` for the first state of the force
+        elements.
         """
         if name.startswith("z["):
             return self.element_state(int(name[2:-1]))
@@ -175,81 +196,83 @@ class Readings:
 
     @property
     def heading(self) -> Array:
-        """The unit vector in the ground along which the base heads."""
+        """The horizontal unit vector along the base's heading."""
         R = self.rotation
         x = array([R[1, 1], -R[0, 1], 0.0])
         return x / norm(x)
 
-    def position(self, body: str, where: Any) -> Array:
-        """Return the position of a material point of a body, given by its place in the drawing."""
-        return self.base + self.world.R @ self._point(body, where).c
+    def position(self, body: str, point: Any) -> Array:
+        """Return the position of a material point of a body; `point` is its position in the drawing."""
+        return self.base + self.world.R @ self._point(body, point).c
 
-    def velocity(self, body: str, where: Any) -> Array:
-        """Return the velocity of a material point of a body, given by its place in the drawing."""
-        P = point_matrix(self.tree, self.geo, self._point(body, where), self.ref)
+    def velocity(self, body: str, point: Any) -> Array:
+        """Return the velocity of a material point of a body; `point` is its position in the drawing."""
+        P = point_matrix(self.tree, self.geo, self._point(body, point), self.ref)
         return self.world.R @ (P @ self.speeds)
 
-    def _point(self, body: str, where: Any) -> Point:
-        return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(where))
+    def _point(self, body: str, position: Any) -> Point:
+        return body_point(self.tree, self.geo, self.tree.model.body(body).name, array(position))
 
     def contact(self, name: str) -> Array:
-        """Return where a contact touches."""
+        """Return the position of a contact's touching point."""
         return self.base + self.world.R @ self._touch(name)[1].c
 
     def gap(self, name: str) -> Scalar:
-        """Return the height of a contact's point above the ground, eq. [gap]."""
+        """Return the gap of a contact, eq. [gap]: the height of its lowest point above the ground."""
         return self.contact(name)[2]
 
     def slip(self, name: str) -> Slip:
-        """Return how fast a contact's material point moves over the ground, out of it, along and
-        across; the first is the rate of the gap.
+        """Return the velocity of a contact's material point relative to the ground.
+
+        Its components are normal (the rate of the gap), along and across.
         """
-        contact, at, _ = self._touch(name)
-        P = point_matrix(self.tree, self.geo, at, self.ref)
-        carried = ground_velocity(self.tree.model, self.world, self.base, at, self.t)
-        axes = contact_axes(self.tree, self.geo, self.world, contact, at)
-        return Slip(*(axes[d] @ (P @ self.speeds - carried) for d in contact.directions))
+        contact, point, _ = self._touch(name)
+        P = point_matrix(self.tree, self.geo, point, self.ref)
+        ground = ground_velocity(self.tree.model, self.world, self.base, point, self.t)
+        axes = contact_axes(self.tree, self.geo, self.world, contact, point)
+        return Slip(*(axes[d] @ (P @ self.speeds - ground) for d in contact.directions))
 
     def travel(self, name: str) -> Scalar:
-        """Return how fast the touching point itself travels over the ground, along the heading."""
-        contact, at, surface = self._touch(name)
-        rhodot = support_rate(surface, at, self.world, self.vel)
-        _, cdot = point_drift(self.tree, self.geo, self.vel, at, rhodot, np.zeros(3))
-        moving = self.vel.V + cross(self.vel.W[0], at.c - self.ref) + cdot
-        carried = ground_velocity(self.tree.model, self.world, self.base, at, self.t)
-        axes = contact_axes(self.tree, self.geo, self.world, contact, at)
-        return axes["along"] @ (moving - carried)
+        """Return the speed of the geometric touching point over the ground, along the wheel's heading."""
+        contact, point, surface = self._touch(name)
+        rhodot = support_rate(surface, point, self.world, self.vel)
+        _, cdot = point_drift(self.tree, self.geo, self.vel, point, rhodot, np.zeros(3))
+        point_velocity = self.vel.V + cross(self.vel.W[0], point.c - self.ref) + cdot
+        ground = ground_velocity(self.tree.model, self.world, self.base, point, self.t)
+        axes = contact_axes(self.tree, self.geo, self.world, contact, point)
+        return axes["along"] @ (point_velocity - ground)
 
     def camber(self, name: str) -> Scalar:
-        """Return how far a wheel leans, positive to the right."""
-        _, at, surface = self._touch(name)
-        up = self.world.up[at.link]
+        """Return the camber of a wheel, positive to the right."""
+        _, point, surface = self._touch(name)
+        up = self.world.up[point.link]
         return atan2(up @ surface.axle, surface.slope(up))
 
     def rolling_radius(self, name: str) -> Scalar:
         """Return the distance of a wheel's touching point from its axle, m."""
-        _, at, surface = self._touch(name)
-        return surface.rolling_radius(self.world.up[at.link])
+        _, point, surface = self._touch(name)
+        return surface.rolling_radius(self.world.up[point.link])
 
     def spin(self, name: str) -> Scalar:
-        """Return how fast a wheel turns about the ground's normal, positive to the left."""
-        _, at, _ = self._touch(name)
-        return self.world.up[0] @ (spin_matrix(self.tree, self.geo, at) @ self.speeds)
+        """Return the angular velocity of a wheel about the ground's normal, positive to the left."""
+        _, point, _ = self._touch(name)
+        return self.world.up[0] @ (spin_matrix(self.tree, self.geo, point) @ self.speeds)
 
     def load(self, name: str) -> Scalar:
-        """Return the ground's normal force on a contact, N. Force elements can read it in the closed
-        form, where they are solved together with it, eq. [loads].
+        """Return the ground's normal force on a contact, N.
+
+        Force elements of the closed form can read it: they are solved together with it, eq. [loads].
         """
         if self.loads is None:
             raise ModelError(
-                f"the load of contact {name!r} is not known here: force elements of the closed form "
-                "alone can read it (formulation 'projected'), on a terrain those that act at the contact."
+                f"The load of contact {name!r} cannot be read here. Only force elements can read it, with "
+                "the formulation 'projected'; on a terrain, only elements of the same contact."
             )
         if name not in self.loads:
-            known = list(self.loads)
+            loaded = list(self.loads)
             raise ModelError(
-                f"contact {name!r} has no load here; the ground carries: "
-                f"{', '.join(known) or 'none'}. {did_you_mean(name, known)}"
+                f"Contact {name!r} has no normal force in this mode. Contacts with a normal force: "
+                f"{', '.join(loaded) or '-'}. {did_you_mean(name, loaded)}"
             )
         return self.loads[name]
 
@@ -262,7 +285,7 @@ class Readings:
 
 
 def law_states(law: Any) -> int:
-    """Return how many states of its own a control law has: its attribute `states`, none without it.
+    """Return the number of states of a control law: its attribute `states`, 0 if it has none.
 
     >>> law_states(lambda readings, z: ({}, ()))
     0
@@ -271,30 +294,32 @@ def law_states(law: Any) -> int:
         return 0
     if isinstance(law, str) and law in names("law"):
         kind = find("law", law)
-        maker = MAKERS.get(law, f"{kind.__module__}.{kind.__name__}(...)")
+        maker = LAW_CONSTRUCTORS.get(law, f"{kind.__module__}.{kind.__name__}(...)")
         raise ModelError(
-            f"law: {law!r} is a name for the command line; in Python {maker} makes it."
+            f"law: the name {law!r} is for the command line. In Python, pass the law itself: {maker}."
         )
     if not callable(law):
-        raise ModelError(f"law: {law!r:.80} is none; {CALLED}.")
+        raise ModelError(f"law: {law!r:.80} is not callable; {LAW_SIGNATURE}.")
     try:
         inspect.signature(law).bind(None, None)
     except TypeError as error:
         name = getattr(law, "__name__", type(law).__name__)
-        raise ModelError(f"law {name!r}: {error}; {CALLED}.") from None
+        raise ModelError(f"law {name!r}: {error}; {LAW_SIGNATURE}.") from None
     except ValueError:
-        pass  # what is built in does not tell
+        pass  # built-in functions have no signature to check
     states = getattr(law, "states", 0)
-    if not isinstance(states, int) or not 0 <= states <= MOST_STATES:
+    if not isinstance(states, int) or not 0 <= states <= MAX_LAW_STATES:
         raise ModelError(
-            f"law: its attribute `states` is {states!r:.80}; it is a number from 0 to {MOST_STATES}."
+            f"law: its attribute `states` is {states!r:.80}; it must be an integer from 0 to "
+            f"{MAX_LAW_STATES}."
         )
     return int(states)
 
 
 def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
-    """Return the states of a law at the start: its `start_at` of the machine's place (m) and heading
-    (rad) there, or its `start`, or zeros.
+    """Return the initial states of a law: its `start_at(x, y, yaw)`, or its `start`, or zeros.
+
+    x and y are the position of the machine at the start in m, yaw is its heading in rad.
 
     >>> law_start(lambda readings, z: ({}, ()), 0.0, 0.0, 0.0)
     array([], dtype=float64)
@@ -307,25 +332,30 @@ def law_start(law: Any, x: float, y: float, yaw: float) -> Array:
 def call_law(
     law: Any, readings: Readings, z: Array
 ) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:
-    """Return what a law gives, inputs by name and the rates of its states; raise where it was written
-    by mistake: what it reads is not there, or it returns something else.
+    """Return the result of a law: inputs by name, and the rates of its states.
+
+    Mistakes of the law become a `ModelError`: it reads a quantity that does not exist, or does not return
+    two values.
     """
     try:
-        given = law(readings, z)
+        result = law(readings, z)
     except NameError as error:
         raise ModelError(f"law: {error}.") from error
     except AttributeError as error:
+        # Errors of other objects are the law's own; their traceback helps more.
         if not isinstance(error.obj, Readings):
             raise
         inner = {field.name for field in fields(Readings)} - {"t"}
-        known = [name for name in dir(Readings) if name[0] != "_" and name not in inner]
-        told = f"law: readings have no {error.name!r}. {did_you_mean(str(error.name), known)}"
+        attributes = [name for name in dir(Readings) if name[0] != "_" and name not in inner]
+        problem = (
+            f"law: readings have no {error.name!r}. {did_you_mean(str(error.name), attributes)}"
+        )
         raise ModelError(
-            f"{told} Joints are read by readings.joint(name), their rates by .rate(name), the model's "
+            f"{problem} Joints are read by readings.joint(name), their rates by .rate(name), the model's "
             "outputs by .output(name)."
         ) from None
-    if isinstance(given, tuple | list) and len(given) == 2:
-        inputs, rates = given
+    if isinstance(result, tuple | list) and len(result) == 2:
+        inputs, rates = result
         if isinstance(inputs, Mapping) and isinstance(rates, Sequence | np.ndarray):
             return inputs, rates
-    raise ModelError(f"law: it returns {given!r:.80}; {CALLED}.")
+    raise ModelError(f"law: it returns {result!r:.80}; {LAW_SIGNATURE}.")

@@ -1,10 +1,9 @@
-"""From the drawing to a chain of links: frames along the joints, axisymmetric leaves folded into
-their carriers.
+"""Assembly of the drawing into a tree of links, with axisymmetric leaves folded into their carriers.
 
-A link's frame has its joint's axis as z and its origin on that axis. What turns about its own axis
-of symmetry (a wheel) is no link: its mass is lumped into its carrier, and a `Rotor` keeps the
-momentum of its spin (a gyrostat). Neither changes any result; both save work. Material points of a
-folded body still turn with it: `kinematics.body_point` places them.
+A link's frame has its z axis and its origin on the axis of its joint. A body that spins about its axis of
+symmetry (a wheel) is not a link: its mass is lumped into its carrier, and a `Rotor` keeps the momentum of
+its spin (a gyrostat). Both choices change no result and save operations. Material points of a folded body
+still turn with it: see `kinematics.body_point`.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,64 +18,60 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, vanishe
 from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
+"""From symbolic entries to their nominal numbers, (n,)."""
+
 Z = np.array([0.0, 0.0, 1.0])
+"""Unit vector along the axis of a link's joint, in the link's frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rotor:
-    """A folded wheel: joint index, axle and centre in the carrier's frame, moment of inertia about
-    the axle.
-    """
+    """A folded axisymmetric body, in the frame of the link that carries it."""
 
-    joint: int
-    axis: Array
-    centre: Array
-    inertia: Scalar
+    joint: int  # index of its joint
+    axis: Array  # unit vector along the axle
+    centre: Array  # m, a point of the axle
+    inertia: Scalar  # kg m2, about the axle
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """One moving frame of the tree.
-
-    `K, p` place it in its parent at r = 0; `R, o` place it in the drawing. `S` and `G` are the
-    first and second moments of mass about its origin, `G = int x x' dm`. `turn` and `slide` are its
-    joint's, per unit of r.
-    """
+    """One moving frame of the tree, with the inertia that moves with it."""
 
     name: str
-    parent: int
-    joint: int
-    turn: float
-    slide: Scalar
-    K: Array
-    p: Array
-    R: Array
-    o: Array
-    mass: Scalar
-    S: Array
-    G: Array
-    added: Array | None = None
-    drag: Array | None = None
+    parent: int  # index of the parent link
+    joint: int  # index of its joint, -1 for the base
+    turn: float  # rad per unit of r
+    slide: Scalar  # m per unit of r
+    K: Array  # (3, 3), axes in the parent's frame at r = 0
+    p: Array  # m, origin in the parent's frame at r = 0
+    R: Array  # (3, 3), axes in the drawing
+    o: Array  # m, origin in the drawing
+    mass: Scalar  # kg
+    S: Array  # kg m, first moment of mass about the origin
+    G: Array  # kg m2, second moment of mass about the origin, int x x' dm
+    added: Array | None = None  # (6, 6), added mass of the fluid for the link's twist
+    drag: Array | None = None  # (6, 6), linear drag of the fluid for the link's twist
     rotors: tuple[Rotor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tree:
-    """Links in order from the base outward, and where each body of the model went: (link, rotor or
-    None).
-    """
+    """The links of a model in order from the base outward."""
 
     model: Model
     links: tuple[Link, ...]
-    place: dict[str, tuple[int, Rotor | None]]
+    place: dict[
+        str, tuple[int, Rotor | None]
+    ]  # body name -> (index of its link, its rotor if folded)
 
     def path(self, i: int) -> tuple[int, ...]:
-        """Return the links between the base and link i, i included, the base not."""
-        steps: list[int] = []
+        """Return the links from the base (excluded) to link i (included)."""
+        indices: list[int] = []
         while i > 0:
-            steps.append(i)
+            indices.append(i)
             i = self.links[i].parent
-        return tuple(reversed(steps))
+        return tuple(reversed(indices))
 
     def local(self, body: str, point: Array) -> Array:
         """Return a point of the drawing in the frame of the link that carries the body."""
@@ -84,16 +79,12 @@ class Tree:
         return link.R.T @ (point - link.o)
 
     def axes(self, body: str) -> Array:
-        """Return what takes directions of the drawing to the frame of the link that carries the
-        body.
-        """
+        """Return the rotation (3, 3) from the drawing to the frame of the link that carries the body."""
         return self.links[self.place[body][0]].R.T
 
 
 def foldable(model: Model, body: Body) -> bool:
-    """Return whether a body is a leaf that looks the same however far it has turned about its
-    joint.
-    """
+    """Return whether a body is a leaf of the tree that is axisymmetric about its joint."""
     joint = next((j for j in model.joints if j.child == body.name), None)
     if (
         joint is None
@@ -112,9 +103,9 @@ def foldable(model: Model, body: Body) -> bool:
         if contact.body == body.name:
             offsets += contact.asymmetry(a, joint.through)
     # Relative to the inertia, so that symmetry does not depend on the unit of mass.
-    size = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
+    inertia_scale = max((abs(x) for x in body.inertia.ravel() if isinstance(x, float)), default=1.0)
     defects = (body.inertia @ hat(a) - hat(a) @ body.inertia).ravel()
-    return vanishes(offsets) and vanishes(defects, size)
+    return vanishes(offsets) and vanishes(defects, inertia_scale)
 
 
 def folded_bodies(model: Model) -> set[str]:
@@ -137,9 +128,7 @@ def wheel_joints(model: Model) -> set[int]:
 
 
 def spinning_joints(model: Model) -> set[int]:
-    """Return the joints about which wheels and balanced rotors spin, by index, whether they are
-    folded or not.
-    """
+    """Return the indices of joints about which wheels and balanced rotors spin, folded or not."""
     rotors = {k for k, joint in enumerate(model.joints) if foldable(model, model.body(joint.child))}
     return rotors | wheel_joints(model)
 
@@ -153,11 +142,10 @@ def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
 
 
 def axes_along(z: Array, hints: Sequence[Array], evaluate: Evaluate) -> Array:
-    """Return right-handed axes (columns) with the given z and the first useful hint in the plane of
-    y and z.
-    """
+    """Return right-handed axes (columns) with the given z; the first usable hint lies in the yz plane."""
     for hint in [*hints, np.eye(3)[1], np.eye(3)[0]]:
         x = cross(hint, z)
+        # 0.1: a hint within 6 degrees of z would amplify rounding errors.
         if np.linalg.norm(evaluate(list(x))) > 0.1:
             x = x / norm(x)
             return np.column_stack([x, cross(z, x), z])
@@ -177,11 +165,26 @@ def assemble(
     frame: Pose | None = None,
     evaluate: Evaluate = as_floats,
 ) -> Tree:
-    """Return the tree of a model.
+    """Assemble the tree of links of a model.
 
-    `aligned` lets the base's frame follow its first joint and wheel instead of the drawing:
-    cheaper, but eta is then not the user's; `frame` says where it stands in the drawing. `evaluate`
-    gives numbers for symbolic entries, to choose frames by.
+    Parameters
+    ----------
+    model
+        Machine in its zero configuration.
+    fold
+        Fold axisymmetric leaves into their carriers.
+    aligned
+        Align the base's frame with its first joint and wheel instead of the drawing. The expressions
+        are shorter, but the base's twist is then not the user's.
+    frame
+        Pose of the base's frame in the drawing, if it is chosen by the caller.
+    evaluate
+        Nominal numbers of symbolic entries, used to choose frames.
+
+    Returns
+    -------
+    Tree
+        Links in order from the base outward.
     """
     folded = folded_bodies(model) if fold else set()
     order = [model.bodies[0].name]
@@ -192,20 +195,28 @@ def assemble(
     joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
     for index, name in enumerate(order):
         R, o = _frame(model, name, folded, aligned, evaluate)
-        parent, number, turn, slide, K, p = 0, -1, 0.0, 0.0, R, o
+        parent = 0
+        joint_index = -1
+        turn = 0.0
+        slide = 0.0
+        K = R
+        p = o
         if name in joints:
-            number, own = joints[name]
-            parent, turn, slide = order.index(own.parent), own.turn, own.slide
-            up = links[parent]
-            K, p = up.R.T @ R, up.R.T @ (o - up.o)
+            joint_index, joint_of_link = joints[name]
+            parent = order.index(joint_of_link.parent)
+            turn = joint_of_link.turn
+            slide = joint_of_link.slide
+            carrier = links[parent]
+            K = carrier.R.T @ R
+            p = carrier.R.T @ (o - carrier.o)
         elif frame is not None:
             K, p = R, o = frame
-        lump = _LinkMass(model, name, R, o)
+        link_mass = _LinkMass(model, name, R, o)
         place[name] = (index, None)
         for i, joint in (joints[j.child] for j in model.joints if j.parent == name):
             if joint.child in folded:
-                place[joint.child] = (index, lump.fold(i, joint))
-        links.append(Link(name, parent, number, turn, slide, K, p, R, o, **lump.inertia))
+                place[joint.child] = (index, link_mass.fold(i, joint))
+        links.append(Link(name, parent, joint_index, turn, slide, K, p, R, o, **link_mass.inertia))
     return Tree(model, tuple(links), place)
 
 
@@ -213,16 +224,21 @@ class _LinkMass:
     """The mass of a link: that of its body, and of the wheels that are folded into it."""
 
     def __init__(self, model: Model, name: str, R: Array, o: Array) -> None:
-        self.model, self.body, self.R, self.o = model, model.body(name), R, o
+        self.model = model
+        self.body = model.body(name)
+        self.R = R
+        self.o = o
         self.mass = self.body.mass
         self.S, self.G = second_moments(self.body, R, o)
         self.rotors: list[Rotor] = []
 
     def fold(self, index: int, joint: Joint) -> Rotor:
-        """Add the wheel that turns about a joint; return what keeps the momentum of its spin."""
+        """Add the body that spins about a joint; return its rotor."""
         wheel = self.model.body(joint.child)
         S, G = second_moments(wheel, self.R, self.o)
-        self.mass, self.S, self.G = self.mass + wheel.mass, self.S + S, self.G + G
+        self.mass = self.mass + wheel.mass
+        self.S = self.S + S
+        self.G = self.G + G
         a = joint.axis / norm(joint.axis)
         hubs = [c.centre for c in self.model.wheels if c.body == joint.child]
         centre = hubs[0] if hubs else joint.through
@@ -232,8 +248,9 @@ class _LinkMass:
 
     @property
     def inertia(self) -> dict[str, Any]:
-        """What a `Link` is told of its mass, of the fluid's too."""
-        shift, body = Ad(Pose(self.R, self.o)), self.body
+        """The mass properties of a `Link`, including those of the fluid, by field."""
+        shift = Ad(Pose(self.R, self.o))
+        body = self.body
         return {
             "mass": self.mass,
             "S": self.S,
@@ -247,29 +264,30 @@ class _LinkMass:
 def _frame(
     model: Model, name: str, folded: set[str], aligned: bool, evaluate: Evaluate
 ) -> tuple[Array, Array]:
-    """Return axes and origin of a link: z along its joint, wheel or next joint in the plane of y
-    and z.
+    """Return axes and origin of a link: z along its joint, its axle or next joint in the yz plane.
+
+    The zeros of these axes shorten the expressions of all links that follow.
     """
     axles = [j for j in model.joints if j.parent == name and j.child in folded]
     children = [j for j in model.joints if j.parent == name and j.child not in folded]
-    own = next((j for j in model.joints if j.child == name), None)
+    joint = next((j for j in model.joints if j.child == name), None)
     contacts = [c for c in model.wheels if c.body == name]
     directions = [j.axis / norm(j.axis) for j in axles] + [c.axle / norm(c.axle) for c in contacts]
     directions += [j.axis / norm(j.axis) for j in children]
     points = [j.through for j in axles] + [c.centre for c in contacts]
     points += [j.through for j in children]
-    if own is None:
+    if joint is None:
         if not aligned:
             return np.eye(3), np.zeros(3)
-        own = children[0] if children else axles[0] if axles else None
+        joint = children[0] if children else axles[0] if axles else None
         origin = points[0] if points else model.bodies[0].com
-        if own is None:
+        if joint is None:
             z = directions[0] if directions else Z
         else:
-            z = own.axis / norm(own.axis)
+            z = joint.axis / norm(joint.axis)
         return axes_along(z, directions, evaluate), origin
-    z = own.axis / norm(own.axis)
-    through = own.through
+    z = joint.axis / norm(joint.axis)
+    through = joint.through
     if points:
         along = points[0] - through
         through = through + z * (z[0] * along[0] + z[1] * along[1] + z[2] * along[2])

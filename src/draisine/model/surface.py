@@ -20,9 +20,10 @@ from draisine.model.body import vector
 
 AXLE_LEFT = np.array([0.0, 1.0, 0.0])
 
-EDGE_ITERATIONS = 16
-"""Newton steps to the point of a line nearest to a ring. They converge from one side; of 20,000 random lines
-at a tyre's surface none needed more for 13 digits.
+EDGE_ITERATIONS = 10
+"""Halley steps to the point of a line nearest to a ring. They converge from one side. Of 400,000 random lines
+none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a factor
+of 9 per step, to 4e-11 of the ring.
 """
 
 OBLIQUE = 1e-4
@@ -56,8 +57,8 @@ class FeatureContact:
 class Surface(ABC):
     """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar.
 
-    A surface implements `reach`, `sections`, `support` and `support_rate`, and `meet_edge` and `meet_vertex`
-    if its `kinds` contain edges and vertices.
+    A surface implements `reach`, `sections`, `support` and `support_rate`, and `contact_with_edge` and
+    `contact_with_vertex` if its `kinds` contain edges and vertices.
     """
 
     axle: Array = field(default_factory=lambda: AXLE_LEFT, init=False)
@@ -139,29 +140,34 @@ class Surface(ABC):
         direction = array([where(is_oblique, u, v) for u, v in zip(x, other, strict=True)])
         return direction / norm(direction)
 
-    def meet(self, kind: str, centre: Array, f: Array) -> FeatureContact:
+    def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
         """Return its contact with a feature of a kind with the numbers f, for a centre (m)."""
-        meet = {"face": self.meet_face, "edge": self.meet_edge, "vertex": self.meet_vertex}
-        return meet[kind](centre, f)
+        methods = {
+            "face": self.contact_with_face,
+            "edge": self.contact_with_edge,
+            "vertex": self.contact_with_vertex,
+        }
+        return methods[kind](centre, f)
 
-    def meet_face(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_face(self, centre: Array, f: Array) -> FeatureContact:
         """Return its contact with a plane, at its lowest point, eq. [gap-face]."""
         N = f[:3]
         d = f[3]
         point = centre + self.support(N)
         return FeatureContact(point, N, self.heading(N), N @ point - d)
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return its contact with a line."""
         raise ModelError(
-            f"Surface {type(self).__name__} has edges among its `kinds`, but no method `meet_edge`. Add it."
+            f"Surface {type(self).__name__} has edges among its `kinds`, but no method "
+            "`contact_with_edge`. Add it."
         )
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
         """Return its contact with a point."""
         raise ModelError(
-            f"Surface {type(self).__name__} has vertices among its `kinds`, but no method `meet_vertex`. Add "
-            "it."
+            f"Surface {type(self).__name__} has vertices among its `kinds`, but no method "
+            "`contact_with_vertex`. Add it."
         )
 
 
@@ -222,7 +228,7 @@ class Disc(Round):
         """Return the direction along which it rolls."""
         return cross(self.axle, self.steepest(N))
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a disc with a line, eq. [gap-edge].
 
         The line intersects the plane of the disc at X, and the gap is |X - centre| - radius. The normal is
@@ -271,10 +277,10 @@ class Torus(Disc):
         """All; without thickness faces alone."""
         return ("face",) if is_zero(self.crown) else ("face", "edge", "vertex")
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a torus with a line, eq. [gap-ring].
 
-        Newton's method computes the point X of the line nearest to the ring, eq. [nearest-on-line]; the
+        Halley's method computes the point X of the line nearest to the ring, eq. [nearest-on-line]; the
         contact is that with a vertex at X.
         """
         Q = f[:3]
@@ -296,20 +302,27 @@ class Torus(Disc):
             ring * (q * q),
         )
 
-        def newton(s: Scalar) -> tuple[Scalar, Scalar]:
+        def derivatives(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+            """Return the condition that is zero at the nearest point, its slope and its curvature."""
             X = wp + s * ep
-            D = _divisor(norm(X))
-            return s - ring * ((X @ ep) / D), 1.0 - ring * ((j * j) / (D * D * D))
+            inverse = 1.0 / _divisor(norm(X))
+            cosine = (X @ ep) * inverse
+            turn = ring * ((j * inverse) * (j * inverse)) * inverse
+            return s - ring * cosine, 1.0 - turn, 3.0 * turn * cosine * inverse
 
         s = _direction(fold, side) * ring * q
         for _ in range(EDGE_ITERATIONS):
-            value, slope = newton(s)
-            s = s - value / where(slope > 1e-9, slope, 1e9)
-        value, slope = newton(s)
-        met = self.meet_vertex(centre, centre + w + (s - value / slope) * e)
-        return replace(met, fold=fold, held=(s, slope))
+            value, slope, curvature = derivatives(s)
+            newton = slope * slope
+            halley = newton - 0.5 * value * curvature
+            # Far from the solution the step of Halley's method is unlimited: use Newton's there.
+            divisor = where(halley > 0.1 * newton, halley, newton)
+            s = s - value * slope / where(slope > 1e-9, divisor, 1e18)
+        value, slope, _ = derivatives(s)
+        contact = self.contact_with_vertex(centre, centre + w + (s - value / slope) * e)
+        return replace(contact, fold=fold, held=(s, slope))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a torus with a point Q, eq. [gap-vertex].
 
         K is the point of its ring nearest to Q; the gap is |K - Q| - crown.
@@ -349,14 +362,14 @@ class Ball(Round):
         """Return its rate."""
         return -self.radius * updot
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a ball with a line: that with a vertex at its nearest point."""
         Q = f[:3]
         e = f[3:6]
         arm = Q - centre
-        return self.meet_vertex(centre, centre + (arm - (arm @ e) * e))
+        return self.contact_with_vertex(centre, centre + (arm - (arm @ e) * e))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of a ball with a point, eq. [gap-vertex]."""
         arm = f[:3] - centre
         distance = norm(arm)
@@ -430,7 +443,7 @@ class Ellipsoid(Surface):
         turned = self.axes @ (self.semi_axes * self.semi_axes * (self.axes.T @ updot))
         return (rho * (rho @ updot) - turned) / norm(scaled)
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of an ellipsoid with a line: that with a vertex at its point of smallest level.
 
         Levels are those of eq. [ellipsoid-level].
@@ -439,9 +452,9 @@ class Ellipsoid(Surface):
         e = f[3:6]
         x = self._own(Q - centre)
         along = self._own(e)
-        return self.meet_vertex(centre, Q - e * ((x @ along) / (along @ along)))
+        return self.contact_with_vertex(centre, Q - e * ((x @ along) / (along @ along)))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
         """Return the contact of an ellipsoid with a point Q, by its level |A^-1 (Q - centre)|.
 
         The gap, eq. [ellipsoid-level], is the level minus one times the shortest semi-axis, which does not

@@ -1,10 +1,11 @@
-"""Equations for people: the traced graph cut at names, each line in its narrowest form.
+"""Equations to read: a traced graph written as named polynomials, each in its narrowest form.
 
-In the order of the data: `subject` (a mode, traced over the symbols that people read), `names`
-(symbols as people write them, no two alike), `polynomial` (what stands between names), `cut`
-(from the graph to polynomials), `form` (from a polynomial to the narrowest tree), `sheet` (lines
-and numbered blocks in the making), `contacts` (frames, contact points and how they move), `stages`
-(constraints, free dynamics, reduced dynamics), `solution` (kernel, accelerations, multipliers, rates
-of the coordinates), `linear` (deviations from straight running), `document` (the page), `explain`
-(the page stage by stage). Printers live in `codegen.paper`.
+In the order of the data: `subject` traces a contact mode over readable symbols, `names` assigns unique
+symbols, `polynomial` has the algebra, `cut` converts the graph to polynomials in names, `form` arranges a
+polynomial as the narrowest expression tree, `sheet` collects lines and numbered blocks. The stages of the
+method are written by `contacts` (frames and contact points), `stages` (constraints, free and reduced
+dynamics) and `solution` (kernel, accelerations, multipliers, rates of the coordinates). `linear` writes the
+linear equations of straight running, `document` the complete page, `explain` a page stage by stage.
+
+Printers are in `codegen.paper`.
 """

@@ -1,4 +1,4 @@
-"""Frames and contacts: what the links' axes are, where contacts touch, how they move."""
+"""Sections on frames and contacts: rotations of the links, contact points, and their motion."""
 
 from typing import Any
 
@@ -11,36 +11,33 @@ from draisine.mechanics.kinematics import point_drift
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, SPEED
 from draisine.reading.sheet import Sheet, sentence
-from draisine.reading.subject import ORIGIN, Subject
+from draisine.reading.subject import FRAME_ORIGIN, Subject
 
-SIMPLE = 3
-"""Most terms of a component that needs no name."""
+MAX_UNNAMED_RATE_TERMS = 3
+"""Largest number of terms of a contact point's rate that is written without a name."""
 
 
-def frames(sheet: Sheet, subject: Subject) -> None:
-    """Turns of links whose axes are no axes of the link before, and where links stand that others
-    carry.
-    """
+def write_frames(sheet: Sheet, subject: Subject) -> None:
+    """Write the rotations of the links to their parents and the origins of links that carry others."""
     if sheet.expand:
         return
     sheet.heading("Frames of the links")
     turned = r" and its angle $\theta_j$" if is_planar(subject.model) else ""
-    note = (
-        "$R_j$ turns the axes of link $j$ to those of the link before, $T_j$ to those of the base, "
-    )
-    sheet.say(*sentence(f"{note}where its origin is $o_j${turned}."))
-    geo, links = subject.geo, subject.tree.links
+    note = "$R_j$ rotates the axes of link $j$ to those of its parent link, $T_j$ to those of the base; "
+    sheet.say(*sentence(f"{note}its origin there is $o_j${turned}."))
+    geo = subject.geo
+    links = subject.tree.links
     for j in range(1, len(links)):
-        _turn(sheet, subject, "R", j, geo.E[j])
+        _name_rotation(sheet, subject, "R", j, geo.E[j])
         if links[j].parent:
-            _heading(sheet, subject, j)
-            _turn(sheet, subject, "T", j, geo.R0[j])
+            _name_heading(sheet, subject, j)
+            _name_rotation(sheet, subject, "T", j, geo.R0[j])
             sheet.vector("o", geo.o0[j], [f"{j}{x}" for x in subject.form.axes], LENGTH)
     sheet.end_section()
 
 
-def _turn(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
-    """Name the entries of a rotation that are sums."""
+def _name_rotation(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
+    """Name the entries of a rotation (3, 3) that are sums."""
     axes = subject.form.axes
     for i, row in enumerate(R):
         for k, x in enumerate(row):
@@ -48,54 +45,61 @@ def _turn(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
                 sheet.cut.define(x, Symbol(letter, (f"{j}{axes[i]}{axes[k]}",)), LENGTH)
 
 
-def _heading(sheet: Sheet, subject: Subject, j: int) -> None:
-    """Name the angle between a link of the plane and the base."""
-    links, R = subject.tree.links, subject.geo.R0[j]
+def _name_heading(sheet: Sheet, subject: Subject, j: int) -> None:
+    """Name the angle between a link of a planar machine and the base."""
+    links = subject.tree.links
+    R = subject.geo.R0[j]
     angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
     if is_planar(subject.model) and is_zero(R[0, 0] - cos(angle)) and is_zero(R[1, 0] - sin(angle)):
         number = sheet.cut.define(angle, Symbol("theta", (str(j),)))
         sheet.cut.label_turn(R[0, 0], R[1, 0], sheet.names.symbols[number])
 
 
-def ground(sheet: Sheet, subject: Subject) -> None:
-    """The ground's normal in the links' frames, and where the wheels touch."""
+def write_ground(sheet: Sheet, subject: Subject) -> None:
+    """Write the ground's normal in the links' axes and the contact points of the wheels."""
     axes = subject.form.axes
     sheet.heading("Contact with the ground")
-    place = ", $q_k$ its place in the base's axes" if _partial(subject) else ""
+    place = ", $q_k$ its position in the base's axes" if _partial(subject) else ""
     note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
     sheet.say(*sentence(f"{note}contact point{place}."))
-    for k, (contact, (at, surface)) in enumerate(
-        zip(subject.model.contacts, subject.rows.found, strict=True)
+    for k, (contact, (point, surface)) in enumerate(
+        zip(subject.model.contacts, subject.rows.contact_points, strict=True)
     ):
         if is_zero(surface.ring):
             continue
-        up = subject.world.up[at.link]
-        tails = [f"{at.link}{x}" for x in axes]
-        if at.link:
+        up = subject.world.up[point.link]
+        tails = [f"{point.link}{x}" for x in axes]
+        # In the base's axes the normal follows from lean and pitch without a name.
+        if point.link:
             sheet.vector("gamma", up, tails)
         sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
-        _contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
+        _name_contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     for k, a in [] if sheet.expand else _partial(subject):
-        sheet.vector("q", a.at.c, [f"{k}{x}" for x in axes], LENGTH)
+        sheet.vector("q", a.point.c, [f"{k}{x}" for x in axes], LENGTH)
     if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
         fall = subject.world.R.T @ subject.model.gravity
         sheet.vector("g", fall, list(axes))
     sheet.end_section()
 
 
-def _contact_angle(sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any) -> None:
-    """Name the direction from a wheel's hub to its contact point: the cosine and sine of an angle
-    about the axle where that is an axis of the link, else entry by entry.
+def _name_contact_angle(
+    sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
+) -> None:
+    """Name the direction from a wheel's hub to its contact point.
+
+    If the axle is an axis of the link, it is the cosine and sine of an angle; else three entries.
     """
-    along = [n for n in range(3) if not is_zero(axle[n])]
+    axle_axes = [n for n in range(3) if not is_zero(axle[n])]
     simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
     flat = [sheet.polynomial(x) for x in e]
+    # Single products of known sines and cosines need no name.
     trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
     if trivial:
         return
-    if len(along) == 1:
-        n = along[0]
-        cosine, sine = -e[(n + 1) % 3], -e[(n + 2) % 3]
+    if len(axle_axes) == 1:
+        n = axle_axes[0]
+        cosine = -e[(n + 1) % 3]
+        sine = -e[(n + 2) % 3]
         text = subject.form.contact_angles.get(contact, rf"\alpha_{k}")
         sheet.cut.define_turn(cosine, sine, Symbol.parse(text))
     else:
@@ -103,34 +107,36 @@ def _contact_angle(sheet: Sheet, subject: Subject, contact: str, k: int, axle: A
 
 
 def _partial(subject: Subject) -> list[tuple[int, Active]]:
-    """Return the active contacts that leave their points some direction, with their numbers."""
+    """Return the active contacts that do not constrain all directions of their points, with their numbers."""
     order = [contact.name for contact in subject.model.contacts]
     return [(order.index(a.contact.name), a) for a in subject.active if not a.holds_all]
 
 
-def wander(sheet: Sheet, subject: Subject) -> None:
-    """Name the rates at which the contact points wander round the wheels."""
+def name_contact_angle_rates(sheet: Sheet, subject: Subject) -> None:
+    """Name the rates at which the contact points move around the wheels."""
     for k, a in enumerate(subject.active):
         if is_zero(a.surface.ring):
             continue
-        up, W = subject.world.up[a.at.link], subject.vel.W[a.at.link]
+        up = subject.world.up[a.point.link]
+        W = subject.vel.W[a.point.link]
         side = cross(a.surface.axle, a.surface.steepest(up))
         rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
         sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
 
 
-def contact_motions(sheet: Sheet, subject: Subject) -> None:
-    """Name how fast contact points wander in the base's axes, their velocities, what they are
-    accelerated by where no speed changes, and how fast the directions of rows turn.
-    """
-    axes, row = subject.form.axes, 0
+def name_contact_motions(sheet: Sheet, subject: Subject) -> None:
+    """Name velocities and drift accelerations of contact points, and the rates of constraint directions."""
+    axes = subject.form.axes
+    row = 0
     for k, a in enumerate(subject.active):
         tails = [f"{k}{x}" for x in axes]
-        rhodot = support_rate(a.surface, a.at, subject.world, subject.vel)
-        drift, cdot = point_drift(subject.tree, subject.geo, subject.vel, a.at, rhodot, ORIGIN)
+        rhodot = support_rate(a.surface, a.point, subject.world, subject.vel)
+        drift, cdot = point_drift(
+            subject.tree, subject.geo, subject.vel, a.point, rhodot, FRAME_ORIGIN
+        )
         for x, tail in zip(cdot, tails, strict=True):
-            if len(sheet.polynomial(x)) > SIMPLE:
+            if len(sheet.polynomial(x)) > MAX_UNNAMED_RATE_TERMS:
                 sheet.cut.define(x, Symbol("q", (tail,), dots=1), SPEED)
         if not a.holds_all:
             sheet.vector("v", _velocity(subject, a), tails, SPEED)
@@ -141,14 +147,14 @@ def contact_motions(sheet: Sheet, subject: Subject) -> None:
 
 def _velocity(subject: Subject, a: Active) -> Any:
     """Return the velocity of a contact's point relative to the ground, in the base's axes."""
-    carried = ground_velocity(subject.model, subject.world, subject.p, a.at, subject.t)
+    carried = ground_velocity(subject.model, subject.world, subject.p, a.point, subject.t)
     return a.P @ subject.speeds - carried
 
 
 def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
     """Name the rates of the directions of a contact's rows: their first entries are A_ij."""
     tree, geo, world = subject.tree, subject.geo, subject.world
-    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.at)
+    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.point)
     kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
     comma = "," if max(subject.C.shape) > 9 else ""
     for i, name in enumerate(kept, start=row + 1):

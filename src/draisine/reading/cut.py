@@ -1,7 +1,7 @@
-"""From the traced graph to polynomials: a value that has a name is a leaf, whoever computed it.
+"""Conversion of a traced graph to polynomials in named quantities: the graph is cut at named nodes.
 
-Value numbering makes this work from outside: a quantity computed with the same symbols is the same
-node, so naming it once names it everywhere, up to its sign.
+The graph numbers values: a quantity computed twice from the same symbols is the same node. So naming a node
+names it wherever it occurs, up to its sign.
 """
 
 import math
@@ -15,24 +15,35 @@ from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
 
-SWELL = 30
-"""Most terms of a value before it gets a name of its own."""
+MAX_INTERMEDIATE_TERMS = 30
+"""Largest number of terms of an intermediate value without a name; longer ones do not fit on a line."""
 
-WRITTEN_OUT = 300
-"""Most terms of a value that is met on the way to one that is written out."""
+MAX_EXPANDED_TERMS = 300
+"""Largest number of terms of an intermediate value on a page that is written out; more are not legible."""
 
-BRIEF = 2
-"""Most terms of one of several arguments of a function."""
+MAX_ARGUMENT_TERMS = 2
+"""Largest number of terms of an argument of a function of several arguments."""
 
 
 class TooLong(Exception):
-    """A value that should be written out has too many terms for a person."""
+    """A value that should be written out has too many terms to be legible."""
 
 
 class Cut:
-    """A graph cut at names; `lines` collects the definitions in the order of evaluation. With
-    `expand` no value gets a name of its own accord; one that is too long is an error. `swell` is
-    the most terms of a value that is only met on the way.
+    """A graph cut at named nodes; `lines` collects the definitions in the order of evaluation.
+
+    Parameters
+    ----------
+    graph
+        The traced graph.
+    names
+        The symbols of the page.
+    arrange
+        Function from a polynomial to the expression that is written.
+    expand
+        Whether values are written out in the given symbols; one that is too long raises `TooLong`.
+    swell
+        Largest number of terms of an intermediate value without a name.
     """
 
     def __init__(
@@ -41,10 +52,13 @@ class Cut:
         names: Names,
         arrange: Callable[[Polynomial], Expression],
         expand: bool = False,
-        swell: int = SWELL,
+        swell: int = MAX_INTERMEDIATE_TERMS,
     ) -> None:
         self.swell = swell
-        self.graph, self.names, self.arrange, self.expand = graph, names, arrange, expand
+        self.graph = graph
+        self.names = names
+        self.arrange = arrange
+        self.expand = expand
         self.known: dict[int, Polynomial] = {}
         self.lines: list[Line] = []
         self.given: list[int] = []
@@ -55,8 +69,10 @@ class Cut:
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """Write x as the polynomial from now on, -x as its negative and, where x is y times a
-        parameter, y as their quotient: the graph multiplies parameters with each other first.
+        """Write node x as a polynomial from now on, and -x as its negative.
+
+        If x is y times a parameter, y is written as the quotient: the graph multiplies parameters with
+        each other first, so that y alone may occur elsewhere.
         """
         if not isinstance(x, Expr):
             return
@@ -73,7 +89,7 @@ class Cut:
                 self.label(rest, po.divide(polynomial, number, m))
 
     def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the number of a new name for a symbol of the graph, which nothing defines."""
+        """Return the number of a new name for a symbol of the graph; it has no definition."""
         number = self.names.new(symbol, kind)
         self.label(x, po.variable(number))
         name = self.graph.ops[x.index][1]
@@ -87,8 +103,9 @@ class Cut:
     def define_polynomial(
         self, value: Polynomial, symbol: Symbol, kind: str = ENTRY, x: Any = None
     ) -> int:
-        """Return the number of a new name for a polynomial, defined by a line; x, if given, is
-        written by it from then on.
+        """Return the number of a new name for a polynomial, defined by a line.
+
+        If x is given, that node is written by the name from then on.
         """
         right = self.arrange(value)
         number = self.names.new(symbol, kind)
@@ -98,7 +115,7 @@ class Cut:
         return number
 
     def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
-        """Name a cosine and a sine whose angle is known by them alone, each defined by a line."""
+        """Name the cosine and the sine of an angle that has no other definition, each by a line."""
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
         numbers = self.names.turn(angle, given=False)
@@ -117,7 +134,8 @@ class Cut:
         """Return a traced value (or a number) as a polynomial in names."""
         if not isinstance(x, Expr):
             return po.constant(fraction(float(x)))
-        memo, known = self._memo, self.known
+        memo = self._memo
+        known = self.known
         for i in reachable(self.graph, [x.index], known):
             if i in known:
                 memo[i] = known[i]
@@ -126,21 +144,22 @@ class Cut:
         return memo[x.index]
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
-        """Return a value, by a name of its own where it is long and not what was asked for."""
-        if last or len(value) <= (WRITTEN_OUT if self.expand else self.swell):
+        """Return a value; a long intermediate one (not `last`) by a new name."""
+        if last or len(value) <= (MAX_EXPANDED_TERMS if self.expand else self.swell):
             return value
         if self.expand:
             raise TooLong
         return po.variable(self._atom("abbreviation", value, self.arrange))
 
     def _convert(self, i: int) -> Polynomial:
+        """Return a node as a polynomial in the polynomials of its arguments."""
         op, *args = self.graph.ops[i]
         memo = self._memo
         match op:
             case "const":
                 return self._number(args[0])
             case "symbol":
-                raise KeyError(f"symbol {args[0]!r} has no name on the page.")
+                raise KeyError(f"Symbol {args[0]!r} has no name on the page.")
             case "add":
                 return po.add(memo[args[0]], memo[args[1]])
             case "sub":
@@ -156,25 +175,26 @@ class Cut:
         return self._function(op, [memo[k] for k in args])
 
     def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        """Return a b; where both are long, by a name for the longer one."""
+        """Return a b; if both are long, the longer one gets a name."""
         a, b = sorted((a, b), key=len)
-        if self.expand and len(a) * len(b) > 4 * WRITTEN_OUT:
+        if self.expand and len(a) * len(b) > 4 * MAX_EXPANDED_TERMS:
             raise TooLong
         if len(a) > 1 and len(a) * len(b) > 4 * self.swell and not self.expand:
             b = po.variable(self._atom("abbreviation", b, self.arrange))
         return po.multiply(a, b, self.names.pairs)
 
     def _number(self, x: float) -> Polynomial:
-        """Return a number, by pi where it is a simple part of it."""
-        part = Fraction(x / math.pi).limit_denominator(24)
-        if not part or x == round(x, 9) or abs(float(part) * math.pi - x) > 1e-14 * abs(x):
+        """Return a number; a simple fraction of pi is written with pi."""
+        # Denominators up to 24 are angles of 7.5 degrees; a decimal number is never a fraction of pi.
+        turns = Fraction(x / math.pi).limit_denominator(24)
+        if not turns or x == round(x, 9) or abs(float(turns) * math.pi - x) > 1e-14 * abs(x):
             return po.constant(fraction(x))
         if "pi" not in self._atoms:
             self._atoms["pi"] = self.names.new(PI, LENGTH)
-        return po.scale(po.variable(self._atoms["pi"]), part)
+        return po.scale(po.variable(self._atoms["pi"]), turns)
 
     def _inverse_of(self, i: int) -> Polynomial:
-        """Return one over a node: over each factor of a product by itself."""
+        """Return the inverse of a node; of a product, factor by factor."""
         op, *args = self.graph.ops[i]
         if op == "mul" and i not in self.known and all(k in self._memo for k in args):
             a, b = (self._inverse_of(k) for k in args)
@@ -182,6 +202,7 @@ class Cut:
         return self._inverse(self._memo[i])
 
     def _inverse(self, a: Polynomial) -> Polynomial:
+        """Return 1 / a; a sum is named as a denominator, without its common factors."""
         number, common = po.content(a)
         rest = po.divide(a, number, common)
         out = {po.times((), common, -1): 1 / number}
@@ -189,39 +210,40 @@ class Cut:
             factor = next(iter(rest.values()))
             return po.scale(out, 1 / factor)
         if po.leading_monomial(rest) and rest[po.leading_monomial(rest)] < 0:
-            rest, out = po.scale(rest, -1), po.scale(out, -1)
+            # Equal denominators of opposite sign share one name.
+            rest = po.scale(rest, -1)
+            out = po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)
         return po.multiply(out, po.variable(name, -1), self.names.pairs)
 
     def _root(self, a: Polynomial) -> Polynomial:
+        """Return the square root of a by a name."""
         return po.variable(self._atom("root", a, lambda x: Root(self.arrange(x))))
 
-    def _atom(self, what: str, value: Polynomial, write: Callable[[Polynomial], Expression]) -> int:
-        """Return the name of a denominator, a root or an abbreviation, defined when first met."""
-        key = (what, frozenset(value.items()))
+    def _atom(self, role: str, value: Polynomial, write: Callable[[Polynomial], Expression]) -> int:
+        """Return the name of a denominator, root, angle or abbreviation, defined at its first use."""
+        key = (role, frozenset(value.items()))
         if key not in self._atoms:
             right = write(value)
-            self._atoms[key] = self._numbered(what)
+            self._atoms[key] = self._numbered(role)
             self.lines.append((self.names.symbols[self._atoms[key]], right))
         return self._atoms[key]
 
     def _brief(self, a: Polynomial) -> Polynomial:
-        """Return a polynomial of a few terms, or the name or negated name of a longer one."""
-        if len(a) <= BRIEF:
+        """Return a short polynomial itself, a longer one by its name or negated name."""
+        if len(a) <= MAX_ARGUMENT_TERMS:
             return a
         sign = 1 if a[po.leading_monomial(a)] > 0 else -1
         name = self._atom("abbreviation", po.scale(a, sign), self.arrange)
         return po.scale(po.variable(name), sign)
 
-    def _numbered(self, what: str) -> int:
-        """Return the next name of a kind."""
-        self._counts[what] = self._counts.get(what, 0) + 1
-        return self.names.new(Symbol(self.letters[what], (str(self._counts[what]),)), ENTRY)
+    def _numbered(self, role: str) -> int:
+        """Return the next numbered name of a role."""
+        self._counts[role] = self._counts.get(role, 0) + 1
+        return self.names.new(Symbol(self.letters[role], (str(self._counts[role]),)), ENTRY)
 
     def _function(self, op: str, args: list[Polynomial]) -> Polynomial:
-        """Return a function's value: cosine, sine and choices get names, others stand as they
-        are.
-        """
+        """Return a function value: cosines, sines and `where` by names, other functions written out."""
         if op in ("sin", "cos"):
             return self._turn(op, args[0])
         if len(args) > 1:
@@ -238,7 +260,7 @@ class Cut:
         return po.variable(self._atoms[key])
 
     def _turn(self, op: str, angle: Polynomial) -> Polynomial:
-        """Return the cosine or the sine of an angle; one that is no single symbol gets a name."""
+        """Return the cosine or the sine of an angle; a composed angle gets a name."""
         sign = 1 if angle[po.leading_monomial(angle)] > 0 else -1
         angle = po.scale(angle, sign)
         argument = frozenset(angle.items())
@@ -247,7 +269,8 @@ class Cut:
             if symbol is None:
                 symbol = self.names.symbols[self._atom("angle", angle, self.arrange)]
             cosine, sine = self.names.turn(symbol)
-            self._atoms["cos", argument], self._atoms["sin", argument] = cosine, sine
+            self._atoms["cos", argument] = cosine
+            self._atoms["sin", argument] = sine
             self.given += [cosine, sine]
         return po.scale(po.variable(self._atoms[op, argument]), sign if op == "sin" else 1)
 
@@ -264,7 +287,7 @@ class Cut:
         return tuple(out)
 
     def _single(self, a: Polynomial) -> Symbol | None:
-        """Return the symbol that a polynomial consists of, if it is one."""
+        """Return the symbol of a polynomial that is a single symbol, else None."""
         if len(a) == 1:
             ((m, x),) = a.items()
             if x == 1 and len(m) == 1 and m[0][1] == 1 and m[0][0] not in self.names.inline:
@@ -273,13 +296,13 @@ class Cut:
 
 
 def fraction(x: float) -> Fraction:
-    """Return a number as people write it, without what rounding left of it: 0.1 is a tenth,
-    1 / 0.9 ten ninths, and what is next to nothing is zero.
+    """Return a float as the simple fraction or decimal that it approximates; round-off becomes zero.
 
     >>> fraction(0.1), fraction(1 / 0.9), fraction(0.3 - 0.1 - 0.2)
     (Fraction(1, 10), Fraction(10, 9), Fraction(0, 1))
     """
-    simple = Fraction(x).limit_denominator(po.SIMPLE)
+    # 4e-15: a few roundings of double precision.
+    simple = Fraction(x).limit_denominator(po.MAX_DENOMINATOR)
     if abs(float(simple) - x) <= 1e-15 + 4e-15 * abs(x):
         return simple
     return Fraction(f"{x:.15g}")

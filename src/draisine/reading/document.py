@@ -1,4 +1,4 @@
-"""The whole page: coordinates, speeds and parameters with their meanings, then the stages."""
+"""The page of equations: coordinates, speeds and parameters with their meanings, then the stages."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,47 +11,75 @@ from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.base import turns_freely
 from draisine.model import BASE_TWIST
-from draisine.reading.contacts import frames, ground
+from draisine.reading.contacts import write_frames, write_ground
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.solution import (
-    accelerations,
-    base_rates,
-    kernel,
-    kernel_rate,
-    multipliers,
-    reconstruction,
+    keep_base_rates,
+    write_accelerations,
+    write_kernel,
+    write_kernel_rate,
+    write_multipliers,
+    write_reconstruction,
 )
-from draisine.reading.stages import constraints, free_dynamics, reduced_dynamics
+from draisine.reading.stages import (
+    write_constraints,
+    write_free_dynamics,
+    write_reduced_dynamics,
+)
 from draisine.reading.subject import Subject
 from draisine.registry import find, names
 
-PARTS = (
-    (base_rates, frames, ground, constraints, free_dynamics),
-    (kernel, kernel_rate, reduced_dynamics),
-    (reconstruction, multipliers),
+STAGE_GROUPS = (
+    (keep_base_rates, write_frames, write_ground, write_constraints, write_free_dynamics),
+    (write_kernel, write_kernel_rate, write_reduced_dynamics),
+    (write_reconstruction, write_multipliers),
 )
-"""The stages in the order of reading. A part is written out as a whole, or in names."""
+"""The stages in the order of reading. Each group is either written out or written in names."""
 
-ANGLES = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
+ANGLE_SYMBOLS = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
+"""LaTeX symbols of the base's angles, unless the vehicle has its own."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """Equations to read: printed as LaTeX, shown as HTML in a notebook, saved in the language of a
-    file's ending. `subject` is what they are about, where it has symbols.
+    """Equations to read: `print` gives LaTeX, a notebook shows HTML, `save` chooses by the file's suffix.
+
+    Attributes
+    ----------
+    page
+        Blocks of text and formulas.
+    subject
+        The traced machine; None for equations in numbers.
     """
 
     page: Page
     subject: Subject | None = None
 
     def write(self, language: str = "latex") -> str:
-        """Return the equations as a printer writes them: latex, html, markdown, ..."""
+        """Return the equations as text.
+
+        Parameters
+        ----------
+        language
+            Name of a printer: latex, html, markdown, ... (`draisine list printers`).
+        """
         return str(find("printer", language).write(self.page))
 
     def save(self, path: str | Path) -> None:
-        """Write a file whose ending chooses the language: .tex, .html, .md, ..."""
+        """Write the equations to a file.
+
+        Parameters
+        ----------
+        path
+            File whose suffix selects the printer: .tex, .html, .md, ...
+
+        Raises
+        ------
+        UnknownNameError
+            If no printer has this suffix.
+        """
         path = Path(path)
         write_text(self.write(language_of(path.suffix)), path)
 
@@ -66,22 +94,22 @@ class Equations:
 
 
 def language_of(suffix: str) -> str:
-    """Return the printer of files with an ending.
+    """Return the printer of a file suffix.
 
     >>> language_of(".tex")
     'latex'
     """
     known = {find("printer", name).SUFFIX: name for name in names("printer")}
-    expect_known(
-        "no way to write equations to a file that ends in", suffix, known, UnknownNameError
-    )
+    expect_known("no printer of equations for files that end with", suffix, known, UnknownNameError)
     return known[suffix]
 
 
 def write(subject: Subject, title: str, full: bool = False) -> Equations:
-    """Return the equations of one mode of a machine: those of the plane written out in the given
-    symbols, part by part, until an entry has more terms than a person reads; the others in named
-    parts. `full` is the whole way to the accelerations in names, line by line.
+    """Return the equations of one contact mode of a machine.
+
+    Equations of planar machines are written out in the given symbols, group by group of stages, until an
+    entry is too long to be legible; all others use named intermediate quantities. With `full`, all steps
+    to the accelerations are written in names, line by line.
     """
     written_out = 0
     if not turns_freely(subject.model) and not full:
@@ -90,57 +118,56 @@ def write(subject: Subject, title: str, full: bool = False) -> Equations:
 
 
 def _legible(subject: Subject) -> int:
-    """Return how many parts of a page have only entries that can be written out."""
+    """Return the number of leading groups of stages whose entries are short enough to be written out."""
     sheet = Sheet(subject.graph, expand=True, draft=True)
     name_given(sheet, subject)
-    for k, part in enumerate(PARTS):
+    for k, group in enumerate(STAGE_GROUPS):
         try:
-            for stage in part:
+            for stage in group:
                 stage(sheet, subject)
         except TooLong:
             return k
-    return len(PARTS)
+    return len(STAGE_GROUPS)
 
 
 def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
-    """Return the page whose first parts are written out."""
+    """Return the page whose first groups of stages are written out."""
     sheet = Sheet(subject.graph, written_out > 0)
     name_given(sheet, subject)
-    for k, part in enumerate(PARTS):
+    for k, group in enumerate(STAGE_GROUPS):
         if k == written_out > 0:
             sheet.stop_expanding()
-        for stage in part:
-            if full and stage is reconstruction:
-                accelerations(sheet, subject)
+        for stage in group:
+            if full and stage is write_reconstruction:
+                write_accelerations(sheet, subject)
             stage(sheet, subject)
     return sheet
 
 
 def name_given(sheet: Sheet, subject: Subject, linear: bool = False) -> None:
-    """Name what is given, and say what it is: coordinates, speeds, inputs, parameters. A `linear` page
-    lists its speeds itself.
-    """
+    """Name and list coordinates, speeds, inputs and parameters; a `linear` page lists its speeds itself."""
     used = _used(subject)
     sheet.meanings = _meanings(subject)
     listed = _parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
     named = _speeds(sheet, subject)
     speeds = [] if linear else named
-    form, model = subject.form, subject.model
+    form = subject.form
+    model = subject.model
     if model.twist:
         place = form.place or f"{subject.place}, axes x forward, y left, z up"
-        where = f"Base: {model.bodies[0].name.replace('_', ' ')}; its frame stands {place}. "
-        sheet.say(where, *speeds)
+        base = model.bodies[0].name.replace("_", " ")
+        sheet.say(f"Base: {base}; its frame is at {place}. ", *speeds)
     else:
         sheet.say(*speeds)
     listing = ["Coordinates: ", *coordinates, ". "] if coordinates else []
-    turns = sentence("Written $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
+    turns = sentence("Notation: $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
     sheet.say(*listing, *turns, *_validity(subject, linear))
     sheet.say("Parameters: ", *listed, ".")
 
 
 def _meanings(subject: Subject) -> dict[str, str]:
-    """Return what the symbols of the graph are, in words."""
+    """Return the meanings of the graph's symbols in words."""
     model = subject.model
     out = {name: subject.form.meanings.get(name, ("", name))[1] for name in subject.parameters}
     for letter, words in (
@@ -149,11 +176,12 @@ def _meanings(subject: Subject) -> dict[str, str]:
         ("w", model.inputs),
     ):
         out |= {f"{letter}[{k}]": word.replace("_", " ") for k, word in enumerate(words)}
-    out |= {f"p[{k}]": "place of the frame's origin" for k in range(3)}
+    out |= {f"p[{k}]": "position of the frame's origin" for k in range(3)}
     return out | {f"turn {name}": name for name in subject.angles} | {"t[0]": "time"}
 
 
 def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
+    """Name the parameters in use; return their list with meanings."""
     form = subject.form
     out: list[str | Expression] = []
     for name, x in subject.parameters.items():
@@ -171,11 +199,13 @@ def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
 
 
 def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
-    symbols, cut = subject.form.symbols, sheet.cut
+    """Name the coordinates, states, loads and time; return their list with meanings."""
+    symbols = subject.form.symbols
+    cut = sheet.cut
     out: list[str | Expression] = []
     for name in subject.angles:
         x = subject.turns[name]
-        cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
+        cut.name(x, Symbol.parse(symbols.get(name, ANGLE_SYMBOLS.get(name, name))))
         out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
     for x, symbol, joint in zip(subject.r, _joints(subject), subject.model.joints, strict=True):
         cut.name(x, symbol)
@@ -198,7 +228,7 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
 
 
 def _joints(subject: Subject) -> list[Symbol]:
-    """Return the joints' symbols: the vehicle's, else r with a number."""
+    """Return the symbols of the joints: the vehicle's, else r with a number."""
     symbols = subject.form.symbols
     return [
         Symbol.parse(symbols[j.name]) if j.name in symbols else Symbol("r", (str(k + 1),))
@@ -207,8 +237,9 @@ def _joints(subject: Subject) -> list[Symbol]:
 
 
 def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
-    """Name the speeds and the inputs; return what v and u are."""
-    joints, model = _joints(subject), subject.model
+    """Name the speeds and the inputs; return the sentence that lists v and u."""
+    joints = _joints(subject)
+    model = subject.model
     free = subject.free_speeds
     for k, x in zip(subject.columns, free, strict=True):
         symbol = joints[k - 6].with_dots() if k > 5 else _twist_symbol(subject, k)
@@ -221,24 +252,25 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
             symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
         sheet.cut.name(x, symbol)
     twist = len(model.twist)
-    told: list[str | Expression] = ["Speeds ", name_of("v"), " = (", *_listed(v), ")"]
+    words: list[str | Expression] = ["Speeds ", name_of("v"), " = (", *_listed(v), ")"]
     if twist and len(v) > twist:
-        told.append(": its twist, then the rates of the joints")
+        words.append(": its twist, then the rates of the joints")
     if len(subject.C) and subject.independent:
-        told += ["; independent ", name_of("u"), " = ("]
-        told += [*_listed([v[k] for k in subject.independent]), ")"]
-    return [*told, "."]
+        words += ["; independent ", name_of("u"), " = ("]
+        words += [*_listed([v[k] for k in subject.independent]), ")"]
+    return [*words, "."]
 
 
 def _twist_symbol(subject: Subject, k: int) -> Symbol:
     """Return the symbol of a component of the base's twist."""
-    own = subject.form.symbols.get(BASE_TWIST[k])
-    return (
-        Symbol.parse(own) if own else Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))
-    )
+    text = subject.form.symbols.get(BASE_TWIST[k])
+    if text:
+        return Symbol.parse(text)
+    return Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))
 
 
 def _listed(xs: list[Name]) -> list[str | Expression]:
+    """Return names with commas between them."""
     out: list[str | Expression] = []
     for x in xs:
         out += [x, ", "]
@@ -246,14 +278,14 @@ def _listed(xs: list[Name]) -> list[str | Expression]:
 
 
 def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
-    """Say where the page holds."""
+    """Return the sentences on the range of validity of the page."""
     out: list[str | Expression] = []
     if linear:
-        out = ["It holds for small deviations from straight running. "]
+        out = ["Valid for small deviations from straight running. "]
     elif "lean" in subject.angles:
-        out = ["It holds while the lean stays below a quarter turn. "]
+        out = ["Valid for lean angles below 90 degrees. "]
     if subject.turns and not all(is_zero(x) for x in subject.model.gravity[:2]):
-        out.append("On the slope the yaw enters: gravity has a part along the ground. ")
+        out.append("On a slope the yaw appears: gravity has a component along the ground. ")
     statuses = ", ".join(f"{name} {status}" for name, status in subject.mode)
     if statuses:
         out.append(f"Contacts: {statuses}.")
@@ -261,12 +293,13 @@ def _validity(subject: Subject, linear: bool) -> list[str | Expression]:
 
 
 def _used(subject: Subject) -> set[int]:
-    """Return the nodes that the equations need."""
-    parts: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
-    parts.append(subject.acting.rates)
-    roots = [x.index for part in parts for x in _flat(part) if hasattr(x, "index")]
+    """Return the nodes of the graph that the equations depend on."""
+    arrays: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
+    arrays.append(subject.acting.rates)
+    roots = [x.index for array in arrays for x in _flat(array) if hasattr(x, "index")]
     return set(reachable(subject.graph, roots))
 
 
-def _flat(part: Any) -> list[Any]:
-    return list(part.ravel()) if hasattr(part, "ravel") else list(part)
+def _flat(array: Any) -> list[Any]:
+    """Return the entries of an array or a list."""
+    return list(array.ravel()) if hasattr(array, "ravel") else list(array)

@@ -1,4 +1,4 @@
-"""A machine explained stage by stage: what happens in each, in words, and what came out of it."""
+"""Derivation of a machine's equations stage by stage: an explanation and the resulting quantities."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,22 +8,23 @@ from draisine.codegen.formula import Symbol
 from draisine.reading.cut import TooLong
 from draisine.reading.document import Equations, name_given
 from draisine.reading.sheet import Sheet, sentence
-from draisine.reading.stages import places
+from draisine.reading.stages import entry_symbols
 from draisine.reading.subject import Subject
 
-Shown = tuple[str, Sequence[Sequence[Symbol]], Any]
+ShownQuantity = tuple[str, Sequence[Sequence[Symbol]], Any]
 """A quantity: its symbol, the symbols of its entries, its value (a matrix or a column)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step from the drawing to the reduced dynamics: what happens, and what it gives. Symbols stand
-    between dollar signs.
-    """
+    """One stage of the derivation, from the drawing to the reduced dynamics."""
 
     title: str
+    """Heading."""
     says: str
-    show: Callable[[Subject], Iterator[Shown]]
+    """Explanation; symbols are between dollar signs."""
+    show: Callable[[Subject], Iterator[ShownQuantity]]
+    """Function that yields the quantities of the stage."""
 
 
 def _vector(letter: str, j: int, axes: Sequence[str]) -> list[list[Symbol]]:
@@ -36,122 +37,124 @@ def _column(letter: str, value: Any) -> list[list[Symbol]]:
     return [[Symbol(letter, (str(k + 1),)) for k in range(len(value))]]
 
 
-def _poses(subject: Subject) -> Iterator[Shown]:
+def _poses(subject: Subject) -> Iterator[ShownQuantity]:
     axes = subject.form.axes
     for j in range(1, len(subject.tree.links)):
-        turned = [[Symbol("R", (f"{j}{a}{b}",)) for b in axes] for a in axes]
-        yield f"R_{j}", turned, subject.geo.R0[j]
+        rotation = [[Symbol("R", (f"{j}{a}{b}",)) for b in axes] for a in axes]
+        yield f"R_{j}", rotation, subject.geo.R0[j]
         yield f"o_{j}", _vector("o", j, axes), subject.geo.o0[j]
 
 
-def _motions(subject: Subject) -> Iterator[Shown]:
+def _motions(subject: Subject) -> Iterator[ShownQuantity]:
     for j in range(len(subject.tree.links)):
         yield rf"\omega_{j}", _vector("omega", j, subject.form.axes), subject.vel.W[j]
         yield f"V_{j}", _vector("V", j, subject.form.axes), subject.vel.V_link[j]
 
 
-def _rows(subject: Subject) -> Iterator[Shown]:
+def _rows(subject: Subject) -> Iterator[ShownQuantity]:
     if len(subject.C):
-        yield "C", places("C", *subject.C.shape), subject.C
+        yield "C", entry_symbols("C", *subject.C.shape), subject.C
 
 
-def _masses(subject: Subject) -> Iterator[Shown]:
-    yield "M", places("M", *subject.M.shape), subject.M
+def _masses(subject: Subject) -> Iterator[ShownQuantity]:
+    yield "M", entry_symbols("M", *subject.M.shape), subject.M
 
 
-def _forces(subject: Subject) -> Iterator[Shown]:
+def _forces(subject: Subject) -> Iterator[ShownQuantity]:
     yield "F", _column("F", subject.F), subject.F
 
 
-def _kernel(subject: Subject) -> Iterator[Shown]:
+def _kernel(subject: Subject) -> Iterator[ShownQuantity]:
     if subject.H.size:
-        yield "H", places("H", *subject.H.shape), subject.H
+        yield "H", entry_symbols("H", *subject.H.shape), subject.H
 
 
-def _bias(subject: Subject) -> Iterator[Shown]:
+def _bias(subject: Subject) -> Iterator[ShownQuantity]:
     if len(subject.C):
         yield "d", _column("d", subject.reduced.c), subject.reduced.c
         yield r"\kappa", _column("kappa", subject.reduced.kappa), subject.reduced.kappa
 
 
-def _reduced(subject: Subject) -> Iterator[Shown]:
+def _reduced(subject: Subject) -> Iterator[ShownQuantity]:
     if subject.H.size:
-        yield "M_r", places("m", *subject.M_r.shape), subject.M_r
+        yield "M_r", entry_symbols("m", *subject.M_r.shape), subject.M_r
         yield "F_r", _column("f", subject.reduced.F_r), subject.reduced.F_r
 
 
-STAGES = (
+DERIVATION_STAGES = (
     Stage(
-        "Where the links are",
-        "Each joint turns or shifts what hangs behind it. Joint after joint, this places every link in the "
-        "axes of the base: its rotation $R_j$, and its origin $o_j$.",
+        "Forward kinematics",
+        "Each joint rotates or translates its child link. Composing the joints from the base outwards gives "
+        "the pose of every link in the axes of the base: its rotation $R_j$ and its origin $o_j$.",
         _poses,
     ),
     Stage(
-        "How they move",
-        "A link is carried along by the one before it, and its own joint adds its rate: its angular velocity "
-        r"$\omega_j$, and the velocity $V_j$ of its origin, both in its own axes.",
+        "Velocities of the links",
+        "A link moves with its parent link, and its joint adds its rate. This gives its angular velocity "
+        r"$\omega_j$ and the velocity $V_j$ of its origin, both in its own axes.",
         _motions,
     ),
     Stage(
-        "Which motions the contacts forbid",
-        "The touching point of a wheel that rolls stands still, a blade does not move across itself, a "
-        "driven or coupled joint has its rate given. Each of these is linear in the speeds: one row of "
-        "$C$ $v$ = $b$, where $b$ is 0 unless something is driven.",
+        "Velocity constraints",
+        "The contact point of a rolling wheel has zero velocity, a blade does not move sideways, and a "
+        "driven or coupled joint has a prescribed rate. Each condition is linear in the speeds: one row of "
+        "$C$ $v$ = $b$, with $b$ = 0 unless something is driven.",
         _rows,
     ),
     Stage(
-        "The masses of the free machine",
-        "Lifted off the ground, the machine has the kinetic energy that $M$ gives with the speeds $v$. On "
-        "the diagonal is the inertia of each motion alone; beside it, how one motion pulls at another.",
+        "Mass matrix of the unconstrained machine",
+        "$M$ gives the kinetic energy of the unconstrained machine as a quadratic form in the speeds $v$. "
+        "Its diagonal has the inertia of each motion alone, the other entries couple the motions.",
         _masses,
     ),
     Stage(
-        "What free motion needs",
-        "The forces that the free machine needs to keep its speeds as they are: centrifugal and gyroscopic "
-        r"terms, and what holds weight, springs and dampers. So $M$ $\dot{v}$ + $F$ is what acts from "
-        "outside.",
+        "Forces at constant speeds",
+        "$F$ has the forces that keep the speeds of the unconstrained machine constant: centrifugal and "
+        r"gyroscopic terms, and the reactions to gravity, springs and dampers. $M$ $\dot{v}$ + $F$ equals "
+        "the applied and constraint forces.",
         _forces,
     ),
     Stage(
-        "Which motions are left",
-        "What the rows do not forbid: the speeds $u$ may be anything, all others follow from them, "
-        "$v$ = $H$ $u$. Every column of $H$ is one motion that the contacts allow.",
+        "Kernel of the constraints",
+        "The speeds $u$ are independent; all others follow from them by the constraints, "
+        "$v$ = $H$ $u$. Every column of $H$ is one admissible motion.",
         _kernel,
     ),
     Stage(
-        "How the rows turn",
-        "The forbidden directions turn with the machine. To keep to them it has to accelerate even with "
-        r"constant $u$: $C$ $\dot{v}$ = $d$, and $\dot{v}$ = $H$ $\dot{u}$ + $\kappa$.",
+        "Acceleration constraints",
+        "The constraint directions rotate with the machine, so that it accelerates even with "
+        r"constant $u$: $C$ $\dot{v}$ = $d$ and $\dot{v}$ = $H$ $\dot{u}$ + $\kappa$.",
         _bias,
     ),
     Stage(
-        "Free dynamics on what is left",
-        "Along motions that are allowed the forces of the contacts do no work: seen along the columns of $H$ "
-        r"they are gone, and $M_r$ $\dot{u}$ + $F_r$ is what forces from outside do along these motions.",
+        "Reduced dynamics",
+        "Constraint forces do no work in admissible motions. The projection on the columns of $H$ therefore "
+        r"eliminates them: $M_r$ $\dot{u}$ + $F_r$ equals the projected applied forces.",
         _reduced,
     ),
 )
-"""From kinematics to reduced dynamics."""
+"""The stages in the order of the derivation."""
 
 
-SHORT = 24
-"""Most terms of an entry of a walk that is written out."""
+MAX_EXPLAINED_TERMS = 24
+"""Largest number of terms of an entry that is written out on a page that explains."""
 
 
 def explain(subject: Subject, title: str) -> Equations:
-    """Return the walk through all stages of a small machine."""
+    """Return the derivation of a machine's equations, stage by stage; made for small machines."""
+    # A draft finds out whether all entries are short enough to be written out.
     expand = True
     try:
-        _walk(Sheet(subject.graph, expand, longest=SHORT, draft=True), subject)
+        _fill(Sheet(subject.graph, expand, longest=MAX_EXPLAINED_TERMS, draft=True), subject)
     except TooLong:
         expand = False
-    return Equations(_walk(Sheet(subject.graph, expand), subject).page(title), subject)
+    return Equations(_fill(Sheet(subject.graph, expand), subject).page(title), subject)
 
 
-def _walk(sheet: Sheet, subject: Subject) -> Sheet:
+def _fill(sheet: Sheet, subject: Subject) -> Sheet:
+    """Write all stages on a sheet."""
     name_given(sheet, subject)
-    for stage in STAGES:
+    for stage in DERIVATION_STAGES:
         shown = list(stage.show(subject))
         if not shown:
             continue
@@ -162,5 +165,5 @@ def _walk(sheet: Sheet, subject: Subject) -> Sheet:
                 sheet.matrix(symbol, value, entries)
             else:
                 sheet.matrix(symbol, [list(value)], entries)
-                sheet.stand_up()
+                sheet.transpose_last()
     return sheet

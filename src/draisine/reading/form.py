@@ -1,5 +1,7 @@
-"""The narrowest way to write a polynomial: plain, factored, collected, with one or the other square
-of an angle's cosine and sine, or with tangents.
+"""Narrowest expression of a polynomial, by a search over forms.
+
+Candidates are the plain sum, factored and collected forms, squares of the cosine or of the sine of an angle,
+and tangents. The cost of an expression is its printed width.
 """
 
 from collections import Counter
@@ -20,50 +22,53 @@ from draisine.codegen.formula import (
     negative,
     product,
 )
-from draisine.codegen.width import LINE, widest_piece, width
+from draisine.codegen.width import LINE_WIDTH, widest_piece, width
 from draisine.reading import polynomial as po
-from draisine.reading.names import INERTIA, ORDER, SPEED, Names
+from draisine.reading.names import FACTOR_ORDER, INERTIA, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
-_BELOW = (-1, -2, -3, -4)
+_NEGATIVE_POWERS = (-1, -2, -3, -4)
+"""Powers of a cosine in a denominator that tangents may replace."""
 
-ROOM = LINE - 10.0
-"""The widest piece of a line: what stands left of it, a sign and its number take some room."""
+MAX_PIECE_WIDTH = LINE_WIDTH - 10.0
+"""Largest width of a piece of a line, in ems; the left side, a sign and the equation number need the rest."""
 
-SEARCHED = 18
-"""Most terms of a polynomial that is written in every way."""
+MAX_SEARCHED_TERMS = 18
+"""Largest number of terms of a polynomial for which all forms are tried; the search grows quickly."""
 
-TERMS = 14
-"""Most terms of a polynomial whose factors are looked for."""
+MAX_FACTORED_TERMS = 14
+"""Largest number of terms of a polynomial that is searched for factors."""
 
 
 class Arranger:
-    """Writes polynomials in the names of one page; in a draft term by term."""
+    """Arranges polynomials as expressions in the names of a page; in a draft as plain sums."""
 
     def __init__(self, names: Names, draft: bool = False) -> None:
-        self.names, self.draft = names, draft
+        self.names = names
+        self.draft = draft
         self._memo: dict[tuple[bool, frozenset[tuple[Monomial, Fraction]]], Expression] = {}
 
     def __call__(self, a: Polynomial) -> Expression:
-        """Return the narrowest expression of a polynomial that can be broken into lines. One of
-        many terms is only collected.
+        """Return the narrowest expression of a polynomial that can be broken into lines.
+
+        A polynomial of many terms is only collected.
         """
         if self.draft and a:
             return self._plain(a)
         best = self._arrange(a, outer=True)
-        if len(a) == 1 or len(a) > SEARCHED:
+        if len(a) == 1 or len(a) > MAX_SEARCHED_TERMS:
             return best
         pairs = self.names.pairs
         below = [
             (sine, pairs[sine])
             for sine in self.names.angles
-            if any((pairs[sine], power) in m for m in a for power in _BELOW)
+            if any((pairs[sine], power) in m for m in a for power in _NEGATIVE_POWERS)
         ]
         for squares in (True, False):
-            whole = a
+            replaced = a
             for pair in below:
-                whole = self._with_tangents(whole, *pair, squares)
-            a, best = self._better(whole, a, best)
+                replaced = self._with_tangents(replaced, *pair, squares)
+            a, best = self._better(replaced, a, best)
         for sine, cosine in self.names.pairs.items():
             if cosine in po.names_of(a):
                 a, best = self._better(po.replace_square(a, cosine, sine), a, best)
@@ -72,21 +77,20 @@ class Arranger:
     def _better(
         self, other: Polynomial, a: Polynomial, best: Expression
     ) -> tuple[Polynomial, Expression]:
-        """Return the other way to write a polynomial if it is narrower, else the best so far."""
+        """Return the other form and its expression if it is narrower, else the best so far."""
         if other == a:
             return a, best
         written = self._arrange(other, outer=True)
         return (other, written) if _cost(written) < _cost(best) else (a, best)
 
     def _with_tangents(self, a: Polynomial, sine: int, cosine: int, squares: bool) -> Polynomial:
-        """Return a polynomial with s / c as a tangent and, with `squares`, 1 / c^2 as one plus its
-        square.
-        """
+        """Return a polynomial with s / c as a tangent t and, with `squares`, 1 / c^2 as 1 + t^2."""
         tangent = self.names.tangent(sine)
         out: Polynomial = {}
         for m, x in a.items():
             powers = dict(m)
-            below, above = -powers.get(cosine, 0), powers.get(sine, 0)
+            below = -powers.get(cosine, 0)
+            above = powers.get(sine, 0)
             term: Polynomial = {m: x}
             if below > 0:
                 moved = min(below, above)
@@ -100,39 +104,42 @@ class Arranger:
         return out
 
     def _arrange(self, a: Polynomial, outer: bool = False) -> Expression:
+        """Return the memoised narrowest expression; `outer` if it may be broken into lines."""
         key = outer, frozenset(a.items())
         if key not in self._memo:
             self._memo[key] = self._narrowest(a, outer)
         return self._memo[key]
 
     def _narrowest(self, a: Polynomial, outer: bool) -> Expression:
+        """Return the expression of least cost among plain, content taken out, factored and collected."""
         if not a:
             return ZERO
         if len(a) == 1:
             ((m, x),) = a.items()
             return self._term(m, x)
-        found = [self._plain(a)]
+        candidates = [self._plain(a)]
         number, common = po.content(a)
         if sum(x > 0 for x in a.values()) == 0:
             number = -number
         if common or number != 1:
             rest = po.divide(a, number, common)
-            found.append(self._multiplied(number, common, self._arrange(rest)))
-        if len(a) <= TERMS and all(k > 0 for m in a for _, k in m):
-            found += self._factored(a)
-        found += self._collected(a, outer)
-        return min(found, key=_cost)
+            candidates.append(self._multiplied(number, common, self._arrange(rest)))
+        if len(a) <= MAX_FACTORED_TERMS and all(k > 0 for m in a for _, k in m):
+            candidates += self._factored(a)
+        candidates += self._collected(a, outer)
+        return min(candidates, key=_cost)
 
     def _plain(self, a: Polynomial) -> Expression:
+        """Return the sum of all terms."""
         return _sum(self._term(m, a[m]) for m in sorted(a, key=self._rank))
 
     def _rank(self, m: Monomial) -> tuple[object, ...]:
-        """Return what orders terms: by their heaviest factors, as they were named."""
-        weights = [(-ORDER[self.names.kinds[n]], n, -k) for n, k in m]
+        """Return the sort key of a term: speeds first, then masses, in the order of naming."""
+        weights = [(-FACTOR_ORDER[self.names.kinds[n]], n, -k) for n, k in m]
         return (not m, sorted(weights))
 
     def _factored(self, a: Polynomial) -> list[Expression]:
-        """Return squares and products of two sums, where the polynomial is one."""
+        """Return the polynomial as a square or as a product of two sums, if it is one."""
         root = po.square_root(a)
         if root is not None:
             return [Power(self._arrange(root), 2)]
@@ -151,35 +158,37 @@ class Arranger:
         return []
 
     def _collected(self, a: Polynomial, outer: bool) -> list[Expression]:
-        """Return the polynomial collected by what `_choices` offers."""
-        found = []
+        """Return the polynomial collected by each choice of `_choices`."""
+        candidates = []
         for chosen in self._choices(a):
             groups: dict[Monomial, Polynomial] = {}
             for m, x in a.items():
-                key, rest = po.part(m, chosen)
+                key, rest = po.split_factors(m, chosen)
                 groups.setdefault(key, {})[rest] = x
             if len(groups) < len(a):
-                found.append(self._joined(groups, outer))
-        return found
+                candidates.append(self._joined(groups, outer))
+        return candidates
 
     def _choices(self, a: Polynomial) -> list[set[int]]:
-        """Return names to collect by: speeds, masses, what is divided by, single names; of a
-        polynomial of many terms only the first that it has.
+        """Return sets of names to collect by: speeds, masses, denominators, single names.
+
+        A polynomial of many terms is collected by the first choice only.
         """
-        kinds, used = self.names.kinds, po.names_of(a)
+        kinds = self.names.kinds
+        used = po.names_of(a)
         choices = [{name for name in used if kinds[name] == kind} for kind in (SPEED, INERTIA)]
-        if len(a) > TERMS:
+        if len(a) > MAX_FACTORED_TERMS:
             choices.insert(1, {name for m in a for name, power in m if power < 0})
         choices = [chosen for chosen in choices if chosen]
-        if len(a) > SEARCHED:
+        if len(a) > MAX_SEARCHED_TERMS:
             return choices[:1]
-        if len(a) <= TERMS:
+        if len(a) <= MAX_FACTORED_TERMS:
             counts = Counter(name for m in a for name, _ in m)
             choices += [{name} for name, count in counts.most_common(3) if count > 1]
         return choices
 
     def _joined(self, groups: dict[Monomial, Polynomial], outer: bool) -> Expression:
-        """Return the sum of groups, those with equal coefficients together."""
+        """Return the sum of groups; groups with proportional coefficients are joined."""
         together: dict[frozenset[tuple[Monomial, Fraction]], Polynomial] = {}
         for key, coefficient in groups.items():
             number, common = po.content(coefficient)
@@ -213,12 +222,10 @@ class Arranger:
         inside: Polynomial,
         outer: bool,
     ) -> list[Expression]:
-        """Return a sum in brackets times its factors; an outer one that is wider than a line in
-        pieces.
-        """
-        whole = self._multiplied(number, common, self._arrange(inside), rest)
-        if not outer or width(whole) <= ROOM or len(inside) == 1:
-            return [whole]
+        """Return a sum in brackets times its factors; if it is wider than a line, in several pieces."""
+        product_of_sum = self._multiplied(number, common, self._arrange(inside), rest)
+        if not outer or width(product_of_sum) <= MAX_PIECE_WIDTH or len(inside) == 1:
+            return [product_of_sum]
         order = sorted(inside, key=self._rank)
         halves = order[: len(order) // 2], order[len(order) // 2 :]
         return [
@@ -228,40 +235,50 @@ class Arranger:
         ]
 
     def _term(self, m: Monomial, x: Fraction) -> Expression:
+        """Return the term x m."""
         return self._multiplied(x, m, ONE)
 
     def _multiplied(self, x: Fraction, m: Monomial, *bodies: Expression) -> Expression:
-        """Return x m times expressions: speeds last, negative powers below."""
-        kinds, inline = self.names.kinds, self.names.inline
-        order = sorted(m, key=lambda f: (ORDER[kinds[f[0]]], f[0]))
+        """Return x m times expressions: speeds last, negative powers in the denominator."""
+        kinds = self.names.kinds
+        inline = self.names.inline
+        order = sorted(m, key=lambda f: (FACTOR_ORDER[kinds[f[0]]], f[0]))
 
         def power(name: int, k: int) -> Expression:
             base = inline.get(name) or Name(self.names.symbols[name])
             return base if k == 1 else Power(base, k)
 
-        light = [power(n, k) for n, k in order if k > 0 and ORDER[kinds[n]] < ORDER[INERTIA]]
+        light = [
+            power(n, k)
+            for n, k in order
+            if k > 0 and FACTOR_ORDER[kinds[n]] < FACTOR_ORDER[INERTIA]
+        ]
         heavy = [power(n, k) for n, k in order if k > 0 and kinds[n] == INERTIA]
         speeds = [power(n, k) for n, k in order if k > 0 and kinds[n] == SPEED]
         below = [power(n, -k) for n, k in order if k < 0]
         inner = [b for b in bodies if b != ONE]
         factors = [*light, *inner, *heavy]
         if any(is_negative(b) for b in inner) and len(inner) == 1 and not isinstance(inner[0], Sum):
-            x, factors = -x, [*light, *(negative(b) for b in inner), *heavy]
+            x = -x
+            factors = [*light, *(negative(b) for b in inner), *heavy]
         if not below:
             first = [] if x == 1 else [Number(x)]
             return _flat([*first, *factors, *speeds])
         sign = Fraction(-1) if x < 0 else Fraction(1)
-        size = abs(x)
-        under = size.denominator if size.denominator <= po.SIMPLE else 1  # decimals stay whole
-        top = [] if size * under == 1 else [Number(size * under)]
-        bottom = [] if under == 1 else [Number(Fraction(under))]
+        magnitude = abs(x)
+        # Decimals stay in the numerator; only simple fractions are split.
+        simple = magnitude.denominator <= po.MAX_DENOMINATOR
+        divisor = magnitude.denominator if simple else 1
+        top = [] if magnitude * divisor == 1 else [Number(magnitude * divisor)]
+        bottom = [] if divisor == 1 else [Number(Fraction(divisor))]
         over = Quotient(_flat([*top, *factors]), _flat([*bottom, *below]))
         return _flat([*([Number(sign)] if sign < 0 else []), over, *speeds])
 
 
 def _flat(factors: Iterable[Expression]) -> Expression:
-    """Return a product of factors, products among them opened, numbers in front."""
-    number, out = Fraction(1), list[Expression]()
+    """Return a product of factors; nested products are flattened, numbers come first."""
+    number = Fraction(1)
+    out: list[Expression] = []
     for f in factors:
         for g in f.factors if isinstance(f, Product) else (f,):
             if isinstance(g, Number):
@@ -287,5 +304,5 @@ def _sum(terms: Iterable[Expression]) -> Expression:
 
 
 def _cost(x: Expression) -> float:
-    """Return the width, and much more for what does not fit on a line."""
-    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE)
+    """Return the width of an expression, with a penalty for pieces that do not fit on a line."""
+    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE_WIDTH)

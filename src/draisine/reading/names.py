@@ -1,4 +1,4 @@
-"""Names: symbols as people write them, no two alike, with what kind of quantity each stands for."""
+"""Unique symbols of a page, each with the kind of its quantity, and the rules that derive them from names."""
 
 import re
 from collections.abc import Mapping
@@ -6,16 +6,27 @@ from dataclasses import replace
 
 from draisine.codegen.formula import GREEK, Expression, Symbol
 
-SPEED, INERTIA, LENGTH, TURN, ENTRY = "speed", "inertia", "length", "turn", "entry"
-"""Kinds: speeds and rates; masses and moments of mass; lengths and other parameters; sines and
-cosines; everything that has been defined on the page."""
+SPEED = "speed"
+"""Kind of speeds and rates."""
 
-ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
-"""In which order the factors of a product are written."""
+INERTIA = "inertia"
+"""Kind of masses, first moments and moments of inertia."""
+
+LENGTH = "length"
+"""Kind of lengths and other parameters."""
+
+TURN = "turn"
+"""Kind of cosines, sines and tangents."""
+
+ENTRY = "entry"
+"""Kind of quantities that the page defines."""
+
+FACTOR_ORDER = {LENGTH: 1, TURN: 0, ENTRY: 2, INERTIA: 3, SPEED: 4}
+"""Rank of a kind among the factors of a product: trigonometric functions first, speeds last."""
 
 
 class Names:
-    """All symbols of a page, numbered; sines know their cosines."""
+    """All symbols of a page, numbered, with the pairs of sines and cosines."""
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
@@ -26,7 +37,7 @@ class Names:
         self._taken: set[str] = set()
 
     def new(self, symbol: Symbol, kind: str) -> int:
-        """Return the number of a new name; where its symbol is in use already, primes are added."""
+        """Return the number of a new name; primes are added if its symbol is already in use."""
         while symbol.plain in self._taken:
             symbol = replace(symbol, primes=symbol.primes + 1)
         self._taken.add(symbol.plain)
@@ -35,14 +46,15 @@ class Names:
         return len(self.symbols) - 1
 
     def function(self, expression: Expression) -> int:
-        """Return the number of a function's value that is written out wherever it stands."""
+        """Return the number of a function value that is written out at every use."""
         number = self.new(Symbol(f"f{len(self.symbols)}"), ENTRY)
         self.inline[number] = expression
         return number
 
     def turn(self, angle: Symbol, given: bool = True) -> tuple[int, int]:
-        """Return the numbers of the cosine and the sine of an angle, which is itself known or not."""
-        cosine, sine = self.new(Symbol("c", (angle,)), TURN), self.new(Symbol("s", (angle,)), TURN)
+        """Return the numbers of the cosine and the sine of an angle; `given` if the angle is known."""
+        cosine = self.new(Symbol("c", (angle,)), TURN)
+        sine = self.new(Symbol("s", (angle,)), TURN)
         self.pairs[sine] = cosine
         if given:
             self.angles[sine] = angle
@@ -50,14 +62,14 @@ class Names:
 
     def tangent(self, sine: int) -> int:
         """Return the number of the tangent of a sine's angle."""
-        wanted = Symbol("t", (self.angles[sine],))
-        if wanted in self.symbols:
-            return self.symbols.index(wanted)
-        return self.new(wanted, TURN)
+        symbol = Symbol("t", (self.angles[sine],))
+        if symbol in self.symbols:
+            return self.symbols.index(symbol)
+        return self.new(symbol, TURN)
 
 
 def symbol_of(name: str, symbols: Mapping[str, str]) -> Symbol:
-    r"""Return how people write a name: as `symbols` says, else by rule.
+    r"""Return the symbol of a name: from `symbols` if listed there, else by rule.
 
     >>> names = ("lam", "rR", "IBxz", "Izz", "mw", "mu_2", "Cf1", "m_rider", "speed")
     >>> [symbol_of(x, {}).plain for x in names]
@@ -84,27 +96,27 @@ LEGEND = {
     "sigma": "root: steepness of a wheel's plane",
     "alpha": "angle of contact point",
     "e": "direction to a contact point, or rate of a state, entry",
-    "q": "place of contact point in the base's axes",
+    "q": "position of contact point in the base's axes",
     "v": "velocity of contact point in the base's axes",
-    "chi": "acceleration of contact point where no speed changes",
-    "R": "rotation to the link before",
+    "chi": "acceleration of contact point at constant speeds",
+    "R": "rotation to the parent link",
     "T": "rotation to the base",
     "o": "origin in the base's axes of link",
     "theta": "angle to the base of link",
     "A": "row of a constraint, twist, entry",
     "B": "row of a constraint, joints, entry",
-    "b": "what a row demands of the velocities, entry",
+    "b": "right-hand side of the velocity constraints, entry",
     "I": "central inertia of body",
     "m": "mass, or reduced mass matrix, entry",
     "S": "moment of mass of link",
     "J": "moment of inertia of link",
-    "p": "place in the link before",
+    "p": "position in the parent link",
     "Pi": "force per acceleration of joint, on link",
     "Lambda": "moment per acceleration of joint, on link",
     "M": "mass matrix, entry",
     "omega": "angular velocity of link",
-    "epsilon": "angular acceleration of link where no speed changes",
-    "a": "acceleration of link where no speed changes",
+    "epsilon": "angular acceleration of link at constant speeds",
+    "a": "acceleration of link at constant speeds",
     "f": "force on link, or reduced force",
     "n": "moment on link",
     "F": "force of free motion, entry",
@@ -113,15 +125,15 @@ LEGEND = {
     "U": "elimination, above its pivot",
     "L": "elimination, below its pivot",
     "H": "kernel, entry",
-    "nu": "speeds that do not depend on the independent ones, entry",
-    "d": "what a row demands of the accelerations, entry",
+    "nu": "speeds at zero independent speeds, entry",
+    "d": "right-hand side of the acceleration constraints, entry",
     "y": "right side of the elimination, entry",
     "kappa": "Hdot u, entry",
     "N": "M H, entry",
     "phi": "reduced force, entry",
     "E": "elimination of the reduced mass matrix, entry",
-    "rho": "force that the motion lacks, entry",
-    "w": "multipliers under way, entry",
+    "rho": "force of the constraints, entry",
+    "w": "intermediate multiplier, entry",
     "lambda": "multiplier",
     "beta": "angle",
     "k": "abbreviation",
@@ -131,16 +143,16 @@ LEGEND = {
     "s": "sine of",
     "t": "tangent of",
 }
-"""What the rules mean by the letters that they give."""
+"""Meaning of the letters that the rules assign."""
 
 
 def meaning_of(symbol: Symbol, legend: Mapping[str, str] = LEGEND) -> str:
-    """Return what the rules mean by a symbol, in words.
+    """Return the meaning of a symbol in words.
 
     >>> meaning_of(Symbol("gamma", ("1x",))), meaning_of(Symbol("q", ("0y",), dots=1))
-    ("ground's normal in the axes of link 1x", "rate: place of contact point in the base's axes 0y")
+    ("ground's normal in the axes of link 1x", "rate: position of contact point in the base's axes 0y")
     """
     below = "".join(b.plain if isinstance(b, Symbol) else b for b in symbol.below)
     words = f"{legend.get(symbol.letter, symbol.letter)} {below}".strip()
-    words += ", with all that it carries" * (symbol.letter in "mSJfn" and symbol.primes > 0)
+    words += ", with all links that it carries" * (symbol.letter in "mSJfn" and symbol.primes > 0)
     return f"rate: {words}" if symbol.dots else words

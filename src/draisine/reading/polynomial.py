@@ -1,7 +1,7 @@
-"""Sparse polynomials between names, with negative powers for quotients.
+"""Sparse Laurent polynomials in named quantities with rational coefficients.
 
-`{((name, power), ...): coefficient}`, names by number. The square of a sine is kept as one minus
-that of its cosine, so equal polynomials in sines and cosines are equal as they stand.
+`{((name, power), ...): coefficient}`, names by number. The square of a sine is replaced by one minus the
+square of its cosine, so that equal polynomials in sines and cosines have equal terms.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,8 +14,10 @@ Pairs = Mapping[int, int]
 """From each sine to its cosine."""
 
 UNIT: Monomial = ()
-SIMPLE = 99
-"""The largest denominator of a fraction; other numbers are decimals."""
+"""The monomial 1."""
+
+MAX_DENOMINATOR = 99
+"""Largest denominator that is written as a fraction; other numbers are decimals."""
 
 
 def constant(value: Fraction) -> Polynomial:
@@ -67,7 +69,8 @@ def multiply(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
     out: Polynomial = {}
     for m, x in a.items():
         for n, y in b.items():
-            product, number = times(m, n), x * y
+            product = times(m, n)
+            number = x * y
             if any(power > 1 and name in pairs for name, power in product):
                 for k, z in _without_squares(product, pairs).items():
                     _put(out, k, number * z)
@@ -77,7 +80,7 @@ def multiply(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
 
 
 def _without_squares(m: Monomial, pairs: Pairs) -> Polynomial:
-    """Return a monomial as a polynomial in which no sine stands squared."""
+    """Return a monomial as a polynomial without squares of sines."""
     for name, power in m:
         if power >= 2 and name in pairs:
             rest = times(m, ((name, -2),))
@@ -87,7 +90,7 @@ def _without_squares(m: Monomial, pairs: Pairs) -> Polynomial:
 
 
 def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
-    """Return a with name^2 written as 1 - other^2, wherever it stands squared."""
+    """Return a with name^2 replaced by 1 - other^2."""
     out: Polynomial = {}
     for m, x in a.items():
         power = dict(m).get(name, 0)
@@ -101,22 +104,22 @@ def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
 
 
 def content(a: Polynomial) -> tuple[Fraction, Monomial]:
-    """Return the number and the monomial that all terms have in common; decimals have no number in
-    common.
+    """Return the common number and the common monomial of all terms; of decimals, the number is 1.
 
     >>> content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
     (Fraction(2, 1), ((1, 1),))
     """
-    above, below = 0, 1
+    numerator = 0
+    denominator = 1
     for x in a.values():
-        above = gcd(above, abs(x.numerator))
-        below = below * x.denominator // gcd(below, x.denominator)
-    if below > SIMPLE:
-        above = below = 1
+        numerator = gcd(numerator, abs(x.numerator))
+        denominator = denominator * x.denominator // gcd(denominator, x.denominator)
+    if denominator > MAX_DENOMINATOR:
+        numerator = denominator = 1
     names = {name for m in a for name, _ in m}
     powers = {name: min(dict(m).get(name, 0) for m in a) for name in names}
     common = tuple(sorted((name, k) for name, k in powers.items() if k))
-    return Fraction(above, below), common
+    return Fraction(numerator, denominator), common
 
 
 def divide(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
@@ -125,16 +128,17 @@ def divide(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
 
 
 def leading_monomial(a: Polynomial) -> Monomial:
-    """Return the monomial that comes first in the order of names."""
+    """Return the leading monomial in lexicographic order of the names."""
     return max(a, key=lambda m: _order(m))
 
 
 def _order(m: Monomial) -> tuple[tuple[int, int], ...]:
+    """Return the key of the lexicographic order."""
     return tuple((-name, power) for name, power in m)
 
 
 def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
-    """Return a / b where b divides a, else None; all powers positive.
+    """Return a / b if b divides a, else None, by long division; all powers must be positive.
 
     >>> x, y = ((1, 1),), ((2, 1),)
     >>> a = {((1, 2),): Fraction(1), ((2, 2),): Fraction(-1)}
@@ -143,22 +147,23 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     """
     first = leading_monomial(b)
     out: Polynomial = {}
-    left = dict(a)
+    remainder = dict(a)
+    # The bound stops divisions whose remainder grows: they have no short quotient.
     for _ in range(4 * len(a)):
-        if not left:
+        if not remainder:
             return out
-        top = leading_monomial(left)
+        top = leading_monomial(remainder)
         step = times(top, first, -1)
         if any(power < 0 for _, power in step):
             return None
-        factor = left[top] / b[first]
+        factor = remainder[top] / b[first]
         out = add(out, {step: factor})
-        left = add(left, multiply({step: factor}, b, {}), -1)
-    return None if left else out
+        remainder = add(remainder, multiply({step: factor}, b, {}), -1)
+    return None if remainder else out
 
 
 def square_root(a: Polynomial) -> Polynomial | None:
-    """Return b with b b = a where there is one, else None; all powers positive.
+    """Return b with b b = a if it exists, else None; all powers must be positive.
 
     >>> x, y = ((1, 1),), ((2, 1),)
     >>> b = {x: Fraction(1), y: Fraction(-3)}
@@ -167,31 +172,32 @@ def square_root(a: Polynomial) -> Polynomial | None:
     """
     top = leading_monomial(a)
     x = a[top]
-    whole = x > 0 and isqrt(x.numerator) ** 2 == x.numerator
-    if not whole or isqrt(x.denominator) ** 2 != x.denominator or any(k % 2 for _, k in top):
+    square_numerator = x > 0 and isqrt(x.numerator) ** 2 == x.numerator
+    square_denominator = isqrt(x.denominator) ** 2 == x.denominator
+    if not square_numerator or not square_denominator or any(k % 2 for _, k in top):
         return None
     first = tuple((name, k // 2) for name, k in top)
     out: Polynomial = {first: Fraction(isqrt(x.numerator), isqrt(x.denominator))}
-    left = add(a, multiply(out, out, {}), -1)
+    remainder = add(a, multiply(out, out, {}), -1)
     for _ in range(len(a)):
-        if not left:
+        if not remainder:
             return out
-        m = leading_monomial(left)
+        m = leading_monomial(remainder)
         step = times(m, first, -1)
         if any(power < 0 for _, power in step):
             return None
-        new = {step: left[m] / (2 * out[first])}
-        left = add(left, multiply(add(scale(out, 2), new), new, {}), -1)
+        new = {step: remainder[m] / (2 * out[first])}
+        remainder = add(remainder, multiply(add(scale(out, 2), new), new, {}), -1)
         out = add(out, new)
-    return None if left else out
+    return None if remainder else out
 
 
 def names_of(a: Polynomial) -> set[int]:
-    """Return the names that occur."""
+    """Return the names in a polynomial."""
     return {name for m in a for name, _ in m}
 
 
-def part(m: Monomial, names: Iterable[int]) -> tuple[Monomial, Monomial]:
+def split_factors(m: Monomial, names: Iterable[int]) -> tuple[Monomial, Monomial]:
     """Return the factors of a monomial among the names, and the others."""
     chosen = set(names)
     return tuple(f for f in m if f[0] in chosen), tuple(f for f in m if f[0] not in chosen)

@@ -1,4 +1,4 @@
-"""A page in the making: names, lines and numbered blocks, in the order of reading."""
+"""Builder of a page: names, lines and numbered blocks in the order of reading."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,31 +26,37 @@ from draisine.codegen.formula import (
     negative,
     symbols_in,
 )
-from draisine.codegen.width import LINE, matrix_width, symbol_width, width
-from draisine.reading.cut import SWELL, Cut, TooLong
+from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
+from draisine.reading.cut import MAX_INTERMEDIATE_TERMS, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, LEGEND, Names, meaning_of
 from draisine.reading.polynomial import Polynomial, variable
 
 TurnSymbol = tuple[Symbol, str, Symbol]
-"""The short name of a function's value: symbol, function, angle."""
+"""Abbreviation of a trigonometric function: symbol, function, angle."""
 
-LONG = 128
-"""Most terms of a value that is written out."""
+MAX_WRITTEN_TERMS = 128
+"""Largest number of terms of an entry that is written out; about ten lines of a page."""
 
-COLUMN = 10.0
-"""The widest entry of a matrix before it gets a name."""
+MAX_ENTRY_WIDTH = 10.0
+"""Largest width of a matrix entry without a name, in ems; a 6 by 6 matrix of them fills a page."""
+
+MIN_SHORTENED_WIDTH = 3.0
+"""Width in ems below which naming a matrix entry saves nothing."""
+
+MATRIX_MARGIN = 10.0
+"""Space in ems for brackets, equals sign and equation number beside a matrix."""
 
 
 def sentence(text: str) -> list[str | Expression]:
-    """Return a sentence as words and symbols; these stand between dollar signs."""
-    parts = enumerate(text.split("$"))
-    return [name_of(part) if k % 2 else part for k, part in parts if part]
+    """Return a sentence as words and symbols; symbols are between dollar signs in the text."""
+    pieces = enumerate(text.split("$"))
+    return [name_of(piece) if k % 2 else piece for k, piece in pieces if piece]
 
 
 @dataclass
 class _Grid:
-    """A matrix on its way to the page: its entries, and how each is written so far."""
+    """A matrix under construction: values of its entries and their present expressions."""
 
     sheet: "Sheet"
     rows: list[list[Any]]
@@ -70,37 +76,48 @@ class _Grid:
         """Write an entry, by a name if it is wider than its column."""
         row = self.rows[place[0]]
         self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
-        if width(self.written[place]) > COLUMN and len(row) > 1:
+        if width(self.written[place]) > MAX_ENTRY_WIDTH and len(row) > 1:
             self.shorten(place)
 
     def shorten(self, place: tuple[int, int]) -> None:
-        """Write an entry by the name of its place, or of an equal one."""
-        sheet, (i, j) = self.sheet, place
+        """Write an entry by the symbol of its index, or by that of an equal entry."""
+        sheet = self.sheet
+        i, j = place
         x = self.rows[i][j]
         value = self.values[place] if sheet.expand else sheet.cut.polynomial(x)
         key = frozenset(value.items())
         if key not in self.short:
-            known = None if sheet.expand else x
-            number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, known)
+            # On a page that is written out, later formulas do not use the names of entries.
+            node = None if sheet.expand else x
+            number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, node)
             sheet.entries.append((x, number))
             self.short[key] = Name(sheet.names.symbols[number])
         self.written[place] = self.short[key]
 
     def filled(self) -> MatrixFormula:
-        """Return the matrix as it is written so far."""
-        whole = [
+        """Return the matrix with the present expressions of its entries."""
+        entries = [
             [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
         ]
-        return MatrixFormula(tuple(map(tuple, whole)), self.bar)
+        return MatrixFormula(tuple(map(tuple, entries)), self.bar)
 
 
 class Sheet:
-    """Blocks and the names in them.
+    """Blocks of a page and the names in them.
 
-    `expand` writes everything in the given symbols, so that names stand only in matrices whose
-    entries are wide; else what has a name is written by it from then on. An entry of more than
-    `longest` terms is not written out. In a `draft` no line is looked at twice. `legend` says what
-    letters mean.
+    Parameters
+    ----------
+    graph
+        The traced graph.
+    expand
+        Whether everything is written in the given symbols. Otherwise a named quantity is written by its
+        name from its definition on.
+    swell
+        Largest number of terms of an intermediate value without a name.
+    longest
+        Largest number of terms of an entry that is written out; a longer one raises `TooLong`.
+    draft
+        Whether expressions are plain sums, without a search for the narrowest form.
     """
 
     def __init__(
@@ -108,8 +125,8 @@ class Sheet:
         graph: Graph,
         expand: bool = False,
         *,
-        swell: int = SWELL,
-        longest: int = LONG,
+        swell: int = MAX_INTERMEDIATE_TERMS,
+        longest: int = MAX_WRITTEN_TERMS,
         draft: bool = False,
     ) -> None:
         self.legend: Mapping[str, str] = LEGEND
@@ -130,17 +147,18 @@ class Sheet:
         return self.cut.expand
 
     def stop_expanding(self) -> None:
-        """Write by its name, from now on, what has one."""
+        """Write named quantities by their names from now on."""
         self.cut.expand = False
         for x, number in self.entries:
             self.cut.label(x, variable(number))
 
     def _next(self) -> int:
+        """Return the next equation number."""
         self._number += 1
         return self._number
 
     def quantity(self, text: str) -> Name:
-        """Return the name of a matrix or vector; it gets a bar where a given symbol has its letter."""
+        """Return the name of a matrix or vector; a bar distinguishes it from a given symbol."""
         symbol = Symbol.parse(text)
         if symbol.plain in {s.plain for _, s in self.cut.given_symbols}:
             symbol = replace(symbol, bar=True)
@@ -155,33 +173,34 @@ class Sheet:
         self.blocks.append(Paragraph(tuple(parts)))
 
     def relate(self, left: str | Expression, right: str | Expression) -> None:
-        """Add an equation that defines nothing; what is text is a `formula`."""
+        """Add an equation between two sides, each an expression or the text of a `formula`."""
         sides = [self.formula(side) if isinstance(side, str) else side for side in (left, right)]
         self.blocks.append(Relation(sides[0], sides[1], self._next()))
 
     def formula(self, text: str) -> Expression:
-        r"""Return what is written of matrices and vectors: sums, factors side by side, brackets, and a
-        prime for a transpose, as in `H' (F + M \kappa)`.
+        r"""Return a formula of matrices and vectors, parsed from text like `H' (F + M \kappa)`.
+
+        The grammar has sums, factors side by side, brackets, and a prime for the transpose.
         """
         return self._sum(re.findall(r"[()+'-]|[^\s()+'-]+", text))
 
-    def _sum(self, left: list[str]) -> Expression:
-        """Take a sum from the words that are left of a formula."""
+    def _sum(self, tokens: list[str]) -> Expression:
+        """Parse a sum from the remaining tokens of a formula."""
         terms: list[Expression] = []
-        while left and left[0] != ")":
-            sign = left.pop(0) if left[0] in "+-" else "+"
-            term = self._product(left)
+        while tokens and tokens[0] != ")":
+            sign = tokens.pop(0) if tokens[0] in "+-" else "+"
+            term = self._product(tokens)
             terms.append(negative(term) if sign == "-" else term)
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
-    def _product(self, left: list[str]) -> Expression:
-        """Take a product from the words that are left of a formula."""
+    def _product(self, tokens: list[str]) -> Expression:
+        """Parse a product from the remaining tokens of a formula."""
         factors: list[Expression] = []
-        while left and left[0] not in ")+-":
-            match left.pop(0):
+        while tokens and tokens[0] not in ")+-":
+            match tokens.pop(0):
                 case "(":
-                    factors.append(self._sum(left))
-                    left.pop(0)
+                    factors.append(self._sum(tokens))
+                    tokens.pop(0)
                 case "'":
                     factors[-1] = Transpose(factors[-1])
                 case word:
@@ -199,18 +218,18 @@ class Sheet:
             self.cut.lines.clear()
 
     def end_section(self) -> None:
-        """Add the lines of a section; without any, take its heading and its words back."""
+        """Add the lines of a section; remove its heading and paragraph if there are none."""
         if self.cut.lines:
             self.flush()
         else:
             del self.blocks[-2:]
 
     def polynomial(self, x: Any) -> Polynomial:
-        """Return a value in names."""
-        found = self.cut.polynomial(x)
-        if self.expand and len(found) > self.longest:
+        """Return a traced value as a polynomial in names; raise `TooLong` if it cannot be written out."""
+        value = self.cut.polynomial(x)
+        if self.expand and len(value) > self.longest:
             raise TooLong
-        return found
+        return value
 
     def turns(self) -> set[int]:
         """Return the numbers of cosines and sines of given angles."""
@@ -221,7 +240,7 @@ class Sheet:
         return len(value) == 1 and all(len(m) == 1 and m[0][1] == 1 for m in value)
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY, least: int = 4) -> None:
-        """Name a value that is a sum, or a product of at least so many factors."""
+        """Name a value that is a sum, or a product of at least `least` factors."""
         value = self.polynomial(x)
         if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= least:
             self.cut.define(x, symbol, kind)
@@ -247,36 +266,35 @@ class Sheet:
         bar: int | None = None,
         kind: str = ENTRY,
     ) -> None:
-        """Add a matrix; entries wider than their column get the names of their places, and the
-        widest of the others, until the matrix fits.
-        """
+        """Add a matrix; wide entries get names, then the widest of the others until the matrix fits."""
         grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
         for place in grid.places:
             grid.write(place)
-        room = LINE - symbol_width(Symbol.parse(symbol)) - 10.0
-        while matrix_width(grid.filled()) > room:
-            wide = max(grid.places, key=lambda place: width(grid.written[place]))
-            if isinstance(grid.written[wide], Name) or width(grid.written[wide]) < 3.0:
+        available = LINE_WIDTH - symbol_width(Symbol.parse(symbol)) - MATRIX_MARGIN
+        while matrix_width(grid.filled()) > available:
+            widest = max(grid.places, key=lambda place: width(grid.written[place]))
+            expression = grid.written[widest]
+            if isinstance(expression, Name) or width(expression) < MIN_SHORTENED_WIDTH:
                 break
-            grid.shorten(wide)
+            grid.shorten(widest)
         self.flush()
         self.blocks.append(Assignment(self.quantity(symbol), grid.filled(), self._next()))
 
     def column(self, symbol: str, xs: Iterable[Any], letter: str) -> None:
-        """Add a column of values, written as a row."""
+        """Add a column of values, written as the transpose of a row."""
         row = list(xs)
         symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(row))]
         self.matrix(symbol, [row], [symbols])
-        self.stand_up()
+        self.transpose_last()
 
-    def stand_up(self) -> None:
-        """Let the last matrix, a row, be told as the transpose of a column."""
+    def transpose_last(self) -> None:
+        """Write the last matrix, a row, as the transpose of a column."""
         last = self.blocks.pop()
         assert isinstance(last, Assignment)
         self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
 
     def page(self, title: str) -> Page:
-        """Return the page as it stands."""
+        """Return the page without unused definitions."""
         self.flush()
         turns = self.cut.turns()
         blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
@@ -285,31 +303,32 @@ class Sheet:
         return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
 
     def _words(self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]) -> dict[Symbol, str]:
-        """Return what symbols are, in words: given ones and their rates, then those of the rules."""
+        """Return the meanings of all symbols in words: given symbols, their rates, and those by rule."""
         out = {s: self.meanings.get(name, name) for name, s in self.cut.given_symbols}
-        found = [turn[0] for turn in turns]
+        defined = [turn[0] for turn in turns]
         for block in blocks:
             if isinstance(block, Definitions):
-                found += [symbol for symbol, _ in block.lines]
-        for symbol in found:
-            rest = replace(symbol, dots=max(symbol.dots - 1, 0))
-            known = symbol.dots > 0 and rest in out
-            out[symbol] = f"rate of {out[rest]}" if known else meaning_of(symbol, self.legend)
+                defined += [symbol for symbol, _ in block.lines]
+        for symbol in defined:
+            base = replace(symbol, dots=max(symbol.dots - 1, 0))
+            is_rate = symbol.dots > 0 and base in out
+            out[symbol] = f"rate of {out[base]}" if is_rate else meaning_of(symbol, self.legend)
         return out
 
 
 def _without_unused(
     blocks: Sequence[Block], kept: set[Symbol], angles: Mapping[Symbol, Symbol]
 ) -> tuple[list[Block], set[Symbol]]:
-    """Return the blocks without the lines that nothing needs, and all symbols in use; a cosine
-    needs its angle.
+    """Return the blocks without unused definitions, and all symbols in use.
+
+    Blocks are visited backwards, because a definition may need earlier ones. A cosine uses its angle.
     """
     used = set(kept)
     out: list[Block] = []
 
     def use(x: Expression) -> None:
-        found = set(symbols_in(x))
-        used.update(found, {angles[s] for s in found & angles.keys()})
+        symbols = set(symbols_in(x))
+        used.update(symbols, {angles[s] for s in symbols & angles.keys()})
 
     for block in reversed(blocks):
         if isinstance(block, Assignment):
@@ -328,7 +347,7 @@ def _without_unused(
 
 
 def _without_empty_sections(blocks: Sequence[Block]) -> list[Block]:
-    """Return the blocks without sections that have a heading and words alone."""
+    """Return the blocks without sections that have only a heading and text."""
     out: list[Block] = []
     section: list[Block] = []
     for block in (*blocks, Heading("")):

@@ -1,5 +1,6 @@
-"""What is solved for: kernel, its rate, accelerations, rates of the coordinates, multipliers; eqs.
-(11), (12) and (14) of the IFAC paper.
+"""Sections on solved quantities: kernel, its rate, accelerations, rates of the coordinates, multipliers.
+
+Equations (11), (12) and (14) of the IFAC paper, by elimination along fixed pivots.
 """
 
 from collections.abc import Sequence
@@ -14,19 +15,19 @@ from draisine.codegen.formula import (
     name_of,
 )
 from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
-from draisine.reading.contacts import contact_motions, wander
+from draisine.reading.contacts import name_contact_angle_rates, name_contact_motions
 from draisine.reading.names import SPEED
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
-SHORT = 2
-"""Most terms of an entry of an elimination that has no name."""
+MAX_UNNAMED_PIVOT_TERMS = 2
+"""Largest number of terms of an entry of an elimination without a name."""
 
 
 def name_solution(
     sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
 ) -> None:
-    """Name the entries of a solution in the order in which they were found."""
+    """Name the entries of a solution in the order of back substitution."""
     for _, j in reversed(solver.order):
         for k, tail in enumerate(columns):
             x = entries[j, k] if entries.ndim == 2 else entries[j]
@@ -38,25 +39,24 @@ def name_solution(
                 sheet.cut.define(x, symbol)
 
 
-def kernel(sheet: Sheet, subject: Subject) -> None:
-    """The kernel of the rows, v = H u, eq. (11), by elimination along pivots that do not vanish in
-    the drawing.
-    """
+def write_kernel(sheet: Sheet, subject: Subject) -> None:
+    """Write the kernel of the rows, v = H u, eq. (11), by elimination along pivots nonzero in the drawing."""
     if not len(subject.C):
         return
-    H, solver = subject.H, subject.solver
+    H = subject.H
+    solver = subject.solver
     sheet.heading("Kernel")
     sheet.relate("v", r"H u + \nu" if subject.moved else "H u")
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
-        note = "by elimination; pivots $D_k$ do not vanish in the drawing, $U_{kj}$ stand beside them, "
-        sheet.say(*sentence(note + "$L_{kj}$ below."))
+        note = "by elimination with pivots $D_k$ (nonzero in the drawing), rows $U_{kj}$, columns $L_{kj}$."
+        sheet.say(*sentence(note))
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
             for letter, entries in (("U", solver.upper[k]), ("L", solver.lower[k])):
                 for j, x in entries:
-                    if len(sheet.polynomial(x)) > SHORT:
+                    if len(sheet.polynomial(x)) > MAX_UNNAMED_PIVOT_TERMS:
                         sheet.cut.define(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
         name_solution(sheet, solver, "H", H, tails)
     comma = "," if len(H) > 9 else ""
@@ -69,56 +69,57 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
         sheet.column(r"\nu", subject.drift, "nu")
 
 
-def kernel_rate(sheet: Sheet, subject: Subject) -> None:
-    """The rate of the kernel, eq. (12): kappa = Hdot u solves C kappa = d, d = -Cdot v."""
+def write_kernel_rate(sheet: Sheet, subject: Subject) -> None:
+    """Write the rate of the kernel, eq. (12): kappa = Hdot u solves C kappa = d, d = -Cdot v."""
     m = len(subject.C)
     if not m:
         return
     sheet.heading("Rate of the kernel")
     sheet.relate(r"\dot{v}", r"H \dot{u} + \kappa")
-    kappa, solved = (sheet.formula(text) for text in (r"\kappa", r"C \kappa"))
-    wanted = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
-    sheet.say("where ", kappa, " solves ", solved, " = ", name_of("d"), " = ", wanted, ".")
+    kappa = sheet.formula(r"\kappa")
+    left_side = sheet.formula(r"C \kappa")
+    right_side = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
+    sheet.say("where ", kappa, " solves ", left_side, " = ", name_of("d"), " = ", right_side, ".")
     if not sheet.expand:
-        note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point where no speed changes, "
-        note += r"$\dot{q}_k$ is how it wanders in the base's axes, $y_i$ what elimination leaves of $d_i$."
+        note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point at constant speeds, "
+        note += r"$\dot{q}_k$ is its velocity in the base's axes, $y_i$ is $d_i$ after elimination."
         sheet.say(*sentence(note))
     if sheet.expand:
         subject = subject.reduced
     else:
-        wander(sheet, subject)
-        contact_motions(sheet, subject)
+        name_contact_angle_rates(sheet, subject)
+        name_contact_motions(sheet, subject)
         sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
-        _right_sides(sheet, subject)
+        _name_right_sides(sheet, subject)
         name_solution(sheet, subject.solver, "kappa", subject.kappa, [""])
     sheet.column(r"\kappa", subject.kappa, "kappa")
 
 
-def _right_sides(sheet: Sheet, subject: Subject) -> None:
-    """Name what the elimination leaves of d, row by row, where it is a sum."""
-    solver, kappa = subject.solver, subject.kappa
+def _name_right_sides(sheet: Sheet, subject: Subject) -> None:
+    """Name the right-hand sides d after forward elimination, row by row, if they are sums."""
+    solver = subject.solver
+    kappa = subject.kappa
     for (i, j), pivot, above in zip(solver.order, solver.pivot, solver.upper, strict=True):
-        left = pivot * kappa[j]
+        right_side = pivot * kappa[j]
         for c, x in above:
-            left = left + x * kappa[c]
-        if len(sheet.polynomial(left)) > SHORT:
-            sheet.cut.define(left, Symbol("y", (str(i + 1),)))
+            right_side = right_side + x * kappa[c]
+        if len(sheet.polynomial(right_side)) > MAX_UNNAMED_PIVOT_TERMS:
+            sheet.cut.define(right_side, Symbol("y", (str(i + 1),)))
 
 
-def accelerations(sheet: Sheet, subject: Subject) -> None:
-    """The rates of all speeds: M_r udot = phi eliminated from the first to the last, then
-    vdot = H udot + kappa.
-    """
-    k, given = len(subject.independent), dict(sheet.cut.given_symbols)
+def write_accelerations(sheet: Sheet, subject: Subject) -> None:
+    """Write the rates of all speeds: M_r udot = phi by elimination, then vdot = H udot + kappa."""
+    k = len(subject.independent)
+    given = dict(sheet.cut.given_symbols)
     rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
     sheet.heading("Accelerations")
     vdot = subject.kappa
     if k:
         solver = eliminate(subject.M_r, [(j, j) for j in range(k)])
         forces = subject.H.T @ subject.Q - subject.F_r
-        held = bool(len(subject.C))
-        sheet.relate(r"M_r \dot{u}" if held else r"M \dot{u}", r"\phi")
-        sheet.relate(r"\phi", "H' Q - F_r" if held else "Q - F")
+        constrained = bool(len(subject.C))
+        sheet.relate(r"M_r \dot{u}" if constrained else r"M \dot{u}", r"\phi")
+        sheet.relate(r"\phi", "H' Q - F_r" if constrained else "Q - F")
         for j in range(k):
             sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
             sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
@@ -128,62 +129,61 @@ def accelerations(sheet: Sheet, subject: Subject) -> None:
         for j in reversed(range(k)):
             sheet.define(udot[j], rates[subject.independent[j]], SPEED, least=2)
         sheet.matrix(r"\dot{u}", [udot], [[rates[i] for i in subject.independent]])
-        sheet.stand_up()
+        sheet.transpose_last()
         vdot = subject.H @ udot + vdot
     if len(subject.C):
         for x, symbol in zip(vdot, rates, strict=True):
             sheet.define(x, symbol, SPEED, least=2)
         sheet.matrix(r"\dot{v}", [vdot], [rates])
-        sheet.stand_up()
-        lack = subject.M @ vdot + subject.F - subject.Q
-        for x, (place, symbol) in zip(lack, _lacking(subject), strict=True):
-            sheet.cut.define_polynomial(sheet.polynomial(x), symbol, SPEED, place)
+        sheet.transpose_last()
+        constraint_forces = subject.M @ vdot + subject.F - subject.Q
+        for x, (node, symbol) in zip(constraint_forces, _force_symbols(subject), strict=True):
+            sheet.cut.define_polynomial(sheet.polynomial(x), symbol, SPEED, node)
 
 
-def _lacking(subject: Subject) -> list[tuple[Expr, Symbol]]:
-    """Return the symbols of the forces that a motion lacks, on the graph and on the page."""
+def _force_symbols(subject: Subject) -> list[tuple[Expr, Symbol]]:
+    """Return the symbols of the generalised constraint forces rho, on the graph and on the page."""
     count = range(len(subject.columns))
     return [(subject.graph.symbol(f"rho[{k}]"), Symbol("rho", (str(k + 1),))) for k in count]
 
 
-def multipliers(sheet: Sheet, subject: Subject) -> None:
-    """The multipliers, eq. (14) of the paper: C' lambda = rho, the forces that the motion lacks."""
+def write_multipliers(sheet: Sheet, subject: Subject) -> None:
+    """Write the Lagrange multipliers, eq. (14): C' lambda = rho, with rho = M vdot + F - Q."""
     m = len(subject.C)
     if not m:
         return
     sheet.heading("Multipliers")
     sheet.relate(r"C' \lambda", r"\rho")
     sheet.relate(r"\rho", r"M \dot{v} + F - Q")
-    lack = _lacking(subject)
-    for x, symbol in lack:
+    forces = _force_symbols(subject)
+    for x, symbol in forces:
         if x.index not in sheet.cut.known:
             sheet.cut.name(x, symbol, SPEED)
     solver = subject.solver
-    found = solver.solve_transposed([x for x, _ in lack])
+    multipliers = solver.solve_transposed([x for x, _ in forces])
     if not sheet.expand:
         for (i, _), below in zip(solver.order, solver.lower, strict=True):
-            pushed = found[i]
+            intermediate = multipliers[i]
             for k, factor in below:
-                pushed = pushed + factor * found[k]
-            if below and len(sheet.polynomial(pushed)) > SHORT:
-                sheet.cut.define(pushed, Symbol("w", (str(i + 1),)), SPEED)
+                intermediate = intermediate + factor * multipliers[k]
+            if below and len(sheet.polynomial(intermediate)) > MAX_UNNAMED_PIVOT_TERMS:
+                sheet.cut.define(intermediate, Symbol("w", (str(i + 1),)), SPEED)
         for i, _ in reversed(solver.order):
             if i < m:
-                sheet.define(found[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
-    sheet.column(r"\lambda", found[:m], "lambda")
+                sheet.define(multipliers[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
+    sheet.column(r"\lambda", multipliers[:m], "lambda")
 
 
-def base_rates(sheet: Sheet, subject: Subject) -> None:
-    """Keep the rates of the base's place and angles for later, in the given symbols: names hide
-    that a cosine's square and a sine's are one.
-    """
+def keep_base_rates(sheet: Sheet, subject: Subject) -> None:
+    """Keep the rates of the base's position and angles, in the given symbols, for `write_reconstruction`."""
+    # Before names are defined: behind names, cos^2 + sin^2 = 1 would not be recognised.
     given = dict(sheet.cut.given_symbols)
     for name, x in {**angle_rates(subject), **place_rates(subject)}.items():
         sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
 
 
-def reconstruction(sheet: Sheet, subject: Subject) -> None:
-    """The rates of the base's place and angles, from its twist."""
+def write_reconstruction(sheet: Sheet, subject: Subject) -> None:
+    """Write the rates of the base's position and angles as functions of its twist."""
     if not sheet.rates:
         return
     sheet.heading("Reconstruction")
@@ -202,7 +202,8 @@ def place_rates(subject: Subject) -> dict[str, Any]:
 
 def angle_rates(subject: Subject) -> dict[str, Any]:
     """Return the rates of the base's angles, from R' Rdot = hat(W)."""
-    R, turning = subject.R, [k - 3 for k in subject.model.twist if k >= 3]
+    R = subject.R
+    turning = [k - 3 for k in subject.model.twist if k >= 3]
     names = [f"turn {name}" for name in subject.angles]
     columns = []
     for name in names:
@@ -211,7 +212,6 @@ def angle_rates(subject: Subject) -> dict[str, Any]:
     if not names:
         return {}
     A = np.column_stack(columns)
-    found = eliminate(A, choose_pivots(A, subject.evaluate)).solve(
-        list(subject.speeds[3:6][turning])
-    )
-    return dict(zip(names, found, strict=True))
+    angular_velocity = list(subject.speeds[3:6][turning])
+    rates = eliminate(A, choose_pivots(A, subject.evaluate)).solve(angular_velocity)
+    return dict(zip(names, rates, strict=True))

@@ -1,9 +1,8 @@
-"""Stages of the method, each from the mechanics to lines on a sheet: constraints, free dynamics and
-reduced dynamics, eqs. (9), (10), (13), (15) and (16) of the IFAC paper.
+"""Sections on constraints, free and reduced dynamics, eqs. (9), (10), (13), (15), (16) of the IFAC paper.
 
-Names are given by rules that know no vehicle, bottom-up: rotations and the ground's normal, bodies,
-links, the machine; then rows, kernel and reduced dynamics. What is a number or a short product keeps
-its own symbols.
+Names follow rules that do not depend on the vehicle, bottom-up: rotations and the ground's normal, bodies,
+links, the machine; then constraint rows, kernel and reduced dynamics. Numbers and short products are written
+without a name.
 """
 
 from collections.abc import Sequence
@@ -21,13 +20,13 @@ from draisine.codegen.formula import (
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.newton_euler import Composite, carried_wrenches, composites, joint_wrenches
 from draisine.reading import polynomial as po
-from draisine.reading.contacts import contact_motions, wander
+from draisine.reading.contacts import name_contact_angle_rates, name_contact_motions
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
 
-def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
+def entry_symbols(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
     """Return the symbols of the entries of a matrix, counted from one."""
     comma = "," if max(rows, columns) > 9 else ""
     return [
@@ -35,136 +34,143 @@ def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
     ]
 
 
-def constraints(sheet: Sheet, subject: Subject) -> None:
-    """The rows (A, B) v = 0, eq. (10)."""
+def write_constraints(sheet: Sheet, subject: Subject) -> None:
+    """Write the constraint rows (A, B) v = b, eq. (10)."""
     m, n = subject.C.shape
     if not m:
         return
     twist = len(subject.model.twist)
     sheet.heading("Constraints")
-    symbols = [
-        [*a, *b] for a, b in zip(places("A", m, twist), places("B", m, n - twist), strict=True)
-    ]
+    left = entry_symbols("A", m, twist)
+    right = entry_symbols("B", m, n - twist)
+    symbols = [[*a, *b] for a, b in zip(left, right, strict=True)]
     sheet.relate("C v", "b" if subject.moved else "0")
-    sheet.say("with one row for each direction that a contact forbids: ", *rows_told(subject), ".")
+    sheet.say("with one row per constrained direction: ", describe_rows(subject), ".")
     sheet.matrix("C", subject.C, symbols, bar=twist if 0 < twist < n else None)
     if subject.moved:
         sheet.column("b", subject.b, "b")
 
 
-def rows_told(subject: Subject) -> list[str]:
-    """Return what the rows are, in words."""
-    told = []
+def describe_rows(subject: Subject) -> str:
+    """Return a list of the constraint rows in words."""
+    words = []
     for a in subject.active:
         if a.holds_all:
             axes = ", ".join(subject.form.axes[: len(a.names)])
-            told.append(f"{a.contact.name} (along {axes})")
+            words.append(f"{a.contact.name} (along {axes})")
         else:
-            told.append(f"{a.contact.name} ({', '.join(a.names)})")
-    told += [f"{name} (its motion)" for name in subject.guided]
+            words.append(f"{a.contact.name} ({', '.join(a.names)})")
+    words += [f"{name} (prescribed motion)" for name in subject.guided]
     if subject.spare:
-        told.append(f"without {', '.join(subject.spare)}, which repeat others")
-    return ["; ".join(told)]
+        words.append(f"without the redundant rows {', '.join(subject.spare)}")
+    return "; ".join(words)
 
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
-    """Return the entries of an inertia tensor that matter: in the plane only the last."""
+    """Return the indices of the relevant entries of an inertia tensor; of a planar machine only (2, 2)."""
     if is_planar(subject.model):
         return [(2, 2)]
     return [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
 
 def carriers(subject: Subject) -> list[int]:
-    """Return the links, the base not, that carry others."""
+    """Return the links that carry others, except the base."""
     return sorted({link.parent for link in subject.tree.links[1:]} - {0})
 
 
-def _bodies_told(subject: Subject) -> list[str | Expression]:
-    """Say how bodies and links are counted, and what is written of them."""
+def _describe_bodies(subject: Subject) -> list[str | Expression]:
+    """Return the numbering of bodies and links in words, and the meaning of their symbols."""
     words = [body.name.replace("_", " ") for body in subject.model.bodies]
     links = [link.name.replace("_", " ") for link in subject.tree.links]
     counted = "; ".join(", ".join(f"{k} {x}" for k, x in enumerate(xs)) for xs in (words, links))
-    note, behind = "$x_b$ and $I_b$ are mass centre and central inertia of a body, ", ""
+    note = "$x_b$ and $I_b$ are mass centre and central inertia of a body, "
+    behind = ""
     note += r"$\bar{m}_j$, $S_j$, $J_j$ mass and moments of a link with its wheels about its origin"
     if carriers(subject):
         note += " (with a prime: with the links that it carries, too)"
-        behind = (
-            r", $\Pi_{kj}$ and $\Lambda_{kj}$ the force and the moment on link $j$ that a unit "
-        )
-        behind += "acceleration of joint $k$ behind it needs"
-    note += f", $p_j$ its place in the link before{behind}."
+        behind = r", $\Pi_{kj}$ and $\Lambda_{kj}$ the force and the moment on link $j$ for a unit "
+        behind += "acceleration of the later joint $k$"
+    note += f", $p_j$ its position in its parent{behind}."
     return [f"Bodies and links: {counted}. In a link's axes ", *sentence(note)]
 
 
-def bodies(sheet: Sheet, subject: Subject) -> None:
-    """Mass centre and inertia of each body in its link's axes, then the lumps of each link, by
-    itself and with the links that it carries.
-    """
-    axes, tree = subject.form.axes, subject.tree
+def write_bodies(sheet: Sheet, subject: Subject) -> None:
+    """Write mass centre and inertia of each body, then those of each link, alone and with its subtree."""
+    axes = subject.form.axes
+    tree = subject.tree
     upper = _moments(subject)
-    sheet.say(*_bodies_told(subject))
+    sheet.say(*_describe_bodies(subject))
     for b, body in enumerate(subject.model.bodies):
         link = tree.links[tree.place[body.name][0]]
-        centre, J = link.R.T @ (body.com - link.o), link.R.T @ body.inertia @ link.R
+        centre = link.R.T @ (body.com - link.o)
+        J = link.R.T @ body.inertia @ link.R
         for x, axis in zip(centre, axes, strict=True):
             sheet.define(x, Symbol(axis, (str(b),)), LENGTH)
         for i, j in upper:
             sheet.define(J[i, j], Symbol("I", (f"{b}{axes[i]}{axes[j]}",)), INERTIA)
     for k, link in enumerate(tree.links):
-        _lump(sheet, subject, k, Composite(link))
+        _name_composite(sheet, subject, k, Composite(link))
     for k, link in enumerate(tree.links[1:], start=1):
         sheet.vector("p", link.p, [f"{k}{x}" for x in axes], LENGTH)
     if carriers(subject):
-        _carriers(sheet, subject)
+        _name_subtrees(sheet, subject)
     sheet.flush()
 
 
-def _carriers(sheet: Sheet, subject: Subject) -> None:
-    """Name the lumps of links with all that they carry, and what joints behind them need."""
-    tree, geo, axes = subject.tree, subject.geo, subject.form.axes
-    whole = composites(tree, geo)
+def _name_subtrees(sheet: Sheet, subject: Subject) -> None:
+    """Name the composite inertias of subtrees, and the wrenches of unit accelerations of their joints."""
+    tree = subject.tree
+    geo = subject.geo
+    axes = subject.form.axes
+    subtrees = composites(tree, geo)
     for k in reversed(carriers(subject)):
-        _moment_of_carrier(sheet, subject, k, whole)
-        _lump(sheet, subject, k, whole[k], primes=1)
-    _moment_of_carrier(sheet, subject, 0, whole)
-    for j, behind in reversed([*enumerate(joint_wrenches(tree, geo, whole))][1:]):
+        _name_planar_moment(sheet, subject, k, subtrees)
+        _name_composite(sheet, subject, k, subtrees[k], primes=1)
+    _name_planar_moment(sheet, subject, 0, subtrees)
+    for j, behind in reversed([*enumerate(joint_wrenches(tree, geo, subtrees))][1:]):
         for k, (force, moment) in behind.items():
             for letter, xs in (("Pi", force), ("Lambda", moment)):
                 sheet.vector(letter, xs, [f"{k + 1},{j}{x}" for x in axes], INERTIA, least=9)
 
 
-def _moment_of_carrier(sheet: Sheet, subject: Subject, k: int, whole: Sequence[Composite]) -> None:
-    """Name the moment of inertia of a link of the plane with all that it carries, by those of the
-    links next to it.
-    """
+def _name_planar_moment(
+    sheet: Sheet, subject: Subject, k: int, subtrees: Sequence[Composite]
+) -> None:
+    """Name the moment of inertia of a planar subtree, written by those of its child links."""
     if not is_planar(subject.model):
         return
-    link, geo = subject.tree.links[k], subject.geo
+    link = subject.tree.links[k]
+    geo = subject.geo
     value = sheet.polynomial(link.G[0, 0] + link.G[1, 1])
     for j, other in enumerate(subject.tree.links):
         if j and other.parent == k:
-            p, m, G = geo.p[j], whole[j].mass, whole[j].G
-            shifted = 2 * (p @ (geo.E[j] @ whole[j].S)) + m * (p @ p)
-            value = po.add(value, sheet.polynomial(G[0, 0] + G[1, 1]))
+            child = subtrees[j]
+            p = geo.p[j]
+            # Parallel axes: the child's moment about its own origin, shifted to the link's origin.
+            shifted = 2 * (p @ (geo.E[j] @ child.S)) + child.mass * (p @ p)
+            value = po.add(value, sheet.polynomial(child.G[0, 0] + child.G[1, 1]))
             value = po.add(value, sheet.polynomial(shifted))
-    total = whole[k].G[0, 0] + whole[k].G[1, 1]
+    total = subtrees[k].G[0, 0] + subtrees[k].G[1, 1]
     symbol = Symbol("J", (f"{k}{subject.form.axes[2] * 2}",), primes=1)
     sheet.cut.define_polynomial(value, symbol, INERTIA, total)
 
 
-def _lump(
+def _name_composite(
     sheet: Sheet,
     subject: Subject,
     k: int,
-    lump: Composite,
+    composite: Composite,
     primes: int = 0,
 ) -> None:
-    """Name the mass, the first moments and the moments of inertia of a link, or (primed) of a link
-    with all that it carries; second moments are written by those of inertia.
+    """Name mass, first moments and moments of inertia of a link, or (primed) of its subtree.
+
+    Second moments G are written by the moments of inertia, J = tr(G) 1 - G.
     """
-    axes, upper = subject.form.axes, _moments(subject)
-    S, G = lump.S, lump.G
-    sheet.define(lump.mass, Symbol("m", (str(k),), bar=True, primes=primes), INERTIA)
+    axes = subject.form.axes
+    upper = _moments(subject)
+    S = composite.S
+    G = composite.G
+    sheet.define(composite.mass, Symbol("m", (str(k),), bar=True, primes=primes), INERTIA)
     for x, axis in zip(S, axes, strict=True):
         sheet.define(x, Symbol("S", (f"{k}{axis}",), primes=primes), INERTIA)
     J = (G[0, 0] + G[1, 1] + G[2, 2]) * np.eye(3) - G
@@ -179,28 +185,31 @@ def _lump(
         sheet.cut.label(G[i, j], po.add(total if i == j else {}, value, -1))
 
 
-def free_dynamics(sheet: Sheet, subject: Subject) -> None:
-    """The mass matrix, the forces of free motion and the inputs, eq. (9)."""
+def write_free_dynamics(sheet: Sheet, subject: Subject) -> None:
+    """Write the mass matrix, the forces of free motion and the inputs, eq. (9)."""
     n = len(subject.columns)
     sheet.heading("Free dynamics")
     sheet.relate(r"M \dot{v} + F", r"Q + C' \lambda" if len(subject.C) else "Q")
     if not sheet.expand:
-        bodies(sheet, subject)
+        write_bodies(sheet, subject)
         if subject.model.twist:
             sheet.define(subject.M[0, 0], Symbol("m"), INERTIA)
-    sheet.matrix("M", subject.M, places("M", n, n), symmetric=True, kind=INERTIA)
-    _forces(sheet, subject)
-    _applied_forces(sheet, subject)
+    sheet.matrix("M", subject.M, entry_symbols("M", n, n), symmetric=True, kind=INERTIA)
+    _write_forces(sheet, subject)
+    _write_applied_forces(sheet, subject)
 
 
-def _forces(sheet: Sheet, subject: Subject) -> None:
-    """The forces F of free motion, by the recursion of appendix A where links have names."""
+def _write_forces(sheet: Sheet, subject: Subject) -> None:
+    """Write the forces F of free motion, in names by the recursion of appendix A."""
     axes = subject.form.axes
     sheet.heading("Forces of free motion and inputs")
     if not sheet.expand:
-        needed, vel = subject.needed, subject.vel
-        note = r"Link by link: angular velocity $\omega_j$, its rate $\epsilon_j$ and acceleration $a_j$ "
-        note += "(less gravity) where no speed changes, force $f_j$ and moment $n_j$ needed."
+        needed = subject.needed
+        vel = subject.vel
+        note = (
+            r"Per link: angular velocity $\omega_j$, its rate $\epsilon_j$ and acceleration $a_j$ "
+        )
+        note += "(minus gravity) at constant speeds, required force $f_j$ and moment $n_j$."
         sheet.say(*sentence(note))
         for j in range(len(subject.tree.links)):
             tails = [f"{j}{x}" for x in axes]
@@ -221,8 +230,8 @@ def _forces(sheet: Sheet, subject: Subject) -> None:
     sheet.column("F", subject.F, "F")
 
 
-def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
-    """The reduced mass matrix and forces, eqs. (13), (15), (16)."""
+def write_reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
+    """Write the reduced mass matrix and forces, eqs. (13), (15), (16)."""
     if not len(subject.C) or not subject.independent:
         return
     n, k = subject.H.shape
@@ -237,31 +246,31 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
         for i in range(n):
             for j, tail in enumerate(tails):
                 sheet.define(subject.N[i, j], Symbol("N", (f"{i + 1}{comma}{tail}",)))
-    sheet.matrix("M_r", subject.M_r, places("m", k, k), symmetric=True)
+    sheet.matrix("M_r", subject.M_r, entry_symbols("m", k, k), symmetric=True)
     if sheet.expand:
         subject = subject.reduced
     sheet.column("F_r", subject.F_r, "f")
 
 
-def _applied_forces(sheet: Sheet, subject: Subject) -> None:
-    """The generalised forces Q of the inputs, next to those of free motion."""
+def _write_applied_forces(sheet: Sheet, subject: Subject) -> None:
+    """Write the generalised forces Q of inputs and force elements, and the rates of their states."""
     if len(subject.z) and not sheet.expand:
-        wander(sheet, subject)
-        contact_motions(sheet, subject)
+        name_contact_angle_rates(sheet, subject)
+        name_contact_motions(sheet, subject)
     if not all(is_zero(x) for x in subject.Q):
         sheet.column("Q", subject.Q, "Q")
-    read = _loads_read(subject)
-    if read:
-        said = ", ".join(name.replace("_", " ") for name in read)
-        note = "the normal force, one of the multipliers, which the forces above change in turn; both are"
-        sheet.say("Here ", name_of("N"), f" of {said}: {note} solved for together.")
+    contacts = _contacts_with_loads(subject)
+    if contacts:
+        names = ", ".join(name.replace("_", " ") for name in contacts)
+        note = "is the normal force, a multiplier that depends on the forces above in turn; both are solved"
+        sheet.say("Here ", name_of("N"), f" of {names} {note} together.")
     if len(subject.z):
-        sheet.say("The states of force elements change by")
+        sheet.say("Rates of the states of force elements:")
         sheet.column(r"\dot{z}", subject.acting.rates, "e")
 
 
-def _loads_read(subject: Subject) -> list[str]:
-    """Return the contacts whose loads the force elements read."""
+def _contacts_with_loads(subject: Subject) -> list[str]:
+    """Return the contacts whose normal forces the force elements read."""
     roots = [x.index for x in subject.Q if isinstance(x, Expr)]
     needed = set(reachable(subject.graph, roots))
     return [name for name, x in subject.loads.items() if x.index in needed]

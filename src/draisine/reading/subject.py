@@ -1,7 +1,7 @@
-"""What a page is about: one mode of a model, traced over the symbols that people read.
+"""The subject of a page: one contact mode of a model, traced over readable symbols.
 
-The base turns by yaw, lean and pitch instead of a quaternion, its velocity is taken at the origin of
-its frame, and all speeds v are symbols; `v = H u` holds among them.
+The base's orientation is yaw, lean and pitch instead of a quaternion, its velocity is that of its frame's
+origin, and all speeds v are symbols, related by `v = H u`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,28 +29,35 @@ from draisine.model import Model, Wheel
 from draisine.model.form import Form
 from draisine.vehicles import draw, meanings, record_meanings
 
-ORIGIN = np.zeros(3)
+FRAME_ORIGIN = np.zeros(3)
+"""Reference point of velocities and forces: the origin of the base's frame, m."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One mode of a model whose parameters are symbols of the graph; `nominal` are their values.
-
-    Rows that repeat others are `spare`, by label; `shape` is where pivots are chosen, if not in the
-    drawing. With `on_kernel` the speeds v are those that the independent ones give, `v = H u`.
-    """
+    """One contact mode of a model whose parameters are symbols of a graph."""
 
     graph: Graph
+    """The traced graph."""
     model: Model
+    """The model over the symbols."""
     parameters: Mapping[str, Expr]
+    """Symbols of the parameters."""
     nominal: Mapping[str, float]
+    """Values of the parameters, SI units."""
     mode: Mode
+    """Status of every contact."""
     form: Form = field(default_factory=Form)
+    """Notation: symbols, meanings, frame and angles."""
     spare: tuple[str, ...] = ()
+    """Labels of redundant rows, which are left out."""
     shape: tuple[float, ...] = ()
+    """Joint coordinates at which pivots are chosen; the drawing if empty."""
     on_kernel: bool = False
+    """Whether the speeds v are functions of the independent ones, `v = H u`."""
 
     def _symbols(self, name: str, count: int) -> Array:
+        """Return `count` new symbols of the graph, name[0], name[1], ..."""
         return array([self.graph.symbol(f"{name}[{k}]") for k in range(count)])
 
     @cached_property
@@ -60,7 +67,7 @@ class Subject:
 
     @cached_property
     def p(self) -> Array:
-        """Where the base's frame stands."""
+        """Position of the base's frame, world axes."""
         return self._symbols("p", 3)
 
     @cached_property
@@ -93,22 +100,22 @@ class Subject:
 
     @cached_property
     def speeds(self) -> Array:
-        """The whole (V, W, rdot)."""
+        """All components of (V, W, rdot)."""
         return spread(self.model, self.v)
 
     @cached_property
     def frame(self) -> Pose:
-        """The base's frame in the drawing: that of the notation, else drawing's axes at a hub."""
+        """The base's frame in the drawing: that of the notation, else the drawing's axes at a wheel's hub."""
         if self.form.frame is not None:
             return self.form.frame(self.model)
         wheel = first_wheel(self.model)
-        return Pose(np.eye(3), ORIGIN if wheel is None else wheel.centre)
+        return Pose(np.eye(3), FRAME_ORIGIN if wheel is None else wheel.centre)
 
     @property
     def place(self) -> str:
-        """Where that is, in words."""
+        """Location of the frame's origin in words."""
         wheel = first_wheel(self.model)
-        return "at the drawing's origin" if wheel is None else f"at the hub of wheel {wheel.name}"
+        return "the drawing's origin" if wheel is None else f"the hub of wheel {wheel.name}"
 
     @cached_property
     def angles(self) -> dict[str, float]:
@@ -154,7 +161,7 @@ class Subject:
 
     @cached_property
     def tree(self) -> Tree:
-        """The links, the base's frame as the notation has it."""
+        """The tree of links, with the base's frame of the notation."""
         point = dict(self.nominal)
         return assemble(self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point))
 
@@ -167,7 +174,7 @@ class Subject:
 
     @property
     def geo(self) -> Geometry:
-        """Where the links are."""
+        """Poses of the links."""
         return self.rows.geo
 
     @property
@@ -177,7 +184,7 @@ class Subject:
 
     @property
     def active(self) -> list[constraints.Active]:
-        """The contacts at work."""
+        """The active contacts."""
         return self.rows.active
 
     @cached_property
@@ -187,74 +194,76 @@ class Subject:
 
     @cached_property
     def labels(self) -> list[str]:
-        """The names of all rows, those that repeat others among them."""
+        """The labels of all rows, including redundant ones."""
         return constraints.labels(self.model, self.mode)
 
     @property
     def kept(self) -> list[int]:
-        """The rows that repeat no others."""
+        """Indices of the rows that are not redundant."""
         return self.rows.keep
 
     @cached_property
     def b(self) -> list[Scalar]:
-        """What the rows demand of the velocities: zero but for moving ground and prescribed joints."""
-        found = constraints.velocity_targets(
+        """Right-hand side of C v = b; nonzero for moving ground and prescribed joints."""
+        targets = constraints.velocity_targets(
             self.tree, self.geo, self.world, self.active, self.p, self.t
         )
-        return [found[k] for k in self.kept]
+        return [targets[k] for k in self.kept]
 
     @cached_property
     def moved(self) -> bool:
-        """Whether time itself moves something: a joint, or the ground."""
+        """Whether a joint or the ground moves as a function of time."""
         return not all(is_zero(x) for x in self.b)
 
     @cached_property
     def guided(self) -> list[str]:
-        """The joints that follow a motion, by name."""
+        """The joints with prescribed motion, by name."""
         return [self.model.joints[k].name for k in constraints.prescribed_joints(self.model)]
 
     @cached_property
     def reduced(self) -> "Subject":
-        """The same where v = H u holds."""
+        """The same subject with v = H u substituted."""
         return replace(self, on_kernel=True)
 
     @cached_property
     def vel(self) -> Velocities:
-        """How the links move."""
-        V, W, rdot = self.speeds[:3], self.speeds[3:6], self.speeds[6:]
-        return velocities(self.tree, self.geo, V, W, rdot, ORIGIN)
+        """Velocities of the links."""
+        V, W, rdot = np.split(self.speeds, [3, 6])
+        return velocities(self.tree, self.geo, V, W, rdot, FRAME_ORIGIN)
 
     @cached_property
     def c(self) -> list[Scalar]:
-        """What the rows demand of the accelerations."""
-        found = constraints.acceleration_targets(
+        """Right-hand side of C vdot = c."""
+        targets = constraints.acceleration_targets(
             self.tree,
             self.geo,
             self.world,
             self.vel,
             self.active,
-            ORIGIN,
+            FRAME_ORIGIN,
             self.p,
             self.t,
         )
-        return [found[k] for k in self.kept]
+        return [targets[k] for k in self.kept]
 
     @cached_property
     def M(self) -> Array:
         """The mass matrix of the free machine."""
-        return mass_matrix(self.tree, self.geo, ORIGIN)[np.ix_(self.columns, self.columns)]
+        return mass_matrix(self.tree, self.geo, FRAME_ORIGIN)[np.ix_(self.columns, self.columns)]
 
     @cached_property
     def needed(self) -> Wrenches:
-        """What each link needs where no speed changes."""
-        still = np.zeros(len(self.speeds))
-        fall = self.world.R.T @ self.model.gravity
-        return wrenches(self.tree, self.geo, self.vel, still, ORIGIN, ORIGIN, fall)
+        """Required force and moment of each link at constant speeds."""
+        no_rates = np.zeros(len(self.speeds))
+        gravity = self.world.R.T @ self.model.gravity
+        return wrenches(
+            self.tree, self.geo, self.vel, no_rates, FRAME_ORIGIN, FRAME_ORIGIN, gravity
+        )
 
     @cached_property
     def F(self) -> Array:
         """The forces of free motion: gyroscopic, of gravity, springs, dampers and fluid."""
-        return gather(self.tree, self.geo, self.needed, ORIGIN)[self.columns]
+        return gather(self.tree, self.geo, self.needed, FRAME_ORIGIN)[self.columns]
 
     @cached_property
     def z(self) -> Array:
@@ -263,37 +272,47 @@ class Subject:
 
     @cached_property
     def loads(self) -> dict[str, Expr]:
-        """The normal forces of contacts by name: their multipliers, which elements may read."""
-        carried = [a.contact.name for a in self.active if "normal" in a.names]
-        return dict(zip(carried, self._symbols("load", len(carried)), strict=True))
+        """Symbols of the normal forces of contacts by name, which force elements may read."""
+        names = [a.contact.name for a in self.active if "normal" in a.names]
+        return dict(zip(names, self._symbols("load", len(names)), strict=True))
 
     @cached_property
     def acting(self) -> ElementForces:
-        """What the force elements do."""
-        known = (self.tree, self.geo, self.world, self.p, self.vel, self.speeds, ORIGIN, self.t)
-        return element_forces(Readings(*known, self.loads), self.mode, self.z)
+        """Generalised forces and state rates of the force elements."""
+        readings = Readings(
+            self.tree,
+            self.geo,
+            self.world,
+            self.p,
+            self.vel,
+            self.speeds,
+            FRAME_ORIGIN,
+            self.t,
+            self.loads,
+        )
+        return element_forces(readings, self.mode, self.z)
 
     @cached_property
     def Q(self) -> Array:
         """The generalised forces of the inputs and of force elements."""
-        pushed = generalised(self.tree, self.geo, self.world, self.w, ORIGIN)
-        return (pushed + self.acting.Q)[self.columns]
+        input_forces = generalised(self.tree, self.geo, self.world, self.w, FRAME_ORIGIN)
+        return (input_forces + self.acting.Q)[self.columns]
 
     @cached_property
     def independent(self) -> list[int]:
-        """Which speeds are independent, by rank in the drawing: joints, angular, linear."""
+        """Indices of the independent speeds, by rank in the drawing; joint rates are preferred."""
         rows = constraints.matrix(self.tree, self.geo, self.world, self.active, named=True)
         C = rows[np.ix_(self.kept, self.columns)]
         values = self.evaluate(list(C.ravel())).reshape(C.shape)
         labels = [self.labels[k] for k in self.kept]
-        wanted = [self.model.speeds.index(name) for name in self.form.independent]
-        usual = projected.speed_order(self.model, self.columns)
-        order = [*wanted, *(k for k in usual if k not in wanted)]
+        preferred = [self.model.speeds.index(name) for name in self.form.independent]
+        default = projected.speed_order(self.model, self.columns)
+        order = [*preferred, *(k for k in default if k not in preferred)]
         return projected.choose_speeds(len(self.columns), values, labels, order)
 
     @cached_property
     def solver(self) -> Elimination:
-        """The rows [C; S] taken apart along pivots that do not vanish in the drawing."""
+        """Elimination of the rows [C; S] along pivots that are nonzero in the drawing."""
         pivots = projected.plan_pivots(self.rows, self.independent, self.evaluate)
         return eliminate(projected.system_matrix(self.rows, self.independent), pivots)
 
@@ -304,12 +323,12 @@ class Subject:
 
     @cached_property
     def drift(self) -> Array:
-        """What the speeds are where u = 0: v = H u + drift."""
+        """The speeds at u = 0: v = H u + drift."""
         return self.solver.solve(list(self.b) + [0.0] * len(self.independent))
 
     @cached_property
     def kappa(self) -> Array:
-        """Hdot u (with the rate of the drift): the accelerations where udot = 0."""
+        """Hdot u (with the rate of the drift): the accelerations at udot = 0."""
         return self.solver.solve(list(self.c) + [0.0] * len(self.independent))
 
     @cached_property
@@ -329,7 +348,7 @@ class Subject:
 
 
 def first_wheel(model: Model) -> Wheel | None:
-    """Return the first wheel on the base, at whose hub the base's frame stands."""
+    """Return the first wheel on the base; the origin of the base's frame is its hub. None without one."""
     base = model.bodies[0].name
     carried = {base} | {j.child for j in model.joints if j.parent == base}
     wheels = [wheel for wheel in model.wheels if wheel.body in carried]
@@ -345,20 +364,37 @@ def trace_subject(
     spare: Sequence[str] = (),
     shape: Sequence[float] = (),
 ) -> Subject:
-    """Return a mode of a vehicle (all contacts closed but for the statuses) over the symbols of one
-    of its forms; without a form, its own. `spare` names rows that repeat others, `shape` tells where
-    pivots are chosen.
+    """Return a contact mode of a vehicle, traced over readable symbols.
+
+    Parameters
+    ----------
+    vehicle
+        Function that returns the model.
+    parameters
+        Values of the parameters, SI units.
+    structure
+        Arguments that select the structure.
+    statuses
+        Statuses of contacts by name; the others are closed.
+    form
+        Name of a notation of the vehicle; its own if None.
+    spare
+        Labels of redundant rows.
+    shape
+        Joint coordinates at which pivots are chosen.
     """
-    about: dict[str, Any] = vehicle.__globals__
-    forms = {"benchmark": None} | about["FORMS"] if "FORMS" in about else {}
+    module: dict[str, Any] = vehicle.__globals__
+    forms = {"benchmark": None} | module["FORMS"] if "FORMS" in module else {}
     if form is not None:
         expect_known("no form", form, forms)
-    told = dict(meanings(vehicle))
+    words = dict(meanings(vehicle))
     for name, value in structure.items():
-        told |= record_meanings(name, value)
-    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), told)
+        words |= record_meanings(name, value)
+    chosen = forms.get(form) or Form(module.get("SYMBOLS", {}), words)
     if chosen.vehicle is not None and chosen.convert is not None:
-        vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}
+        vehicle = chosen.vehicle
+        parameters = chosen.convert(parameters)
+        structure = {}
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in parameters}
     model = draw(vehicle, symbols, structure)

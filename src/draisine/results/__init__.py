@@ -1,8 +1,8 @@
-"""What a run left, and questions to it.
+"""Datasets of runs: files, attributes, derived quantities and queries.
 
-`attributes`: what a dataset tells of itself. `bodies`: where bodies are. `quantities`: what follows
-from a dataset. `questions`: what can be asked of one, by name. `straight` and `cycle`: what is known
-of straight running and of a limit cycle. `events`: events as records. `comparison`: two runs side by
-side. `runs`: those of a sweep. `recording`: files of measurements. `store`: files. `zarr_store`: what a
-folder of chunks must be.
+In the order of the data: `attributes` reads and stamps the JSON attributes of a dataset, `store` writes and
+loads files (`zarr_store` checks Zarr folders, `recording` reads measured CSV files, `runs` arranges the runs
+of a sweep). `bodies` computes the motion of all bodies, `quantities` derives further series from it, and
+`queries` evaluates series and scalar queries by name; `events` does so for events. `straight` and `cycle`
+list the scalar results of straight running and of limit cycles. `comparison` compares two runs.
 """

@@ -1,8 +1,7 @@
-"""What a stored dataset tells of itself, in attributes that are JSON: read, or told to be damaged; and its
-stamp: when and with which code it was stored, and a hash of its content.
+"""JSON attributes of a stored dataset, and its stamp: date, commit of the code and content hash.
 
-The hash is SHA-256 over all variables (name, dimensions, type, values, attributes) and all attributes but
-the stamp, in an order of names. So it is the same in netCDF, in Zarr and in memory.
+Damaged attributes raise `DataError`. The hash is SHA-256 over all variables (name, dimensions, type, values,
+attributes) and all attributes except the stamp, sorted by name, so that netCDF, Zarr and memory agree.
 """
 
 import hashlib
@@ -23,93 +22,102 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def table(data: "Dataset", name: str) -> dict[str, Any]:
-    """Return an attribute that holds a table; an empty one where there is none."""
-    found = _parse(data, name, "{}")
-    if not isinstance(found, dict):
-        raise DataError(f"the dataset's attribute {name!r} is damaged: it is no table.")
-    return found
+def read_table(data: "Dataset", name: str) -> dict[str, Any]:
+    """Return a JSON attribute that is a table; empty if the dataset lacks it."""
+    value = _parse(data, name, "{}")
+    if not isinstance(value, dict):
+        raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a table.")
+    return value
 
 
-def records(data: "Dataset", name: str) -> list[Any]:
-    """Return an attribute that holds a list; an empty one where there is none."""
-    found = _parse(data, name, "[]")
-    if not isinstance(found, list):
-        raise DataError(f"the dataset's attribute {name!r} is damaged: it is no list.")
-    return found
+def read_list(data: "Dataset", name: str) -> list[Any]:
+    """Return a JSON attribute that is a list; empty if the dataset lacks it."""
+    value = _parse(data, name, "[]")
+    if not isinstance(value, list):
+        raise DataError(f"The dataset's attribute {name!r} is damaged: it is not a list.")
+    return value
 
 
 def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
-    """Return the series that were measured, by name, in a run that is held against them: times, values."""
+    """Return the measured series of a run's scenario by name, each as (times in s, values in SI units)."""
     if "time" not in data.dims:
         return {}
     try:
         return {
             name: (block["at"], values)
-            for block in table(data, "scenario").get("content", {}).get("expected", ())
+            for block in read_table(data, "scenario").get("content", {}).get("expected", ())
             if block.get("origin") == "measured" and "at" in block
             for name, values in block["values"].items()
             if isinstance(values, list)
         }
     except (AttributeError, KeyError, TypeError) as error:
-        raise DataError(f"the dataset's attribute 'scenario' is damaged: {error}.") from error
+        raise DataError(f"The dataset's attribute 'scenario' is damaged: {error}.") from error
 
 
 def validity_of(data: "Dataset") -> Validity | None:
-    """Return whether a run can be believed; None of what is no run."""
+    """Return the validity record of a run; None if the dataset is not a run."""
     if "validity" not in data.attrs:
         return None
     try:
-        return Validity.loads(json.dumps(table(data, "validity")))
+        return Validity.loads(json.dumps(read_table(data, "validity")))
     except TypeError as error:
-        raise DataError(f"the dataset's attribute 'validity' is damaged: {error}.") from error
+        raise DataError(f"The dataset's attribute 'validity' is damaged: {error}.") from error
 
 
 def _parse(data: "Dataset", name: str, default: str) -> Any:
     try:
         return json.loads(str(data.attrs.get(name, default)))
     except ValueError as error:
-        raise DataError(f"the dataset's attribute {name!r} is damaged: {error}.") from error
+        raise DataError(f"The dataset's attribute {name!r} is damaged: {error}.") from error
 
 
-CREATED, COMMIT, CONTENT = "created", "commit", "content_sha256"
-"""Attributes of the stamp: date and time (UTC), commit of the code if known, hash of the content."""
+CREATED = "created"
+"""Stamp attribute: date and time of creation in UTC, ISO 8601."""
+
+COMMIT = "commit"
+"""Stamp attribute: git commit of the code, if known."""
+
+CONTENT = "content_sha256"
+"""Stamp attribute: SHA-256 of the content, hexadecimal."""
 
 STAMP = (CREATED, COMMIT, CONTENT)
+"""All stamp attributes; they are excluded from the content hash."""
 
 
-def stamped(data: "Dataset") -> "Dataset":
-    """Return a dataset with the version, the date, the commit and the hash of its content.
+def add_stamp(data: "Dataset") -> "Dataset":
+    """Return a dataset with version, date, commit and content hash as attributes.
 
-    A dataset that already has a date keeps it, and its commit: it was made then. The hash is that of
-    the content now.
+    An existing date and commit are kept, because they state when the data was computed. The hash is
+    recomputed from the present content.
     """
-    told = {"draisine": draisine.__version__} | data.attrs
-    new = data.assign_attrs(told if CREATED in told else told | origin())
+    attributes = {"draisine": draisine.__version__} | data.attrs
+    if CREATED not in attributes:
+        attributes |= collect_origin()
+    new = data.assign_attrs(attributes)
     return new.assign_attrs({CONTENT: content_hash(new)})
 
 
-def origin() -> dict[str, str]:
+def collect_origin() -> dict[str, str]:
     """Return the date and time now (UTC), and the commit of the code if known."""
-    told = {CREATED: datetime.now(UTC).isoformat(timespec="seconds")}
+    stamp = {CREATED: datetime.now(UTC).isoformat(timespec="seconds")}
     commit = code_commit()
-    return told | {COMMIT: commit} if commit else told
+    return stamp | {COMMIT: commit} if commit else stamp
 
 
 def without_stamp(data: "Dataset") -> "Dataset":
-    """Return a dataset as it was before it was stored."""
+    """Return a shallow copy of a dataset without its stamp."""
     new = data.copy(deep=False)
     new.attrs = {name: value for name, value in data.attrs.items() if name not in STAMP}
     return new
 
 
 def is_unchanged(data: "Dataset") -> bool | None:
-    """Return whether the content of a dataset is that of its stamp; None without a stamp.
+    """Return whether the content of a dataset matches the hash in its stamp; None without a stamp.
 
     Examples
     --------
     >>> import xarray
-    >>> data = stamped(xarray.Dataset({"lean": ("time", [0.0, 0.1])}))
+    >>> data = add_stamp(xarray.Dataset({"lean": ("time", [0.0, 0.1])}))
     >>> is_unchanged(data), is_unchanged(data * 2.0)
     (True, False)
     """
@@ -123,48 +131,50 @@ def content_hash(data: "Dataset") -> str:
     digest = hashlib.sha256()
     _add(digest, {k: v for k, v in data.attrs.items() if k not in STAMP})
     for name in sorted(map(str, data.variables)):
-        one = data.variables[name]
-        values = np.asarray(one.values)
-        _add(digest, [name, list(map(str, one.dims)), list(values.shape)])
-        _add(digest, dict(one.attrs))
+        variable = data.variables[name]
+        values = np.asarray(variable.values)
+        _add(digest, [name, list(map(str, variable.dims)), list(values.shape)])
+        _add(digest, dict(variable.attrs))
         if values.dtype.kind in "UOS":
             _add(digest, [str(x) for x in values.ravel().tolist()])
         else:
-            # Stores may change the order of bytes and the width of integers.
+            # Stores may change the byte order and the width of integers.
             wide = values.astype("<f8" if values.dtype.kind == "f" else "<i8")
             digest.update(np.ascontiguousarray(wide).tobytes())
     return digest.hexdigest()
 
 
-def _add(digest: Any, told: Any) -> None:
-    """Add plain data to a hash; numbers of attributes have no type, as in netCDF."""
+def _add(digest: Any, content: Any) -> None:
+    """Add plain data to a hash, as sorted JSON."""
 
+    # netCDF does not keep the NumPy type of scalar attributes, so the hash ignores it.
     def plain(value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
-    digest.update(json.dumps(told, sort_keys=True, default=plain).encode())
+    digest.update(json.dumps(content, sort_keys=True, default=plain).encode())
 
 
 @cache
 def code_commit() -> str:
-    """Return the commit of the code of draisine, with `-dirty` if it was changed since; empty if unknown.
+    """Return the commit of draisine's code, with `-dirty` after local changes; empty if unknown.
 
-    An installed package knows it from its metadata (PEP 610), a source tree from git.
+    A source tree is queried with git, an installed package by its metadata (PEP 610).
     """
     from importlib.metadata import PackageNotFoundError, distribution
 
     root = Path(draisine.__file__).resolve().parents[2]
     if (root / ".git").exists() and (root / "src" / "draisine").is_dir():
-        ask = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        # Without tags (`--exclude=*`), the description is the bare commit.
+        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
         try:
-            found = subprocess.run(
-                [*ask, "--exclude=*"], capture_output=True, text=True, timeout=10, check=True
+            described = subprocess.run(
+                [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=True
             )
-            return found.stdout.strip()
+            return described.stdout.strip()
         except (OSError, subprocess.SubprocessError):
             return ""
     try:
-        told = distribution("draisine").read_text("direct_url.json")
-        return str(json.loads(told or "{}").get("vcs_info", {}).get("commit_id", ""))
+        metadata = distribution("draisine").read_text("direct_url.json")
+        return str(json.loads(metadata or "{}").get("vcs_info", {}).get("commit_id", ""))
     except (PackageNotFoundError, ValueError, AttributeError):
         return ""

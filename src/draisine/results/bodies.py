@@ -1,4 +1,8 @@
-"""Where the bodies of a stored run are and how they move: one outward pass, all times at once."""
+"""Forward kinematics of a stored run: pose, velocity and acceleration of every body.
+
+The machine is compiled again from the attributes of the dataset. One outward pass over the tree of bodies
+(`mechanics.kinematics`), traced once, is evaluated for all times together.
+"""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +23,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
-from draisine.results.attributes import table
+from draisine.results.attributes import read_table
 from draisine.system.layout import state_sizes
 from draisine.system.system import HERE, System, compile
 from draisine.system.tracing import Tracing
@@ -31,67 +35,87 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class BodyMotion:
-    """One body's motion in world axes, time first: R and p take the drawing to the world; v and a
-    are those of the point at p, w and dw turn the body.
+    """Motion of one body in world axes, time first.
+
+    A point of the body is stated by its coordinates in the drawing (the zero configuration), in m.
     """
 
     R: Floats
+    """Rotation from the drawing to the world, (times, 3, 3)."""
     p: Floats
+    """Position of the point at the drawing's origin, m, (times, 3)."""
     v: Floats
+    """Velocity of that point, m/s, (times, 3)."""
     w: Floats
+    """Angular velocity, rad/s, (times, 3)."""
     a: Floats
+    """Acceleration of that point, m/s2, (times, 3)."""
     dw: Floats
+    """Angular acceleration, rad/s2, (times, 3)."""
 
-    def position(self, where: Floats) -> Floats:
-        """Return a point of the body, given as it stands in the drawing."""
-        return self.p + self.R @ where
+    def position(self, point: Floats) -> Floats:
+        """Return the position of a point (3,) of the drawing over time, m, (times, 3)."""
+        return self.p + self.R @ point
 
-    def velocity(self, where: Floats) -> Floats:
-        """Return the velocity of a point of the body."""
-        return self.v + np.cross(self.w, self.R @ where)
+    def velocity(self, point: Floats) -> Floats:
+        """Return the velocity of a point (3,) of the drawing over time, m/s, (times, 3)."""
+        return self.v + np.cross(self.w, self.R @ point)
 
-    def acceleration(self, where: Floats) -> Floats:
-        """Return the acceleration of a point of the body."""
-        d = self.R @ where
+    def acceleration(self, point: Floats) -> Floats:
+        """Return the acceleration of a point (3,) of the drawing over time, m/s2, (times, 3)."""
+        d = self.R @ point
         return self.a + np.cross(self.dw, d) + np.cross(self.w, np.cross(self.w, d))
 
 
 def restore_system(data: "Dataset") -> System:
-    """Return the machine that made a dataset."""
+    """Return the compiled machine of a dataset, from its attributes.
+
+    Raises
+    ------
+    DataError
+        If the dataset is in the benchmark's axes, does not name its vehicle, names untrusted code, or if
+        the vehicle cannot be compiled again.
+    """
     if data.attrs.get("axes") == "benchmark" and "time" in data.dims:
         raise DataError(
-            "the dataset is in the benchmark's axes; replays, figures of the machine and questions need the "
-            "run in draisine's own: to_xarray() without axes."
+            "The dataset is in the benchmark's axes. Replays, figures of the machine and queries need "
+            "draisine's axes: use to_xarray() without `axes`."
         )
-    name, parameters = data.attrs.get("vehicle"), data.attrs.get("parameters")
-    if name is None or parameters is None:
-        raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
-    which = str(data.attrs.get("vehicle_path", name))
-    check_trust(which, "the dataset")
-    arguments = table(data, "parameters") | table(data, "structure")
-    motions, here = table(data, "motions"), data.attrs.get("vehicle_here")
+    name = data.attrs.get("vehicle")
+    if name is None or data.attrs.get("parameters") is None:
+        raise DataError(
+            "The dataset does not name its vehicle (attributes 'vehicle' and 'parameters')."
+        )
+    vehicle = str(data.attrs.get("vehicle_path", name))
+    check_trust(vehicle, "the dataset")
+    arguments = read_table(data, "parameters") | read_table(data, "structure")
+    motions = read_table(data, "motions")
+    process_key = data.attrs.get("vehicle_here")
 
     def make() -> System:
-        if here is not None:  # one of the same name would be another machine
+        # A vehicle defined in another process cannot be rebuilt; a vehicle of the same name in
+        # this process may be a different machine.
+        if process_key is not None:
             raise UnknownNameError(
-                f"no vehicle {which!r} in this program; it was drawn in another. (Of its arguments, numbers, "
-                "texts, lists, tables and records are stored.)"
+                f"Vehicle {vehicle!r} was defined in another process and is not stored. (Only arguments "
+                "that are numbers, texts, lists, tables and records are stored.)"
             )
-        return compile(which, **arguments)
+        return compile(vehicle, **arguments)
 
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return HERE.get(here, make)
+        return HERE.get(process_key, make)
     except (DraisineError, TypeError) as error:
         raise DataError(
-            f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "
-            "is in a file of its own: compile FILE.py:function."
+            f"The dataset's vehicle cannot be compiled again: {error} Define your own vehicles in a file "
+            "and compile them as FILE.py:function, so that results can refer to them."
         ) from error
 
 
 def machine_attributes(system: System, title: str) -> dict[str, str]:
-    """Return what a dataset tells of itself and of its machine, so that `restore_system` can make it
-    again; motions of joints, which are functions, a scenario tells by their names.
+    """Return the attributes from which `restore_system` compiles the machine again.
+
+    Motions of joints are functions; only scenarios can store them, by name.
     """
     return {
         "title": title,
@@ -102,12 +126,12 @@ def machine_attributes(system: System, title: str) -> dict[str, str]:
 
 
 def restore_model(data: "Dataset") -> Model:
-    """Return the model of the machine that made a dataset."""
+    """Return the model of the machine of a dataset."""
     return restore_system(data).model
 
 
 class Bodies:
-    """All bodies of a dataset (time first), of a model or of the one that made it."""
+    """Motion of all bodies of a dataset, time first; the model is compiled again unless it is passed."""
 
     def __init__(self, data: "Dataset", model: Model | None = None) -> None:
         self.data = data
@@ -116,7 +140,7 @@ class Bodies:
 
     @cached_property
     def model(self) -> Model:
-        """The model, made again when it is first asked for: numbers that are stored need none."""
+        """The model, compiled at the first use because stored variables do not need it."""
         return restore_model(self.data)
 
     @cached_property
@@ -125,13 +149,13 @@ class Bodies:
         names = {"q": "orientation", "p": "position", "r": "shape", "v": "speeds"}
         names |= {"vdot": "accelerations"}
         if missing := [name for name in names.values() if name not in self.data]:
-            raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
+            raise DataError(f"The result is incomplete: No variable named {missing[0]!r}.")
         out = run(_outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()})
-        parts = ("p", "v", "w", "a", "dw")
+        vectors = ("p", "v", "w", "a", "dw")
         return {
             body.name: BodyMotion(
                 out[f"{body.name}.R"].T.reshape(-1, 3, 3),
-                *(out[f"{body.name}.{part}"].T for part in parts),
+                *(out[f"{body.name}.{vector}"].T for vector in vectors),
             )
             for body in self.model.bodies
         }
@@ -142,35 +166,39 @@ class Bodies:
         return {c.name: c for c in self.model.wheels}
 
     def carrier(self, wheel: Wheel) -> BodyMotion:
-        """Return the motion of the body that a wheel turns in; of its own, if it turns in none."""
+        """Return the motion of the body that holds a wheel's axle."""
         for joint in self.model.joints:
-            along = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))
-            if joint.child == wheel.body and not np.any(np.abs(along) > 1e-12):
+            misalignment = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))
+            # Only a joint about the axle is the wheel's bearing; 1e-12 is round-off of unit vectors.
+            if joint.child == wheel.body and not np.any(np.abs(misalignment) > 1e-12):
                 return self.motions[joint.parent]
         return self.motions[wheel.body]
 
 
 def _outward_pass(model: Model) -> Program:
-    """Return the program from a state and its accelerations to the motion of every body, the point
-    that stands at the drawing's origin being the one that is followed.
-    """
-    tree, zero = assemble(model, fold=False), np.zeros(3)
-    tracing, speeds = Tracing(Graph(), model, {}, {}), len(model.speeds)
-    given = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
-    v, vdot = spread(model, given["v"]), spread(model, given["vdot"])
-    geo = geometry(tree, given["r"])
+    """Return the program from a state and its accelerations to the fields of `BodyMotion` of every body."""
+    # Bodies are not folded into their parents: each needs a motion of its own.
+    tree = assemble(model, fold=False)
+    zero = np.zeros(3)
+    tracing = Tracing(Graph(), model, {}, {})
+    speeds = len(model.speeds)
+    inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
+    v = spread(model, inputs["v"])
+    vdot = spread(model, inputs["vdot"])
+    geo = geometry(tree, inputs["r"])
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], zero)
     acc = accelerations(tree, geo, vel, vdot, zero, zero, zero)
     outputs: dict[str, Array] = {}
     for j, link in enumerate(tree.links):
-        R, x = rotation(given["q"]) @ geo.R0[j], -(link.R.T @ link.o)
-        moved = {
+        R = rotation(inputs["q"]) @ geo.R0[j]
+        x = -(link.R.T @ link.o)  # the drawing's origin in the link's axes
+        motion = {
             "R": (R @ link.R.T).ravel(),
-            "p": given["p"] + rotation(given["q"]) @ geo.o0[j] + R @ x,
+            "p": inputs["p"] + rotation(inputs["q"]) @ geo.o0[j] + R @ x,
             "v": R @ (vel.V_link[j] + cross(vel.W[j], x)),
             "w": R @ vel.W[j],
             "a": R @ (acc.a[j] + acc.B[j] @ x),
             "dw": R @ acc.alpha[j],
         }
-        outputs |= {f"{link.name}.{part}": value for part, value in moved.items()}
-    return tracing.program("bodies", given, outputs)
+        outputs |= {f"{link.name}.{field}": value for field, value in motion.items()}
+    return tracing.program("bodies", inputs, outputs)

@@ -1,4 +1,8 @@
-"""Two runs side by side: what both tell, at times that both have, and how far they differ."""
+"""Comparison of two runs: their common series at common times, and the differences between them.
+
+If the two time grids share at least half of the sparser one's samples, shared samples are compared as stored.
+Otherwise the second run is interpolated linearly at the times of the first.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -14,33 +18,56 @@ from draisine.results.store import dataset_of
 if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
-SAME = 1e-9
-"""Times that differ by less, s, are one."""
+EQUAL_TIME_TOLERANCE = 1e-9
+"""s; sample times that differ by less are equal. Far below any spacing of samples, above round-off."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """How far two runs differ in one quantity: where most, by how much, in the mean square, how far
-    the quantity itself ranges in the first, and at how many times only one of them has a number.
-    """
+    """Differences of two runs in one quantity, in its unit."""
 
     name: str
+    """Name of the series, like `lean` or `contact_force[rear, normal]`."""
     unit: str
+    """SI unit of the quantity."""
     largest: float
+    """Largest absolute difference."""
     time: float
+    """Time of the largest difference, s."""
     rms: float
+    """Root mean square of the differences."""
     range: float
+    """Maximum minus minimum of the quantity in the first run."""
     alone: int
+    """Number of times at which only one of the runs has a finite value."""
 
 
 def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second")) -> "Dataset":
-    """Return the numbers over time that two runs have in common, with a dimension `run` of two; runs of
-    the same title are told apart by `names`. Each is a run, a dataset, a table of pandas by time, or a file.
+    """Return the common series of two runs in one dataset with a dimension `run` of length two.
 
-    What one tells without a unit is taken to be in that of the other; what they tell in different units is
-    left out, with a warning. At times that both have, numbers are taken as they are; where the samples of
-    two runs share few times, less than half of the sparser one's, the second is interpolated linearly, and
-    the attribute `interpolated` is 1.
+    Parameters
+    ----------
+    first, second
+        Each a run, a dataset, a pandas table with time as index, or the path of a stored result.
+    names
+        Labels of the dimension `run` if both runs have the same title.
+
+    Returns
+    -------
+    xarray.Dataset
+        Series (run, time) in SI units. If the runs share fewer than half of the sparser run's times, the
+        second is interpolated linearly at the times of the first and the attribute `interpolated` is 1.
+
+    Raises
+    ------
+    ParameterError
+        If a result has no time, or if the runs have no series or no times in common.
+
+    Warns
+    -----
+    UserWarning
+        If a series is left out because its units differ. A series without a unit is assumed to be in
+        the other run's unit.
     """
     import xarray
 
@@ -48,61 +75,76 @@ def compare(first: Any, second: Any, names: tuple[str, str] = ("first", "second"
     for data in (first, second):
         if "time" not in data.dims or data.sizes["time"] < 2:
             raise ParameterError(
-                "only runs over time can be compared; this result is none. Of a table, let time be the index."
+                "Only results over time can be compared, and this result has no time. The index of a pandas "
+                "table must be the time."
             )
     columns = [_columns(data) for data in (first, second)]
     common = _common_units(*columns)
-    t, pick, interpolated = _common(first["time"].values, second["time"].values)
-    found = {}
+    t, pick, interpolated = _common_times(first["time"].values, second["time"].values)
+    series = {}
     for name, unit in common.items():
-        ours, theirs = columns[0][name], columns[1][name]
-        both = np.array([ours.values[pick[0]], _taken(theirs.values, second, t, pick[1])])
-        found[name] = (("run", "time"), both, {"units": unit})
+        ours = columns[0][name].values[pick[0]]
+        theirs = _sample(columns[1][name].values, second, t, pick[1])
+        series[name] = (("run", "time"), np.array([ours, theirs]), {"units": unit})
     labels = [
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
     ]
     if labels[0] == labels[1]:
         labels = list(names)
-    made = {
+    provenance = {
         f"{which}_{name}": data.attrs[name]
         for which, data in (("first", first), ("second", second))
         for name in ("law", "recipe", *STAMP)
         if name in data.attrs
     }
     return xarray.Dataset(
-        found,
+        series,
         coords={"run": labels, "time": ("time", t, {"units": "s"})},
-        attrs={"title": "two runs compared", "interpolated": int(interpolated), **made},
+        attrs={"title": "two runs compared", "interpolated": int(interpolated), **provenance},
     )
 
 
 def differences(both: "Dataset") -> list[Difference]:
-    """Return how far two compared runs differ in each quantity, in SI units."""
-    found = []
+    """Return the differences of two runs in each quantity.
+
+    Parameters
+    ----------
+    both
+        Dataset of `compare`, with a dimension `run` of length two.
+
+    Returns
+    -------
+    list of Difference
+        One entry per series that has a finite value in at least one run, in SI units.
+    """
+    entries = []
     for name in both.data_vars:
-        one, other = both[name].values
-        here, there = np.isfinite(one), np.isfinite(other)
-        gap = np.abs(np.where(here & there, other, 0.0) - np.where(here & there, one, 0.0))
-        if not (here | there).any():
+        first, second = both[name].values
+        finite_first = np.isfinite(first)
+        finite_second = np.isfinite(second)
+        if not (finite_first | finite_second).any():
             continue
-        k = int(np.argmax(gap))
-        found.append(
+        # Times at which only one run has a value are counted separately, not as a difference.
+        shared = finite_first & finite_second
+        error = np.abs(np.where(shared, second, 0.0) - np.where(shared, first, 0.0))
+        k = int(np.argmax(error))
+        entries.append(
             Difference(
                 str(name),
                 str(both[name].attrs["units"]),
-                float(gap[k]),
+                float(error[k]),
                 float(both["time"].values[k]),
-                float(np.sqrt(np.sum(gap**2) / max(1, np.sum(here & there)))),
-                float(np.ptp(one[here])) if here.any() else 0.0,
-                int(np.sum(here != there)),
+                float(np.sqrt(np.sum(error**2) / max(1, np.sum(shared)))),
+                float(np.ptp(first[finite_first])) if finite_first.any() else 0.0,
+                int(np.sum(finite_first != finite_second)),
             )
         )
-    return found
+    return entries
 
 
 def _columns(data: "Dataset") -> "dict[str, DataArray]":
-    """Return the numbers of a run that have one value at a time: its outputs, the contacts' forces."""
-    found = {
+    """Return the scalar series of a run by name: its outputs and the components of contact forces."""
+    columns = {
         str(name): values
         for name, values in data.data_vars.items()
         if values.dims == ("time",) and values.dtype.kind in "fiu"
@@ -111,51 +153,58 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
         for contact in data["contact"].values:
             for direction in data["direction"].values:
                 force = data["contact_force"].sel(contact=contact, direction=direction)
-                found[f"contact_force[{contact}, {direction}]"] = force
-    return found
+                columns[f"contact_force[{contact}, {direction}]"] = force
+    return columns
 
 
 def _common_units(ours: "dict[str, DataArray]", theirs: "dict[str, DataArray]") -> dict[str, str]:
-    """Return the units of all that two runs tell in the same, or without one; what differs is told."""
-    found, apart = {}, []
+    """Return the units of the common series by name; warn about series whose units differ."""
+    units = {}
+    conflicts = []
     for name in ours:
         if name not in theirs:
             continue
-        mine, other = (str(columns[name].attrs.get("units", "")) for columns in (ours, theirs))
-        if mine and other and mine != other:
-            apart.append(f"{name} is in {mine} in the first, in {other} in the second")
+        first, second = (str(columns[name].attrs.get("units", "")) for columns in (ours, theirs))
+        if first and second and first != second:
+            conflicts.append(f"{name} is in {first} in the first, in {second} in the second")
         else:
-            found[name] = mine or other
-    if not found:
-        known = ", the other ".join(
+            units[name] = first or second
+    if not units:
+        available = ", the other ".join(
             f"{', '.join(columns) or 'nothing':.120}" for columns in (ours, theirs)
         )
-        reason = "; ".join(apart) or f"one has {known}"
-        raise ParameterError(f"these two runs have no quantity in common: {reason}.")
-    if apart:
-        warnings.warn(f"left out: {'; '.join(apart)}.", UserWarning, stacklevel=3)
-    return found
+        reason = "; ".join(conflicts) or f"one has {available}"
+        raise ParameterError(f"The two runs have no quantity in common: {reason}.")
+    if conflicts:
+        warnings.warn(f"Not compared: {'; '.join(conflicts)}.", UserWarning, stacklevel=3)
+    return units
 
 
-def _common(ours: Floats, theirs: Floats) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
-    """Return times that two runs share, where they stand in each, and whether there are too few, so
-    that the second has to be interpolated.
+def _common_times(
+    ours: Floats, theirs: Floats
+) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
+    """Return common times (s), their indices in both runs, and whether the second must be interpolated.
+
+    If it must, its indices are None.
     """
-    if len(ours) == len(theirs) and np.abs(ours - theirs).max() < SAME:
+    if len(ours) == len(theirs) and np.abs(ours - theirs).max() < EQUAL_TIME_TOLERANCE:
         every = np.arange(len(ours))
         return ours, (every, every), False
-    again = np.arange(len(ours)) - np.searchsorted(ours, ours - SAME)  # before and after an event
-    right = np.clip(np.searchsorted(theirs, ours - SAME) + again, 0, len(theirs) - 1)
-    shared = np.flatnonzero(np.abs(theirs[right] - ours) < SAME)
+    # An event stores its time twice, before and after it. `repeats` numbers equal times, so that
+    # states before an event are compared with states before it.
+    repeats = np.arange(len(ours)) - np.searchsorted(ours, ours - EQUAL_TIME_TOLERANCE)
+    right = np.searchsorted(theirs, ours - EQUAL_TIME_TOLERANCE) + repeats
+    right = np.clip(right, 0, len(theirs) - 1)
+    shared = np.flatnonzero(np.abs(theirs[right] - ours) < EQUAL_TIME_TOLERANCE)
     inside = np.flatnonzero((ours >= theirs[0]) & (ours <= theirs[-1]))
     sparser = min(len(inside), int(np.sum((theirs >= ours[0]) & (theirs <= ours[-1]))))
     if len(shared) > 1 and 2 * len(shared) >= sparser:
         return ours[shared], (shared, right[shared]), False
     if len(inside) < 2:
-        raise ParameterError("these two runs have no times in common.")
+        raise ParameterError("The two runs have no times in common.")
     return ours[inside], (inside, None), True
 
 
-def _taken(values: Floats, data: "Dataset", t: Floats, pick: Floats | None) -> Floats:
-    """Return values at picked samples, or interpolated at times."""
+def _sample(values: Floats, data: "Dataset", t: Floats, pick: Floats | None) -> Floats:
+    """Return values at sample indices, or interpolated linearly at times t (s) if `pick` is None."""
     return np.interp(t, data["time"].values, values) if pick is None else values[pick]

@@ -1,4 +1,4 @@
-"""What is known of one limit cycle by numbers, with units, meanings and labels."""
+"""Scalar results of a limit cycle: multipliers, forces, impacts, speeds, with unit, meaning and labels."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,19 +8,23 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
 from draisine.model import Model
-from draisine.results.questions import SeriesLabels, parse_labels
+from draisine.results.events import CONTACT_DIRECTIONS
+from draisine.results.queries import SeriesLabels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
-AXES = ("x", "y")
-ROWS = ("normal", "along", "across")
+"""Labels of the multipliers, sorted by decreasing magnitude."""
+
+PLANE_AXES = ("x", "y")
+"""Labels of vectors in the plane of motion."""
+
 
 CycleQuantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
-"""A quantity of a cycle: its dimensions, how it is measured, its unit and meaning."""
+"""A quantity of a cycle: dimensions, function of the cycle, unit, meaning."""
 
-FIXED_POINT: dict[str, CycleQuantity] = {
+FIXED_POINT_QUANTITIES: dict[str, CycleQuantity] = {
     "multiplier_real": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.real,
@@ -33,40 +37,60 @@ FIXED_POINT: dict[str, CycleQuantity] = {
         "",
         "multipliers, imaginary part",
     ),
-    "growth": ((), lambda s: s.cycle.growth, "", "size of the largest multiplier"),
+    "growth": ((), lambda s: s.cycle.growth, "", "magnitude of the largest multiplier"),
     "stable": ((), lambda s: s.cycle.stable, "", "whether disturbances die out"),
     "index": ((), lambda s: s.cycle.index, "", "index of the fixed point"),
-    "missed": ((), lambda s: s.cycle.residual, "", "by how much the return map misses the point"),
+    "missed": ((), lambda s: s.cycle.residual, "", "residual of the return map at the fixed point"),
 }
-"""What is told of every cycle."""
+"""Quantities of every cycle, from its return map."""
 
 
-def _ends(side: int) -> Callable[[Stride], Floats]:
-    """Return what measures the minimum (0) or maximum (1) forces of the wall along x and y."""
+def _force_bound(side: int) -> Callable[[Stride], Floats]:
+    """Return a function for the minimum (0) or maximum (1) wall force along x and y, N, (2,)."""
     return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
 
 
 def _impact(name: str) -> Callable[[Stride], Floats]:
-    """Return what reads a quantity off the changes of grips."""
+    """Return a function for a quantity at every change of grips, (impacts, ...)."""
     return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
 
 
-QUANTITIES: dict[str, CycleQuantity] = {
-    "Omega0": ((), lambda s: s.cycle.x[0], "rad/s", "turning rate just after grip 1 took hold"),
-    "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body then"),
-    **FIXED_POINT,
-    "displacement": (("way",), lambda s: s.displacement, "m", "how far one cycle leads"),
+GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
+    "Omega0": (
+        (),
+        lambda s: s.cycle.x[0],
+        "rad/s",
+        "angular rate of the body just after grip 1 closed",
+    ),
+    "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body just after grip 1 closed"),
+    **FIXED_POINT_QUANTITIES,
+    "displacement": (("way",), lambda s: s.displacement, "m", "displacement per cycle"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed upwards"),
-    "swing": ((), lambda s: s.swing, "rad", "how far the body turns to and fro"),
-    "fastest": ((), lambda s: s.fastest, "rad/s", "maximum turning rate of the body"),
+    "swing": ((), lambda s: s.swing, "rad", "angle range of the body"),
+    "fastest": ((), lambda s: s.fastest, "rad/s", "maximum angular rate of the body"),
     "peak_torque": (("joint",), lambda s: s.torques, "N m", "maximum torque between impacts"),
-    "minimum_force": (("way",), _ends(0), "N", "minimum force of the wall between impacts"),
-    "maximum_force": (("way",), _ends(1), "N", "maximum force of the wall between impacts"),
-    "grip_force": ((), lambda s: s.force, "N", "size of the largest force of the wall"),
-    "force_over_weight": ((), lambda s: s.force / s.weight, "", "the same over the weight"),
+    "minimum_force": (("way",), _force_bound(0), "N", "minimum force of the wall between impacts"),
+    "maximum_force": (("way",), _force_bound(1), "N", "maximum force of the wall between impacts"),
+    "grip_force": ((), lambda s: s.force, "N", "largest magnitude of the wall force"),
+    "force_over_weight": (
+        (),
+        lambda s: s.force / s.weight,
+        "",
+        "largest magnitude of the wall force over the weight",
+    ),
     "impact_time": (("impact",), _impact("time"), "s", "time of the impact"),
-    "impact_Omega_before": (("impact",), _impact("Omega_before"), "rad/s", "rate before it"),
-    "impact_Omega_after": (("impact",), _impact("Omega_after"), "rad/s", "rate after it"),
+    "impact_Omega_before": (
+        ("impact",),
+        _impact("Omega_before"),
+        "rad/s",
+        "angular rate before the impact",
+    ),
+    "impact_Omega_after": (
+        ("impact",),
+        _impact("Omega_after"),
+        "rad/s",
+        "angular rate after the impact",
+    ),
     "impact_rates_before": (
         ("impact", "joint"),
         _impact("rates_before"),
@@ -77,66 +101,71 @@ QUANTITIES: dict[str, CycleQuantity] = {
         ("impact", "joint"),
         _impact("rates_struck"),
         "rad/s",
-        "rates of the joints as the impact leaves them",
+        "rates of the joints just after the impact",
     ),
     "impact_rates_prescribed": (
         ("impact", "joint"),
         _impact("rates_prescribed"),
         "rad/s",
-        "rates of the joints by their motions",
+        "rates of the joints by their prescribed motions",
     ),
-    "impact_gain": (("impact",), _impact("gain"), "J", "energy that the change of grips creates"),
+    "impact_gain": (("impact",), _impact("gain"), "J", "energy gain of the change of grips"),
 }
-"""Everything that is told by numbers of a cycle of a machine whose grips take turns."""
+"""Scalar results of a cycle with alternating grips."""
 
-STEPS: dict[str, CycleQuantity] = {
-    "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a strike"),
-    **FIXED_POINT,
-    "step_time": ((), lambda s: s.strike.time, "s", "time from one strike to the next"),
-    "step_length": ((), lambda s: s.length, "m", "distance of the feet at a strike"),
+WALKING_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
+    "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a touch-down"),
+    **FIXED_POINT_QUANTITIES,
+    "step_time": ((), lambda s: s.impact.time, "s", "time from one touch-down to the next"),
+    "step_length": ((), lambda s: s.length, "m", "distance of the feet at touch-down"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed along the ground"),
-    "impulse": (("row",), lambda s: s.strike.impulse, "N s", "impulse of the ground at a strike"),
-    "energy_lost": ((), lambda s: s.lost, "J", "energy that a strike takes away"),
+    "impulse": (("row",), lambda s: s.impact.impulse, "N s", "impulse of the ground at touch-down"),
+    "energy_lost": ((), lambda s: s.lost, "J", "energy lost at touch-down"),
 }
-"""Everything that is told by numbers of a cycle of a walker."""
+"""Scalar results of a walking cycle."""
 
-
-PERIODIC: dict[str, CycleQuantity] = {
-    "start": (("component",), lambda s: s.cycle.x, "", "what comes back after a period"),
-    **FIXED_POINT,
+PERIODIC_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
+    "start": (("component",), lambda s: s.cycle.x, "", "components that return after a period"),
+    **FIXED_POINT_QUANTITIES,
 }
-"""Everything that is told by numbers of a cycle of a given period."""
+"""Scalar results of a cycle with a prescribed period."""
 
 
 def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, SeriesLabels]:
-    """Return the quantities that a cycle of a machine has, with the labels that each takes; with a
-    period they are those of the `components` that come back.
+    """Return the quantities of a cycle of a machine, with the labels of each dimension.
+
+    With `components`, they are the quantities of a cycle with a prescribed period.
     """
+    labels: dict[str, tuple[str, ...]] = {"way": PLANE_AXES, "row": CONTACT_DIRECTIONS}
     if components:
-        own = {"component": components, "multiplier": ORDINALS[: len(components)]}
-        return {name: tuple(own[dim] for dim in dims) for name, (dims, *_) in PERIODIC.items()}
-    labels: dict[str, tuple[str, ...]] = {"way": AXES, "row": ROWS}
+        labels["component"] = components
+        labels["multiplier"] = ORDINALS[: len(components)]
+        return {
+            name: tuple(labels[dim] for dim in dims)
+            for name, (dims, *_) in PERIODIC_CYCLE_QUANTITIES.items()
+        }
     labels["joint"] = tuple(joint.name for joint in model.joints)
     labels["impact"] = tuple(c.name for c in model.pins)
     labels["component"] = () if model.steps is None else model.steps.components
     labels["multiplier"] = ORDINALS[: len(labels["component"]) or 2]
-    table = QUANTITIES if model.steps is None else STEPS
-    found = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
-    return found | ({"number_of_cycles": ()} if model.steps is None else {})
+    table = GRIP_CYCLE_QUANTITIES if model.steps is None else WALKING_CYCLE_QUANTITIES
+    quantities = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
+    # Cycles of grips are searched globally, so that there may be several.
+    return quantities | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
 def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset") -> Floats:
-    """Return one of the known quantities of a cycle."""
+    """Return a quantity of a cycle by its text, like `peak_torque[hip]`, as an array (1,)."""
     name, labels = parse_labels(text, known)
     values = data[name]
-    which = dict(zip(values.dims, labels, strict=True))
-    return np.atleast_1d(np.asarray(values.sel(which).values, float))
+    selection = dict(zip(values.dims, labels, strict=True))
+    return np.atleast_1d(np.asarray(values.sel(selection).values, float))
 
 
 def summary_of(data: "Dataset") -> dict[str, Any]:
-    """Return the numbers of a cycle as plain data: a label where there is one makes a table."""
-    own = [n for n, v in data.data_vars.items() if "time" not in v.dims]
-    return {str(name): _plain(data[name]) for name in own}
+    """Return the scalar results of a cycle as plain data; labelled quantities become tables."""
+    scalars = [n for n, v in data.data_vars.items() if "time" not in v.dims]
+    return {str(name): _plain(data[name]) for name in scalars}
 
 
 def _plain(values: Any) -> Any:
@@ -147,7 +176,9 @@ def _plain(values: Any) -> Any:
     return {label: _plain(values.isel({first: k})) for k, label in enumerate(labels)}
 
 
-def multipliers_of(one: Mapping[str, Any]) -> str:
+def multipliers_of(summary: Mapping[str, Any]) -> str:
     """Return the multipliers of a summary as text."""
-    pairs = zip(one["multiplier_real"].values(), one["multiplier_imaginary"].values(), strict=True)
+    real = summary["multiplier_real"].values()
+    imaginary = summary["multiplier_imaginary"].values()
+    pairs = zip(real, imaginary, strict=True)
     return ", ".join(f"{a:.6g}" + (f" {b:+.6g}i" if b else "") for a, b in pairs)

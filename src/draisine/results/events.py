@@ -1,8 +1,7 @@
-"""Events of a run as plain data, as results carry them, and the numbers that can be asked of them.
+"""Events of a run as plain data, as stored in results, and scalar queries on them.
 
-A question about events: `event 3 time`, `collision 2 impulse[front:ground, normal]`, `lift-off 1 of
-rear energy`, `number of collisions`. Counting starts with 1; with `of` only the events of that wheel
-count.
+Queries on events: `event 3 time`, `collision 2 impulse[front:ground, normal]`, `lift-off 1 of rear energy`,
+`number of collisions`. Counting starts with 1; `of` restricts it to the events of a wheel.
 """
 
 import re
@@ -14,24 +13,25 @@ import numpy as np
 
 from draisine.errors import DataError, ParameterError, expect_known
 from draisine.model import Model
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.results.bodies import Bodies
 from draisine.simulation.trajectory import Event, Guard, GuardKind, Key, TerrainMode
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-KINDS = ("collision", "lift-off", "hand-over", "stick", "slip", "input") + (
-    "time-stepping", "event-location",
-)  # fmt: skip
-"""What an event can be."""
+EVENT_KINDS = (
+    *("collision", "lift-off", "hand-over", "stick", "slip", "input"),
+    *("time-stepping", "event-location"),
+)
+"""Kinds of events; the last two mark changes of the contact solver."""
 
-DIRECTIONS = ("normal", "along", "across")
+CONTACT_DIRECTIONS = ("normal", "along", "across")
+"""Order of the components of contact forces and impulses."""
 
-NUMBERS = ("time", "energy", "gain", "impulse", "predicted")
-"""What an event has: energy after it and its gain in J; impulses in N s, those of the first trial
-(all contacts stay closed) being predicted.
-"""
+EVENT_QUANTITIES = ("time", "energy", "gain", "impulse", "predicted")
+"""Time in s, energy after the event and its gain in J, impulses in N s; `predicted` is the impulse of the
+first trial, in which all contacts stay closed."""
 
 
 def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
@@ -40,14 +40,14 @@ def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
         {
             "time": float(event.t),
             "kind": event.kind,
-            "contact": [_named(key) for key in event.contacts],
-            "impulse": _pushes(event.impulses),
+            "contact": [_label(key) for key in event.contacts],
+            "impulse": _impulses(event.impulses),
             "soft": bool(event.soft),
             "energy": float(event.energy_after),
             "gain": float(event.gain),
             "before": _mode(event.mode_before),
             "after": _mode(event.mode_after),
-            "predicted": _pushes(event.trials[0].pushes) if event.trials else {},
+            "predicted": _impulses(event.trials[0].pushes) if event.trials else {},
             "guard": _guard(event.guard),
         }
         for event in events
@@ -60,67 +60,76 @@ def _guard(guard: Guard | None) -> dict[str, Any] | None:
         return None
     return {
         "kind": guard.kind.name.lower(),
-        "contact": _named(guard.contact),
+        "contact": _label(guard.contact),
         "border": guard.border,
     }
 
 
 def guard_of(event: Mapping[str, Any]) -> Guard | None:
     """Return the guard of an event of a dataset; None if none fired or the dataset has no guards."""
-    found = event.get("guard")
-    if found is None:
+    guard = event.get("guard")
+    if guard is None:
         return None
-    wheel, _, feature = found["contact"].partition(":")
-    return Guard(GuardKind[found["kind"].upper()], (wheel, feature), found["border"])
+    wheel, _, feature = guard["contact"].partition(":")
+    return Guard(GuardKind[guard["kind"].upper()], (wheel, feature), guard["border"])
 
 
-def _named(key: Key) -> str:
+def _label(key: Key) -> str:
+    """Return the label "wheel:feature" of a contact."""
     return ":".join(key)
 
 
-def _pushes(given: Mapping[Key, Any]) -> dict[str, list[float]]:
-    return {_named(key): [float(x) for x in push] for key, push in given.items()}
+def _impulses(impulses: Mapping[Key, Any]) -> dict[str, list[float]]:
+    """Return impulses (normal, along, across) in N s by contact label."""
+    return {_label(key): [float(x) for x in impulse] for key, impulse in impulses.items()}
 
 
 def _mode(mode: TerrainMode) -> dict[str, str]:
-    return {_named(key): status for key, status in mode}
+    """Return the status of every contact of a mode by contact label."""
+    return {_label(key): status for key, status in mode}
 
 
 def events_of(data: "Dataset") -> list[dict[str, Any]]:
-    """Return the events that a dataset carries; none if it was made without."""
-    found = records(data, "events")
-    events = [event for event in found if isinstance(event, dict)]
+    """Return the stored events of a dataset; an empty list if it has none."""
+    events = [event for event in read_list(data, "events") if isinstance(event, dict)]
     for k, event in enumerate(events, 1):
         if not isinstance(event.get("time"), float | int):
-            raise DataError(f"the dataset's attribute 'events' is damaged: event {k} has no time.")
+            raise DataError(f"The dataset's attribute 'events' is damaged: event {k} has no time.")
     return events
 
 
 def wheels_of(event: Mapping[str, Any]) -> str:
-    """Return the wheels that an event is about, or of more than two, how many; of a collision all that
-    land, and not only the one that was found first.
+    """Return the wheels of an event as text; their number if there are more than two.
 
-    >>> push = {"front_left:low": [150.0, 0.0, 0.0], "front_right:low": [150.0, 0.0, 0.0]}
-    >>> wheels_of({"contact": ["front_left:low"], "impulse": push, "before": {}})
+    The wheels of a collision are all that touch down, not only the wheel whose guard fired.
+
+    >>> impulses = {"front_left:low": [150.0, 0.0, 0.0], "front_right:low": [150.0, 0.0, 0.0]}
+    >>> wheels_of({"contact": ["front_left:low"], "impulse": impulses, "before": {}})
     'front_left + front_right'
     """
-    pushes = {name: push[0] for name, push in event.get("impulse", {}).items()}
-    least = 1e-9 * max(pushes.values(), default=0.0)  # others are round-off
-    landed = [name for name, push in pushes.items() if push > least]
-    own = [*event["contact"], *(name for name in landed if name not in event.get("before", {}))]
-    wheels = dict.fromkeys(name.partition(":")[0] for name in own)
+    normal = {name: impulse[0] for name, impulse in event.get("impulse", {}).items()}
+    # Impulses below 1e-9 of the largest are round-off of contacts that were not hit.
+    threshold = 1e-9 * max(normal.values(), default=0.0)
+    landed = [name for name, impulse in normal.items() if impulse > threshold]
+    contacts = [*event["contact"], *(c for c in landed if c not in event.get("before", {}))]
+    wheels = dict.fromkeys(name.partition(":")[0] for name in contacts)
     return " + ".join(wheels) if len(wheels) <= 2 else f"{len(wheels)} contacts"
 
 
 @dataclass(frozen=True)
-class EventQuestion:
-    """A number of the `count`-th event of a kind and wheel; or, with count 0, how many there are."""
+class EventQuery:
+    """Query for a quantity of the `count`-th event of a kind and wheel, or for the number of events."""
 
     number: str
+    """Quantity, one of `EVENT_QUANTITIES`."""
     count: int = 0
+    """Which event, from 1; 0 queries the number of events."""
     kind: str = ""
+    """Kind of event, one of `EVENT_KINDS`; empty for any kind."""
     wheel: str = ""
+    """Contact; empty for any contact."""
     labels: tuple[str, ...] = ()
+    """Contact label and direction of an impulse."""
 
     def unit(self, _model: Model) -> str:
         """Return the unit of the number."""
@@ -128,65 +137,66 @@ class EventQuestion:
             return ""
         return {"time": "s", "energy": "J", "gain": "J"}.get(self.number, "N s")
 
-    def answer(self, bodies: Bodies) -> float:
-        """Return the number; not a number where there is no such event or contact."""
-        found = [e for e in events_of(bodies.data) if self.kind in ("", e["kind"])]
+    def evaluate(self, bodies: Bodies) -> float:
+        """Return the value of the query; NaN if there is no such event or contact."""
+        events = [e for e in events_of(bodies.data) if self.kind in ("", e["kind"])]
         if self.wheel:
-            wheels = [{name.split(":")[0] for name in e["contact"]} for e in found]
-            found = [e for e, own in zip(found, wheels, strict=True) if self.wheel in own]
+            events = [
+                e for e in events if self.wheel in {name.split(":")[0] for name in e["contact"]}
+            ]
         if not self.count:
-            return float(len(found))
-        if len(found) < self.count:
+            return float(len(events))
+        if len(events) < self.count:
             return float("nan")
-        value = found[self.count - 1][self.number]
+        value = events[self.count - 1][self.number]
         if not self.labels:
             return float(value)
         contact, direction = self.labels
-        return float(value.get(contact, [np.nan] * 3)[DIRECTIONS.index(direction)])
+        return float(value.get(contact, [np.nan] * 3)[CONTACT_DIRECTIONS.index(direction)])
 
 
-_ONE = re.compile(r"(\S+) (\d+)(?: of (\w+))? (\w+)(?:\[([^\]]*)\])?")
-_MANY = re.compile(r"number of (\S+?)s?")
+_EVENT_PATTERN = re.compile(r"(\S+) (\d+)(?: of (\w+))? (\w+)(?:\[([^\]]*)\])?")
+_COUNT_PATTERN = re.compile(r"number of (\S+?)s?")
 
 
-def parse_event(text: str, model: Model) -> EventQuestion | None:
-    """Return what a text asks of events, or say what is wrong with it; None where it asks for
-    something else.
+def parse_event(text: str, model: Model) -> EventQuery | None:
+    """Return the event query of a text; None if the text is not a query on events.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> parse_event("collision 2 time", whipple())
-    EventQuestion(number='time', count=2, kind='collision', wheel='', labels=())
+    EventQuery(number='time', count=2, kind='collision', wheel='', labels=())
     """
-    many = _MANY.fullmatch(text)
-    if many:
-        return EventQuestion("time", 0, _kind(many.group(1), text))
-    one = _ONE.fullmatch(text)
-    if one is None:
+    counting = _COUNT_PATTERN.fullmatch(text)
+    if counting:
+        return EventQuery("time", 0, _kind(counting.group(1), text))
+    match = _EVENT_PATTERN.fullmatch(text)
+    if match is None:
         return None
-    word, count, wheel, number, inside = one.groups()
+    word, count, wheel, number, inside = match.groups()
     kind = _kind(word, text)
     if int(count) < 1:
-        raise ParameterError(f"{text!r}: events are counted from 1.")
+        raise ParameterError(f"{text!r}: events are counted from 1, not from 0.")
     contacts = [*(c.name for c in model.contacts), *(j.name for j in model.joints)]
     if wheel:
         expect_known(f"{text!r}: no contact", wheel, contacts)
-    expect_known(f"{text!r}: no", number, NUMBERS)
+    expect_known(f"{text!r}: no", number, EVENT_QUANTITIES)
     if number in ("impulse", "predicted"):
-        labels = tuple(part.strip() for part in (inside or "").split(","))
+        labels = tuple(label.strip() for label in (inside or "").split(","))
         example = f"{number}[{contacts[0] if contacts else 'wheel'}:ground, normal]"
-        if len(labels) != 2 or ":" not in labels[0] or labels[1] not in DIRECTIONS:
-            raise ParameterError(f"{text!r}: write '{word} {count} {example}'.")
-        owner = labels[0].split(":")[0]
-        expect_known(f"{text!r}: no contact", owner, contacts)
-        return EventQuestion(number, int(count), kind, wheel or "", labels)
+        if len(labels) != 2 or ":" not in labels[0] or labels[1] not in CONTACT_DIRECTIONS:
+            raise ParameterError(
+                f"{text!r}: {number} needs a contact and a direction. Write '{word} {count} {example}'."
+            )
+        expect_known(f"{text!r}: no contact", labels[0].split(":")[0], contacts)
+        return EventQuery(number, int(count), kind, wheel or "", labels)
     if inside is not None:
         raise ParameterError(f"{text!r}: {number} takes no labels.")
-    return EventQuestion(number, int(count), kind, wheel or "")
+    return EventQuery(number, int(count), kind, wheel or "")
 
 
 def _kind(word: str, text: str) -> str:
-    """Return the kind of event that a word means; "event" is any."""
+    """Return the kind of event of a word; empty for "event", which is any kind."""
     if word == "event":
         return ""
-    expect_known(f"{text!r}: no", word, ("event", *KINDS))
+    expect_known(f"{text!r}: no", word, ("event", *EVENT_KINDS))
     return word

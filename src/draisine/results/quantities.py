@@ -1,4 +1,7 @@
-"""What follows from a stored run by computation: motions of wheels, curvatures, drifts."""
+"""Series derived from a stored run: motion of wheel centres, curvatures, accelerations of angles, drifts.
+
+They follow from the forward kinematics of `bodies` at all times together.
+"""
 
 import json
 from collections.abc import Callable
@@ -17,67 +20,85 @@ from draisine.system.state import State
 
 @dataclass(frozen=True)
 class DerivedQuantity:
-    """A quantity that follows from a dataset: of each wheel or of the machine, with axes or without."""
+    """A series derived from a dataset."""
 
     compute: Callable[[Bodies, str], Floats]
+    """Function of the bodies and the wheel's name (empty unless per wheel), (times,) or (times, 3)."""
     unit: str
+    """SI unit; empty if dimensionless."""
     meaning: str
+    """Meaning in a few words."""
     per_wheel: bool = True
+    """Whether there is one series per wheel."""
     vector: bool = False
+    """Whether the series has the components x, y, z."""
 
 
-def _at_centre(bodies: Bodies, name: str, what: str) -> Floats:
-    """Return position, velocity or acceleration of a wheel's centre."""
+def _at_centre(bodies: Bodies, name: str, quantity: str) -> Floats:
+    """Return position, velocity or acceleration of a wheel's centre, (times, 3)."""
     wheel = bodies.wheels[name]
-    found: Floats = getattr(bodies.carrier(wheel), what)(np.asarray(wheel.centre, float))
-    return found
+    values: Floats = getattr(bodies.carrier(wheel), quantity)(np.asarray(wheel.centre, float))
+    return values
 
 
-_centre = partial(_at_centre, what="position")
-_centre_velocity = partial(_at_centre, what="velocity")
-_centre_acceleration = partial(_at_centre, what="acceleration")
+_centre = partial(_at_centre, quantity="position")
+_centre_velocity = partial(_at_centre, quantity="velocity")
+_centre_acceleration = partial(_at_centre, quantity="acceleration")
 
 
 def _in_base(bodies: Bodies, x: Floats) -> Floats:
+    """Return world vectors (times, 3) in the axes of the base body."""
     R = bodies.motions[bodies.model.bodies[0].name].R
     return cast(Floats, np.einsum("tji,tj->ti", R, x))
 
 
 def _curvature(bodies: Bodies, name: str) -> Floats:
-    """Return the curvature of the wheel centre's path seen from above, positive to the left."""
-    v, a = _centre_velocity(bodies, name), _centre_acceleration(bodies, name)
+    """Return the curvature of the wheel centre's path seen from above, 1/m, positive to the left."""
+    v = _centre_velocity(bodies, name)
+    a = _centre_acceleration(bodies, name)
     speed = np.hypot(v[:, 0], v[:, 1])
     turning = v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]
+    # A wheel at rest has no curvature: NaN instead of a division by zero.
     return cast(Floats, turning / np.where(speed > 0.0, speed, np.nan) ** 3)
 
 
 def _track_curvature(bodies: Bodies, name: str) -> Floats:
-    """Return the curvature of the track that a rolling wheel draws on the ground: the rate of its
-    heading over the speed of its contact point.
+    """Return the curvature of a rolling wheel's track on the ground, 1/m, positive to the left.
+
+    It is the rate of the wheel's heading over the speed of its contact point.
     """
     wheel = bodies.wheels[name]
     carrier = bodies.carrier(wheel)
     a = carrier.R @ (np.asarray(wheel.axle, float) / np.linalg.norm(np.asarray(wheel.axle, float)))
     rate = np.cross(carrier.w, a)
     turning = (a[:, 0] * rate[:, 1] - a[:, 1] * rate[:, 0]) / (a[:, 0] ** 2 + a[:, 1] ** 2)
+    # The contact point of the ring is its lowest point: centre + ring * down / |down|, with `down` the
+    # part of -z that is perpendicular to the axle. Its velocity follows by the product rule.
     flat = np.sqrt(1.0 - a[:, 2:] ** 2)
     down = a[:, 2:] * a - np.array([0.0, 0.0, 1.0])
-    sinking = rate[:, 2:] * a + a[:, 2:] * rate + down * a[:, 2:] * rate[:, 2:] / flat**2
-    v = _centre_velocity(bodies, name) + float(wheel.surface.ring) * sinking / flat
-    ahead = np.stack([a[:, 1], -a[:, 0]], axis=1) / flat
-    speed = np.einsum("ti,ti->t", ahead, v[:, :2])
+    down_rate = rate[:, 2:] * a + a[:, 2:] * rate + down * a[:, 2:] * rate[:, 2:] / flat**2
+    v = _centre_velocity(bodies, name) + float(wheel.surface.ring) * down_rate / flat
+    heading = np.stack([a[:, 1], -a[:, 0]], axis=1) / flat
+    speed = np.einsum("ti,ti->t", heading, v[:, :2])
     return cast(Floats, turning / np.where(speed != 0.0, speed, np.nan))
 
 
-def _angle_acceleration(bodies: Bodies, _: str, which: int) -> Floats:
-    """Return the second rate of yaw, lean or pitch, from R = Rz(yaw) Rx(lean) Ry(pitch)."""
+def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
+    """Return the second derivative of yaw, lean or pitch, rad/s2, from R = Rz(yaw) Rx(lean) Ry(pitch).
+
+    With angle rates w, the body's angular velocity is W = E w, so that E dw/dt = dW/dt - dE/dt w.
+    """
     dW = _in_base(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
-    lean, pitch = bodies.data["lean"].values, bodies.data["pitch"].values
+    lean = bodies.data["lean"].values
+    pitch = bodies.data["pitch"].values
     rates = np.stack([bodies.data[f"{n}_rate"].values for n in BASE_ANGLES], axis=1)
-    sl, cl, sp, cp = np.sin(lean), np.cos(lean), np.sin(pitch), np.cos(pitch)
-    zero, one = np.zeros_like(sl), np.ones_like(sl)
-    E = np.array([[-sp * cl, cp, zero], [sl, zero, one], [cp * cl, sp, zero]])
-    dl, dp = rates[:, 1], rates[:, 2]
+    sl, cl = np.sin(lean), np.cos(lean)
+    sp, cp = np.sin(pitch), np.cos(pitch)
+    zero = np.zeros_like(sl)
+    ones = np.ones_like(sl)
+    E = np.array([[-sp * cl, cp, zero], [sl, zero, ones], [cp * cl, sp, zero]])
+    dl = rates[:, 1]
+    dp = rates[:, 2]
     dE = np.array(
         [
             [sp * sl * dl - cp * cl * dp, -sp * dp, zero],
@@ -85,38 +106,39 @@ def _angle_acceleration(bodies: Bodies, _: str, which: int) -> Floats:
             [-sp * cl * dp - cp * sl * dl, cp * dp, zero],
         ]
     )
-    rest = dW - np.einsum("ijt,tj->ti", dE, rates)
-    solved = np.linalg.solve(np.moveaxis(E, 2, 0), rest[:, :, None])
-    return cast(Floats, solved[:, which, 0])
+    right_side = dW - np.einsum("ijt,tj->ti", dE, rates)
+    angle_accelerations = np.linalg.solve(np.moveaxis(E, 2, 0), right_side[:, :, None])
+    return cast(Floats, angle_accelerations[:, index, 0])
 
 
 def _energy_drift(bodies: Bodies, _: str) -> Floats:
-    """Return the change of energy since the start, relative to the kinetic energy and the change of
-    the potential one.
-    """
+    """Return the energy change since the start, relative to the maxima of kinetic energy and |U - U(0)|."""
+    # The potential energy alone is no scale: its zero is arbitrary.
     E, T, U = (bodies.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = np.abs(T).max() + np.abs(U - U[0]).max()
     return cast(Floats, (E - E[0]) / (scale if scale > 0.0 else 1.0))
 
 
 def _formulation_difference(bodies: Bodies, _: str) -> Floats:
-    """Return how far the accelerations are from those by multipliers, relative to their size."""
-    system, data = restore_system(bodies.data), bodies.data
+    """Return the relative difference between stored accelerations and those with Lagrange multipliers."""
+    data = bodies.data
+    system = restore_system(data)
     mode = json.loads(data.attrs["mode"])
+    # On a terrain the contact mode changes at events; one mode for all samples does not exist.
     if not isinstance(mode, dict):
-        raise ParameterError("formulation_difference is not told of runs on a terrain.")
-    parts = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
-    states = list(zip(*parts, strict=True))
-    none = np.zeros((len(states), 0))
-    elements = data["element_state"].values if "element_state" in data else none
-    times, ours = data["time"].values, data["accelerations"].values
+        raise ParameterError("formulation_difference is not available for runs on a terrain.")
+    arrays = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
+    states = list(zip(*arrays, strict=True))
+    stateless = np.zeros((len(states), 0))
+    elements = data["element_state"].values if "element_state" in data else stateless
+    times = data["time"].values
+    stored = data["accelerations"].values
     out = np.zeros(len(times))
-    for k, (at, given) in enumerate(zip(states, data["inputs"].values, strict=True)):
-        inputs = dict(zip(system.model.inputs, given, strict=True))
-        q, p, r, v = at
+    for k, ((q, p, r, v), values) in enumerate(zip(states, data["inputs"].values, strict=True)):
+        inputs = dict(zip(system.model.inputs, values, strict=True))
         state = State(q, p, r, v, element_state=elements[k])
-        other, _forces = system.accelerate(state, inputs, mode, float(times[k]))
-        out[k] = np.abs(ours[k] - other).max() / max(1.0, float(np.abs(other).max()))
+        reference, _forces = system.accelerate(state, inputs, mode, float(times[k]))
+        out[k] = np.abs(stored[k] - reference).max() / max(1.0, float(np.abs(reference).max()))
     return out
 
 
@@ -141,15 +163,18 @@ DERIVED: dict[str, DerivedQuantity] = {
         _track_curvature, "1/m", "curvature of a wheel's track on the ground, left positive"
     ),
     "energy_drift": DerivedQuantity(
-        _energy_drift, "", "change of energy, relative to what moves", per_wheel=False
+        _energy_drift, "", "energy change, relative to the energies of the motion", per_wheel=False
     ),
     "formulation_difference": DerivedQuantity(
-        _formulation_difference, "", "accelerations against those by multipliers", per_wheel=False
+        _formulation_difference,
+        "",
+        "relative difference to the accelerations with multipliers",
+        per_wheel=False,
     ),
 } | {
     f"{angle}_acceleration": DerivedQuantity(
-        partial(_angle_acceleration, which=k), "rad/s2", f"second rate of {angle}", False
+        partial(_angle_acceleration, index=k), "rad/s2", f"second derivative of {angle}", False
     )
     for k, angle in enumerate(BASE_ANGLES)
 }
-"""What follows from a dataset and its model."""
+"""Derived series by name."""

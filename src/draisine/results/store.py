@@ -1,7 +1,7 @@
-"""Datasets in files: netCDF, Zarr, CSV; whole or not at all.
+"""Files of datasets: netCDF, Zarr and CSV, written atomically.
 
-A .csv has columns only, so that every program reads it. Attributes are in a file beside it that ends with
-`-metadata.json`, the name that the W3C recommends (Model for Tabular Data, 2015, section 5.3).
+A .csv file has columns only, so that every program reads it. Its attributes are in a second file that ends
+with `-metadata.json`, the name that the W3C recommends (Model for Tabular Data, 2015, section 5.3).
 """
 
 import hashlib
@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine import registry
-from draisine.codegen.files import check_folder, check_place, whole_file
+from draisine.codegen.files import atomic_write, check_folder, check_writable
 from draisine.errors import DataError, ParameterError
-from draisine.results.attributes import CONTENT, stamped, table
+from draisine.results.attributes import CONTENT, add_stamp, read_table
 from draisine.results.recording import read_recording
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -31,78 +31,95 @@ if TYPE_CHECKING:
 
     from xarray import Dataset
 
-FORMATS = (".nc", ".zarr", ".csv")
-"""What a result can be written as, and read."""
+RESULT_SUFFIXES = (".nc", ".zarr", ".csv")
+"""File suffixes of results."""
 
+FIGURE_SUFFIXES = (".png", ".jpg", ".svg", ".pdf")
+"""File suffixes of figures."""
 
-FIGURES = (".png", ".jpg", ".svg", ".pdf")
-"""What a figure can be written as."""
-
-
-AT_ONCE = (
-    "Without a store, `draisine run FILE.toml --out FILE.nc` keeps all runs when the last is done"
+SWEEP_WITHOUT_ZARR = (
+    "Without Zarr, `draisine run FILE.toml --out FILE.nc` writes all runs at the end"
 )
-"""The way out for a sweep into something else."""
+"""Advice for sweeps if Zarr cannot be used."""
 
 
-def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
-    """Raise where nothing could be written, before any work is done."""
+def check_target(path: Path, allowed: tuple[str, ...] = RESULT_SUFFIXES) -> None:
+    """Raise `DataError` if a file cannot be written, before any computation starts."""
     if path.suffix not in allowed:
-        only = f" {AT_ONCE}." if allowed == (".zarr",) else ""
-        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.{only}")
-    _check_zarr_there(
-        path, AT_ONCE if allowed == (".zarr",) else "Or take a file that ends with .nc"
+        advice = f" {SWEEP_WITHOUT_ZARR}." if allowed == (".zarr",) else ""
+        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.{advice}")
+    _check_zarr_installed(
+        path,
+        SWEEP_WITHOUT_ZARR if allowed == (".zarr",) else "Or write to a file that ends with .nc",
     )
     if path.suffix == ".zarr" and os.path.exists(path):
         if not _is_store(path):
             raise DataError(
-                f"{path}: is there, but not as a result; remove it, or take another name."
+                f"{path}: exists, but is not a Zarr store. Remove it or choose another name."
             )
         check_folder(path)
     else:
-        check_place(path)
+        check_writable(path)
 
 
-def _check_zarr_there(path: Path, way: str) -> None:
-    """Raise where a folder of chunks is asked for and the package for it is missing."""
+def _check_zarr_installed(path: Path, advice: str) -> None:
+    """Raise `DataError` for a .zarr path if the package zarr is missing."""
     if path.suffix == ".zarr" and find_spec("zarr") is None:
         raise DataError(
-            f"{path}: needs the package zarr, which is not installed here: "
-            f"pip install 'draisine[store]'. {way}."
+            f"{path}: the package zarr is not installed: pip install 'draisine[store]'. {advice}."
         )
 
 
 def _is_store(path: Path) -> bool:
-    """Return whether a folder holds a Zarr store, or nothing, so that it may be replaced."""
+    """Return whether a folder is a Zarr store or empty, so that it may be replaced."""
     if not os.path.isdir(path):
         return False
     inside = {entry.name for entry in path.iterdir()}
     return not inside or bool(inside & {".zgroup", "zarr.json"})
 
 
-def dataset_of(what: Any) -> "Dataset":
-    """Return a run, a result, eigenmodes, a dataset or the file of one as a dataset."""
-    if isinstance(what, str | Path):
-        return load(what)
+def dataset_of(result: Any) -> "Dataset":
+    """Return a run, a result, eigenmodes, a dataset or a stored file as a dataset."""
+    if isinstance(result, str | Path):
+        return load(result)
     from xarray import Dataset
 
-    data = getattr(what, "data", what) if hasattr(what, "outcome") else what
-    if not isinstance(data, Dataset) and hasattr(what, "to_xarray"):
-        data = what.to_xarray()
+    # A result of an experiment has its dataset in `data`; a dataset may have a variable of that name.
+    data = getattr(result, "data", result) if hasattr(result, "outcome") else result
+    if not isinstance(data, Dataset) and hasattr(result, "to_xarray"):
+        data = result.to_xarray()
     if not isinstance(data, Dataset):
         raise ParameterError(
-            f"{what!r:.80} is no result; give a run, a result, eigenmodes, a dataset or the file of one."
+            f"{result!r:.80} is not a result. Pass a run, a result, eigenmodes, a dataset or the path of a "
+            "stored one."
         )
     return data
 
 
 def save(what: Any, path: str | Path) -> None:
-    """Write a run, a result, eigenmodes or a dataset into a file that ends with .nc, .zarr or .csv; nothing
-    half-written remains if that fails. The file has the attributes `draisine` (version), `created` (UTC),
-    `commit` of the code if known, and `content_sha256`; results also `law` with all its numbers and
-    `recipe`, the script that makes them again. A .csv has columns only; its attributes are in the file beside
-    it that ends with .csv-metadata.json, `content_sha256` being that of the bytes of the .csv.
+    """Write a result to a file; if writing fails, no partial file remains.
 
+    Parameters
+    ----------
+    what
+        A run, a result, eigenmodes or a dataset.
+    path
+        File that ends with .nc, .zarr or .csv. A .csv file has columns only; its attributes are in a
+        second file that ends with .csv-metadata.json, and their `content_sha256` is that of the .csv file.
+
+    Raises
+    ------
+    DataError
+        If the suffix is unknown or the file cannot be written.
+
+    Notes
+    -----
+    The file has the attributes `draisine` (version), `created` (UTC), `commit` of the code if known, and
+    `content_sha256`. Runs also have `law`, the control law with its values, and `recipe`, a script that
+    repeats the run.
+
+    Examples
+    --------
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
     >>> run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
@@ -111,9 +128,10 @@ def save(what: Any, path: str | Path) -> None:
     ...     print(draisine.load(f"{folder}/run.nc").outcome)
     completed
     """
-    data, path = stamped(dataset_of(what)), Path(path)
+    data = add_stamp(dataset_of(what))
+    path = Path(path)
     check_target(path)
-    with whole_file(path) as new:
+    with atomic_write(path) as new:
         match path.suffix:
             case ".nc":
                 _write_netcdf(data, new)
@@ -127,71 +145,72 @@ def save(what: Any, path: str | Path) -> None:
         _write_metadata(data, path)
 
 
-WHOLE_RESULT = ("vehicle", "vehicle_path", "vehicle_here")
-"""Attributes by which replays and figures recognise a result with all its variables. Columns are not such
-a result, so they are read without these."""
+COMPLETE_RESULT_ATTRIBUTES = ("vehicle", "vehicle_path", "vehicle_here")
+"""Attributes by which replays and figures recognise a result with all its variables. A .csv file has scalar
+columns only, so it is loaded without them."""
 
 
 def metadata_path(path: Path) -> Path:
-    """Return the file beside a .csv that has its attributes."""
+    """Return the path of the file with the attributes of a .csv file."""
     return path.with_name(f"{path.name}-metadata.json")
 
 
 def _write_metadata(data: "Dataset", path: Path) -> None:
-    """Write the attributes of a dataset and of its variables beside a .csv."""
+    """Write the attributes of a dataset and of its variables as JSON next to a .csv file."""
     attributes = dict(data.attrs) | {CONTENT: hashlib.sha256(path.read_bytes()).hexdigest()}
-    variables = {str(name): dict(one.attrs) for name, one in data.variables.items() if one.attrs}
+    variables = {str(name): dict(v.attrs) for name, v in data.variables.items() if v.attrs}
     content = {"attributes": attributes, "variables": variables}
-    with whole_file(metadata_path(path)) as new:
+    with atomic_write(metadata_path(path)) as new:
         new.write_text(json.dumps(content, indent=1, default=_plain) + "\n", encoding="utf-8")
 
 
 def _plain(value: Any) -> Any:
-    """Return a number or array of NumPy as JSON has it."""
+    """Return a NumPy number or array as plain data for JSON."""
     return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def _read_csv(path: Path) -> "Dataset":
-    """Return the columns of a .csv with the attributes beside it, if it is as it was written."""
+    """Return the columns of a .csv file, with its stored attributes if the file is unchanged."""
     data = read_recording(path)
-    beside = metadata_path(path)
-    if not beside.is_file():
+    metadata = metadata_path(path)
+    if not metadata.is_file():
         return data
     try:
-        content = json.loads(beside.read_text(encoding="utf-8"))
+        content = json.loads(metadata.read_text(encoding="utf-8"))
         attributes = dict(content["attributes"])
-        variables = {name: dict(one) for name, one in content["variables"].items()}
+        variables = {name: dict(entry) for name, entry in content["variables"].items()}
     except (AttributeError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{beside}: cannot be read ({error}). Remove it to read {path} alone."
+            f"{metadata}: cannot be read ({error}). Remove it to read {path} without attributes."
         ) from error
     if attributes.pop(CONTENT, None) != hashlib.sha256(path.read_bytes()).hexdigest():
         warnings.warn(
-            f"{path} has changed since it was written; the attributes in {beside.name} are left out.",
+            f"{path} has changed since it was written; the attributes in {metadata.name} are ignored.",
             stacklevel=2,
         )
         return data
-    for name, one in data.variables.items():
-        one.attrs |= variables.get(str(name).partition("[")[0], {})
-    return data.assign_attrs({k: v for k, v in attributes.items() if k not in WHOLE_RESULT})
+    for name, variable in data.variables.items():
+        variable.attrs |= variables.get(str(name).partition("[")[0], {})
+    kept = {k: v for k, v in attributes.items() if k not in COMPLETE_RESULT_ATTRIBUTES}
+    return data.assign_attrs(kept)
 
 
 def _write_netcdf(data: "Dataset", path: Path) -> None:
-    """Write netCDF. Its library reports a full disk as "HDF error" or as "Permission denied"; the reason
-    that the system gives for as many plain bytes is the true one.
-    """
+    """Write a dataset as netCDF; raise `OSError` with the operating system's reason if that fails."""
     try:
         data.to_netcdf(path, engine="netcdf4")
     except (OSError, RuntimeError) as error:
+        # The netCDF library reports a full disk as "HDF error" or "Permission denied". Writing as many
+        # plain bytes raises the true reason.
         _write_zeros(path.parent, data.nbytes)
         if isinstance(error, OSError):
             raise
         free = shutil.disk_usage(path.parent).free
-        raise OSError(f"{error}, with {free / 1e6:.3g} MB free there") from error
+        raise OSError(f"{error} ({free / 1e6:.3g} MB are free on that disk)") from error
 
 
 def _write_zeros(folder: Path, size: int) -> None:
-    """Write so many bytes into a folder, as a file that vanishes; raise what prevents it."""
+    """Write `size` zero bytes to a temporary file of a folder; raise `OSError` if that fails."""
     block = bytes(2**20)
     with tempfile.TemporaryFile(dir=folder) as file:
         for done in range(0, size, len(block)):
@@ -200,11 +219,30 @@ def _write_zeros(folder: Path, size: int) -> None:
 
 
 def load(path: str | Path, trust: bool = False) -> "Dataset":
-    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`. Of a .csv,
-    ours or a recording, come the columns over `time`: see `draisine.results.recording`.
+    """Load a stored result or a recording into memory.
 
-    A result may name code of its own: the file of its vehicle or law. That is never run, unless you
-    `trust` the result.
+    Parameters
+    ----------
+    path
+        A .nc file or .zarr folder of `save`, or a .csv file with a column `time` (a result or a recording;
+        see `draisine.results.recording.read_recording`).
+    trust
+        Whether code that the result names (the file of its vehicle or control law) may be executed later.
+        Without it, such code is never executed.
+
+    Returns
+    -------
+    xarray.Dataset
+        The variables in SI units; a .csv file gives its columns over `time`.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged or larger than half of the memory.
+
+    Examples
+    --------
+    See `save`.
     """
     data = _load(Path(path))
     if trust:
@@ -214,40 +252,43 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
 
 
 def code_files(data: "Dataset") -> list[str]:
-    """Return the files of code that a dataset names: of its vehicle, its scenario's plugs, its ride."""
+    """Return the code files that a dataset names: its vehicle, the plugs of its scenario, its ride."""
     return [text for text in _words(data) if registry.is_file(text)]
 
 
 def named_files(data: "Dataset") -> list[str]:
-    """Return all files that a dataset names and that are there: of code, and those of its ground."""
-    found = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _words(data)]
-    return [text for text in dict.fromkeys(found) if Path(text).suffix and os.path.isfile(text)]
+    """Return all existing files that a dataset names: code and terrain."""
+    names = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _words(data)]
+    return [name for name in dict.fromkeys(names) if Path(name).suffix and os.path.isfile(name)]
 
 
 def _words(data: "Dataset") -> Iterator[str]:
-    """Yield all words of the scenario, and of the ride, that a dataset carries."""
+    """Yield all texts of the scenario and of the ride that a dataset stores."""
     yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
-        waiting: list[Any] = [table(data, name)]
-        while waiting:
-            one = waiting.pop()
-            if isinstance(one, dict):
-                waiting += one.values()
-            elif isinstance(one, list):
-                waiting += one
-            elif isinstance(one, str):
-                yield one
+        # A stack instead of recursion: damaged files may be nested deeply.
+        stack: list[Any] = [read_table(data, name)]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, dict):
+                stack += value.values()
+            elif isinstance(value, list):
+                stack += value
+            elif isinstance(value, str):
+                yield value
 
 
 def _load(path: Path) -> "Dataset":
-    """Return a stored dataset, loaded whole."""
+    """Return a stored dataset, loaded into memory."""
     import xarray
 
-    if path.suffix not in FORMATS:
+    if path.suffix not in RESULT_SUFFIXES:
         hint = "."
         if not path.suffix:
-            hint = f". If {path} is a scenario, `draisine run {path} --out {path}.nc` writes one."
-        raise DataError(f"{path}: results are .nc or .zarr, recordings .csv{hint}")
+            hint = (
+                f". If {path} is a scenario, `draisine run {path} --out {path}.nc` writes a result."
+            )
+        raise DataError(f"{path}: results are .nc or .zarr files, recordings are .csv files{hint}")
     if not os.path.exists(path):
         raise DataError(
             f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result."
@@ -256,7 +297,7 @@ def _load(path: Path) -> "Dataset":
         raise DataError(f"{path}: is neither a file nor a folder.")
     if path.suffix == ".csv":
         return _read_csv(path)
-    _check_zarr_there(path, "A .nc can be read without it")
+    _check_zarr_installed(path, "A .nc file can be read without it")
     if path.suffix == ".zarr":
         check_zarr(path)
     try:
@@ -266,26 +307,30 @@ def _load(path: Path) -> "Dataset":
             else xarray.open_zarr(path, consolidated=False)
         )
         with data:
-            if data.nbytes > _room():
-                raise DataError(f"{path}: holds {data.nbytes / 1e9:.3g} GB, more than fits here.")
+            if data.nbytes > _memory_limit():
+                raise DataError(
+                    f"{path}: {data.nbytes / 1e9:.3g} GB are more than half of this computer's memory."
+                )
             return read_runs(data.load())
     except DataError:
         raise
     except Exception as error:
-        raise DataError(f"{path}: is not a dataset that can be read ({error}).") from error
+        raise DataError(f"{path}: cannot be read as a dataset ({error}).") from error
 
 
-def _room() -> int:
-    """Return how many bytes of data are taken into memory: half of what the computer has."""
+def _memory_limit() -> int:
+    """Return the largest size of a dataset in bytes: half of the memory, since computations copy it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, OSError, ValueError):
-        return 8 * 2**30
+        return 8 * 2**30  # systems without sysconf (Windows): half of the usual 16 GiB
 
 
 def _write_csv(data: "Dataset", path: Path) -> None:
-    """Write one column per scalar, named like `contact_force[rear, normal]`; of maps and sweeps one
-    line per point, of straight running one per speed, of families of cycles one per member.
+    """Write one column per scalar, named like `contact_force[rear, normal]`.
+
+    A run has one line per time, straight running one per speed, a map or sweep one per point of its grid,
+    and a family of cycles one per member.
     """
     columns = []
     if "time" in data.dims:
@@ -299,47 +344,49 @@ def _write_csv(data: "Dataset", path: Path) -> None:
             for mode in data["eigenmode"].values:
                 columns.append((f"{name}[{mode}]", data[name].sel(eigenmode=mode).values))
     else:
-        sides = [d for d in data.dims if all(d in v.dims for v in data.values())]
-        grids = np.meshgrid(*[data[d].values for d in sides], indexing="ij")
-        columns += [(str(d), g.ravel()) for d, g in zip(sides, grids, strict=True)]
+        axes = [d for d in data.dims if all(d in v.dims for v in data.values())]
+        grids = np.meshgrid(*[data[d].values for d in axes], indexing="ij")
+        columns += [(str(d), g.ravel()) for d, g in zip(axes, grids, strict=True)]
         for name in data.data_vars:
-            columns += _columns(data, str(name), sides)
+            columns += _columns(data, str(name), axes)
     header = ",".join(_cell(name) for name, _ in columns)
-    words = [values.dtype.kind in "UO" for _, values in columns]
-    kind = object if any(words) else float
+    is_text = [values.dtype.kind in "UO" for _, values in columns]
+    kind = object if any(is_text) else float
     table = np.column_stack(
         [
-            np.array([_cell(str(x)) for x in values], object) if word else values.astype(kind)
-            for word, (_, values) in zip(words, columns, strict=True)
+            np.array([_cell(str(x)) for x in values], object) if text else values.astype(kind)
+            for text, (_, values) in zip(is_text, columns, strict=True)
         ]
     )
-    formats = ["%s" if word else "%.17g" for word in words]
+    # 17 digits restore every double exactly.
+    formats = ["%s" if text else "%.17g" for text in is_text]
     np.savetxt(path, table, fmt=formats, delimiter=",", header=header, comments="")
 
 
 def _cell(text: str) -> str:
-    """Return a text as it stands in a line of values with commas between them."""
+    """Return a text as a CSV cell, quoted if it has commas, quotes or line breaks (RFC 4180)."""
     return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
-def _columns(data: "Dataset", name: str, sides: "list[Hashable]") -> "list[tuple[str, Any]]":
-    """Return a variable as columns, one line per place along the sides; what else it runs along
-    stands in the names of the columns.
+def _columns(data: "Dataset", name: str, axes: "list[Hashable]") -> "list[tuple[str, Any]]":
+    """Return a variable as named columns with one line per point of the axes.
+
+    The labels of its other dimensions are part of the column names.
     """
-    variable = data[name].transpose(*sides, ...)
-    others = variable.dims[len(sides) :]
+    variable = data[name].transpose(*axes, ...)
+    others = variable.dims[len(axes) :]
     labels = [[str(x) for x in _labels(data, d)] for d in others]
     sizes = [data.sizes[d] for d in others]
-    lines = int(np.prod([data.sizes[side] for side in sides]))
-    flat = variable.values.reshape(
-        lines, int(np.prod(sizes))
-    )  # a machine may have no joints at all
-    inside = [
-        ", ".join(names[i] for names, i in zip(labels, index, strict=True))
+    lines = int(np.prod([data.sizes[axis] for axis in axes]))
+    # Explicit sizes instead of -1: a machine without joints has variables of length zero.
+    flat = variable.values.reshape(lines, int(np.prod(sizes)))
+    names = [
+        ", ".join(texts[i] for texts, i in zip(labels, index, strict=True))
         for index in np.ndindex(*sizes)
     ]
-    return [(f"{name}[{text}]" if text else name, flat[:, k]) for k, text in enumerate(inside)]
+    return [(f"{name}[{text}]" if text else name, flat[:, k]) for k, text in enumerate(names)]
 
 
 def _labels(data: "Dataset", dim: object) -> list[object]:
+    """Return the labels of a dimension; indices if it has none."""
     return list(data[dim].values) if dim in data.coords else list(range(data.sizes[dim]))

@@ -1,5 +1,6 @@
-"""Zarr stores (format 2) looked at before anything of them is believed: codecs that only move bits,
-and every chunk in its place.
+"""Checks of a Zarr store (format 2) before it is loaded: harmless codecs and no missing chunks.
+
+Zarr fills missing chunks with a default value, so that a damaged store would load without an error.
 """
 
 import json
@@ -9,60 +10,71 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError
-from draisine.results.runs import MARK
+from draisine.results.runs import COMMITTED_VARIABLE
 
 CODECS = {"blosc", "zlib", "gzip", "zstd", "lz4", "lzma", "bz2", "shuffle", "delta", "crc32"}
 CODECS |= {"vlen-utf8", "vlen-bytes", "vlen-array", "fixedscaleoffset", "bitround", "adler32"}
-"""What may pack numbers and texts. (`pickle` would run code.)"""
+"""Allowed compressors and filters. Others are refused: `pickle` executes code."""
+
+MAX_CHUNKS = 1_000_000
+"""Largest number of chunks of an array; more indicate a damaged description and would fill the memory."""
 
 
 def check_zarr(path: Path) -> None:
-    """Raise where a Zarr store is not whole, or names a codec that could do more than unpack."""
+    """Raise `DataError` if a Zarr store is incomplete or uses a codec that is not allowed."""
     for folder in sorted(entry for entry in path.iterdir() if entry.is_dir()):
         if not any((folder / name).is_file() for name in (".zarray", ".zgroup")):
             raise DataError(
-                f"{path}: {folder.name} is damaged: .zarray is missing. Make the result again."
+                f"{path}: {folder.name} is damaged: .zarray is missing. Repeat the run."
             )
-    for file in sorted(path.rglob(".zarray"), key=lambda file: file.parent.name != MARK):
-        array, place = _read(path, file), file.parent.relative_to(path).as_posix()
-        packers = [array.get("compressor"), *(array.get("filters") or [])]
-        for packer in packers:
-            name = packer.get("id") if isinstance(packer, dict) else packer
+    for file in sorted(
+        path.rglob(".zarray"), key=lambda file: file.parent.name != COMMITTED_VARIABLE
+    ):
+        array = _read(path, file)
+        variable = file.parent.relative_to(path).as_posix()
+        codecs = [array.get("compressor"), *(array.get("filters") or [])]
+        for codec in codecs:
+            name = codec.get("id") if isinstance(codec, dict) else codec
             if name is not None and name not in CODECS:
                 raise DataError(
-                    f"{path}: {place} is packed by {name!r}, which is not unpacked here."
+                    f"{path}: {variable} uses the codec {name!r}, which is not allowed."
                 )
-        missing = [key for key in _keys(path, array, place) if not (file.parent / key).is_file()]
-        if missing and place == MARK:
+        keys = _chunk_keys(path, array, variable)
+        missing = [key for key in keys if not (file.parent / key).is_file()]
+        # The marks of a sweep are checked first: missing ones mean an interrupted sweep, not damage.
+        if missing and variable == COMMITTED_VARIABLE:
             raise DataError(
-                f"{path}: {len(missing)} chunks of its sweep are missing. Finish it by "
+                f"{path}: {len(missing)} chunks of the sweep are missing. Finish it with "
                 f"`draisine sweep FILE.toml --out {path} --resume`."
             )
         if missing:
             raise DataError(
-                f"{path}: {place} is damaged: chunk {missing[0]} is missing. Make the result again."
+                f"{path}: {variable} is damaged: chunk {missing[0]} is missing. Repeat the run."
             )
 
 
 def _read(path: Path, file: Path) -> dict[str, Any]:
     """Return the description of an array."""
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        description = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{path}: {file.relative_to(path)} cannot be read ({error}).") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{path}: {file.relative_to(path)} describes no array.")
-    return found
+    if not isinstance(description, dict):
+        raise DataError(f"{path}: {file.relative_to(path)} does not describe an array.")
+    return description
 
 
-def _keys(path: Path, array: dict[str, Any], place: str) -> list[str]:
-    """Return the names of all chunks of an array."""
-    shape, chunks = array.get("shape"), array.get("chunks")
+def _chunk_keys(path: Path, array: dict[str, Any], variable: str) -> list[str]:
+    """Return the file names of all chunks of an array."""
+    shape = array.get("shape")
+    chunks = array.get("chunks")
     sizes = isinstance(shape, list) and isinstance(chunks, list) and len(shape) == len(chunks)
     if not sizes or not all(isinstance(n, int) and n >= 0 for n in [*shape, *chunks]):  # type: ignore[misc]
-        raise DataError(f"{path}: {place} has a size that is none: {shape} in chunks of {chunks}.")
+        raise DataError(f"{path}: {variable} has an invalid shape: {shape} in chunks of {chunks}.")
     counts = [math.ceil(n / max(1, c)) for n, c in zip(shape, chunks, strict=True)]  # type: ignore[arg-type]
-    if math.prod(counts) > 1_000_000:
-        raise DataError(f"{path}: {place} claims {math.prod(counts)} chunks.")
-    mark = array.get("dimension_separator", ".")
-    return [mark.join(map(str, index)) or "0" for index in product(*map(range, counts))]
+    if math.prod(counts) > MAX_CHUNKS:
+        raise DataError(
+            f"{path}: {variable} claims {math.prod(counts)} chunks; at most {MAX_CHUNKS} are loaded."
+        )
+    separator = array.get("dimension_separator", ".")
+    return [separator.join(map(str, index)) or "0" for index in product(*map(range, counts))]

@@ -12,7 +12,7 @@ from draisine.model.quantity import number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
-from draisine.scenario.terrain import GROUNDS as SHAPES
+from draisine.scenario.terrain import GROUND_TABLES as SHAPES
 from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain
 
@@ -162,7 +162,9 @@ def preset_of(what: str) -> Preset:
         raise ParameterError(
             f"{what} starts in a steady motion (initial.steady). Rides start from values in [initial]."
         )
-    system, terrain, mu = plan.system, plan.terrain, plan.contact.mu
+    system = plan.system
+    terrain = plan.terrain
+    mu = plan.contact.mu
     return Preset(
         plan.scenario.title,
         plan.scenario.about.strip() or lesson,

@@ -40,7 +40,9 @@ def ride_dataset(session: Session) -> "Dataset":
     """Return a ride as a dataset: the motion at its frames, for which it is ridden once more, and all
     that repeats it.
     """
-    name, record, ride = session.name, session.record, session.presets[session.name]
+    name = session.name
+    record = session.record
+    ride = session.presets[session.name]
     if not record.steps:
         raise DataError("nothing has been ridden yet; there is nothing to keep.")
     frames = [(again.parts(), again.seen, again) for again in ride_again(name, ride, record)]
@@ -89,7 +91,8 @@ def differences(data: "Dataset", again: "Dataset") -> dict[str, float]:
     """Return by how much two rides differ, for every variable that does."""
     out = {}
     for name in data.data_vars:
-        here, there = data[name].values, again[name].values
+        here = data[name].values
+        there = again[name].values
         if here.shape != there.shape or not np.array_equal(here, there, equal_nan=True):
             same = here.shape == there.shape
             out[str(name)] = float(np.nanmax(np.abs(here - there))) if same else np.inf

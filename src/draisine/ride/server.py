@@ -42,7 +42,8 @@ SILENCE = 0.3
 
 ONE_FRAME = 16
 
-UNREADABLE, TAKEN = 1003, 4001
+UNREADABLE = 1003
+TAKEN = 4001
 """Why a socket is closed: what came could not be read; somebody rides already."""
 
 BUNDLE = "vendor.js"
@@ -61,15 +62,21 @@ class RideServer:
         target: Path | None = None,
         presets: Mapping[str, Preset] = PRESETS,
     ) -> None:
-        self.target, self.presets = target, presets
-        self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
+        self.target = target
+        self.presets = presets
+        self.name = name
+        self.port = port
+        self.token = secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
         self.scene = 0
         self.taken = False
         self.preparing = asyncio.Semaphore(1)
         self.preparations: dict[tuple[object, ...], asyncio.Task[None]] = {}
-        self.pace, self.late, self.clock, self.owed = 1.0, 0, -math.inf, 0.0
+        self.pace = 1.0
+        self.late = 0
+        self.clock = -math.inf
+        self.owed = 0.0
 
     @property
     def address(self) -> str:
@@ -194,7 +201,8 @@ class RideServer:
     def due(self) -> int:
         """Return how many steps lie between the last frame and now."""
         now = time.monotonic()
-        passed, self.clock = now - self.clock, now
+        passed = now - self.clock
+        self.clock = now
         if passed > SILENCE:
             self.owed = 0.0
             return ONE_FRAME if math.isfinite(passed) else 0
@@ -233,7 +241,8 @@ class RideServer:
             told = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
             await socket.send_text(json.dumps({"preparing": told}))
             await ready
-        self.session, self.name = await asyncio.to_thread(Session, name, self.presets), name
+        self.session = await asyncio.to_thread(Session, name, self.presets)
+        self.name = name
         self.pace = self.session.preset.pace
         await self.describe(socket)
         for other in sorted(PRESETS, key=lambda each: PRESETS[each].ground is not None):

@@ -24,17 +24,18 @@ from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.simulation.stepper import STEP, Stepper
+from draisine.simulation.stepper import DEFAULT_STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
 from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
-RATE = round(1.0 / STEP)
+RATE = round(1.0 / DEFAULT_STEP)
 """Steps in a second."""
 
-LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
+LEAN_LIMIT = math.radians(45.0)
+STEER_LIMIT = math.radians(75.0)
 """Beyond these a ride has ended: it fell, or the bar flipped."""
 
 PITCH_LIMIT = math.radians(75.0)
@@ -43,10 +44,8 @@ PITCH_LIMIT = math.radians(75.0)
 RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 """How a ride stands, as frames tell it."""
 
-PLACE, SPEEDS = (
-    ("x", "y", "yaw", "lean"),
-    ("forward_speed", "lean_rate", "steer_rate", "torso_rate"),
-)
+PLACE = ("x", "y", "yaw", "lean")
+SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
 """What a change of parameters leaves as it is on a bicycle, beside its joints."""
 
 
@@ -90,9 +89,12 @@ class Session:
             law=self.law,
             inputs=self.preset.commands | by_angle if self.law else None,
             contact=ON_PLANE if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
-            numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
+            numerics=None
+            if self.terrain is None
+            else Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10),
         )
-        self.status, self.reason = RIDING, ""
+        self.status = RIDING
+        self.reason = ""
         self._look()
         self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
@@ -119,9 +121,10 @@ class Session:
             return
         try:
             self._take_over(inputs)
-            self.stepper.step(count * STEP, inputs)
+            self.stepper.step(count * DEFAULT_STEP, inputs)
         except SimulationError as error:
-            self.status, self.reason = STOPPED, str(error)
+            self.status = STOPPED
+            self.reason = str(error)
             return
         self._look()
         self._judge()
@@ -153,7 +156,8 @@ class Session:
 
     def _judge_contacts(self, forces: list[float]) -> None:
         """See whether the ground would have to pull a wheel, or holds one no longer."""
-        mu, sticks = self.preset.mu, self.preset.sticks or self.terrain is not None
+        mu = self.preset.mu
+        sticks = self.preset.sticks or self.terrain is not None
         for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
             if normal < 0.0 and not sticks:
                 self.status = LIFTED
@@ -200,7 +204,8 @@ class Session:
 
     def parts(self) -> dict[str, Floats]:
         """Return what a frame is made of, by name."""
-        seen, now = self.seen, self.state
+        seen = self.seen
+        now = self.state
         return {
             "time": np.array([self.stepper.time]),
             "status": np.array([float(self.status)]),
@@ -224,7 +229,8 @@ class Session:
 
     def description(self) -> dict[str, Any]:
         """Return all that the page needs to know of this ride before its frames."""
-        model, parts = self.system.model, self.parts()
+        model = self.system.model
+        parts = self.parts()
         ends = np.cumsum([len(part) for part in parts.values()]).tolist()
         units = {o.name: o.unit for o in model.outputs}
         machine = describe_machine(model)

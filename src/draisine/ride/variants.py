@@ -16,7 +16,8 @@ from draisine.view.scene.description import describe_machine
 CHART = 4
 """Of so many speeds of the stability chart an exported page keeps one."""
 
-FINE, MOST = 5e-3, 5
+FINE = 5e-3
+MOST = 5
 """How exact a drawing between two others is, m, and how many are kept at most."""
 
 

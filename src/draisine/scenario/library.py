@@ -1,6 +1,4 @@
-"""Scenarios by name or file: those that ship with the package, a user's own, and those inside
-results.
-"""
+"""Scenarios by name or file: shipped ones, files of users, and those stored in results."""
 
 import json
 import os
@@ -20,37 +18,38 @@ from draisine.registry import (
     ALIASES,
     check_trust,
     find,
+    find_by_description,
     is_file,
     is_parameter_file,
     is_robot,
     names,
 )
-from draisine.scenario.overrides import is_measured, override, sides, unused_tolerances
+from draisine.scenario.overrides import is_measured, override, short_names, unused_tolerances
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
     from draisine.scenario.schema import Scenario
     from draisine.system.system import System
 
-FILES = ("file", "name", "path", "parameter_set", "impact", "integrator", "formulation")
-"""The keys that may name a file beside the scenario's."""
+FILE_KEYS = ("file", "name", "path", "parameter_set", "impact", "integrator", "formulation")
+"""Keys whose value may be a file, relative to the folder of the scenario."""
 
 
-FIRST = "mauny2018/passive-stabilisation"
-"""What is run when nothing else is asked for."""
+FIRST_SCENARIO = "mauny2018/passive-stabilisation"
+"""The scenario of `draisine run` without a name."""
 
-MOTIONS = ("run", "cycle")
-"""The kinds of scenarios that are motions."""
+MOTION_KINDS = ("run", "cycle")
+"""The kinds of scenarios whose results are motions."""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A scenario that was read and found right: its name, its file, what it says and means."""
+    """A valid scenario."""
 
     name: str
-    file: str
-    content: dict[str, Any]
-    plan: "Plan"
+    file: str  # for messages; of a shipped scenario its name with .toml
+    content: dict[str, Any]  # the tables as plain values
+    plan: "Plan"  # the objects that they describe
 
     @property
     def scenario(self) -> "Scenario":
@@ -64,7 +63,7 @@ class Loaded:
 
 
 def scenarios() -> tuple[str, ...]:
-    """Return the names of all scenarios that ship with the package.
+    """Return the names of all shipped scenarios.
 
     >>> "mauny2018/passive-stabilisation" in scenarios()
     True
@@ -72,30 +71,30 @@ def scenarios() -> tuple[str, ...]:
     return tuple(sorted(_shipped()))
 
 
-def named_together(where: str) -> tuple[str, ...]:
-    """Return the names of all scenarios in a folder (of the whole library: ""), or of the one.
+def expand_folder(where: str) -> tuple[str, ...]:
+    """Return the names of all scenarios in a folder ("": in the library), or the name of one scenario.
 
-    >>> named_together("meijaard2007"), named_together("ramp-jump")
+    >>> expand_folder("meijaard2007"), expand_folder("ramp-jump")
     (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
     """
     folder = where.rstrip("/") + "/" if where else ""
     inside = tuple(name for name in scenarios() if name.startswith(folder))
-    called = tuple(n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-"))
-    return inside or (called if len(called) == 1 else (where,))
+    matches = tuple(n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-"))
+    return inside or (matches if len(matches) == 1 else (where,))
 
 
 def titles() -> dict[str, tuple[str, str]]:
-    """Return kind and title of every scenario that ships with the package."""
-    found = {}
+    """Return kind and title of every shipped scenario by name."""
+    kinds_and_titles = {}
     for name, file in sorted(_shipped().items()):
         head = re.split(r"^\[", file.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
         content = tomllib.loads(head)
-        found[name] = (str(content.get("kind")), str(content.get("title")))
-    return found
+        kinds_and_titles[name] = (str(content.get("kind")), str(content.get("title")))
+    return kinds_and_titles
 
 
-MOST = 3
-"""No more changes than this are told one by one."""
+MAX_LISTED = 3
+"""More changes or names than this do not fit on one line; the rest is counted."""
 
 
 def load(
@@ -103,14 +102,25 @@ def load(
     changes: Mapping[str, Any] | None = None,
     trust: bool = False,
 ) -> Loaded:
-    """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
-    part of a name is enough where it stands once: "ramp-jump". A vehicle stands for a scenario of its
-    own, or for a first run of it.
+    """Load a scenario.
 
-    `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
-    expected of the scenario as published do not hold after a change and are left out, measured ones
-    are not judged any more, and its title tells what was changed. Code that a result names is run only
-    if you `trust` it.
+    Parameters
+    ----------
+    where
+        Its name; the last part is enough if it is unique ("ramp-jump"). Or a file (.toml), a result
+        (.nc, .zarr) that contains it, or a vehicle: then one of its scenarios, or a first run of it.
+    changes
+        Values by key path ("run.until", "vehicle.parameters.mB"). Expected values of the published
+        scenario are then left out, measured ones are not judged, and the title lists the changes.
+    trust
+        Whether to execute code that a result names.
+
+    Raises
+    ------
+    UnknownNameError
+        If no scenario has this name; the message suggests others.
+    DataError
+        If a file cannot be read, or a scenario is wrong; the message lists all mistakes.
     """
     name, file, content = _content(where, trust, changes or {})
     if changes:
@@ -118,46 +128,49 @@ def load(
             from draisine.scenario.terrain import change_shape
 
             content = change_shape(content, changes)
-        for given, value in unused_tolerances(content, changes).items():
+        for tolerance, value in unused_tolerances(content, changes).items():
             warnings.warn(
-                f"run.{given} = {value:g} of the scenario is left out: {changes['run.integrator']} takes "
+                f"run.{tolerance} = {value:g} of the scenario is not used: {changes['run.integrator']} takes "
                 "equal steps.",
                 stacklevel=2,
             )
-        content = override(content, _titled(name, changes) | dict(changes))
+        content = override(content, _changed_title(name, changes) | dict(changes))
     return accept(name, file, content)
 
 
-def _titled(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the title of a scenario of which something was changed, but for how it is computed: what
-    it was called may not be true any more.
+def _changed_title(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the title of a changed scenario, because the published one may no longer describe it.
 
-    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
+    Changes of the numerics do not count.
+
+    >>> _changed_title("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
     {'title': 'ramp-jump with slope = 12deg'}
     """
-    told = [
-        _short(short, changes[path])
-        for path, short in sides(changes).items()
+    texts = [
+        _change_text(short, changes[path])
+        for path, short in short_names(changes).items()
         if not path.startswith("run.") or path.startswith("run.mode.")
     ]
-    return {"title": f"{name.rpartition('/')[2]} with {few(told)}"} if told else {}
+    return {"title": f"{name.rpartition('/')[2]} with {join_first(texts)}"} if texts else {}
 
 
-def few(told: Sequence[str]) -> str:
-    """Return what is told one after the other, but not more than fits into a line.
+def join_first(texts: Sequence[str]) -> str:
+    """Return the first texts, separated by commas, and the number of the others.
 
-    >>> few(["a = 1", "b = 2"]), few(["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"])
+    >>> join_first(["a = 1", "b = 2"]), join_first(["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"])
     ('a = 1, b = 2', 'a = 1, b = 2, c = 3 and 2 more')
     """
-    more = len(told) - MOST
-    return ", ".join(told[:MOST]) + (f" and {more} more" if more > 0 else "")
+    more = len(texts) - MAX_LISTED
+    return ", ".join(texts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _short(name: str, value: Any) -> str:
-    """Return a change in few words: a file and a table by their names alone.
+def _change_text(name: str, value: Any) -> str:
+    """Return a change as short text: a file and a table only by name.
 
-    >>> _short("mB", 90.0), _short("parameter_set", "bicycles/mine.txt"), _short("law", [])
-    ('mB = 90', 'mine.txt', 'law')
+    >>> _change_text("mB", 90.0), _change_text("parameter_set", "bicycles/mine.txt")
+    ('mB = 90', 'mine.txt')
+    >>> _change_text("law", [])
+    'law'
     """
     if isinstance(value, list | dict):
         return name
@@ -167,7 +180,7 @@ def _short(name: str, value: Any) -> str:
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
-    """Return the content of a scenario that was found right, or tell all its mistakes."""
+    """Validate the content of a scenario and build its objects, or raise an error with all mistakes."""
     from draisine.scenario.validate.mistakes import Mistakes
     from draisine.scenario.validate.scenario import read_scenario
 
@@ -179,11 +192,12 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
 
 
 def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
-    """Return the content of a scenario with the numbers of its parameter file in place of that file:
-    what is kept with a result does not need it again.
+    """Return the content of a scenario with the values of its parameter file instead of the file name.
+
+    A stored result can then be repeated without the file.
     """
-    named = plan.scenario.vehicle.parameter_set
-    if not isinstance(named, str) or not is_parameter_file(named):
+    parameter_set = plan.scenario.vehicle.parameter_set
+    if not isinstance(parameter_set, str) or not is_parameter_file(parameter_set):
         return content
     from draisine.vehicles.bicycle import BENCHMARK
 
@@ -196,17 +210,17 @@ def _content(
 ) -> tuple[str, str, dict[str, Any]]:
     path = Path(where)
     if path.suffix in (".nc", ".zarr"):
-        return _inside(path, trust)
+        return _stored_content(path, trust)
     if path.suffix == ".toml":
-        return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
+        return path.stem, where, _with_absolute_paths(_parsed(where, _text(path)), path.parent)
     if _is_vehicle(where):
-        return _first_of(where, changes)
-    name, text = _named(where)
+        return _vehicle_content(where, changes)
+    name, text = _find_shipped(where)
     return name, f"{name}.toml", _parsed(name, text)
 
 
 def _is_vehicle(where: str) -> bool:
-    """Return whether a name stands for a vehicle that is to move: no scenario with a motion is called so.
+    """Return whether a name means a vehicle: it is one, and no scenario of a motion has this name.
 
     >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
     (True, True, False)
@@ -215,67 +229,76 @@ def _is_vehicle(where: str) -> bool:
         return True
     if ALIASES.get(("vehicle", where), where) not in names("vehicle"):
         return False
-    called = [n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-")]
-    return all(_shipped_content(name)["kind"] not in MOTIONS for name in called)
+    matches = [n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-")]
+    return all(_shipped_content(name)["kind"] not in MOTION_KINDS for name in matches)
 
 
-def _first_of(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
-    """Return a scenario of a vehicle, or else a first run of it; a note tells which, and what of its start
-    is kept beside the initial values that are changed.
+def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Return name, file and content of a scenario of a vehicle, or of a first run of it.
+
+    A warning names the scenario, and the initial values that are not changed.
     """
     vehicle = ALIASES.get(("vehicle", where), where)
     known = motions_of(vehicle)
-    way = f"`draisine new scenario mine --vehicle {where}` writes a run of your own"
     if known:
-        name = FIRST if FIRST in known else known[0]
+        name = FIRST_SCENARIO if FIRST_SCENARIO in known else known[0]
+        content = _shipped_content(name)
         others = [each.rpartition("/")[2] for each in known if each != name]
-        more = f"; `draisine run` knows {few(others)}, too" if others else ""
-        content, told = _shipped_content(name), f"this is its scenario {name}{more}"
+        more = f" (others: {join_first(others)})" if others else ""
+        origin = f"this is its scenario {name}{more}"
     else:
         from draisine.scenario.first_run import first_run
 
         name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
-        content, told = first_run(vehicle, name), "this is a first run of it"
-    kept = _kept_start(content, changes)
-    warnings.warn(f"{where} is a vehicle; {told}. {kept}{way}.", stacklevel=4)
+        content = first_run(vehicle, name)
+        origin = "this is a first run of it"
+    unchanged = _unchanged_start(content, changes)
+    warnings.warn(
+        f"{where} is a vehicle; {origin}. {unchanged}To write a run of your own: `draisine new scenario "
+        f"mine --vehicle {where}`.",
+        stacklevel=4,
+    )
     return name, f"{name}.toml" if known else where, content
 
 
-def _kept_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
-    """Return a sentence with the initial values of a scenario that stay as they are where others are
-    changed; empty where none are.
+def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+    """Return a sentence with the initial values of a scenario that remain if others are changed.
 
-    >>> _kept_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
-    'Of its start it keeps lean_rate = 0.5. '
+    >>> _unchanged_start({"initial": {"lean_rate": 0.5, "lean": 0.0}}, {"initial.lean": 0.1})
+    'Unchanged initial values: lean_rate = 0.5. '
     """
     changed = {path.removeprefix("initial.") for path in changes if path.startswith("initial.")}
-    own = content.get("initial", {})
-    kept = [f"{n} = {x}" for n, x in own.items() if n not in changed and not isinstance(x, dict)]
-    return f"Of its start it keeps {few(kept)}. " if changed and kept else ""
+    values = content.get("initial", {})
+    texts = [
+        f"{n} = {x}" for n, x in values.items() if n not in changed and not isinstance(x, dict)
+    ]
+    return f"Unchanged initial values: {join_first(texts)}. " if changed and texts else ""
 
 
 def motions_of(vehicle: str) -> list[str]:
-    """Return the scenarios of a vehicle that are motions: runs first, then cycles."""
-    found = {name: _shipped_content(name) for name in scenarios()}
-    own = [name for name, told in found.items() if told["vehicle"]["name"] == vehicle]
-    return [name for kind in MOTIONS for name in own if found[name]["kind"] == kind]
+    """Return the names of the scenarios of a vehicle that are motions: runs first, then cycles."""
+    contents = {name: _shipped_content(name) for name in scenarios()}
+    matches = [name for name, content in contents.items() if content["vehicle"]["name"] == vehicle]
+    return [name for kind in MOTION_KINDS for name in matches if contents[name]["kind"] == kind]
 
 
 def shipped_start(system: "System") -> dict[str, float]:
-    """Return how the first run that ships starts a machine that is one wheel or stone, if there is one: to
-    roll straight ahead is not what it is looked at for.
+    """Return the initial values of the first shipped run of a machine of one body, or nothing.
+
+    Straight rolling of a single disc, ball or stone is trivial, so a first run uses these instead.
     """
     for name in () if system.model.joints else motions_of(system.vehicle.__name__):
         loaded = load(name)
-        level = loaded.scenario.kind == "run" and loaded.plan.terrain is None
-        if level and loaded.plan.system.parameters == system.parameters:
+        is_level_run = loaded.scenario.kind == "run" and loaded.plan.terrain is None
+        if is_level_run and loaded.plan.system.parameters == system.parameters:
             return dict(loaded.plan.start.values)
     return {}
 
 
 def read_text(where: str) -> str:
-    """Return the text of a scenario's file, by name or by file, to be copied and changed: without the
-    numbers that are expected of it as it is, but for measured ones.
+    """Return the text of a scenario's file, by name or by file, as a template for another scenario.
+
+    Expected values are left out, because they hold for the unchanged scenario only; measured ones stay.
 
     >>> text = read_text("ramp-jump")
     >>> 'shape = "ramp"' in text, "expected" in text
@@ -283,49 +306,60 @@ def read_text(where: str) -> str:
     >>> read_text("kooijman2008/weave").count('origin = "measured"')
     4
     """
-    text = _text(Path(where)) if where.endswith(".toml") else _named(where)[1]
-    kept, measured = [], False
-    for one in re.split(r"^(?=\[+[a-z])", text, flags=re.MULTILINE):
-        if one.startswith("[[expected]]"):
-            measured = is_measured(_parsed(where, one)["expected"][0])
-        if measured or not one.lstrip("[").startswith("expected"):
-            kept.append(one)
-    return "".join(kept).rstrip() + "\n"
+    text = _text(Path(where)) if where.endswith(".toml") else _find_shipped(where)[1]
+    tables = []
+    is_kept = False
+    for table in re.split(r"^(?=\[+[a-z])", text, flags=re.MULTILINE):
+        if table.startswith("[[expected]]"):
+            is_kept = is_measured(_parsed(where, table)["expected"][0])
+        if is_kept or not table.lstrip("[").startswith("expected"):
+            tables.append(table)
+    return "".join(tables).rstrip() + "\n"
 
 
-def _named(where: str) -> tuple[str, str]:
-    """Return name and text of a scenario that ships, or say what was meant."""
-    shipped, dashed = _shipped(), where.replace("_", "-")
-    ends = [name for name in shipped if name == where] or [
+def _find_shipped(where: str) -> tuple[str, str]:
+    """Return name and text of a shipped scenario, or raise an error with suggestions."""
+    shipped = _shipped()
+    dashed = where.replace("_", "-")
+    matches = [name for name in shipped if name == where] or [
         name for name in shipped if dashed in (name, name.rpartition("/")[2])
     ]
-    if len(ends) != 1:
-        if is_robot(where):
-            find("vehicle", where)  # tells what such a file wants
-        if os.path.exists(f"{where}.toml"):
-            raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
-        if os.path.exists(where):
-            raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
-        if ends:
-            raise UnknownNameError(
-                f"{where!r} is the name of several: {' or '.join(sorted(ends))}?"
-            )
-        raise UnknownNameError(
-            f"no scenario {where!r}. {did_you_mean(where, shipped)} `draisine list scenarios` "
-            "tells all; a file of your own ends with .toml."
-        )
-    (name,) = ends
-    return name, shipped[name].read_text(encoding="utf-8")
+    if len(matches) == 1:
+        return matches[0], shipped[matches[0]].read_text(encoding="utf-8")
+    if is_robot(where):
+        find("vehicle", where)  # raises an error that explains how to use a robot file
+    if os.path.exists(f"{where}.toml"):
+        raise UnknownNameError(f"Unknown scenario {where!r}. Did you mean the file {where}.toml?")
+    if os.path.exists(where):
+        raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
+    if matches:
+        raise UnknownNameError(f"Several scenarios have this name: {' or '.join(sorted(matches))}?")
+    raise UnknownNameError(
+        f"Unknown scenario {where!r}. {_suggest_scenario(where)} See `draisine list scenarios`; a file "
+        "of your own ends with .toml."
+    )
 
 
-def tell_scenarios(vehicle: str) -> str:
-    """Return a sentence with runs of a vehicle that ship, if there are some.
+def _suggest_scenario(word: str) -> str:
+    """Return a sentence that suggests a scenario, or vehicles with a word in their descriptions."""
+    hint = did_you_mean(word, _shipped())
+    vehicles = find_by_description("vehicle", word)
+    if hint.startswith("Did you mean") or not vehicles:
+        return hint
+    return (
+        f"These vehicles have {word!r} in their descriptions: {', '.join(vehicles)}. `draisine run "
+        f"{vehicles[0]}` runs the first."
+    )
 
-    >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
-    (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
+
+def mention_motions(vehicle: str) -> str:
+    """Return a sentence that lists the shipped motions of a vehicle, or "".
+
+    >>> mention_motions("chaplygin_sleigh"), mention_motions("mine.py")
+    (' Its motions: chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
-    found = [name.rpartition("/")[2] for name in motions_of(vehicle)]
-    return f" `draisine run` knows {few(found)}." if found else ""
+    motions = [name.rpartition("/")[2] for name in motions_of(vehicle)]
+    return f" Its motions: {join_first(motions)}." if motions else ""
 
 
 def _shipped_content(name: str) -> dict[str, Any]:
@@ -337,12 +371,12 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file.") from None
+        raise DataError(f"{path}: the file does not exist.") from None
     except IsADirectoryError:
-        raise DataError(f"{path}: is a folder, not a scenario file.") from None
+        raise DataError(f"{path} is a folder, not a scenario file.") from None
     except UnicodeDecodeError:
-        raise DataError(f"{path}: is not a text file in UTF-8.") from None
-    except (OSError, ValueError) as error:  # a null byte in its name is the latter
+        raise DataError(f"{path} is not a text file in UTF-8.") from None
+    except (OSError, ValueError) as error:  # a null byte in the name raises ValueError
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{path}: cannot be read: {reason}.") from None
 
@@ -351,46 +385,49 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise DataError(f"{file}: not TOML: {error}.") from None
+        raise DataError(f"{file} is not valid TOML: {error}.") from None
 
 
-def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a scenario whose files (of its terrain and of its plugs, those of a sweep included) are
-    found from anywhere: they stand beside the scenario's.
+def _with_absolute_paths(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the content of a scenario with absolute paths of files, which are relative to its folder.
+
+    Files of the terrain, of the plugs and of a sweep over them are replaced.
     """
 
-    def anchored(key: str, told: Any) -> Any:
-        named = isinstance(told, str) and (
-            key == "file" or is_file(told) or is_parameter_file(told)
+    def resolve(key: str, value: Any) -> Any:
+        is_path = isinstance(value, str) and (
+            key == "file" or is_file(value) or is_parameter_file(value)
         )
-        return str((folder / told).resolve()) if key in FILES and named else told
+        return str((folder / value).resolve()) if key in FILE_KEYS and is_path else value
 
     tables = [content.get(name) for name in ("terrain", "vehicle", "contact", "run")]
-    laws, sweep = content.get("law"), content.get("sweep")
+    laws = content.get("law")
+    sweep = content.get("sweep")
     for table in [*tables, *(laws if isinstance(laws, list) else [])]:
         if isinstance(table, dict):
-            table |= {key: anchored(key, told) for key, told in table.items()}
+            table |= {key: resolve(key, value) for key, value in table.items()}
     over = sweep.get("over") if isinstance(sweep, dict) else None
     for path, values in over.items() if isinstance(over, dict) else ():
         if isinstance(values, list):
-            values[:] = [anchored(path.rpartition(".")[2], told) for told in values]
+            values[:] = [resolve(path.rpartition(".")[2], value) for value in values]
     return content
 
 
-def _inside(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
-    from draisine.results.attributes import table
+def _stored_content(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
+    """Return name, file and content of the scenario that a result contains."""
+    from draisine.results.attributes import read_table
     from draisine.results.store import code_files, load
 
     data = load(path, trust)
-    found = table(data, "scenario")
-    if not found:
-        raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
+    stored = read_table(data, "scenario")
+    if not stored:
+        raise DataError(f"{path} contains no scenario, because `draisine run` did not write it.")
     for file in code_files(data):
         check_trust(file, str(path))
-    content = found.get("content")
+    content = stored.get("content")
     if not isinstance(content, dict):
-        raise DataError(f"{path}: its scenario is damaged: it has no content.")
-    return str(found.get("name")), str(path), content
+        raise DataError(f"{path}: the stored scenario is damaged, its content is missing.")
+    return str(stored.get("name")), str(path), content
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Values by key path, put into the content of a scenario."""
+"""Changes of a scenario: values by key path ("run.until", "law[0].gain")."""
 
 import copy
 import re
@@ -11,15 +11,16 @@ from draisine.registry import find
 
 
 def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a scenario with other values at some key paths. Numbers that were
-    expected of it as it was do not hold any more and are left out; measured ones stay, without bounds.
+    """Return the content of a scenario with changed values at key paths.
+
+    Expected values of the unchanged scenario are left out; measured ones stay, without bounds.
 
     >>> override({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
     {'run': {'until': 5.0, 'dt': 0.1}}
     >>> override({"law": [{"gain": 1.0}]}, {"law[0].gain": 2.0})
     {'law': [{'gain': 2.0}]}
 
-    The number may be left out where a list has one entry.
+    If a list has one entry, its index may be left out.
 
     >>> override({"law": [{"gain": 1.0}]}, {"law.gain": 2.0})
     {'law': [{'gain': 2.0}]}
@@ -29,38 +30,43 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
         del out["run"][name]
     expected = content.get("expected")
     blocks = expected if isinstance(expected, list) else []
-    kept = [{k: v for k, v in one.items() if k not in BOUNDS} for one in blocks if is_measured(one)]
-    return out | ({"expected": copy.deepcopy(kept)} if kept else {})
+    measured = [
+        {key: value for key, value in block.items() if key not in EXPECTED_BOUNDS}
+        for block in blocks
+        if is_measured(block)
+    ]
+    return out | ({"expected": copy.deepcopy(measured)} if measured else {})
 
 
 def unused_tolerances(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tolerances of a scenario's run that a change to an integrator of equal steps leaves
-    without use.
+    """Return the tolerances of a scenario that a change to a fixed-step integrator makes unused.
 
     >>> unused_tolerances({"run": {"rtol": 1e-12}}, {"run.integrator": "rk4"})
     {'rtol': 1e-12}
     """
-    run, integrator = content.get("run"), changes.get("run.integrator")
+    run = content.get("run")
+    integrator = changes.get("run.integrator")
     if not isinstance(run, Mapping) or not isinstance(integrator, str) or is_adaptive(integrator):
         return {}
     return {n: run[n] for n in ("rtol", "atol") if n in run and f"run.{n}" not in changes}
 
 
 def is_adaptive(integrator: str) -> bool:
-    """Return whether an integrator chooses its steps; True of an unknown one, which is told elsewhere."""
+    """Return whether an integrator is adaptive; True for an unknown one, which validation reports."""
     try:
         return bool(find("integrator", integrator).ADAPTIVE)
     except (AttributeError, DraisineError):
         return True
 
 
-BOUNDS = ("atol", "rtol", "factor", "rms")
-"""How far numbers may be off: of the scenario as it was."""
+EXPECTED_BOUNDS = ("atol", "rtol", "factor", "rms")
+"""Keys with allowed deviations of expected values; they hold for the unchanged scenario."""
 
 
 def is_measured(block: Any) -> bool:
-    """Return whether a block of expected numbers was measured, at times, at speeds or as a whole: it is
-    about the world, whatever is computed. Points on a grid go with the grid.
+    """Return whether a block of expected values was measured.
+
+    Measured values stay comparable after a change, except those at points of a grid.
     """
     return (
         isinstance(block, dict)
@@ -70,78 +76,84 @@ def is_measured(block: Any) -> bool:
 
 
 def _replaced(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return content with other values at some key paths."""
+    """Return content with changed values at key paths."""
     out: Any = copy.deepcopy(dict(content))
     for path, value in changes.items():
-        parts, inside = key_parts(path), out
-        for part, following in pairwise(parts):
-            inside = _only(inside, part)
-            if isinstance(inside, dict) and isinstance(following, str):
-                inside = inside.setdefault(part, {})
+        keys = key_parts(path)
+        table = out
+        for key, following in pairwise(keys):
+            table = _unwrap_single(table, key)
+            # A table that is missing is added; an index beyond the end of a list is a mistake.
+            if isinstance(table, dict) and isinstance(following, str):
+                table = table.setdefault(key, {})
             else:
-                inside = _entry(inside, part, path)
-            if not isinstance(inside, dict | list):
+                table = _entry(table, key, path)
+            if not isinstance(table, dict | list):
                 raise DataError(
-                    f"{path}: {part!r} is {inside!r:.80} in this scenario, no table; a table of all its "
-                    "values stands in a file: `draisine new scenario mine --from` this one."
+                    f"{path}: {key!r} is {table!r:.80} in this scenario, not a table. To replace it by a "
+                    "table, write a file: `draisine new scenario mine --from` this scenario."
                 )
-        inside = _only(inside, parts[-1])
-        if isinstance(inside, list):
-            _entry(inside, parts[-1], path)
-        inside[parts[-1]] = value
+        table = _unwrap_single(table, keys[-1])
+        if isinstance(table, list):
+            _entry(table, keys[-1], path)
+        table[keys[-1]] = value
     return out
 
 
-def _only(inside: Any, part: str | int) -> Any:
-    """Return the only entry of a list of which a named value is asked, else what is there."""
-    alone = isinstance(inside, list) and len(inside) == 1 and isinstance(part, str)
-    return inside[0] if alone and isinstance(inside[0], dict) else inside
+def _unwrap_single(table: Any, key: str | int) -> Any:
+    """Return the only entry of a list if a named value of it is meant, else the table itself."""
+    is_single = isinstance(table, list) and len(table) == 1 and isinstance(key, str)
+    return table[0] if is_single and isinstance(table[0], dict) else table
 
 
-def _entry(inside: Any, part: str | int, path: str) -> Any:
-    """Return what stands at a part of a path that must be there."""
-    known = inside if isinstance(inside, dict) else dict(enumerate(inside))
-    if part not in known:
-        many = f"; it has {len(inside)} entries, from [0] on" if isinstance(inside, list) else ""
-        raise DataError(f"{path}: there is no {part!r} in this scenario{many}.")
-    return known[part]
+def _entry(table: Any, key: str | int, path: str) -> Any:
+    """Return an entry of a table or a list, or raise if it does not exist."""
+    entries = table if isinstance(table, dict) else dict(enumerate(table))
+    if key not in entries:
+        count = (
+            f"; the list has {len(table)} entries, from [0] on" if isinstance(table, list) else ""
+        )
+        raise DataError(f"{path}: {key!r} does not exist in this scenario{count}.")
+    return entries[key]
 
 
 def key_parts(path: str) -> list[str | int]:
-    """Return the parts of a key path; numbers in brackets count the entries of a list from zero.
+    """Return the keys of a key path; numbers in brackets are indices of a list, from zero.
 
     >>> key_parts("law[0].gain")
     ['law', 0, 'gain']
     """
-    found: list[str | int] = []
+    keys: list[str | int] = []
     for key in path.split("."):
-        name, *numbers = re.split(r"\[(\d{1,9})\]", key)
+        name, *indices = re.split(r"\[(\d{1,9})\]", key)
         if not name:
-            raise DataError(f"{path!r:.80}: has nothing between its dots; write it like run.dt.")
-        found += [name, *(int(n) for n in numbers if n)]
-    return found
+            raise DataError(
+                f"{path!r:.80}: a key between the dots is missing; write it like run.dt."
+            )
+        keys += [name, *(int(n) for n in indices if n)]
+    return keys
 
 
 def nest(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return content whose dotted keys are tables.
+    """Return content in which dotted keys are nested tables.
 
     >>> nest({"mB": 90.0, "flexible.steer_damper": 1.0})
     {'mB': 90.0, 'flexible': {'steer_damper': 1.0}}
     """
-    plain = {key: value for key, value in content.items() if "." not in key}
-    return _replaced(plain, {key: value for key, value in content.items() if "." in key})
+    undotted = {key: value for key, value in content.items() if "." not in key}
+    return _replaced(undotted, {key: value for key, value in content.items() if "." in key})
 
 
-def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of the one run of a sweep that has these values."""
-    plain = {k: v for k, v in content.items() if k not in ("sweep", "expected")}
-    return override(plain | {"kind": "run"}, at)
+def single_run(content: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of one run of a sweep, with these values by key path."""
+    tables = {k: v for k, v in content.items() if k not in ("sweep", "expected")}
+    return override(tables | {"kind": "run"}, values)
 
 
-def sides(paths: Iterable[str]) -> dict[str, str]:
-    """Return a short name for each key path of a sweep: its last word, where that tells enough.
+def short_names(paths: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each key path: its last key, if that is unique.
 
-    >>> sides(["run.dt", "run.integrator"])
+    >>> short_names(["run.dt", "run.integrator"])
     {'run.dt': 'dt', 'run.integrator': 'integrator'}
     """
     last = {path: path.rpartition(".")[2] for path in paths}

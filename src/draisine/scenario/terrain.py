@@ -18,7 +18,7 @@ from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import number
-from draisine.results.attributes import table
+from draisine.results.attributes import read_table
 from draisine.scenario.overrides import override
 from draisine.scenario.values import (
     LENGTH_SCHEMA,
@@ -318,7 +318,7 @@ GroundPart = Annotated[
     Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
 ]
 
-GROUNDS = by_word(AnyGround, "shape")
+GROUND_TABLES = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
 
 
@@ -337,9 +337,9 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
     it another; what started on a face of the old one starts on the first of the new one.
     """
     old, shape = content.get("terrain"), str(changes.get("terrain.shape"))
-    if shape not in GROUNDS or not isinstance(old, dict) or shape == old.get("shape"):
+    if shape not in GROUND_TABLES or not isinstance(old, dict) or shape == old.get("shape"):
         return content
-    kept = {key: value for key, value in old.items() if key in GROUNDS[shape].model_fields}
+    kept = {key: value for key, value in old.items() if key in GROUND_TABLES[shape].model_fields}
     left = ", ".join(f"terrain.{key} = {old[key]!r:.40}" for key in old if key not in kept)
     if left:
         told = f"a {shape} has other measures; {left} of the {old.get('shape')} is left out."
@@ -353,7 +353,7 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
 
 def _check_measures(shape: str, given: Collection[str]) -> None:
     """Tell which measures of another shape are missing, by the command that gives them."""
-    fields = GROUNDS[shape].model_fields
+    fields = GROUND_TABLES[shape].model_fields
     missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
     missing.pop("shape", None)
     if not missing or not all(field.examples for field in missing.values()):
@@ -367,7 +367,7 @@ def _check_measures(shape: str, given: Collection[str]) -> None:
 
 def terrain_of(data: "Dataset") -> Terrain | None:
     """Return the ground on which a dataset was made; None where its scenario names none."""
-    content = table(data, "scenario").get("content")
+    content = read_table(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
     adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)

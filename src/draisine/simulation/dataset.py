@@ -31,12 +31,12 @@ from draisine.model.names import (
     output_names,
     variables,
 )
-from draisine.registry import label, trust
+from draisine.registry import plug_label, trust
 from draisine.simulation.options import CONTACT, NUMERICS, Task
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE, System
 from draisine.terrain import Terrain
-from draisine.vehicles import lost_structure, plain_structure
+from draisine.vehicles import plain_structure, unstored_arguments
 
 if TYPE_CHECKING:
     import pandas
@@ -50,10 +50,10 @@ Labels = tuple[tuple[str, tuple[str, ...]], ...]
 """The labels along dimensions."""
 
 PROCESS = secrets.token_hex(8)
-"""What tells machines of this process from those of others."""
+"""Identifies the machines of this process."""
 
 
-OBSERVED = {
+OBSERVED_VARIABLES = {
     "position": "position",
     "speeds": "v",
     "accelerations": "vdot",
@@ -72,31 +72,31 @@ OBSERVED = {
     "motion_torque": "motion_torques",
     "coupling_force": "coupling_forces",
 }
-"""Variables that are a part of what the program `observe` tells, and that part."""
+"""Variables of a dataset that are outputs of the program `observe`, and the names of these outputs."""
 
 
 def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
-    """Return a run as a dataset, with units and meanings; what it was made with is in its
-    attributes.
-    """
+    """Return a run as a dataset with units and meanings; its attributes contain all arguments of the run."""
     import xarray
 
     check_axes(axes)
 
     system = run.arcs[0].machine.system
-    labels, known = dimensions(system.model), variables(system.model)
-    values, told = _values(run, known), STORED_VARIABLES | known
+    labels = dimensions(system.model)
+    of_model = variables(system.model)
+    values = _values(run, of_model)
+    meanings = STORED_VARIABLES | of_model
     if axes == "benchmark":
         values = to_benchmark(system.model, values, labels)
     sizes = {dim: len(names) for dim, names in labels.items()}
-    used = {dim for name in values for dim in told[name].dims}
+    used = {dim for name in values for dim in meanings[name].dims}
     return xarray.Dataset(
         {
             name: xarray.Variable(
-                ("time", *told[name].dims),
-                x.reshape(len(x), *(sizes.get(dim, -1) for dim in told[name].dims)),
-                {"units": told[name].unit, "long_name": told[name].meaning},
-                fastpath=True,  # or it would look whether the numbers are of Dask, and import it
+                ("time", *meanings[name].dims),
+                x.reshape(len(x), *(sizes.get(dim, -1) for dim in meanings[name].dims)),
+                {"units": meanings[name].unit, "long_name": meanings[name].meaning},
+                fastpath=True,  # otherwise xarray imports Dask to find out whether the array is lazy
             )
             for name, x in values.items()
         },
@@ -106,9 +106,9 @@ def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
             "mode": json.dumps(run.arcs[0].mode),
             "outcome": run.outcome,
             "validity": run.validity.dumps(),
-            **_spare_rows(run),
+            **_redundant_rows(run),
             **{
-                k: v if isinstance(v, float | int) else label(v)
+                k: v if isinstance(v, float | int) else plug_label(v)
                 for k, v in run.settings.items()
                 if v is not None
             },
@@ -120,11 +120,11 @@ def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
 
 
 def _recipe(run: "Trajectory") -> dict[str, str]:
-    """Return the attributes that say how to make a run again: version, law, and a script."""
-    told = {"draisine": draisine.__version__}
+    """Return the attributes that describe how to repeat a run: version, law, and a script."""
+    version = {"draisine": draisine.__version__}
     if run.task is None:
-        return told
-    return told | law_attributes(run.task.law) | {"recipe": write_recipe(run.task)}
+        return version
+    return version | law_attributes(run.task.law) | {"recipe": write_recipe(run.task)}
 
 
 def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
@@ -134,15 +134,15 @@ def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
 
     variables, indexes = _label_coordinates(labels)
     time = xarray.indexes.PandasIndex(pandas.Index(t), "time")
-    told = xarray.Variable(("time",), t, {"units": "s", "long_name": "time"}, fastpath=True)
+    times = xarray.Variable(("time",), t, {"units": "s", "long_name": "time"}, fastpath=True)
     return xarray.Coordinates(
-        {**time.create_variables({"time": told}), **variables}, {"time": time, **indexes}
+        {**time.create_variables({"time": times}), **variables}, {"time": time, **indexes}
     )
 
 
 @lru_cache(maxsize=16)
 def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return variables and indexes of labels: they take longer to make than all else."""
+    """Return variables and indexes of labels. They are cached: making them costs more than the rest."""
     import pandas
     import xarray
 
@@ -151,7 +151,7 @@ def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
         for dim, names in labels
     }
     variables = [index.create_variables() for index in indexes.values()]
-    return {dim: one for each in variables for dim, one in each.items()}, indexes
+    return {dim: variable for group in variables for dim, variable in group.items()}, indexes
 
 
 VECTORS = {"position", "momentum", "angular_momentum", "contact_point"}
@@ -168,7 +168,7 @@ def to_benchmark(
 ) -> dict[str, Floats]:
     """Return the variables of a run (time first, labels flat) in the benchmark's axes."""
     half_turn = np.array([1.0, -1.0, -1.0])
-    found = {}
+    converted = {}
     for name, x in values.items():
         if name in VECTORS:
             factors = np.tile(half_turn, x.shape[1] // 3)
@@ -177,11 +177,11 @@ def to_benchmark(
         elif name == "contact_force":  # out of the ground, along the heading, across it
             factors = np.tile([1.0, 1.0, -1.0], x.shape[1] // 3)
         elif name in LABELLED:
-            factors = np.array([benchmark_sign(model, one) for one in labels[LABELLED[name]]])
+            factors = np.array([benchmark_sign(model, label) for label in labels[LABELLED[name]]])
         else:
             factors = np.array(benchmark_sign(model, name))
-        found[name] = x * factors
-    return found
+        converted[name] = x * factors
+    return converted
 
 
 def table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
@@ -194,80 +194,81 @@ def table(run: "Trajectory", axes: Axes = "draisine") -> "pandas.DataFrame":
         flat = values.values.reshape(len(run.t), -1)
         labels = [list(data[dim].values) if dim in data.coords else range(n)
                   for dim, n in zip(values.dims[1:], values.shape[1:], strict=True)]  # fmt: skip
-        for k, place in enumerate(product(*labels)):
-            where = f"[{', '.join(map(str, place))}]" if place else ""
-            columns[f"{name}{where}"] = flat[:, k]
+        for k, indices in enumerate(product(*labels)):
+            suffix = f"[{', '.join(map(str, indices))}]" if indices else ""
+            columns[f"{name}{suffix}"] = flat[:, k]
     return pandas.DataFrame(columns, index=pandas.Index(run.t, name="time"))
 
 
-def _values(run: "Trajectory", known: Mapping[str, Any]) -> dict[str, Floats]:
-    """Return the values of all variables of a run that are known of its model, time first, labels
-    flat.
-    """
-    arcs, model = run.arcs, run.arcs[0].machine.system.model
-    seen = {key: values.T for key, values in run.observations.items()}
+def _values(run: "Trajectory", of_model: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return the values of all variables of a run that its model has, (times, labels)."""
+    arcs = run.arcs
+    model = arcs[0].machine.system.model
+    outputs = {key: values.T for key, values in run.observations.items()}
     shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in arcs])
-    found = {
+    values = {
         "orientation": np.concatenate([arc.pose()[0] for arc in arcs], axis=1).T,
-        **{name: seen[key] for name, key in OBSERVED.items()},
+        **{name: outputs[key] for name, key in OBSERVED_VARIABLES.items()},
         "shape": shape,
-        "energy": seen["kinetic"] + seen["potential"],
-        "friction_needed": _friction(seen["forces"].reshape(len(shape), -1, 3)),
+        "energy": outputs["kinetic"] + outputs["potential"],
+        "friction_needed": _friction(outputs["forces"].reshape(len(shape), -1, 3)),
     }
-    found = {name: x for name, x in found.items() if name in known}
+    values = {name: x for name, x in values.items() if name in of_model}
     z = np.concatenate([a.y[:, a.machine.layout.z] for a in arcs])
-    remembered = {"element_state": z[:, : model.memory], "control_state": z[:, model.memory :]}
-    found |= {name: x for name, x in remembered.items() if x.shape[1]}
-    if "stop_torques" in seen:
-        found["stop_torque"] = seen["stop_torques"]
-    return found | named_values(model, shape, seen) | named_accelerations(model, seen)
+    memory = {"element_state": z[:, : model.memory], "control_state": z[:, model.memory :]}
+    values |= {name: x for name, x in memory.items() if x.shape[1]}
+    if "stop_torques" in outputs:
+        values["stop_torque"] = outputs["stop_torques"]
+    return values | named_values(model, shape, outputs) | named_accelerations(model, outputs)
 
 
-def named_accelerations(model: Model, seen: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return the second derivatives of the base's angles and of the joints, one line per time.
+def named_accelerations(model: Model, outputs: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return the second derivatives of the base's angles and of the joints by name, one entry per time.
 
-    They follow from the rate of the body's angular velocity, eq. [angle-rates] differentiated; rates
-    of a base that cannot turn about an axis are zero there.
+    They follow from the rate of the base's angular velocity, by differentiation of eq. [angle-rates].
+    Components that the group of the base excludes are zero.
     """
-    speeds, names = seen["vdot"], model.speeds
-    turns = [
-        speeds[..., names.index(name)] if name in names else np.zeros(speeds.shape[:-1])
+    vdot = outputs["vdot"]
+    names = model.speeds
+    Wdot = [
+        vdot[..., names.index(name)] if name in names else np.zeros(vdot.shape[:-1])
         for name in ("Wx", "Wy", "Wz")
     ]
-    angles, rates = seen["outputs"], seen["output_rates"]
-    yaw_rate, lean_rate, pitch_rate = (rates[..., k] for k in range(3))
-    lean, pitch = angles[..., 1], angles[..., 2]
-    along = np.cos(pitch) * turns[0] + np.sin(pitch) * turns[2]
-    upward = np.cos(pitch) * turns[2] - np.sin(pitch) * turns[0]
-    coupled = np.sin(lean) * lean_rate * yaw_rate - pitch_rate * lean_rate
-    yaw = (upward + coupled) / np.cos(lean)
-    found = {
+    lean = outputs["outputs"][..., 1]
+    pitch = outputs["outputs"][..., 2]
+    yaw_rate, lean_rate, pitch_rate = (outputs["output_rates"][..., k] for k in range(3))
+    forward = np.cos(pitch) * Wdot[0] + np.sin(pitch) * Wdot[2]
+    upward = np.cos(pitch) * Wdot[2] - np.sin(pitch) * Wdot[0]
+    coupling = np.sin(lean) * lean_rate * yaw_rate - pitch_rate * lean_rate
+    yaw = (upward + coupling) / np.cos(lean)
+    accelerations = {
         "yaw_acceleration": yaw,
-        "lean_acceleration": along + pitch_rate * np.cos(lean) * yaw_rate,
-        "pitch_acceleration": turns[1] - np.sin(lean) * yaw - np.cos(lean) * lean_rate * yaw_rate,
+        "lean_acceleration": forward + pitch_rate * np.cos(lean) * yaw_rate,
+        "pitch_acceleration": Wdot[1] - np.sin(lean) * yaw - np.cos(lean) * lean_rate * yaw_rate,
     }
-    return found | {
-        f"{joint.name}_acceleration": speeds[..., names.index(f"{joint.name}_rate")]
+    return accelerations | {
+        f"{joint.name}_acceleration": vdot[..., names.index(f"{joint.name}_rate")]
         for joint in model.joints
     }
 
 
-def named_values(model: Model, shape: Floats, seen: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return joints and outputs as variables of their own, each with its rate; of a shape and of what
-    is seen, or with one line per time (or per machine).
+def named_values(model: Model, shape: Floats, outputs: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return joints and outputs by name, each with its rate, from a shape and the outputs of `observe`; both
+    may have one line per time or per machine.
     """
-    found = {}
+    values = {}
     for k, joint in enumerate(model.joints):
-        found[joint.name] = shape[..., k]
-        found[f"{joint.name}_rate"] = seen["v"][..., model.speeds.index(f"{joint.name}_rate")]
+        values[joint.name] = shape[..., k]
+        values[f"{joint.name}_rate"] = outputs["v"][..., model.speeds.index(f"{joint.name}_rate")]
     for k, name in enumerate(output_names(model)):
-        found[name], found[f"{name}_rate"] = seen["outputs"][..., k], seen["output_rates"][..., k]
-    return found
+        values[name] = outputs["outputs"][..., k]
+        values[f"{name}_rate"] = outputs["output_rates"][..., k]
+    return values
 
 
-def _spare_rows(run: "Trajectory") -> dict[str, str]:
-    """Return which rows of the first arc were left out since they repeat others, if some were: their
-    forces are shared by least norm.
+def _redundant_rows(run: "Trajectory") -> dict[str, str]:
+    """Return the attribute with the redundant rows of the first arc, if there are any; their forces have
+    minimum norm.
     """
     machine = run.arcs[0].machine
     spare = machine.choice.spare if isinstance(machine, ClosedForm) else []
@@ -275,40 +276,42 @@ def _spare_rows(run: "Trajectory") -> dict[str, str]:
 
 
 def maker_attributes(system: Any) -> dict[str, str]:
-    """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
-    in the script that runs, which would run again), where; parameters, and what decided its
-    structure. What was run is trusted. A vehicle that has no such place is kept `here`, and so is one with
-    an argument that cannot be told.
+    """Return the attributes that identify a machine: vehicle, parameters and structure.
+
+    A vehicle in a module of the user is stored with its file, which is trusted from now on. The running
+    script is not: loading it would run it again. Such vehicles, and those with an argument that cannot be
+    stored, are kept in memory while the program runs (`vehicle_here`).
     """
-    told = {
+    attributes = {
         "vehicle": system.vehicle.__name__,
         "parameters": json.dumps(system.parameters),
         "structure": json.dumps(plain_structure(system.structure)),
     }
     vehicle = system.vehicle
-    home = getattr(vehicle, "__module__", None) or "__main__"
-    own = home != "__main__" and not home.startswith("draisine.")
-    top = own and vehicle.__qualname__ == vehicle.__name__
-    lost = lost_structure(system.structure)
-    if top and (path := Path(inspect.getfile(vehicle))).is_file():
-        told["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
-        trust(told["vehicle_path"])
-    if lost or ("vehicle_path" not in told and not home.startswith("draisine.vehicles.")):
-        made_of = fingerprint((vehicle, system.structure, system.parameters))
-        told["vehicle_here"] = str(made_of or f"{PROCESS} {id(system.artifacts)}")
-        HERE.get(told["vehicle_here"], lambda: system)
-    return told
+    module = getattr(vehicle, "__module__", None) or "__main__"
+    is_of_user = module != "__main__" and not module.startswith("draisine.")
+    is_importable = is_of_user and vehicle.__qualname__ == vehicle.__name__
+    is_incomplete = unstored_arguments(system.structure)
+    if is_importable and (path := Path(inspect.getfile(vehicle))).is_file():
+        attributes["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
+        trust(attributes["vehicle_path"])
+    is_findable = "vehicle_path" in attributes or module.startswith("draisine.vehicles.")
+    if is_incomplete or not is_findable:
+        digest = fingerprint((vehicle, system.structure, system.parameters))
+        attributes["vehicle_here"] = str(digest or f"{PROCESS} {id(system.artifacts)}")
+        HERE.get(attributes["vehicle_here"], lambda: system)
+    return attributes
 
 
 def _friction(forces: Floats) -> Floats:
-    """Return tangential over normal force; not a number where nothing pushes."""
+    """Return the ratio of tangential and normal force; NaN if the normal force is not positive."""
     tangential = np.hypot(forces[..., 1], forces[..., 2])
     normal = forces[..., 0]
     return np.divide(tangential, normal, out=np.full_like(normal, np.nan), where=normal > 0)
 
 
-# Provenance: what a result was made with, as data and as a Python script that makes it again. What neither
-# can write, a function without an importable name, is described by its source text.
+# Provenance: the arguments of a result, as data and as a Python script that repeats it. A function without an
+# importable name is described by its source text.
 
 MOST_FEATURES = 100
 """Number of features up to which a terrain is written into a recipe. Larger ones are named only."""
@@ -341,12 +344,15 @@ def describe(thing: Any) -> Any:
     if isinstance(thing, Enum):
         return thing.name
     if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        fields = {one.name: describe(getattr(thing, one.name)) for one in dataclasses.fields(thing)}
+        fields = {
+            field.name: describe(getattr(thing, field.name)) for field in dataclasses.fields(thing)
+        }
         return {"kind": _full_name(type(thing)), **fields}
     if callable(thing) and hasattr(thing, "__qualname__"):
         return {"function": _full_name(thing), "source": _source(thing)}
-    own = {key: value for key, value in getattr(thing, "__dict__", {}).items() if key[:1] != "_"}
-    return {"kind": _full_name(type(thing)), **{key: describe(own[key]) for key in own}}
+    attributes = getattr(thing, "__dict__", {})
+    public = {key: describe(value) for key, value in attributes.items() if key[:1] != "_"}
+    return {"kind": _full_name(type(thing)), **public}
 
 
 def law_attributes(law: Any) -> dict[str, str]:
@@ -356,28 +362,28 @@ def law_attributes(law: Any) -> dict[str, str]:
     if law is None:
         return {}
     digest = fingerprint(law)
-    told = {"law": json.dumps(describe(law))}
-    return told if digest is None else told | {"law_digest": digest}
+    attributes = {"law": json.dumps(describe(law))}
+    return attributes if digest is None else attributes | {"law_digest": digest}
 
 
 def provenance(system: System, law: Any, recipe: str) -> dict[str, str]:
-    """Return the attributes of a result that tell how to make it again: machine, law with all its numbers,
-    version, and the recipe.
+    """Return the attributes with which a result can be repeated: machine, law with all its numbers, version,
+    and the recipe.
     """
-    told = maker_attributes(system) | law_attributes(law)
-    return told | {"draisine": draisine.__version__, "recipe": recipe}
+    attributes = maker_attributes(system) | law_attributes(law)
+    return attributes | {"draisine": draisine.__version__, "recipe": recipe}
 
 
 def call_recipe(name: str, function: Any, *arguments: Any, **options: Any) -> str:
-    """Return the Python script that makes a result again by one call; options that are None are left out.
+    """Return a Python script that repeats a result by one call; options that are None are left out.
 
     Examples
     --------
-    >>> print(call_recipe("found", math.hypot, 3.0, 4.0), end="")  # doctest: +ELLIPSIS
+    >>> print(call_recipe("result", math.hypot, 3.0, 4.0), end="")  # doctest: +ELLIPSIS
     # Made with draisine ...
     import draisine
     import math
-    found = math.hypot(3.0, 4.0)
+    result = math.hypot(3.0, 4.0)
     """
     script = _Script()
     lines: list[str] = []
@@ -390,25 +396,25 @@ def call_recipe(name: str, function: Any, *arguments: Any, **options: Any) -> st
 
 
 def recorded(function: "Callable[P, xarray.Dataset]") -> "Callable[P, xarray.Dataset]":
-    """Let the dataset that a function returns have the recipe: the call of that function."""
+    """Decorate a function so that its dataset contains the recipe: the call of the function."""
 
     @wraps(function)
     def call(*arguments: "P.args", **options: "P.kwargs") -> "xarray.Dataset":
-        found = function(*arguments, **options)
-        plain = {k: v for k, v in options.items() if k != "progress"}
-        return found.assign_attrs(recipe=call_recipe("data", call, *arguments, **plain))
+        data = function(*arguments, **options)
+        repeatable = {k: v for k, v in options.items() if k != "progress"}
+        return data.assign_attrs(recipe=call_recipe("data", call, *arguments, **repeatable))
 
     return call
 
 
 def write_recipe(task: Task) -> str:
-    """Return the Python script that makes a run again, with the same bits."""
+    """Return a Python script that repeats a run bit by bit."""
     script = _Script()
     return script.text(_run_lines(task, script))
 
 
 def _run_lines(task: Task, script: "_Script") -> list[str]:
-    """Return the lines of the script that makes a run again."""
+    """Return the lines of the script that repeats a run."""
     options = {
         "law": task.law,
         "inputs": dict(task.inputs) if task.inputs else None,
@@ -420,27 +426,27 @@ def _run_lines(task: Task, script: "_Script") -> list[str]:
     numbers = {name: getattr(task.state, name) for name in ("q", "p", "r", "v", "element_state")}
     state = ", ".join(f"{name}={script.write(x, name)}" for name, x in numbers.items())
     lines.append(f"start = draisine.State({state})")
-    given = {name: value for name, value in options.items() if value is not None}
-    for name, value in given.items():
+    set_options = {name: value for name, value in options.items() if value is not None}
+    for name, value in set_options.items():
         lines.append(f"{name} = {script.write(value, name)}")
-    named = "".join(f", {name}={name}" for name in given)
-    lines.append(f"run = draisine.simulate(system, start, {task.until!r}{named})")
+    arguments = "".join(f", {name}={name}" for name in set_options)
+    lines.append(f"run = draisine.simulate(system, start, {task.until!r}{arguments})")
     return lines
 
 
 def _compiled(system: System, script: "_Script") -> str:
     """Return the expression that makes the machine."""
     vehicle = system.vehicle
-    home = getattr(vehicle, "__module__", "") or ""
-    shipped = home.startswith("draisine.vehicles.")
-    which = repr(vehicle.__name__) if shipped else script.write(vehicle, "vehicle")
+    module = getattr(vehicle, "__module__", "") or ""
+    is_shipped = module.startswith("draisine.vehicles.")
+    name_or_function = repr(vehicle.__name__) if is_shipped else script.write(vehicle, "vehicle")
     arguments = dict(system.parameters) | plain_structure(system.structure)
-    for name in lost_structure(system.structure):
+    for name in unstored_arguments(system.structure):
         script.missing.append((name, f"argument {name} of {vehicle.__name__}: not plain data"))
     for name, value in system.structure.items():
         if name not in arguments and callable(value):
             arguments[name] = value
-    return f"draisine.compile({which}, **{script.write(arguments, 'arguments')})"
+    return f"draisine.compile({name_or_function}, **{script.write(arguments, 'arguments')})"
 
 
 class _Script:
@@ -454,14 +460,14 @@ class _Script:
         """Return the whole script."""
         imports = [f"import {name}" for name in sorted(self.modules)]
         notes = [
-            f"# Define {name} before you run this: {told}".replace("\n", "\n#     ")
-            for name, told in self.missing
+            f"# Define {name} before you run this: {text}".replace("\n", "\n#     ")
+            for name, text in self.missing
         ]
         head = f"# Made with draisine {draisine.__version__}."
         return "\n".join([head, *imports, *notes, *lines]) + "\n"
 
     def argument(self, value: Any, name: str, lines: list[str]) -> str:
-        """Return an argument of a call as an expression; a machine and a run get lines of their own."""
+        """Return an argument of a call as an expression; machines and runs are defined on separate lines."""
         if isinstance(value, System):
             lines.append(f"system = {_compiled(value, self)}")
             return "system"
@@ -501,19 +507,21 @@ class _Script:
         return self._leave_out(value, name)
 
     def _write_record(self, value: Any, name: str) -> str:
+        """Return a dataclass as a call of its class."""
         kind = type(value)
         if not _is_importable(kind):
             return self._leave_out(value, name)
         self.modules.add(kind.__module__)
-        fields = [one for one in dataclasses.fields(value) if one.init]
-        inside = (f"{one.name}={self.write(getattr(value, one.name), one.name)}" for one in fields)
+        names = [field.name for field in dataclasses.fields(value) if field.init]
+        inside = (f"{field}={self.write(getattr(value, field), field)}" for field in names)
         return f"{_full_name(kind)}({', '.join(inside)})"
 
     def _leave_out(self, value: Any, name: str) -> str:
+        """Return the name of a value that the user must define, and note how it was defined."""
         name = name if name.isidentifier() else "value"
         name = f"{name}_{len(self.missing) + 1}"
-        told = _source(value) if isinstance(value, FunctionType) else ""
-        self.missing.append((name, told or f"{label(value)!s:.200}"))
+        source = _source(value) if isinstance(value, FunctionType) else ""
+        self.missing.append((name, source or f"{plug_label(value)!s:.200}"))
         return name
 
 
@@ -523,16 +531,17 @@ def _full_name(thing: Any) -> str:
 
 def _is_importable(thing: Any) -> bool:
     """Return whether another program finds the same object by its module and name."""
-    home, name = getattr(thing, "__module__", None), getattr(thing, "__qualname__", "<none>")
-    if home in (None, "__main__") or "<" in name:
+    module = getattr(thing, "__module__", None)
+    name = getattr(thing, "__qualname__", "<none>")
+    if module in (None, "__main__") or "<" in name:
         return False
     try:
-        found = importlib.import_module(home)
-        for part in name.split("."):
-            found = getattr(found, part)
+        imported = importlib.import_module(module)
+        for attribute in name.split("."):
+            imported = getattr(imported, attribute)
     except (ImportError, AttributeError):
         return False
-    return found is thing
+    return imported is thing
 
 
 def _source(thing: Any) -> str:

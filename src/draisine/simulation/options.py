@@ -1,4 +1,8 @@
-"""What a run is asked to do, and how: small frozen records that check themselves."""
+"""Options of a run: frozen records that check their values.
+
+`ContactOptions` describes the contacts, `Numerics` the solution method, and `Task` collects all arguments of
+`simulate`.
+"""
 
 import inspect
 import math
@@ -30,43 +34,45 @@ from draisine.system.system import System
 from draisine.terrain import Terrain
 
 JointAtImpact = Literal["free", "held"]
-"""What a prescribed joint does while a machine changes its grip; see `regrip`."""
+"""Behaviour of a prescribed joint at a change of grips; see `regrip`."""
 
 Grips = Mapping[str, str]
-"""The statuses of contacts by name, of those that differ from what they are by default."""
+"""Statuses of contacts by name; contacts that are not named have their default status."""
 
 Stops = Mapping[str, tuple[float, float]]
-"""The ends of joints, (lower, upper), by name."""
+"""Limits of joints (lower, upper), rad or m, by name."""
 
 RESOLUTIONS = ("complete", "reduced")
-"""Ways to the speeds after an impact."""
+"""Methods to compute the speeds after an impact."""
 
-COEFFICIENTS = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
-"""Between which numbers coefficients of restitution lie."""
+RESTITUTION_RANGES = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
+"""Physically meaningful ranges of coefficients of restitution."""
 
 NO_FRICTION = 1e-100
-"""Friction that is none: forces below it are lost in rounding."""
+"""Friction coefficient below which a contact counts as frictionless: its forces are lost in rounding."""
 
 SOLVERS = ("auto", "events", "time_stepping")
 """Solvers of contacts by name."""
 
 
 Progress = bool | Callable[[float], None] | None
-"""Whether work tells how far it is: to a function, as a fraction of the whole, or (True) by a bar."""
+"""How progress is reported: to a function, as a fraction of the work, or (True) by a progress bar."""
 
 
 def report_progress(
     progress: Progress, text: str, count: int | None = None
 ) -> AbstractContextManager[Callable[[float], None] | None]:
-    """Give what work tells its progress to: nothing, a function, or a bar on stderr that appears
-    after a second where that is a terminal or a notebook, with the time left and, of a `count` of
-    runs, how many are done in a second.
+    """Return a context that yields the function to which progress is reported, or None.
+
+    A progress bar appears on stderr after a second, if that is a terminal or a notebook. It shows the
+    remaining time and, for `count` runs, the number of runs per second.
     """
     return _bar(text, count) if progress is True else nullcontext(progress or None)
 
 
 @contextmanager
 def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
+    """Show a progress bar with a text; yield the function that updates it."""
     from threading import Timer
 
     from rich.console import Console
@@ -80,54 +86,55 @@ def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
     columns = ProgressBar.get_default_columns()
     rate = (TextColumn("{task.fields[rate]}"),) if count is not None else ()
     bar = ProgressBar(*columns, *rate, console=console, transient=True)
-    task, begun = bar.add_task(text, total=None, rate=""), time.perf_counter()
+    task = bar.add_task(text, total=None, rate="")
+    begin = time.perf_counter()
 
-    def tell(fraction: float) -> None:
-        pace = fraction * (count or 0) / max(time.perf_counter() - begun, 1e-9)
+    def update(fraction: float) -> None:
+        pace = fraction * (count or 0) / max(time.perf_counter() - begin, 1e-9)
         bar.update(task, total=1.0, completed=fraction, rate=f"{pace:,.0f} runs/s")
 
-    late = Timer(1.0, bar.start)
-    late.start()
+    # Short work needs no bar: it starts after a second.
+    starter = Timer(1.0, bar.start)
+    starter.start()
     try:
-        yield tell
+        yield update
     finally:
-        late.cancel()
-        late.join()
+        starter.cancel()
+        starter.join()
         bar.stop()
 
 
 def _check_number(name: str, value: Any) -> None:
+    """Raise if a value is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
-NEEDS = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
-"""What plugs that are given as things must have."""
+PLUG_ATTRIBUTES = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
+"""The attribute that a plug of each kind must have if it is passed as an object."""
 
 
-def _check_plug(kind: str, which: Any) -> None:
-    if isinstance(which, str) and which in own_plugs(kind):
+def _check_plug(kind: str, plug: Any) -> None:
+    """Raise if an option is neither the name of a plug nor a plug."""
+    if isinstance(plug, str) and plug in own_plugs(kind):
         return
-    if not hasattr(find(kind, which), NEEDS[kind]):
-        raise ParameterError(
-            f"{kind} = {which!r:.80} is none; `draisine list {kind}s` tells names."
-        )
+    if not hasattr(find(kind, plug), PLUG_ATTRIBUTES[kind]):
+        raise ParameterError(f"Unknown {kind} {plug!r:.80}. See `draisine list {kind}s`.")
 
 
 def _check_table(name: str, value: Any, example: str) -> None:
+    """Raise if an option is not a mapping."""
     if not isinstance(value, Mapping):
-        raise ParameterError(f"{name} = {value!r:.80}: give a table, as {example}.")
+        raise ParameterError(f"{name} = {value!r:.80} is not a table. Example: {example}.")
 
 
 @dataclass(frozen=True)
 class GripSchedule:
-    """Contacts that follow the modes of `turns` one after the other, over and over, each for `pause`
-    seconds; `joint` tells what prescribed joints do at a change.
-    """
+    """Contacts that change periodically, at prescribed times."""
 
-    turns: Sequence[Grips]
-    pause: float
-    joint: JointAtImpact
+    turns: Sequence[Grips]  # modes, one after the other, repeated
+    pause: float  # s, duration of each mode
+    joint: JointAtImpact  # behaviour of prescribed joints at a change
 
     def __post_init__(self) -> None:
         _check_number("pause", self.pause)
@@ -139,39 +146,59 @@ class GripSchedule:
 
 
 def check_joint(joint: str) -> None:
-    """Raise unless a word says what a prescribed joint does at an impact."""
+    """Raise if the behaviour of prescribed joints at an impact is unknown."""
     if joint not in ("free", "held"):
         raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
 
 
 def default_impact(mu: float | Mapping[str, float]) -> str:
-    """Return the impact model where none is named: the plastic one, with friction Moreau's."""
+    """Return the default impact model: plastic, or Moreau's with finite friction."""
     numbers = mu.values() if isinstance(mu, Mapping) else [mu]
     return "moreau" if any(0.0 < x < math.inf for x in numbers) else "plastic"
 
 
 @dataclass(frozen=True)
 class ContactOptions:
-    """What contacts do.
+    """Options of contacts.
 
-    Without terrain, `mode` says which contacts are open, slide or hold ("open", "slides", ...; all
-    hold by default), or is a `GripSchedule`. On a terrain wheels touch and leave by themselves:
-    `mu` is the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
-    `{"rear": 0.8, "rear/ice": 0.05}`; casters slide without, where they are not named. `impact` names
-    the impact model ("plastic" by default, with friction "moreau"), `restitution` gives its
-    coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
-    upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
-    plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
-    nothing does. By default it is 80 degrees; a wheel alone goes on until it lies flat, and what is round
-    for ever. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
-    further ahead (on fine meshes less is taken). After more than `events` events within a second a run
-    continues in time steps, or stops if `solver` is "events".
+    Parameters
+    ----------
+    mode
+        Without a terrain: the status of contacts by name ("open", "slides", ...; all others are closed), or a
+        `GripSchedule`. On a terrain contacts open and close by themselves.
+    mu
+        Friction coefficient of all wheels, by wheel, or by wheel and feature, such as `{"rear": 0.8,
+        "rear/ice": 0.05}`; infinite (default) means ideal rolling. Casters slide without friction unless
+        they are named.
+    impact
+        Impact model: by default "plastic", or "moreau" with finite friction.
+    restitution
+        Coefficients of the impact model by name.
+    resolution
+        "complete" or "reduced".
+    solver
+        "events" locates and resolves each event. "time_stepping" takes steps of first order with impulses
+        (Moreau and Jean). "auto" (default) locates events as long as that makes progress and takes time steps
+        otherwise. A `Compliant` ground has springs.
+    step
+        Length of time steps, s; by default it follows from wheel size, gravity and speed.
+    stops
+        Limits of joints, (lower, upper) by name. Impacts at them follow the impact model.
+    rest_speed
+        Impacts slower than this (m/s) are plastic.
+    fall
+        Lean (rad) beyond which the run ends; it also ends if the frame turns over. By default 80 degrees; a
+        single wheel continues until it lies flat, and a round body without a limit. Infinite: no fall ends
+        the run.
+    events
+        Largest number of events within a second. Beyond it a run continues in time steps, or stops if
+        `solver` is "events".
+    margin
+        Distance (m) around the wheels within which features are considered: half of it beside the paths of
+        the wheels, more ahead of them, less on fine meshes.
 
-    `solver` selects how contacts are solved: "events" locates and resolves each event, "time_stepping"
-    takes steps of first order with impulses (Moreau and Jean), "auto" (default) locates events as long
-    as that makes progress and takes time steps otherwise, and a `Compliant` ground has springs. `step`
-    is the length of time steps (s), by default chosen by wheel size, gravity and speed.
-
+    Examples
+    --------
     >>> ContactOptions(mu=0.8, restitution={"normal": 0.3}).impact_name
     'moreau'
     """
@@ -191,25 +218,27 @@ class ContactOptions:
 
     def __post_init__(self) -> None:
         if self.mode is not None and not isinstance(self.mode, Mapping | GripSchedule):
-            raise ParameterError(f"mode = {self.mode!r}: give statuses by contact.")
+            raise ParameterError(
+                f"mode = {self.mode!r}: pass a table of statuses by contact, such as {{'front': 'open'}}."
+            )
         for name, mu in (self.mu if isinstance(self.mu, Mapping) else {"": self.mu}).items():
-            told = f"mu of {name!r}" if name else "mu"
-            _check_number(told, mu)
+            label = f"mu of {name!r}" if name else "mu"
+            _check_number(label, mu)
             if not mu >= 0:
-                raise ParameterError(f"{told} is {mu}; friction is not negative.")
+                raise ParameterError(f"{label} is {mu}; friction coefficients are not negative.")
         expect_known("resolution", self.resolution, RESOLUTIONS)
-        named = isinstance(self.solver, str) and self.solver in SOLVERS
-        if not named and not hasattr(self.solver, "compliance"):
-            told = did_you_mean(str(self.solver), SOLVERS)
-            raise ParameterError(f"unknown solver {self.solver!r:.80}. {told}")
+        is_known = isinstance(self.solver, str) and self.solver in SOLVERS
+        if not is_known and not hasattr(self.solver, "compliance"):
+            hint = did_you_mean(str(self.solver), SOLVERS)
+            raise ParameterError(f"Unknown solver {self.solver!r:.80}. {hint}")
         if self.step is not None:
             _check_number("step", self.step)
             if not (math.isfinite(self.step) and self.step > 0):
                 raise ParameterError(f"step = {self.step} s is not a positive time.")
             if self.solver == "events":
                 raise ParameterError(
-                    f"step = {self.step} s is the length of time steps, which the solver 'events' "
-                    "does not take; leave it out."
+                    f"step = {self.step} s is the length of time steps; the solver 'events' has none. "
+                    "Leave it out."
                 )
         _check_plug("impact", self.impact_name)
         self._check_friction()
@@ -218,46 +247,52 @@ class ContactOptions:
         if self.restitution:
             self._check_restitution()
         _check_table("stops", self.stops, '{"steer": (-1.2, 1.2)}')
-        for name, least in {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}.items():
+        minima = {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}
+        for name, minimum in minima.items():
             value = getattr(self, name)
             if value is None:
                 continue
             _check_number(name, value)
-            if not value >= least or (name != "fall" and not math.isfinite(value)):
-                raise ParameterError(f"{name} = {value}: take a number not below {least:g}.")
-        for name, ends in self.stops.items():
-            pair = np.shape(ends) == (2,) and np.asarray(ends).dtype.kind in "iuf"
-            if not pair or not ends[0] < ends[1]:
-                raise ParameterError(f"stops of {name!r}: {ends!r:.80} is no (lower, upper).")
+            if not value >= minimum or (name != "fall" and not math.isfinite(value)):
+                raise ParameterError(
+                    f"{name} = {value} must be a finite number of at least {minimum:g}."
+                )
+        for name, limits in self.stops.items():
+            is_pair = np.shape(limits) == (2,) and np.asarray(limits).dtype.kind in "iuf"
+            if not is_pair or not limits[0] < limits[1]:
+                raise ParameterError(
+                    f"stops of {name!r}: {limits!r:.80} must be (lower, upper) with lower < upper."
+                )
 
     def _check_friction(self) -> None:
-        """Raise where the impact model lets contacts roll at once, and friction has a limit."""
+        """Raise if friction is finite and the impact model does not include friction."""
         if self.impact_name in ("newton", "plastic") and default_impact(self.mu) == "moreau":
             raise ParameterError(
-                f"impact = {self.impact_name!r} knows no friction with a limit, as mu = {self.mu} is one: "
-                "take impact = 'moreau' (or none: it is that by default then), or leave mu out."
+                f"impact = {self.impact_name!r} does not include finite friction (mu = {self.mu}). Use "
+                "impact='moreau', which is the default with friction, or leave mu out."
             )
 
     def _check_resolution(self) -> None:
         """Raise if the impact model has one resolution only."""
-        own = isinstance(self.impact_name, str) and self.impact_name in own_plugs("impact")
-        if self.resolution != "complete" and own and self.impact_name not in ("newton", "plastic"):
+        model = self.impact_name
+        is_shipped = isinstance(model, str) and model in own_plugs("impact")
+        if self.resolution != "complete" and is_shipped and model not in ("newton", "plastic"):
             raise ParameterError(
-                f"resolution = {self.resolution!r} goes with the impact models 'newton' and 'plastic', "
-                f"not with {self.impact_name!r}; leave it out."
+                f"resolution = {self.resolution!r} applies to the impact models 'newton' and 'plastic', "
+                f"not to {model!r}; leave it out."
             )
 
     def _check_restitution(self) -> None:
-        """Raise where the impact model knows no coefficient of that name."""
-        known = inspect.signature(self.model).parameters.values()
-        own = {p.name for p in known if p.kind is p.KEYWORD_ONLY}
+        """Raise if the impact model has no coefficient of a name, or its value is out of range."""
+        parameters = inspect.signature(self.model).parameters.values()
+        coefficients = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
         for name, value in self.restitution.items():
-            expect_known(f"restitution: {self.impact_name!r} knows no", name, own)
+            expect_known(f"restitution: {self.impact_name!r} has no", name, coefficients)
             _check_number(f"restitution: {name}", value)
-            low, high = COEFFICIENTS.get(name, (-math.inf, math.inf))
+            low, high = RESTITUTION_RANGES.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
                 raise ParameterError(
-                    f"restitution: {name} = {value}; take it from [{low:g}, {high:g}]."
+                    f"restitution: {name} = {value} must be in [{low:g}, {high:g}]."
                 )
 
     @property
@@ -267,33 +302,49 @@ class ContactOptions:
 
     @property
     def impact_name(self) -> Any:
-        """The impact model, as it was given or by default."""
+        """The impact model, as passed or by default."""
         return default_impact(self.mu) if self.impact is None else self.impact
 
     def friction(self, wheel: Contact, feature: str) -> float:
-        """Return mu of a wheel on a feature: that of the pair, or the wheel's; none of what slides, where
-        it is not named.
+        """Return mu of a wheel on a feature: that of the pair, that of the wheel, or that of all wheels.
+        Casters and others that slide have none unless they are named.
         """
-        named, mu = (self.mu, math.inf) if isinstance(self.mu, Mapping) else ({}, self.mu)
-        mu = 0.0 if wheel.slides else mu
-        mu = named.get(f"{wheel.name}/{feature}", named.get(wheel.name, mu))
+        by_name: Mapping[str, float] = self.mu if isinstance(self.mu, Mapping) else {}
+        common = math.inf if isinstance(self.mu, Mapping) else self.mu
+        default = 0.0 if wheel.slides else common
+        mu = by_name.get(f"{wheel.name}/{feature}", by_name.get(wheel.name, default))
         return float(mu) if mu > NO_FRICTION else 0.0
 
 
 @dataclass(frozen=True)
 class Numerics:
-    """How the equations are solved.
+    """Options of the solution method.
 
-    `dt` (s) is the step of fixed-step integrators and the spacing of samples of adaptive ones;
-    `rtol` and `atol` are the tolerances of these. The integrator stops and starts afresh at
-    `breakpoints`, where laws may jump (they are taken as continuous from the right). `drift` says
-    what keeps the contacts closed: "project" (one Newton step per step), "none", or the epsilon of
-    the thesis's correction (2.41), in seconds: stiff, so that explicit methods need steps below
-    about epsilon / 8. `formulation` other than "projected" runs in plain Python, slowly, to hold
-    independent derivations against each other. The run begins at the time `start`. `simulate_many`
-    shares its work out over `threads`, by default all there are, and can compute in "single"
-    `precision`.
+    Parameters
+    ----------
+    integrator
+        Name of an integrator, or an integrator.
+    formulation
+        "projected" is compiled. The others run in plain Python, slowly; they are independent derivations for
+        comparison.
+    dt
+        Step of fixed-step integrators, spacing of samples of adaptive ones, s.
+    rtol, atol
+        Tolerances of adaptive integrators.
+    drift
+        How contacts are kept closed: "project" (one Newton step per step), "none", or the epsilon (s) of the
+        thesis's correction (2.41), which is stiff: explicit methods need steps below about epsilon / 8.
+    breakpoints
+        Times (s) at which laws may jump; the integrator restarts there. Laws are continuous from the right.
+    start
+        Time at which the run begins, s.
+    threads
+        Number of threads of `simulate_many`; by default all cores.
+    precision
+        "double", or "single" for `simulate_many`.
 
+    Examples
+    --------
     >>> Numerics(integrator="rk4", dt=0.005).drift
     'project'
     """
@@ -315,33 +366,33 @@ class Numerics:
         for name in ("dt", "rtol", "atol", "start"):
             _check_number(name, getattr(self, name))
         if not (self.threads is None or (isinstance(self.threads, int) and self.threads >= 1)):
-            raise ParameterError(f"threads = {self.threads}: take a whole number from 1 on.")
+            raise ParameterError(f"threads = {self.threads} must be a positive integer.")
         if self.precision not in ("double", "single"):
-            raise ParameterError(f"precision = {self.precision!r}: take 'double' or 'single'.")
+            raise ParameterError(f"precision = {self.precision!r} must be 'double' or 'single'.")
         if not math.isfinite(self.start):
             raise ParameterError(f"start = {self.start} s is not a finite time.")
         if not (math.isfinite(self.dt) and self.dt > 0):
             raise ParameterError(f"dt = {self.dt} s is not a positive time.")
         if not (self.rtol >= 0 and self.atol >= 0 and 0 < self.rtol + self.atol < math.inf):
             raise ParameterError(
-                f"rtol = {self.rtol} and atol = {self.atol}: tolerances are positive."
+                f"rtol = {self.rtol} and atol = {self.atol} must be positive (one of them may be zero)."
             )
         try:
-            stops = tuple(map(float, () if isinstance(self.breakpoints, str) else self.breakpoints))
+            times = tuple(map(float, () if isinstance(self.breakpoints, str) else self.breakpoints))
         except (OverflowError, TypeError, ValueError):
-            stops = (math.nan,)
-        if isinstance(self.breakpoints, str) or not all(map(math.isfinite, stops)):
+            times = (math.nan,)
+        if isinstance(self.breakpoints, str) or not all(map(math.isfinite, times)):
             raise ParameterError(f"breakpoints {self.breakpoints!r:.80} must be finite times.")
-        object.__setattr__(self, "breakpoints", stops)
+        object.__setattr__(self, "breakpoints", times)
         if isinstance(self.drift, str):
             if self.drift not in ("project", "none"):
                 raise ParameterError(
-                    f"drift = {self.drift!r}: take 'project', 'none', or an epsilon in s."
+                    f"drift = {self.drift!r} must be 'project', 'none', or an epsilon in s."
                 )
             return
         _check_number("drift", self.drift)
         if not (math.isfinite(self.drift) and self.drift > 0):
-            raise ParameterError(f"drift = {self.drift}: epsilon must be a positive time.")
+            raise ParameterError(f"drift = {self.drift} must be a positive time (s).")
 
     @property
     def method(self) -> Any:
@@ -351,51 +402,62 @@ class Numerics:
 
 @lru_cache(maxsize=64)
 def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: float) -> None:
-    """Raise where the rates that a joint's motion tells are not its derivatives, at most of some
-    times: at single ones it may jump.
+    """Raise if the rates that a prescribed motion returns are not its derivatives.
+
+    Five times are compared. Two of them may differ: the motion may jump there.
     """
-    told, wrong = list(motion(Graph().symbol("t"))), []
-    exact = [*told, *tangent(told[:2], {"t": 1.0})]
-    for part in (0.03, 0.21, 0.43, 0.68, 0.91):
-        t = start + part * (end - start)
-        found = np.array(evaluate(exact, {"t": t}), dtype=float)
-        if not np.all(np.abs(found[3:] - found[1:3]) <= 1e-9 * (1.0 + np.abs(found).max())):
-            wrong.append((t, found[3:], found[1:3]))
-    if len(wrong) > 2:
-        t, rates, given = wrong[0]
+    returned = list(motion(Graph().symbol("t")))
+    expressions = [*returned, *tangent(returned[:2], {"t": 1.0})]
+    differences = []
+    for fraction in (0.03, 0.21, 0.43, 0.68, 0.91):
+        t = start + fraction * (end - start)
+        values = np.array(evaluate(expressions, {"t": t}), dtype=float)
+        rates = values[1:3]
+        derivatives = values[3:]
+        if not np.all(np.abs(derivatives - rates) <= 1e-9 * (1.0 + np.abs(values).max())):
+            differences.append((t, derivatives, rates))
+    if len(differences) > 2:
+        t, derivatives, rates = differences[0]
         raise ModelError(
-            f"joint {name!r}: at {t:.4g} s its motion tells the rates {given[0]:.9g} and "
-            f"{given[1]:.9g}, the derivatives are {rates[0]:.9g} and {rates[1]:.9g}; a motion returns "
-            "(r, rdot, rddot)."
+            f"joint {name!r}: at {t:.4g} s its motion returns the rates {rates[0]:.9g} and {rates[1]:.9g}, "
+            f"but its derivatives are {derivatives[0]:.9g} and {derivatives[1]:.9g}. A motion returns (r, "
+            "rdot, rddot)."
         )
 
 
-def check_turn(state: State) -> None:
-    """Raise where a state turns by no unit quaternion."""
+def check_quaternion(state: State) -> None:
+    """Raise if the quaternion of a state does not have unit length."""
     q = state.q
     if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
         raise ConfigurationError(
-            f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
+            f"the state's q = {q.tolist()} is not a unit quaternion. Build the state with draisine.state()."
         )
 
 
-CONTACT, NUMERICS = ContactOptions(), Numerics()
-"""The options by default."""
+CONTACT = ContactOptions()
+NUMERICS = Numerics()
+"""The default options."""
+
+MAX_SAMPLES = 1e8
+"""Number of samples of a run above which it is refused: it would not fit into memory."""
+
+CHECKED_MOTION_TIME = 10.0
+"""Time (s) from the start within which prescribed motions are checked, however long the run is."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that decides a run."""
+    """All arguments of a run."""
 
     system: System
-    state: State
-    until: float
-    terrain: Terrain | None
+    state: State  # at the start
+    until: float  # s, time of the end
+    terrain: Terrain | None  # None: the level plane, with ideal contacts
     law: Any
-    inputs: Mapping[str, float] | None
+    inputs: Mapping[str, float] | None  # constant inputs by name
     contact: ContactOptions
     numerics: Numerics
-    progress: Callable[[float], None] | None
+    progress: Callable[[float], None] | None  # receives the fraction that is done
 
     def __post_init__(self) -> None:
         _check_number("until", self.until)
@@ -403,29 +465,32 @@ class Task:
         expect("numerics", self.numerics, Numerics, 'Numerics(integrator="rk4") makes one')
         if self.terrain is not None:
             expect("terrain", self.terrain, Terrain, "draisine.terrain.plane() makes one")
-        check_turn(self.state)
+        check_quaternion(self.state)
         self._check_friction()
-        start, dt = self.numerics.start, self.numerics.dt
+        start = self.numerics.start
+        dt = self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
+            raise ParameterError(f"until = {self.until} s must be after the start at {start} s.")
+        if (self.until - start) / dt > MAX_SAMPLES:
             raise ParameterError(
-                f"until = {self.until} s does not lie after the start at {start} s."
+                f"dt = {dt} s makes more than {MAX_SAMPLES:.0e} samples; choose a larger one."
             )
-        if (self.until - start) / dt > 1e8:
-            raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
         for wheel in self.system.model.wheels if self.terrain is None else ():
             if wheel.flats:
                 raise ModelError(
-                    f"wheel {wheel.name!r} may touch {wheel.flats[0].body!r}, and leave it: that needs "
-                    "a run on a terrain, terrain=plane() for level ground."
+                    f"wheel {wheel.name!r} can touch and leave the body {wheel.flats[0].body!r}, which needs "
+                    "a terrain: pass terrain=plane() for level ground."
                 )
         for joint in self.system.model.joints:
             if joint.motion is not None:
-                same = isinstance(joint.motion, FunctionType)  # an object may change
-                check = _check_motion if same else _check_motion.__wrapped__
-                check(joint.name, joint.motion, start, min(self.until, start + 10.0))
+                # The result for a plain function is remembered; an object may have changed meanwhile.
+                is_function = isinstance(joint.motion, FunctionType)
+                check = _check_motion if is_function else _check_motion.__wrapped__
+                end = min(self.until, start + CHECKED_MOTION_TIME)
+                check(joint.name, joint.motion, start, end)
 
     def _check_friction(self) -> None:
-        """Raise where friction is that of no wheel."""
+        """Raise if friction is set for a wheel that does not exist."""
         mu = self.contact.mu
         if isinstance(mu, Mapping):
             wheels = [wheel.name for wheel in self.system.model.wheels]
@@ -435,24 +500,26 @@ class Task:
 
     @property
     def mode(self) -> Mapping[str, str] | None:
-        """The statuses of the contacts, where they stay the same."""
+        """The statuses of the contacts, which do not change without a terrain."""
         assert not isinstance(self.contact.mode, GripSchedule)
         return self.contact.mode
 
     @property
     def jumps(self) -> tuple[float, ...]:
-        """The times at which inputs may jump."""
+        """Times (s) at which inputs may jump."""
         return (*self.numerics.breakpoints, *getattr(self.law, "breakpoints", ()))
 
     @property
     def edges(self) -> list[float]:
-        """Where smooth stretches begin and end: the start, the jumps between, and the end."""
-        start, until = self.numerics.start, self.until
-        apart = 1e-12 * max(1.0, abs(start), abs(until))
+        """Ends of the intervals without jumps (s): the start, the jumps after it, and the end."""
+        start = self.numerics.start
+        until = self.until
+        # Times closer than rounding are one.
+        resolution = 1e-12 * max(1.0, abs(start), abs(until))
         edges = [start]
-        for stop in sorted({float(b) for b in self.jumps if b < until - apart}):
-            if stop > edges[-1] + apart:
-                edges.append(stop)
+        for jump in sorted({float(x) for x in self.jumps if x < until - resolution}):
+            if jump > edges[-1] + resolution:
+                edges.append(jump)
         return [*edges, until]
 
     def law_start(self, states: int) -> Floats:
@@ -470,20 +537,22 @@ def memory_start(system: System, state: State, law: Any, states: int) -> Floats:
     x, y = map(float, state.p[:2])
     z = law_start(law, x, y, angles_of(state.q)["yaw"])
     if z.shape != (states,):
-        raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
+        raise ParameterError(
+            f"law: its start has the shape {z.shape}, but the law has {states} states."
+        )
     return np.concatenate([elements, z])
 
 
-def misplaced_option(verb: str, given: Mapping[str, Any]) -> ParameterError:
-    """Return the error that tells where a keyword goes that a verb has not itself.
+def misplaced_option(function: str, unknown: Mapping[str, Any]) -> ParameterError:
+    """Return the error for a keyword that belongs to another argument of a function.
 
     >>> misplaced_option("simulate", {"mu": 0.8})
     ParameterError("simulate has no argument 'mu'; write contact=draisine.ContactOptions(mu=0.8).")
     """
-    name, value = next(iter(given.items()))
+    name, value = next(iter(unknown.items()))
     for argument, kind in {"contact": ContactOptions, "numerics": Numerics}.items():
         if name in {field.name for field in fields(kind)}:
-            way = f"write {argument}=draisine.{kind.__name__}({name}={value!r:.40})."
-            return ParameterError(f"{verb} has no argument {name!r}; {way}")
-    known = ["terrain", "law", "inputs", "contact", "numerics", "strict", "progress"]
-    return ParameterError(f"{verb} has no argument {name!r}. {did_you_mean(name, known)}")
+            hint = f"write {argument}=draisine.{kind.__name__}({name}={value!r:.40})."
+            return ParameterError(f"{function} has no argument {name!r}; {hint}")
+    arguments = ["terrain", "law", "inputs", "contact", "numerics", "strict", "progress"]
+    return ParameterError(f"{function} has no argument {name!r}. {did_you_mean(name, arguments)}")

@@ -1,5 +1,5 @@
-"""Machines that hang by one grip at a time, change it by the clock, and strike the wall with the
-next one.
+"""Runs of machines whose grips change at prescribed times; each change is a plastic impact of the next grip
+on the wall.
 """
 
 from collections.abc import Mapping
@@ -23,26 +23,34 @@ from draisine.system.system import System
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regrip:
-    """A change of grips: the speeds after it, those that the impact alone left, the impulses of the
-    rows that were held, by label (N s, N m s), and the energy that the change creates, in J.
-    """
+    """A change of grips."""
 
-    v: Floats
-    struck: Floats
-    impulses: dict[str, float]
-    gain: float
+    v: Floats  # speeds after the change
+    struck: Floats  # speeds after the impact alone
+    impulses: dict[str, float]  # of the active rows by label, N s or N m s
+    gain: float  # J, energy that the change creates
 
 
 def regrip(
     model: Model, free: Mapping[str, Floats], v: Floats, mode: Grips, *, joint: JointAtImpact
 ) -> Regrip:
-    """Return what a change to the contacts of `mode` does to the speeds v, by a plastic impact;
-    `free` is what the program of that name tells of the configuration.
+    """Return the speeds after a change to the contacts of `mode`, by a plastic impact.
 
-    "held": prescribed joints keep to their motions, by an impulse of their motors, eq. [grip-held]. This
-    is consistent. "free": the joints yield to the impact, and are then set back to their motions
-    while the base keeps its new speed, eq. [grip-free]. That is what the thesis prints, its (1.21),
-    and not mechanics: what sets the joint back must push on the base too.
+    Parameters
+    ----------
+    model
+        The machine.
+    free
+        Outputs of the program `free` at the configuration.
+    v
+        Speeds before the change.
+    mode
+        Statuses of the contacts after the change.
+    joint
+        "held": prescribed joints keep their motions by an impulse of their motors, eq. [grip-held]. This is
+        consistent. "free": the joints yield to the impact and are then reset to their motions while the base
+        keeps its new speed, eq. [grip-free]. The thesis prints this as (1.21); it violates the balance of
+        momentum, because the reset of a joint must also act on the base.
 
     >>> from draisine.system.state import state
     >>> from draisine.system.system import compile
@@ -57,13 +65,16 @@ def regrip(
     free: -1.4074 rad/s
     """
     check_joint(joint)
-    n, whole = len(v), mode_of(model, mode)
+    n = len(v)
+    new_mode = mode_of(model, mode)
     driven = multiplier.motion_rows(model)
-    gripped, labels = multiplier.active_rows(model, whole), constraints.labels(model, whole)
+    gripped = multiplier.active_rows(model, new_mode)
+    labels = constraints.labels(model, new_mode)
     joints = multiplier.joint_rows(model)
     held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
     rows = gripped + [joints[i] for i in held]
-    M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
+    M = free["M"].reshape(n, n)
+    C = free["C"].reshape(-1, n)[rows]
     jump, Lam, _ = solve_constrained(M, np.zeros(n), C, free["b"][rows] - C @ v)
     struck = v + jump
     after = struck.copy()
@@ -84,53 +95,78 @@ def run_grips(task: Task) -> Trajectory:
     >>> [str(event) for event in run.events]
     ['0.333333333 s grip grip_2:wall', '0.666666667 s grip grip_1:wall']
     """
-    system, state, until, schedule = task.system, task.state, task.until, task.contact.mode
+    system = task.system
+    state = task.state
+    until = task.until
+    schedule = task.contact.mode
     assert isinstance(schedule, GripSchedule)
-    turns, pause = schedule.turns, schedule.pause
+    turns = schedule.turns
+    pause = schedule.pause
     arcs: list[Arc] = []
     between: list[Arc] = []
     events: list[Event] = []
     outcome = "completed"
     count = max(1, int(np.ceil(until / pause - 1e-9)))
     for k in range(count):
-        mode, start = turns[k % len(turns)], k * pause
+        mode = turns[k % len(turns)]
+        start = k * pause
         if k:
             event = _change(system, state, turns[(k - 1) % len(turns)], mode, start, schedule.joint)
             events.append(event)
             state = event.after
         end = until if k == count - 1 else (k + 1) * pause
-        contact, numerics = replace(task.contact, mode=mode), replace(task.numerics, start=start)
-        own = replace(task, state=state, until=end, contact=contact, numerics=numerics)
-        run = run_bilateral(replace(own, progress=None))
+        run = run_bilateral(
+            replace(
+                task,
+                state=state,
+                until=end,
+                contact=replace(task.contact, mode=mode),
+                numerics=replace(task.numerics, start=start),
+                progress=None,
+            )
+        )
         arcs += run.arcs
         between += run.unsampled
-        state, outcome = run.final(), run.outcome
+        state = run.final()
+        outcome = run.outcome
         if has_fallen(outcome):
             break
         if task.progress is not None:
             task.progress(end / until)
-    made = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
-    made["drift"] = str(task.numerics.drift)
-    made["joint"] = schedule.joint
-    return Trajectory(tuple(arcs), outcome, made, tuple(events), task.contact, tuple(between))
+    settings = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
+    settings |= {"drift": str(task.numerics.drift), "joint": schedule.joint}
+    return Trajectory(tuple(arcs), outcome, settings, tuple(events), task.contact, tuple(between))
 
 
 def _change(
     system: System, before: State, old: Grips, new: Grips, t: float, joint: JointAtImpact
 ) -> Event:
     """Return a change of grips as an event; its impulses are in world axes."""
-    machine, model = system.machine(old), system.model
+    machine = system.machine(old)
+    model = system.model
     free = machine.free(t=[t], q=before.q, p=before.p, r=before.r, v=before.v)
-    found = regrip(model, free, before.v, new, joint=joint)
+    change = regrip(model, free, before.v, new, joint=joint)
     pushes: dict[tuple[str, str], Floats] = {}
-    for label, push in found.impulses.items():
+    for label, push in change.impulses.items():
         name, _, axis = label.rpartition(".")
         if axis in ("x", "y", "z"):
             pushes.setdefault((name, "wall"), np.zeros(3))["xyz".index(axis)] = push
-    modes = [mode_of(model, mode) for mode in (old, new)]
-    shut, held = (tuple(((n, "wall"), s) for n, s in m if s != "open") for m in modes)
-    seen = machine.observation(machine.enter(before, t), t)
-    energy = float(seen["kinetic"][0] + seen["potential"][0])
-    after = replace(before, v=found.v)
-    told = (energy, energy + found.gain, pushes)
-    return Event(t, "grip", tuple(pushes), False, before, after, shut, held, *told)
+    mode_before, mode_after = (
+        tuple(((name, "wall"), status) for name, status in mode_of(model, mode) if status != "open")
+        for mode in (old, new)
+    )
+    outputs = machine.observation(machine.enter(before, t), t)
+    energy = float(outputs["kinetic"][0] + outputs["potential"][0])
+    return Event(
+        t=t,
+        kind="grip",
+        contacts=tuple(pushes),
+        soft=False,
+        before=before,
+        after=replace(before, v=change.v),
+        mode_before=mode_before,
+        mode_after=mode_after,
+        energy_before=energy,
+        energy_after=energy + change.gain,
+        impulses=pushes,
+    )

@@ -109,7 +109,7 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
-    name = free_word(system.vehicle.__name__, [*c.RESERVED, *javascript.RESERVED, *BESIDE])
+    name = free_word(system.vehicle.__name__, [*c.C_RESERVED, *javascript.JS_RESERVED, *BESIDE])
     names = {
         "parameters": list(system.parameters),
         "inputs": list(system.model.inputs),
@@ -192,7 +192,7 @@ def _c_body(s: Simulator) -> str:
         helpers=C_HELPERS,
         programs=[_c_program(s.programs[p], p != "observe") for p in PROGRAMS],
         record=c_types(s.method.march),
-        march=write(s.method.march, c.DIALECT, f"{n}_march"),
+        march=write(s.method.march, c.C_DIALECT, f"{n}_march"),
         fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
         prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in PROGRAMS],
         headings=s.workspace.headings.size,
@@ -249,7 +249,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
         size=s.observed.size,
         helpers=JS_HELPERS + js_types(s.method.march),
         programs=[_js_program(program) for program in s.programs.values()],
-        march=write(s.method.march, javascript.DIALECT, "march"),
+        march=write(s.method.march, javascript.JS_DIALECT, "march"),
         memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],
         prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in PROGRAMS],
         fields=[f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")],

@@ -41,29 +41,46 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
-STEP = 2.0**-10
-"""The step by default, in s: a power of two, so that whole runs in equal steps have the same bits."""
+DEFAULT_STEP = 2.0**-10
+"""Default step, s: a power of two, so that multiples of it are exact."""
 
-FAR = 1e9
-"""No run goes on for so many seconds."""
+MAX_TIME = 1e9
+"""Upper bound of the time of a run, s."""
 
-REMEMBERED = 10_000
-"""How many events a stepper remembers."""
+MAX_STORED_EVENTS = 10_000
+"""Number of events that a stepper keeps; older ones are discarded."""
 
 
 class Stepper:
-    """A machine that goes on step by step, with inputs that are held from one call to the next.
+    """A run that advances step by step, with inputs that are held from one call to the next.
 
-    The unit is the step, `numerics.dt` (1/1024 s by default), counted from the start: any slicing of
-    time into calls gives the same bits, and with a step of 2^-k s they are those of `simulate`. On a
-    `terrain` the motion is that of `simulate` with a breakpoint wherever inputs change; states between
-    integration steps or time steps are interpolated. `inputs`
-    are the inputs of the model by name, and the commands of the law, if it has any: those of its
-    states, the last ones, that are named in its `commands` (of two of one name, the command).
+    Steps have the length `numerics.dt` (1/1024 s by default) and are counted from the start, so that slicing
+    time into calls does not change the result; with a step of 2^-k s it equals that of `simulate`. On a
+    terrain the motion is that of `simulate` with a breakpoint at each change of the inputs; states between
+    integration steps or time steps are interpolated.
 
-    The run ends where the machine falls (`contact.fall = inf` lets it go on): then `outcome` says so,
-    and further steps do nothing, with a warning.
+    The run ends if the machine falls: `outcome` says so, and further steps do nothing, with a warning.
 
+    Parameters
+    ----------
+    system
+        The machine.
+    state
+        Initial state.
+    terrain
+        The ground; without it contacts are ideal, on the level plane.
+    law
+        Control law. Its last states may be commands, named in its attribute `commands`; they are set like
+        inputs.
+    inputs
+        Initial inputs and commands by name; a command hides an input of the same name.
+    contact
+        Options of contacts; `fall=inf` continues after a fall.
+    numerics
+        Integrator, step and tolerances.
+
+    Examples
+    --------
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
     >>> ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0))
@@ -87,7 +104,8 @@ class Stepper:
         check_system("Stepper", system)
         expect("Stepper", state, State, "draisine.state(system, ...) makes one")
         if numerics is None:
-            numerics = Numerics(integrator="rk4" if terrain is None else "dop853", dt=STEP)
+            integrator = "rk4" if terrain is None else "dop853"
+            numerics = Numerics(integrator=integrator, dt=DEFAULT_STEP)
         expect("numerics", numerics, Numerics, "Numerics(dt=1/512) makes one")
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
@@ -96,16 +114,19 @@ class Stepper:
         commands = tuple(getattr(law, "commands", ()))
         self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
-        given, _ = self._numbers(inputs or {})
-        self.inputs |= given
-        self._set_out()
+        values, _ = self._numbers(inputs or {})
+        self.inputs |= values
+        self._begin()
         self.hold(inputs or {})
 
-    def _set_out(self) -> None:
+    def _begin(self) -> None:
+        """Begin at the start time."""
         task = replace(self._task, inputs=self.inputs)
         self._driver: _Driver = _Bilateral(task) if task.terrain is None else _Unilateral(task)
-        self.count, self._asked, self._warned = 0, 0.0, False
-        self.events: deque[Event] = deque(maxlen=REMEMBERED)
+        self.count = 0
+        self._requested = 0.0  # s, sum of all calls
+        self._has_warned = False
+        self.events: deque[Event] = deque(maxlen=MAX_STORED_EVENTS)
 
     @property
     def system(self) -> System:
@@ -130,30 +151,31 @@ class Stepper:
 
     @property
     def law_state(self) -> Floats:
-        """The present states of the law, its commands among them."""
+        """The present states of the law, including its commands."""
         return self._driver.law_state()
 
     @property
     def outcome(self) -> str:
-        """How the run ended, if it did: a machine that fell does not go on."""
+        """The reason why the run ended; empty while it continues."""
         return self._driver.outcome
 
     def observe(self) -> dict[str, Floats]:
-        """Return everything that can be seen of the present state: `outputs`, `output_rates`, `v`,
-        `vdot`, `forces`, `points`, `gaps`, `kinetic`, `potential`, `inputs`, ...
+        """Return all observations of the present state by name: `outputs`, `output_rates`, `v`, `vdot`,
+        `forces`, `points`, `gaps`, `kinetic`, `potential`, `inputs`, ...
         """
         return self._driver.observe(self.time)
 
     def hold(self, inputs: Mapping[str, float]) -> None:
-        """Hold these inputs and commands from now on; what is not named stays as it is."""
-        given, commands = self._numbers(inputs)
-        self.inputs |= given
+        """Hold these inputs and commands from now on; the others keep their values."""
+        values, commands = self._numbers(inputs)
+        self.inputs |= values
         self._driver.hold(np.array(list(self.inputs.values())), commands)
 
     def _numbers(self, inputs: Mapping[str, float]) -> tuple[dict[str, float], dict[int, float]]:
-        """Return inputs by name and commands by place; what is none of either is told."""
+        """Return inputs by name and commands by index; raise if a name is neither."""
         expect("inputs", inputs, Mapping, 'give numbers by name, as {"steer": 0.5}')
-        plain, commands = dict[str, float](), dict[int, float]()
+        plain: dict[str, float] = {}
+        commands: dict[int, float] = {}
         for name, value in inputs.items():
             if not (isinstance(value, (int, float, np.number)) and abs(value) < math.inf):
                 raise ParameterError(f"input {name} = {value!r:.80} is not a finite number.")
@@ -162,25 +184,35 @@ class Stepper:
             elif name in self.inputs:
                 plain[name] = float(value)
             else:
-                known = [*self.inputs, *self._commands]
-                raise ParameterError(f"no input {name!r}. {did_you_mean(str(name), known)}")
+                names = [*self.inputs, *self._commands]
+                raise ParameterError(f"no input {name!r}. {did_you_mean(str(name), names)}")
         return plain, commands
 
     def step(self, dt: float, inputs: Mapping[str, float] | None = None) -> None:
-        """Go on by dt seconds, to the last whole step in them: what is left over is not lost, but
-        added to the next call.
+        """Advance by dt seconds.
 
-        A run that cannot go on raises `SimulationError`; the state is then the last one before.
+        Parameters
+        ----------
+        dt
+            Duration, s. Only whole steps are taken; the remainder is added to the next call.
+        inputs
+            Inputs and commands by name, held from now on.
+
+        Raises
+        ------
+        SimulationError
+            If the run cannot continue; the state is then the last valid one.
         """
-        if not (isinstance(dt, (int, float, np.number)) and 0 <= dt < FAR):
-            raise ParameterError(f"dt = {dt!r:.80} s is no time to go on by.")
+        if not (isinstance(dt, (int, float, np.number)) and 0 <= dt < MAX_TIME):
+            raise ParameterError(f"dt = {dt!r:.80} s must be a non-negative time.")
         if inputs:
             self.hold(inputs)
         if self.outcome:
             self._warn_ended()
             return
-        self._asked += dt
-        count = math.floor(self._asked / self._task.numerics.dt + 1e-6)
+        self._requested += dt
+        # Sums of durations are exact up to rounding: a millionth of a step counts as none.
+        count = math.floor(self._requested / self._task.numerics.dt + 1e-6)
         if count <= self.count:
             return
         self.count, events = self._driver.advance(self.count, count)
@@ -189,46 +221,57 @@ class Stepper:
 
     def _warn_ended(self) -> None:
         """Warn once that the run has ended."""
-        if not self._warned:
+        if not self._has_warned:
             warnings.warn(
                 f"the run of {self.system.vehicle.__name__} ended at {self.time:.4g} s ({self.outcome}); "
-                "further steps do nothing. reset() begins anew, ContactOptions(fall=math.inf) lets it go "
-                "on.",
+                "further steps do nothing. Call reset() to begin again, or pass "
+                "ContactOptions(fall=math.inf) to continue after a fall.",
                 ValidityWarning,
                 stacklevel=3,
             )
-        self._warned = True
+        self._has_warned = True
 
     def obey(self, law: Law) -> None:
-        """Go on from the same state under another law of the same states and commands. This is how
-        one takes up or lets go of a joint on a terrain, where a law guides it always or never.
+        """Continue from the present state with another law that has the same number of states and commands.
+
+        On a terrain a law guides a joint always or never: this method starts or stops guiding it.
         """
         if law_states(law) != law_states(self._task.law):
-            raise ParameterError("a law can be followed only by one that has as many states.")
+            raise ParameterError(
+                "The new law must have the same number of states as the present one."
+            )
         task = replace(self._task, law=law)
         self._driver.obey(task)
         self._task = task
 
     def reset(self, state: State | None = None) -> None:
-        """Begin anew at the start time, from a state or the first one; inputs stay held."""
+        """Begin again at the start time, from a state or the first one; inputs keep their values."""
         if state is not None:
             expect("reset", state, State, "draisine.state(system, ...) makes one")
             self._task = replace(self._task, state=state)
-        self._set_out()
+        self._begin()
 
     def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
-        """Return a stepper of the machine with other parameters, at the same time and place: what is
-        named in `keep` is as it was (by default x, y, yaw, lean, the joints, and the independent
-        speeds), the rest follows from the contacts; inputs and states of the law are kept.
+        """Return a stepper of the machine with other parameters, at the same time.
+
+        Parameters
+        ----------
+        keep
+            Names of the values that the new state has in common with the present one; by default x, y, yaw,
+            lean, the joints and the independent speeds. The others follow from the contacts. Inputs and
+            states of the law are kept.
+        **changes
+            The changed parameters.
         """
-        task, here = self._task, self.values()
-        names = keep or [n for n in (*_PLACE, *self._free_names()) if n in here]
-        missing = [name for name in names if name not in here]
+        task = self._task
+        values = self.values()
+        names = keep or [n for n in (*_KEPT_POSE, *self._free_names()) if n in values]
+        missing = [name for name in names if name not in values]
         if missing:
-            raise ParameterError(f"no {missing[0]!r} to keep. {did_you_mean(missing[0], here)}")
+            raise ParameterError(f"no {missing[0]!r} to keep. {did_you_mean(missing[0], values)}")
         system = self.system.with_parameters(**changes)
         mode = task.mode if task.terrain is None else None
-        kept: dict[str, Any] = {name: here[name] for name in names}
+        kept: dict[str, Any] = {name: values[name] for name in names}
         start = consistent_state(system.machine(mode), kept, self.time)
         other = Stepper(
             system,
@@ -246,6 +289,7 @@ class Stepper:
         return other
 
     def _free_names(self) -> list[str]:
+        """Return the names of the joints and of the independent speeds."""
         machine = self.system.machine(self._task.mode if self._task.terrain is None else None)
         return [*(joint.name for joint in self.system.model.joints), *machine.choice.names]
 
@@ -260,46 +304,55 @@ class Stepper:
             elements (`element_state[rear.0]`), states of the control law (`control_state[0]`) and the
             inputs that act (`inputs[steer]`), those of the law among them.
         """
-        model, state, seen = self.system.model, self.state, self.observe()
-        known = state_values(model, state.r, seen)
+        model = self.system.model
+        state = self.state
+        observations = self.observe()
+        values = state_values(model, state.r, observations)
         labels = dimensions(model)
         elements = zip(labels["memory"], state.elements(model.memory), strict=True)
-        known |= {f"element_state[{name}]": z for name, z in elements}
-        known |= {f"control_state[{k}]": z for k, z in enumerate(self.law_state[model.memory :])}
-        inputs = zip(labels["input"], seen["inputs"], strict=True)
-        known |= {f"inputs[{name}]": w for name, w in inputs}
-        return {name: float(value) for name, value in known.items()}
+        values |= {f"element_state[{name}]": z for name, z in elements}
+        values |= {f"control_state[{k}]": z for k, z in enumerate(self.law_state[model.memory :])}
+        inputs = zip(labels["input"], observations["inputs"], strict=True)
+        values |= {f"inputs[{name}]": w for name, w in inputs}
+        return {name: float(value) for name, value in values.items()}
 
 
-def state_values(model: Model, r: Floats, seen: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return what is known of a state by name, from shape and observations along their last axis."""
-    place = {axis: seen["position"][..., k] for k, axis in enumerate("xyz")}
-    speeds = {name: seen["v"][..., k] for k, name in enumerate(model.speeds)}
+def state_values(model: Model, r: Floats, observations: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return the values of a state by name, from its shape and observations; both may have further axes
+    before the last one.
+    """
+    position = {axis: observations["position"][..., k] for k, axis in enumerate("xyz")}
+    speeds = {name: observations["v"][..., k] for k, name in enumerate(model.speeds)}
     labels = dimensions(model)
-    ways = enumerate(product(labels["contact"], labels["direction"]))
-    forces = {f"contact_force[{name}, {way}]": seen["forces"][..., k] for k, (name, way) in ways}
-    return named_values(model, r, seen) | place | speeds | forces
+    components = enumerate(product(labels["contact"], labels["direction"]))
+    forces = {
+        f"contact_force[{name}, {direction}]": observations["forces"][..., k]
+        for k, (name, direction) in components
+    }
+    return named_values(model, r, observations) | position | speeds | forces
 
 
-_PLACE = ("x", "y", "yaw", "lean")
+_KEPT_POSE = ("x", "y", "yaw", "lean")
+"""Coordinates of the base that `Stepper.with_parameters` keeps by default; pitch and z follow from contacts.
+"""
 
 
 class _Driver(Protocol):
-    """What goes on underneath a stepper; steps are counted from the start."""
+    """A run that a stepper advances; steps are counted from the start."""
 
     outcome: str
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        """Hold inputs, and write states of the law, counted from the last one."""
+        """Hold inputs, and set states of the law; their indices are negative, from the last one."""
 
     def obey(self, task: Task) -> None:
-        """Go on from here under the law of a task."""
+        """Continue with the law of a task."""
 
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         """Advance from one step to another; return the step that was reached, and the events."""
 
     def check(self) -> None:
-        """Raise where the run could not go on."""
+        """Raise if the run cannot continue."""
 
     def state(self, t: float) -> State:
         """Return the present state."""
@@ -308,26 +361,30 @@ class _Driver(Protocol):
         """Return the states of the law."""
 
     def observe(self, t: float) -> dict[str, Floats]:
-        """Return everything that can be seen."""
+        """Return all observations of the present state."""
 
 
 class _Bilateral:
     """Ideal contacts without a terrain: equal steps in one mode, by the loop of the integrator."""
 
     def __init__(self, task: Task) -> None:
-        self.run, self.numerics, self.outcome = BilateralRun(task), task.numerics, ""
+        self.run = BilateralRun(task)
+        self.numerics = task.numerics
+        self.outcome = ""
         self.method: Any = task.numerics.method.equal
         if self.method.ring > 1:
             raise ParameterError(
-                f"integrator {task.numerics.integrator!r} remembers steps before; a stepper needs "
-                "one that does not, as rk4."
+                f"integrator {task.numerics.integrator!r} is a multistep method; a stepper needs a "
+                "one-step method such as rk4."
             )
         self.cause: str | None = None
-        self._seen: dict[str, Floats] | None = None
-        self._pose()
+        self._observations: dict[str, Floats] | None = None  # of the present state
+        self._make_workspace()
 
-    def _pose(self) -> None:
-        problem, method = self.run.problem, self.method
+    def _make_workspace(self) -> None:
+        """Make the workspace for the present pivots."""
+        problem = self.run.problem
+        method = self.method
         self.packed = problem.workspace(
             len(self.run.y), method.stages, method.coefficients, keep=False
         )
@@ -346,42 +403,49 @@ class _Bilateral:
         self.work.x[1 + self.work.n :][: len(inputs)] = inputs
         for k, value in commands.items():
             self.y[k] = value
-        self._seen = None
+        self._observations = None
 
     def obey(self, task: Task) -> None:
         raise ParameterError(
-            "on the ground plane a law guides joints at times: switch `active` of its Guide by a command."
+            "Without a terrain a law may guide joints at times: switch `active` of its Guide by a command."
         )
 
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
-        start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
+        start = self.numerics.start
+        h = self.numerics.dt
+        work = self.work
+        is_stalled = False
         march = march_code(self.method.march, 1)
         self.check()
-        self._seen = None
+        self._observations = None
         while count < end:
             self.work.wrong[:] = 0.0
             reached = march(self.packed, start, h, np.inf, count, end, np.zeros(1))
-            status, moved, count = int(self.work.wrong[0]), reached > count, reached
+            status = int(self.work.wrong[0])
+            has_moved = reached > count
+            count = reached
             if status == 0 or (status == DEGENERATE and count == end):
                 break
             if status == FELL:
                 self.run.y = self.y.copy()
                 self.outcome = self.run.fall.outcome(self.run.pose())
                 break
-            if status != DEGENERATE or (stalled and not moved):
-                self.run.y, self.run.last = work.y.copy(), start + count * h
+            if status != DEGENERATE or (is_stalled and not has_moved):
+                self.run.y = work.y.copy()
+                self.run.last = start + count * h
                 self.cause = self.run.find_cause(status) or REASONS[status]
                 work.x[1 : 1 + work.n] = work.y
                 return max(count - 1, 0) if count == end else count, ()
-            stalled = not moved
+            is_stalled = not has_moved
             self._change_pivots(start + count * h)
         return count, ()
 
     def _change_pivots(self, t: float) -> None:
+        """Continue with other pivots."""
         headings = self.work.headings.copy()
         self.run.y = self.y.copy()
         self.run.change_pivots(t)
-        self._pose()
+        self._make_workspace()
         self.work.headings[:] = headings
 
     def check(self) -> None:
@@ -390,17 +454,19 @@ class _Bilateral:
             raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.law_error
 
     def state(self, t: float) -> State:
-        machine, at = self.run.machine, self.run.machine.layout
-        q, p = machine.user_pose(self.y[at.q], self.y[at.p])
-        z = self.y[at.z][: machine.system.model.memory].copy()
-        return State(q, p, self.y[at.r].copy(), self.observe(t)["v"], element_state=z)
+        machine = self.run.machine
+        layout = machine.layout
+        q, p = machine.user_pose(self.y[layout.q], self.y[layout.p])
+        z = self.y[layout.z][: machine.system.model.memory].copy()
+        return State(q, p, self.y[layout.r].copy(), self.observe(t)["v"], element_state=z)
 
     def observe(self, t: float) -> dict[str, Floats]:
-        if self._seen is None:
-            code, x = self.run.machine.observe, self.work.x
-            x[0] = t  # x = (t, y, inputs, anchors) is what all programs of a mode read
-            self._seen = code.outputs.split(code.flat(x[: code.inputs.size]))
-        return self._seen
+        if self._observations is None:
+            program = self.run.machine.observe
+            x = self.work.x
+            x[0] = t  # all programs of a mode read x = (t, y, inputs, anchors)
+            self._observations = program.outputs.split(program.flat(x[: program.inputs.size]))
+        return self._observations
 
 
 class _Unilateral:
@@ -415,7 +481,7 @@ class _Unilateral:
     def __init__(self, task: Task) -> None:
         self.numerics = task.numerics
         self.outcome = ""
-        self.run = TerrainRun(task).branch(task.numerics.start + FAR)
+        self.run = TerrainRun(task).branch(task.numerics.start + MAX_TIME)
         self.run.keeps_dense = False
         self.run.begin()
         self.query = self.run.query
@@ -454,7 +520,8 @@ class _Unilateral:
 
     def advance(self, count: int, end: int) -> tuple[int, tuple[Event, ...]]:
         self.check()
-        start, h = self.numerics.start, self.numerics.dt
+        start = self.numerics.start
+        h = self.numerics.dt
         try:
             self._advance_to(start + end * h)
         except (ParameterError, SimulationError, TerrainError) as error:
@@ -487,7 +554,8 @@ class _Unilateral:
         """Let the run that went ahead be the run. It may have discarded events of short arcs that were
         returned already, and have replaced them by a change of the method, which is still to be returned.
         """
-        old, new = self.run.events, ahead.events
+        old = self.run.events
+        new = ahead.events
         # Events are discarded from the last one on: usually the last old one is kept, and all before.
         kept = min(len(old), len(new))
         while kept > 0 and old[kept - 1] is not new[kept - 1]:
@@ -497,7 +565,7 @@ class _Unilateral:
         self.ahead = None
 
     def _find_state(self, t: float) -> RunState:
-        """Return the run state at a time within the last step, or where the run ended."""
+        """Return the run state at a time within the last step, or at the end of the run."""
         run = self.run
         if run.now.t == t or run.outcome:
             return run.now
@@ -531,5 +599,5 @@ class _Unilateral:
         return self.query.machine.leave(self.now.y)
 
     def observe(self, t: float) -> dict[str, Floats]:
-        seen = self.run.observe_at(self.now.t, self.now.y, self.now.closed)
-        return {name: values[..., -1] for name, values in seen.items()}
+        observations = self.run.observe_at(self.now.t, self.now.y, self.now.closed)
+        return {name: values[..., -1] for name, values in observations.items()}

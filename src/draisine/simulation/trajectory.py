@@ -1,5 +1,6 @@
 """The result of a run: arcs of motion, the events between them, and the whole as labelled data."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -82,7 +83,7 @@ class Event:
     energy_before: float  # J
     energy_after: float  # J
     impulses: dict[Key, Floats] = field(default_factory=dict)  # N s: normal, along, across
-    trials: "tuple[Trial, ...]" = ()  # contact sets tried at impulse level; first: all stay closed
+    trials: "Sequence[Trial]" = ()  # contact sets tried at impulse level; first: all stay closed
     guard: Guard | None = (
         None  # the guard that fired; None at inputs and at the return to event location
     )
@@ -208,7 +209,7 @@ class BilateralArc:
 
     def redundant_rows(self) -> list[str]:
         """Return the redundant rows of the mode."""
-        return [row.label for row in self.machine.system.survey(self.mode).spare]
+        return [row.label for row in self.machine.system.survey(self.mode).redundant]
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,9 +1,9 @@
-"""What is made of a vehicle: choices of pivots, programs, machine code. It is derived when first asked
-for, and kept: in memory the most recent things, in the user's store all of them.
+"""Derived artifacts of a vehicle: choices of pivots, programs and machine code.
 
-Each thing is derived by itself, at the parameters with which the vehicle was compiled, so it is the
-same to the last bit whatever was asked for before. A control law whose content cannot be told is
-traced anew each time.
+An artifact is derived at its first use. The most recent ones are kept in memory, and all of them in the
+user's store. Each is derived independently of the others, at the parameters with which the vehicle was
+compiled, so that it does not depend on earlier requests. A control law without a fingerprint (its content is
+not known) is traced each time.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from draisine.codegen.targets.native import Native
 from draisine.errors import ModelError, ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
-from draisine.mechanics.formulations._rank import Survey, spare_at, survey
+from draisine.mechanics.formulations._rank import Survey, redundant_rows_at, survey
 from draisine.model import Model
 from draisine.model.body import is_doubtful
 from draisine.system.compiled import Compiled
@@ -40,15 +40,15 @@ from draisine.vehicles import draw
 
 _log = logging.getLogger(__name__)
 
-MOST = 64
-"""How many things of a kind are kept in memory: a machine with its code takes some 0.2 MB."""
+MAX_ARTIFACTS_IN_MEMORY = 64
+"""Number of artifacts of one vehicle that are kept in memory; a machine with its code takes some 0.2 MB."""
 
 _DERIVING = ("algebra", "model", "mechanics", "codegen", "control", "vehicles", "system")
-"""The rooms whose code decides what a derivation gives."""
+"""The subpackages whose code determines a derivation."""
 
 T = TypeVar("T")
 PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
-"""Where pivots are chosen: the quaternion of the inner base frame, and the shape."""
+"""The configuration at which pivots are chosen: quaternion of the inner base frame, and shape."""
 
 
 _lock = threading.RLock()
@@ -56,50 +56,50 @@ hold_over_fork(_lock)
 
 
 class Recent:
-    """The most recent things by key, shared by threads; what has no key (None) is not kept."""
+    """The most recently used objects by key, shared by threads. Objects without a key (None) are not kept."""
 
-    def __init__(self, most: int = MOST) -> None:
-        self._most = most
-        self._things: dict[Any, Any] = {}
+    def __init__(self, capacity: int = MAX_ARTIFACTS_IN_MEMORY) -> None:
+        self._capacity = capacity
+        self._objects: dict[Any, Any] = {}
 
     def get(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what is kept, or else what `make` makes."""
+        """Return the object of a key; make it if it is not kept."""
         with _lock:
-            if key in self._things:
-                found: T = self._things.pop(key)
-                self._things[key] = found
-                return found
-        made = make()
+            if key in self._objects:
+                # Insert it again: the dictionary is ordered by last use.
+                recent: T = self._objects.pop(key)
+                self._objects[key] = recent
+                return recent
+        new = make()
         if key is None:
-            return made
+            return new
         with _lock:
-            kept: T = self._things.setdefault(key, made)
-            while len(self._things) > self._most:
-                self._things.pop(next(iter(self._things)))
+            # Another thread may have made it meanwhile; all threads use the first one.
+            kept: T = self._objects.setdefault(key, new)
+            while len(self._objects) > self._capacity:
+                self._objects.pop(next(iter(self._objects)))
         return kept
 
 
 @dataclass(frozen=True, eq=False)
 class MachineTask:
-    """What one closed form is made for: a mode, a control law with its states, the correction of
-    gaps, and where the pivots are chosen (None: in the drawing).
-    """
+    """The request for a closed form."""
 
     mode: Mode
     law: Law | None = None
-    states: int = 0
-    correction: float | None = None
-    configuration: PivotPoint | None = None
+    states: int = 0  # number of states of the law
+    correction: float | None = None  # 1/s, rate at which gaps are corrected
+    configuration: PivotPoint | None = None  # at which pivots are chosen; None: the drawing
 
     @property
     def key(self) -> Hashable:
-        """What tells the task from others; None where the law cannot be."""
-        plain = (self.mode, self.states, self.correction, self.configuration)
-        return plain if self.law is None else fingerprint((*plain, self.law))
+        """The identity of the task; None if the law has no fingerprint."""
+        fields = (self.mode, self.states, self.correction, self.configuration)
+        return fields if self.law is None else fingerprint((*fields, self.law))
 
 
 class Programs(Mapping[str, Program]):
-    """Programs by name, and their machine code, each derived and compiled when first asked for."""
+    """Programs by name, and their machine code, each derived and compiled at its first use."""
 
     def __init__(
         self,
@@ -108,8 +108,10 @@ class Programs(Mapping[str, Program]):
         store: Store | None,
         key: str | None,
     ) -> None:
-        self._names, self._derive = tuple(names), derive
-        self._store, self._key = store, key
+        self._names = tuple(names)
+        self._derive = derive
+        self._store = store
+        self._key = key
         self._programs: dict[str, Program] = {}
         self._bound: dict[str, Compiled] = {}
 
@@ -118,10 +120,10 @@ class Programs(Mapping[str, Program]):
             raise KeyError(name)
         if name not in self._programs:
             key = None if self._key is None else f"{self._key}-{name}"
-            found = _stored(
+            program = _load_or_make(
                 self._store, key, lambda: self._derive(name), Program.dumps, Program.loads
             )
-            self._programs.setdefault(name, found)
+            self._programs.setdefault(name, program)
         return self._programs[name]
 
     def bind(self, name: str, parameters: Floats) -> Compiled:
@@ -140,13 +142,11 @@ class Programs(Mapping[str, Program]):
 
 @dataclass(frozen=True, eq=False)
 class Artifacts:
-    """All that is made of one vehicle of one structure, for any parameters; decisions are taken at
-    the `nominal` ones.
-    """
+    """The artifacts of one vehicle with one structure, valid for any parameters."""
 
     vehicle: Callable[..., Model]
     structure: dict[str, Any]
-    nominal: dict[str, float]
+    nominal: dict[str, float]  # parameters at which pivots are chosen
     store: Store | None = None
     _recent: Recent = field(default_factory=Recent, repr=False)
 
@@ -158,48 +158,53 @@ class Artifacts:
         return draw(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
-        """Return the vehicle drawn with symbols."""
+        """Return the model of the vehicle over symbols."""
         return trace(self.vehicle, self.nominal, self.structure, law, states)
 
     @cached_property
     def drawing(self) -> Model:
-        """The model with symbols in it: what it has for all parameters."""
+        """The model over symbols: its structure is that of all parameters."""
         return self.trace().model
 
     @cached_property
     def bodies(self) -> Program:
         """The masses and the tensors of inertia of all bodies, from the parameters."""
         tracing = self.trace()
-        own = tracing.model.bodies
-        told = {"mass": [b.mass for b in own], "inertia": [b.inertia for b in own]}
-        return tracing.program("bodies", {}, told)
+        bodies = tracing.model.bodies
+        outputs = {"mass": [b.mass for b in bodies], "inertia": [b.inertia for b in bodies]}
+        return tracing.program("bodies", {}, outputs)
 
     @cached_property
     def digest(self) -> str | None:
-        """A digest of the vehicle as it is drawn, and of the code that derives from it."""
+        """A digest of the model and of the code of derivations."""
         return fingerprint((self.drawing, self.nominal, deriving_code()))
 
     def _key(self, *task: Hashable) -> str | None:
-        """Return a digest of a task for this vehicle; None where something cannot be told."""
-        known = (self.digest, *task)
-        return None if None in known else hashlib.sha256(repr(known).encode()).hexdigest()
+        """Return a digest of a task for this vehicle; None if a part of it has no fingerprint."""
+        identity = (self.digest, *task)
+        return None if None in identity else hashlib.sha256(repr(identity).encode()).hexdigest()
 
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
-        """Return which rows of a mode repeat others, and for which parameters."""
+        """Return the redundant rows of a mode, and the parameters for which they are redundant."""
         key = ("survey", mode, tuple(parameters.values()))
         return self._recent.get(key, lambda: survey(self.draw, parameters, mode))
 
     def decide(
         self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
-        """Return the rows that are left out, and where pivots are chosen (None: in the drawing)."""
-        found = self.survey(task.mode, parameters)
+        """Return the redundant rows, which are left out, and the configuration at which pivots are chosen
+        (None: the drawing).
+        """
+        rank_survey = self.survey(task.mode, parameters)
         if task.configuration is None:
-            where = found.nominal
-            around = None if where is None else (tuple(where[0].tolist()), tuple(where[1].tolist()))
-            return tuple(row.label for row in found.spare), around
-        model, (q, r) = self.draw(parameters), map(np.array, task.configuration)
-        return spare_at(found, model, task.mode, q, r), task.configuration
+            point = rank_survey.nominal
+            configuration = None
+            if point is not None:
+                configuration = (tuple(point[0].tolist()), tuple(point[1].tolist()))
+            return tuple(row.label for row in rank_survey.redundant), configuration
+        model = self.draw(parameters)
+        q, r = map(np.array, task.configuration)
+        return redundant_rows_at(rank_survey, model, task.mode, q, r), task.configuration
 
     def choose(self, task: MachineTask) -> Pivoting:
         """Return independent speeds and pivots."""
@@ -209,26 +214,27 @@ class Artifacts:
             return self._derivation(task).choice
 
         return self._recent.get(
-            key, lambda: _stored(self.store, key, make, _dump_choice, _load_choice)
+            key, lambda: _load_or_make(self.store, key, make, _dump_choice, _load_choice)
         )
 
     def _derivation(self, task: MachineTask, choice: Pivoting | None = None) -> Derivation:
-        spare, place = self.decide(task, self.nominal)
+        spare, configuration = self.decide(task, self.nominal)
         point = {}
-        if place is not None:
+        if configuration is not None:
             point = {
-                f"{x}[{k}]": v
-                for x, part in zip("qr", place, strict=True)
-                for k, v in enumerate(part)
+                f"{name}[{k}]": value
+                for name, values in zip("qr", configuration, strict=True)
+                for k, value in enumerate(values)
             }
         tracing = self.trace(task.law, task.states)
         return Derivation(tracing, task.mode, point, task.correction, spare, choice)
 
     def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
-        """Return the programs of one mode along given pivots."""
-        along = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
-        about = MachineTask(task.mode, task.law, task.states, task.correction)
-        key = self._key("mode", about.key, along)
+        """Return the programs of one mode with given pivots."""
+        pivots = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
+        # The configuration only serves to choose the pivots; equal pivots have equal programs.
+        identity = MachineTask(task.mode, task.law, task.states, task.correction)
+        key = self._key("mode", identity.key, pivots)
 
         def derive(name: str) -> Program:
             return PROGRAMS[name](self._derivation(task, choice))
@@ -238,18 +244,20 @@ class Artifacts:
     def contact_programs(
         self, law: Law | None, states: int, motions: tuple[Program, ...]
     ) -> Programs:
-        """Return the programs of the free machine, and of its wheels on features, which may move as
-        programs of time say.
+        """Return the programs of the free machine and of its wheels on features; `motions` are the programs
+        of moving ground.
         """
-        key = self._key("contact", fingerprint((law, states, [one.dumps() for one in motions])))
+        moving = [motion.dumps() for motion in motions]
+        key = self._key("contact", fingerprint((law, states, moving)))
 
         def derive(name: str) -> Program:
             return TerrainDerivation(self.trace(law, states), motions).derive(name)
 
         def make() -> Programs:
-            own = program_names(self.drawing, len(motions))
-            seen = [name + GEOMETRY for name, (_, kind, _) in own.items() if kind]
-            return Programs((*own, *seen, *mode_names(self.drawing)), derive, self.store, key)
+            names = program_names(self.drawing, len(motions))
+            geometries = [name + GEOMETRY for name, (_, kind, _) in names.items() if kind]
+            modes = mode_names(self.drawing)
+            return Programs((*names, *geometries, *modes), derive, self.store, key)
 
         return self._recent.get(key, make)
 
@@ -258,25 +266,25 @@ class Artifacts:
         return Compiled(Native(program, self.store), parameters)
 
 
-def _stored(
+def _load_or_make(
     store: Store | None,
     key: str | None,
     make: Callable[[], T],
     dumps: Callable[[T], bytes],
     loads: Callable[[bytes], T],
 ) -> T:
-    """Return what the store holds, or else what `make` makes, which is then stored."""
+    """Return an artifact from the store; make and store it if it is not there."""
     if store is None or key is None:
         return make()
     stored = store.get(key)
     if stored is not None:
-        _log.debug("kept: %s", key)
+        _log.debug("loaded: %s", key)
         return loads(stored)
-    begun = time.perf_counter()
-    made = make()
-    _log.debug("derived in %.2f s: %s", time.perf_counter() - begun, key)
-    store.put(key, dumps(made))
-    return made
+    begin = time.perf_counter()
+    artifact = make()
+    _log.debug("derived in %.2f s: %s", time.perf_counter() - begin, key)
+    store.put(key, dumps(artifact))
+    return artifact
 
 
 def _dump_choice(choice: Pivoting) -> bytes:
@@ -290,44 +298,54 @@ def _load_choice(stored: bytes) -> Pivoting:
 
 @cache
 def deriving_code() -> str:
-    """Return a digest of the code that derivations depend on."""
-    root, digest = Path(__file__).parents[1], hashlib.sha256()
-    for room in _DERIVING:
-        for path in sorted((root / room).rglob("*.py")):
+    """Return a digest of the code on which derivations depend."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for subpackage in _DERIVING:
+        for path in sorted((root / subpackage).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 def check_system(what: str, system: object) -> None:
-    """Raise where a function is given something else than a system, which is what has artifacts."""
+    """Raise if the argument of a function is not a system.
+
+    The class itself would have to be imported from a higher module: artifacts identify it.
+    """
     if not isinstance(getattr(system, "artifacts", None), Artifacts):
         name = system if isinstance(system, str) else "whipple"
         raise ParameterError(
-            f"{what}: {system!r:.80} is no System; draisine.compile({name!r}) makes one."
+            f"{what}: {system!r:.80} is not of type System; draisine.compile({name!r}) makes one."
         )
 
 
-DRAWN = 64
-"""How many machines are drawn at most to check their parameters one by one."""
+MAX_MODELS_CHECKED = 64
+"""Number of distinct parameter sets up to which the model of each is built to check it (0.1 ms each)."""
 
 
-def impossible_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
-    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
-    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
+def find_invalid_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
+    """Return why columns of parameters (parameters, machines) are physically invalid, by column.
+
+    The model of each distinct column is built. If there are many, only those are built whose masses and
+    inertias may be invalid, and those at which a parameter is smallest or largest.
     """
-    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
-    drawn, own = list(range(len(first))), parameters[:, first]
-    if len(first) > DRAWN:
-        bodies = run_program(artifacts.bodies, parameters=own)
-        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
+    _, first, inverse = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
+    distinct = parameters[:, first]
+    checked = list(range(len(first)))
+    if len(first) > MAX_MODELS_CHECKED:
+        bodies = run_program(artifacts.bodies, parameters=distinct)
+        mass = bodies["mass"].T
+        tensors = bodies["inertia"].T  # without a column axis if no inertia depends on a parameter
         tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
-        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
-        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
-        drawn = np.flatnonzero(doubt).tolist()
-    found: dict[int, str] = {}
-    for k in drawn:
+        doubtful = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
+        doubtful[distinct.argmin(axis=1)] = True
+        doubtful[distinct.argmax(axis=1)] = True
+        checked = np.flatnonzero(doubtful).tolist()
+    reasons: dict[int, str] = {}
+    for k in checked:
         try:
-            artifacts.draw(dict(zip(artifacts.nominal, own[:, k].tolist(), strict=True)))
+            artifacts.draw(dict(zip(artifacts.nominal, distinct[:, k].tolist(), strict=True)))
         except (ModelError, ParameterError) as error:
-            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
-    return found
+            columns = np.flatnonzero(inverse.ravel() == k).tolist()
+            reasons |= dict.fromkeys(columns, str(error))
+    return reasons

@@ -1,4 +1,9 @@
-"""One mode of a system, compiled."""
+"""One mode of a system with ideal (bilateral) contacts, compiled in minimal coordinates.
+
+The state is y = (q, p, r, u, z): pose of the inner base frame, shape, independent speeds and states. The
+other speeds follow from the constraint rows by elimination with pivots that are chosen at one configuration.
+The inner base frame is aligned with the tree; users see the frame of the drawing.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,17 +30,23 @@ from draisine.system.state import State, misfit, misshapen
 if TYPE_CHECKING:
     from draisine.system.system import System
 
-PIVOT_FLOOR, PIVOT_FIRM = 0.1, 0.3
-"""Smallest size of a pivot of the constraints, relative to its size where it was chosen, and the size above
-which known pivots are used again: errors grow as a pivot shrinks, and a tenth costs one digit.
+PIVOT_FLOOR = 0.1
+"""Smallest magnitude of a pivot, relative to that at the configuration of its choice. Errors grow as a pivot
+shrinks; a tenth costs one digit.
+"""
+
+PIVOT_FIRM = 0.3
+"""Relative magnitude above which earlier pivots are used again. Above `PIVOT_FLOOR`, so that pivots do not
+alternate.
 """
 
 
 class CompiledProgram:
-    """A program of a machine as machine code, bound to its parameters when first asked for."""
+    """A program of a machine as machine code, bound to its parameters at its first use."""
 
     def __init__(self, name: str, meaning: str) -> None:
-        self.name, self.__doc__ = name, meaning
+        self.name = name
+        self.__doc__ = meaning
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._attribute = name
@@ -43,28 +54,32 @@ class CompiledProgram:
     def __get__(self, machine: "ClosedForm | None", owner: type) -> Compiled:
         if machine is None:
             return self  # type: ignore[return-value]
-        found = machine.bind(self.name)
-        machine.__dict__[self._attribute] = found
-        return found
+        compiled = machine.bind(self.name)
+        machine.__dict__[self._attribute] = compiled
+        return compiled
 
 
 @dataclass(frozen=True, eq=False)
 class ClosedForm:
-    """One mode of a system, compiled: its programs, independent speeds and the inner base frame."""
+    """One mode of a system: its compiled programs, independent speeds and inner base frame."""
 
     system: "System"
     artifacts: Artifacts
     task: MachineTask
 
     rate = CompiledProgram("rate", "The right-hand side of y = (q, p, r, u, z).")
-    observe = CompiledProgram("observe", "Everything a user may ask of a state.")
+    observe = CompiledProgram("observe", "All outputs of a state.")
     project = CompiledProgram("project", "One Newton step to the nearest closed configuration.")
     rows = CompiledProgram("rows", "Constraint rows and gaps of a configuration.")
-    entry = CompiledProgram("enter", "The y of a user's state, and what that state breaks.")
+    entry = CompiledProgram(
+        "enter", "The y of a user's state, and the residuals of its constraints."
+    )
     masses = CompiledProgram("masses", "Masses and rows of any mode, in the user's speeds.")
     free = CompiledProgram("free", "The saddle-point system of any mode, in the user's speeds.")
-    initial = CompiledProgram("initial", "What an initial state can be asked, with derivatives.")
-    variation = CompiledProgram("variation", "`M udot = f` and all that is seen, with derivatives.")
+    initial = CompiledProgram(
+        "initial", "All values that can be requested of an initial state, with derivatives."
+    )
+    variation = CompiledProgram("variation", "`M udot = f` and all outputs, with derivatives.")
 
     def __reduce__(self) -> Any:
         return _machine_again, (self.system, self.task)
@@ -108,13 +123,13 @@ class ClosedForm:
 
     @cached_property
     def pivots(self) -> Floats:
-        """The sizes of the pivots where they were chosen, for the parameters of this system."""
+        """Magnitudes of the pivots where they were chosen, for the parameters of this system."""
         q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
     def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
-        """Return the sizes of the pivots where they were chosen, for sets of parameters, one per column;
-        `frames` are their inner base frames, if known.
+        """Return the magnitudes of the pivots at the configuration of their choice (pivots, columns), for
+        sets of parameters, one per column. `frames` are their inner base frames, computed by default.
         """
         if self._chosen_at is None:
             x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
@@ -125,12 +140,12 @@ class ClosedForm:
 
     @cached_property
     def _chosen_at(self) -> PivotPoint | None:
-        """Where the pivots were chosen; None: in the drawing."""
+        """The configuration at which the pivots were chosen; None: the drawing."""
         return self.artifacts.decide(self.task, self.artifacts.nominal)[1]
 
     @cached_property
     def floors(self) -> Floats:
-        """The least sizes that the pivots may have before others are chosen."""
+        """Magnitudes of the pivots below which others are chosen."""
         return PIVOT_FLOOR * self.pivots
 
     def floors_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
@@ -138,8 +153,9 @@ class ClosedForm:
         return PIVOT_FLOOR * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
-        """Return whether pivots and frames chosen for other parameters are valid for these: an axis may have
-        become parallel to the one that aligns its frame, a redundant row may have become independent.
+        """Return whether pivots and frames that were chosen for other parameters are valid for these.
+
+        An axis may have become parallel to the one that aligns its frame, or a redundant row independent.
         """
         if self.artifacts.nominal == self.system.parameters:
             return True
@@ -156,12 +172,10 @@ class ClosedForm:
         return out["R"].reshape(3, 3), out["o"]
 
     def frames_for(self, parameters: Floats) -> tuple[Floats, Floats]:
-        """Return quaternion and origin of the inner base frame for sets of parameters, one per
-        column.
-        """
+        """Return quaternion and origin of the inner base frame for sets of parameters, one per column."""
         frame = self.bind("frame")
-        still = np.zeros((frame.inputs.size, parameters.shape[1]))
-        out = frame.batch(still, frame.tables(parameters))
+        at_rest = np.zeros((frame.inputs.size, parameters.shape[1]))
+        out = frame.batch(at_rest, frame.tables(parameters))
         axes = out["R"].reshape(3, 3, -1)
         return quaternion(axes), out["o"]
 
@@ -182,14 +196,14 @@ class ClosedForm:
 
     @property
     def columns(self) -> list[int]:
-        """Which of (V, W, rdot) the base's group leaves free."""
+        """Indices of the free speeds among (V, W, rdot): the group of the base may exclude some."""
         return free_columns(self.system.model)
 
     def inner_pose(
         self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
     ) -> tuple[Floats, Floats]:
-        """Return the pose of the inner base frame for the user's pose; further axes of q, p come
-        last. `frames` are those of other parameters, one per column.
+        """Return the pose of the inner base frame for the user's pose, (4,) and (3,) or with one column for
+        each state. `frames` are those of other parameters, one per column.
         """
         turn, origin = (self._turn, self.frame[1]) if frames is None else frames
         return quaternion_product(q, turn), p + _rotate(q, origin)
@@ -209,13 +223,14 @@ class ClosedForm:
         """Return v (n, N) for inner speeds with V at the inner base origin; `frames` are those of other
         parameters, one per column.
         """
-        whole = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
-        whole[self.columns] = s
+        speeds = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
+        speeds[self.columns] = s
         turn, o = (self._turn[:, None], self.frame[1][:, None]) if frames is None else frames
         A = rotation(turn)
-        V, W = ((A * x).sum(axis=1) for x in (whole[:3], whole[3:6]))
-        whole[:3], whole[3:6] = V - np.cross(W.T, o.T).T, W
-        return whole[self.columns]
+        V, W = ((A * x).sum(axis=1) for x in (speeds[:3], speeds[3:6]))
+        speeds[:3] = V - np.cross(W.T, o.T).T
+        speeds[3:6] = W
+        return speeds[self.columns]
 
     def enter(
         self,
@@ -250,19 +265,19 @@ class ClosedForm:
         """
         held = self._unheld if anchors is None else anchors
         try:
-            found = self.entry(
+            entry = self.entry(
                 t=[t], q=state.q, p=state.p, r=state.r, v=state.v, turn=self._turn, anchors=held
             )
         except (AttributeError, TypeError, ValueError):
             raise misfit(self.system, state) from None
-        self._check_entry(found, tolerance, gap)
+        self._check_entry(entry, tolerance, gap)
         if not self.memory:
-            return found["y"]
+            return entry["y"]
         if z is None:
             z = np.append(state.elements(self.system.model.memory), np.zeros(self.states))
         if len(z) != self.memory:
             raise misfit(self.system, state)
-        return np.concatenate([found["y"], z])
+        return np.concatenate([entry["y"], z])
 
     def enter_all(
         self,
@@ -272,48 +287,50 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return y for states as q, p, r, v, each with parameters of its own, one per column; z is the same
-        for all states or has one column for each.
+        """Return y (n, columns) for states q, p, r, v with one column each, and their parameters, one set per
+        column; z is the same for all states or has one column for each.
         """
-        entry, turn = self.entry, self.frames_for(parameters)[0]
-        given = {**states, "turn": turn, "t": np.full((1, parameters.shape[1]), t)}
-        found = entry.batch(entry.inputs.pack(**given), entry.tables(parameters))
-        wrong = np.abs(found["broken"]).max(axis=0, initial=0.0)
-        scale = np.maximum(1.0, np.abs(found["speeds"]).max(axis=0, initial=0.0))
-        for k in np.flatnonzero(~(wrong <= tolerance * scale)):
-            self._check_entry({name: part[:, k] for name, part in found.items()}, tolerance)
-        memory = np.broadcast_to(z if z.ndim == 2 else z[:, None], (len(z), len(wrong)))
-        return np.vstack([found["y"], memory])
+        program = self.entry
+        turn = self.frames_for(parameters)[0]
+        inputs = {**states, "turn": turn, "t": np.full((1, parameters.shape[1]), t)}
+        entry = program.batch(program.inputs.pack(**inputs), program.tables(parameters))
+        violation = np.abs(entry["broken"]).max(axis=0, initial=0.0)
+        scale = np.maximum(1.0, np.abs(entry["speeds"]).max(axis=0, initial=0.0))
+        for k in np.flatnonzero(~(violation <= tolerance * scale)):
+            self._check_entry({name: values[:, k] for name, values in entry.items()}, tolerance)
+        memory = np.broadcast_to(z if z.ndim == 2 else z[:, None], (len(z), len(violation)))
+        return np.vstack([entry["y"], memory])
 
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
-        """Return states of this machine as q, p, r, v, with one column for each."""
+        """Return states of this machine as arrays q, p, r, v with one column for each state."""
         for state in states:
             if not isinstance(state, State) or misshapen(self.system, state):
                 raise misfit(self.system, state)
         return {name: np.array([getattr(s, name) for s in states], float).T for name in "qprv"}
 
     def _check_entry(
-        self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
+        self, entry: Mapping[str, Floats], tolerance: float, gap: float = np.inf
     ) -> None:
         """Raise if a state violates the constraints of the mode or its closed contacts are open."""
-        wrong = _largest(found["broken"])
-        if not (wrong <= tolerance or wrong <= tolerance * _largest(found["speeds"])):
-            worst = int(np.argmax(np.abs(found["broken"])))
+        violation = _largest(entry["broken"])
+        # The tolerance is relative, but a speed below 1 is compared with 1.
+        if not (violation <= tolerance or violation <= tolerance * _largest(entry["speeds"])):
+            worst = int(np.argmax(np.abs(entry["broken"])))
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
-                f"the speeds violate the constraint {label!r} by {wrong:.3g}; "
-                "build the state with draisine.state(), which solves for consistent speeds (at the time t), "
-                "with the same contacts: a `mode` is given to both, state() and ContactOptions."
+                f"the speeds violate the constraint {label!r} by {violation:.3g}. "
+                "Build the state with draisine.state(), which solves for consistent speeds (at the time t), "
+                "with the same contacts: pass the same `mode` to state() and to ContactOptions."
             )
-        if gap < np.inf and not _largest(found["conditions"]) <= gap:
+        if gap < np.inf and not _largest(entry["conditions"]) <= gap:
             raise ConfigurationError(
-                f"the state is {_largest(found['conditions']):.3g} m off its closed contacts "
-                f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
+                f"the state is {_largest(entry['conditions']):.3g} m off its closed contacts "
+                f"{dict(self.mode)}. Build it with draisine.state(), open the contact, or run on a "
                 "terrain (simulate(..., terrain=...))."
             )
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
-        """Return the smallest pivot of the constraints, relative to its size where it was chosen."""
+        """Return the smallest pivot, relative to its magnitude at the configuration of its choice."""
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
 
@@ -324,12 +341,14 @@ class ClosedForm:
         w: Floats | None = None,
         anchors: Floats | None = None,
     ) -> dict[str, Floats]:
-        """Return all outputs of `observe` for many y, time last; y has one row, w one column per time."""
-        given = {"w": w, "anchors": anchors}
+        """Return all outputs of `observe`, time last, for states y (times, n), times t and inputs w (inputs,
+        times).
+        """
+        optional = {"w": w, "anchors": anchors}
         x = self.observe.inputs.pack(
             t=np.zeros((1, len(y))) if t is None else t[None],
             **self.layout.split(y.T),
-            **{name: part for name, part in given.items() if part is not None},
+            **{name: values for name, values in optional.items() if values is not None},
         )
         return self.observe.batch(x)
 
@@ -340,21 +359,24 @@ class ClosedForm:
 
 
 def check_resistance(tree: Tree, mode: Mode) -> None:
-    """Raise if no inertia resists a motion of a mode, neither in the drawing nor near it."""
+    """Raise if the mass matrix on the motions of a mode is singular, in the drawing and near it."""
     model = tree.model
-    n, columns = len(model.joints), free_columns(model)
+    n = len(model.joints)
+    columns = free_columns(model)
     switched = multiplier.active_rows(model, mode)
     driven = [6 + k for k in constraints.prescribed_joints(model)]
-    still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
+    at_rest = np.zeros(6 + n)
+    inputs = np.zeros(len(model.inputs))
     idle: Floats | None = None
+    # The drawing may be a singular shape: a shape without symmetry near it decides as well.
     for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
-        out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
+        out = multiplier.free(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
         joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
         C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
-        idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
+        idle = multiplier.find_massless_motion(out.M[np.ix_(columns, columns)], C)
         if idle is None:
             return
-    raise multiplier.weightless(np.asarray(idle), model.speeds)
+    raise multiplier.massless_motion_error(np.asarray(idle), model.speeds)
 
 
 def _largest(x: Floats) -> float:
@@ -378,5 +400,5 @@ def _rotate(q: Floats, x: Floats) -> Floats:
 
 
 def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
-    """Return a pickled machine, compiled again."""
+    """Return the machine of an unpickled system; its code comes from the store."""
     return system.make(task)

@@ -1,14 +1,14 @@
-"""Configurations and speeds that satisfy what is asked of them and what the contacts demand.
+"""Solve for configurations and speeds with requested values, for many machines at once.
 
-Poses by Newton's method, then speeds by linear equations, of many machines side by side. Of what is
-left free as much as possible stays as in the drawing and at rest (joints first, then place and
-heading, then lean, pitch and height).
+Configurations are found by Newton's method, then speeds by linear equations. Hard equations are the requested
+values and the constraints; soft equations keep the other coordinates as in the drawing (joints first, then
+position and heading, then lean, pitch and height) as far as they are independent of those before.
 
-Speeds that are left open are zero as far as possible, one after the other: rates of joints, turning
-of the base, spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a
-singularity a zero can still be paid for by large speeds elsewhere: a torus wheel that leans could have
-its forward speed without any spin, by a yaw rate of hundreds of rad/s. A zero that multiplies the
-kinetic energy of the start therefore gives way to the other zeros.
+Speeds without a request are zero as far as possible, in this order: rates of joints, angular velocity of the
+base, spins of rolling wheels, translation. So a wheel rolls before anything else moves. Near a singularity a
+zero can cost large speeds elsewhere: a leaning torus wheel could have its forward speed without any spin,
+with a yaw rate of hundreds of rad/s. A zero that multiplies the kinetic energy is therefore given up before
+the other zeros.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -30,59 +30,80 @@ if TYPE_CHECKING:
     from draisine.system.closed_form import ClosedForm
     from draisine.system.compiled import Compiled
 
-PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
+SOFT_POSE = ("x", "y", "yaw", "lean", "pitch", "z")
+"""Coordinates of the base in the order in which they stay as in the drawing."""
 
+TURNS = ("Wx", "Wy", "Wz")
+TRANSLATIONS = ("Vx", "Vy", "Vz")
+"""Angular and linear velocity of the base, in its own axes."""
 
-TURNS, TRANSLATIONS = ("Wx", "Wy", "Wz"), ("Vx", "Vy", "Vz")
-"""The base's angular and linear velocity, in its own axes."""
+WEAK_ZERO = 0.3
+"""Residual of a unit row (1: perpendicular to all rows before) below which its zero may be given up."""
 
-WEAK, DEAR = 0.3, 10.0
-"""A zero gives way to others if less than the first is left of its row (1: perpendicular to all rows
-before) and if it multiplies the least kinetic energy by more than the second: about three times the
-speeds. Either one alone is common: a zero may well set a heavy part in motion with a light one.
+COSTLY_ZERO = 10.0
+"""Factor of the least kinetic energy (about three times the speeds) above which a weak zero is given up. Both
+conditions are needed: many a zero sets a heavy part in motion with a light one.
 """
 
-WEIGHTLESS = 1e-9
-"""The least eigenvalue of the mass matrix, scaled to a unit diagonal, so that massless parts have a
-metric of the kinetic energy, too: its root is far above the round-off of 1e-16.
+MIN_SCALED_MASS = 1e-9
+"""Smallest eigenvalue of the mass matrix with a unit diagonal, so that massless parts have a kinetic energy
+as well; its root is far above rounding (1e-16).
 """
+
+MAX_ANGLE_STEP = 0.1
+"""Largest step (rad) in which far angles are approached: Newton's method converges from there."""
+
+MAX_NEWTON_ANGLE = 0.3
+"""Largest change of an angle (rad) in one Newton step."""
+
+MAX_RESIDUAL = 1e-11
+"""Largest residual (m, rad) of a solution: rounding of coordinates of up to 1e4 m."""
+
+MIN_INDEPENDENT = 1e-3
+"""Residual of a unit row above which a soft equation is independent. A smaller one would move others far."""
+
+MIN_INDEPENDENT_HARD = 1e-9
+"""The same of hard equations, which are dropped only if they are redundant up to rounding."""
 
 
 def configurations(
-    machine: "ClosedForm", asked: Mapping[str, Floats], parameters: Floats | None = None
+    machine: "ClosedForm", requested: Mapping[str, Floats], parameters: Floats | None = None
 ) -> Floats:
-    """Return configurations at rest as y (N, entries), each as near to the drawing as closed contacts
-    and the N values asked of each name allow; `parameters` (N, parameters) gives each its own.
+    """Return configurations at rest as y (N, entries), each as close to the drawing as closed contacts and
+    the requested coordinates (N values each) allow; `parameters` (N, parameters) are those of each machine.
     """
-    pose = Configuration(machine, len(next(iter(asked.values()))), parameters=parameters)
-    expect_known("no coordinate", asked, [x for x in pose.names if x not in pose.fast])
-    pose.reach(asked)
+    pose = Configuration(machine, len(next(iter(requested.values()))), parameters=parameters)
+    expect_known("no coordinate", requested, [x for x in pose.names if x not in pose.fast])
+    pose.reach(requested)
     return pose.y
 
 
 def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
     """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
-    at = machine.layout
-    whole = np.zeros((len(y), 6 + at.count("r")))
-    whole[:, machine.columns] = dx
-    V, W, q = whole[:, :3], whole[:, 3:6], y[:, at.q]
-    scalar, vector = q[:, :1], q[:, 1:]
+    layout = machine.layout
+    step = np.zeros((len(y), 6 + layout.count("r")))
+    step[:, machine.columns] = dx
+    V = step[:, :3]
+    W = step[:, 3:6]
+    q = y[:, layout.q]
+    scalar = q[:, :1]
+    vector = q[:, 1:]
     turned = q.copy()
     turned[:, 0] -= np.sum(vector * W, axis=1) / 2
     turned[:, 1:] += (scalar * W + np.cross(vector, W)) / 2
-    moved = y.copy()
-    moved[:, at.q] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
-    moved[:, at.p] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
-    moved[:, at.r] += whole[:, 6:]
-    return moved
+    displaced = y.copy()
+    displaced[:, layout.q] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    displaced[:, layout.p] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
+    displaced[:, layout.r] += step[:, 6:]
+    return displaced
 
 
 class Configuration:
-    """N configurations of a machine, as y (N, entries) at rest, on their way from the drawing to what
-    is asked of them, each by itself; q, p and r are those of the first.
+    """N configurations of a machine at rest, y (N, entries), which are moved from the drawing to requested
+    values independently of each other. q, p and r are those of the first one.
 
-    The contacts are closed on level ground. What is asked for holds after the whole is turned by the
-    quaternion `tilt`, onto a slope; places (x, y, z) are those on the level.
+    The contacts are closed on level ground. The requested values apply after the machine is turned by the
+    quaternion `tilt` onto a slope, except x, y and z, which are those on level ground.
     """
 
     def __init__(
@@ -93,9 +114,14 @@ class Configuration:
         parameters: Floats | None = None,
         tilt: Floats | None = None,
     ) -> None:
-        self.machine, self.t, self._parameters, self._tilt = machine, t, parameters, tilt
-        self._initial, model = self.table(machine.initial), machine.system.model
-        self.names, self.columns = state_names(model), len(machine.columns)
+        model = machine.system.model
+        self.machine = machine
+        self.t = t
+        self._parameters = parameters
+        self._tilt = tilt
+        self._initial = self.table(machine.initial)
+        self.names = state_names(model)
+        self.columns = len(machine.columns)
         self.frames = None if parameters is None else machine.frames_for(parameters.T)
         upright = np.repeat(np.eye(4)[:, :1], count, axis=1)
         q, p = machine.inner_pose(upright, np.zeros((3, count)), self.frames)
@@ -104,29 +130,31 @@ class Configuration:
         self._spinning = wheel_joints(model)
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
-        self.soft = [*self.joints, *PLACED]
-        level, seen = self._look_where_asked(np.arange(count))
-        self.start, self._drawn = level["values"].T, seen["values"].T
-        moving = self.by_speed()
-        self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
+        self.soft = [*self.joints, *SOFT_POSE]
+        level, tilted = self._evaluate_level_and_tilted(np.arange(count))
+        self.start = level["values"].T
+        self._drawn = tilted["values"].T
+        # Values that depend on speeds are rates; all others are coordinates.
+        gradients = self.by_speed()
+        self.fast = {name for name, row in zip(self.names, gradients, strict=True) if np.any(row)}
 
     @property
     def q(self) -> Floats:
-        """The first one's quaternion of the inner base frame."""
+        """Quaternion of the inner base frame of the first configuration."""
         return self.y[0, self.machine.layout.q]
 
     @property
     def p(self) -> Floats:
-        """The first one's position of the inner base frame."""
+        """Position of the inner base frame of the first configuration, m."""
         return self.y[0, self.machine.layout.p]
 
     @property
     def r(self) -> Floats:
-        """The first one's shape."""
+        """Shape of the first configuration."""
         return self.y[0, self.machine.layout.r]
 
     def table(self, program: "Compiled") -> Floats | None:
-        """Return the table of a program with one column for each; None where all are alike."""
+        """Return the table of a program with one column per machine; None if all parameters are equal."""
         return None if self._parameters is None else program.tables(self._parameters.T)
 
     def tree(self, k: int) -> Tree:
@@ -134,59 +162,74 @@ class Configuration:
         system = self.machine.system
         if self._parameters is None:
             return system.tree
-        own = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
-        return assemble(system.artifacts.draw(own))
+        parameters = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
+        return assemble(system.artifacts.draw(parameters))
 
-    def look(
-        self, s: Floats | None = None, here: Floats | None = None, tilted: bool = False
+    def evaluate(
+        self, s: Floats | None = None, indices: Floats | None = None, tilted: bool = False
     ) -> dict[str, Floats]:
-        """Return what the program `initial` tells of the configurations (or some of them), one per
-        column; as they are on the level, or `tilted`.
+        """Return the outputs of the program `initial`, one column for each configuration.
+
+        Parameters
+        ----------
+        s
+            Inner speeds (n,) of all configurations; by default zero.
+        indices
+            The configurations; by default all.
+        tilted
+            Whether they are turned onto the slope.
         """
-        y = self.y if here is None else self.y[here]
+        y = self.y if indices is None else self.y[indices]
         if tilted:
             y = self._turn(y)
-        table = self._initial if here is None or self._initial is None else self._initial[:, here]
-        parts, count = self.machine.layout.split(y.T), len(y)
-        given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
+        table = self._initial
+        if indices is not None and table is not None:
+            table = table[:, indices]
+        parts = self.machine.layout.split(y.T)
+        count = len(y)
+        inputs = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
         if s is not None:
-            given["s"] = np.repeat(s[:, None], count, axis=1)
+            inputs["s"] = np.repeat(s[:, None], count, axis=1)
         program = self.machine.initial
         if program.inputs.count("anchors") and self.machine.system.model.ground is None:
-            found = program.batch(program.inputs.pack(**given), table)
-            given["anchors"] = self._pinned(found["conditions"])
-        return program.batch(program.inputs.pack(**given), table)
+            out = program.batch(program.inputs.pack(**inputs), table)
+            inputs["anchors"] = self._pinned(out["conditions"])
+        return program.batch(program.inputs.pack(**inputs), table)
 
     def _turn(self, y: Floats) -> Floats:
         """Return configurations turned by the tilt about the world's origin."""
         if self._tilt is None:
             return y
-        at, turned = self.machine.layout, y.copy()
+        layout = self.machine.layout
+        turned = y.copy()
         tilt = np.repeat(self._tilt[:, None], len(y), axis=1)
-        turned[:, at.q] = quaternion_product(tilt, y[:, at.q].T).T
-        turned[:, at.p] = y[:, at.p] @ rotation(self._tilt).T
+        turned[:, layout.q] = quaternion_product(tilt, y[:, layout.q].T).T
+        turned[:, layout.p] = y[:, layout.p] @ rotation(self._tilt).T
         return turned
 
-    def _look_where_asked(self, here: Floats) -> tuple[dict[str, Floats], dict[str, Floats]]:
-        """Return what the program `initial` tells of some configurations on the level, and what
-        requests are compared with: the same on the slope, but for the places.
+    def _evaluate_level_and_tilted(
+        self, indices: Floats
+    ) -> tuple[dict[str, Floats], dict[str, Floats]]:
+        """Return the outputs of `initial` on level ground, where the contacts are closed, and on the slope,
+        where requested values apply; x, y and z of both are those on level ground.
         """
-        level = self.look(here=here)
+        level = self.evaluate(indices=indices)
         if self._tilt is None:
             return level, level
-        tilted = self.look(here=here, tilted=True)
-        places = [self.names.index(name) for name in BASE_POSITION]
-        tilted["values"][places] = level["values"][places]
+        tilted = self.evaluate(indices=indices, tilted=True)
+        positions = [self.names.index(name) for name in BASE_POSITION]
+        tilted["values"][positions] = level["values"][positions]
         for name in ("by_pose", "by_speed"):
-            own, other = (x[name].reshape(self.columns, -1, len(here)) for x in (tilted, level))
-            own[:, places] = other[:, places]
-            tilted[name] = own
+            shape = (self.columns, -1, len(indices))
+            gradients = tilted[name].reshape(shape)
+            gradients[:, positions] = level[name].reshape(shape)[:, positions]
+            tilted[name] = gradients
         return level, tilted
 
     def _pinned(self, conditions: Floats) -> Floats:
-        """Return anchors where the pins are: grips hold wherever the machine is put."""
-        model, mode = self.machine.system.model, self.machine.mode
-        rows = constraints.holonomic_rows(mode, model)
+        """Return anchors at the present positions of the pins: a grip holds at the place where it closes."""
+        model = self.machine.system.model
+        rows = constraints.holonomic_rows(self.machine.mode, model)
         pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
         anchors = np.zeros((3 * len(pins), conditions.shape[1]))
         for value, (k, name) in zip(conditions, rows, strict=False):
@@ -195,129 +238,156 @@ class Configuration:
         return anchors
 
     def by_speed(self) -> Floats:
-        """Return d values / d speeds of the first."""
+        """Return the gradients (values, n) of the values by the speeds, of the first configuration, at random
+        speeds: at rest some vanish by symmetry.
+        """
         rng = np.random.default_rng(1)
-        out = self.look(rng.normal(size=self.columns), np.array([0]))
+        out = self.evaluate(rng.normal(size=self.columns), np.array([0]))
         return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
-    def closed_drawing(self, asked: Iterable[str]) -> Floats:
-        """Return the shapes (N, joints) of the drawing with its loops closed, the coordinates that
-        something is asked of as they are drawn.
+    def closed_drawing(self, requested: Iterable[str]) -> Floats:
+        """Return the shapes (N, joints) of the drawing with its loops closed; requested coordinates are as
+        drawn.
         """
-        self.approach({name: self._drawn[:, self.names.index(name)] for name in asked})
+        self.approach({name: self._drawn[:, self.names.index(name)] for name in requested})
         return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
-        """Bring the configurations from the drawing to the targets, or say which cannot be."""
+        """Move the configurations from the drawing to the targets; raise if one does not exist."""
         for text in self.approach(targets).values():
             raise ConfigurationError(text)
 
     def approach(self, targets: Mapping[str, Floats]) -> dict[int, str]:
-        """Bring the configurations from the drawing to the targets, angles that are far in steps; return
-        what is wrong with those that cannot be, as texts.
+        """Move the configurations from the drawing to the targets; return the errors of those that do not
+        exist, by index. Far angles are approached in steps.
         """
         model = self.machine.system.model
-        far = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
-        turned = np.zeros(len(self.y))
-        for name in targets.keys() - far:
-            turned = np.maximum(turned, np.abs(targets[name]))
-        steps = np.clip(np.ceil(turned / 0.1), 1, 200)
+        # Positions, heading and spins enter linearly, or not at all: they need no steps.
+        linear = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
+        largest_angle = np.zeros(len(self.y))
+        for name in targets.keys() - linear:
+            largest_angle = np.maximum(largest_angle, np.abs(targets[name]))
+        steps = np.clip(np.ceil(largest_angle / MAX_ANGLE_STEP), 1, 200)
         begin = {name: self._drawn[:, self.names.index(name)] for name in targets}
-        left = np.zeros(len(self.y))
+        residual = np.zeros(len(self.y))
         for k in range(1, int(steps.max(initial=0)) + 1):
-            here = np.flatnonzero(k <= steps)
+            indices = np.flatnonzero(k <= steps)
             goal = {n: x0 + k / steps * (targets[n] - x0) for n, x0 in begin.items()}
-            left[here] = self._settle(goal, here, np.where(k == steps, 1e-15, 1e-3))
-        lost = np.flatnonzero(~(left < 1e-11)).tolist()
-        return {k: self._unreached(targets, float(left[k]), k) for k in lost}
+            # Intermediate goals only serve as a start for the next one.
+            precision = np.where(k == steps, 1e-15, 1e-3)
+            residual[indices] = self._solve_newton(goal, indices, precision)
+        failed = np.flatnonzero(~(residual < MAX_RESIDUAL)).tolist()
+        return {k: self._unreached(targets, float(residual[k]), k) for k in failed}
 
-    def _unreached(self, targets: Mapping[str, Floats], left: float, k: int) -> str:
-        """Return why a configuration cannot be."""
-        wanted = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
-        if guided := self._guided(targets, k):
-            return guided
+    def _unreached(self, targets: Mapping[str, Floats], residual: float, k: int) -> str:
+        """Return why configuration k does not exist."""
+        requests = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
+        if prescribed := self._find_prescribed(targets, k):
+            return prescribed
         return (
-            f"no configuration has {wanted or 'closed contacts'} with the contacts "
-            f"{dict(self.machine.mode)}: an error of {left:.3g} remains. Ask for less, or open a "
-            "contact."
+            f"no configuration has {requests or 'closed contacts'} with the contacts "
+            f"{dict(self.machine.mode)}: an error of {residual:.3g} remains. Request smaller values, or "
+            "open a contact."
         )
 
-    def _guided(self, asked: Mapping[str, Floats], k: int) -> str:
-        """Return which of the coordinates or rates asked for a motion prescribes otherwise, if one does."""
+    def _find_prescribed(self, requested: Mapping[str, Floats], k: int) -> str:
+        """Return the error of a request that contradicts a prescribed motion, or an empty text."""
         for joint in self.machine.system.model.joints:
             if joint.motion is None:
                 continue
             r, rdot, _ = joint.motion(self.t)
-            for name, own in ((joint.name, r), (f"{joint.name}_rate", rdot)):
-                if name in asked and abs(asked[name][k] - float(own)) > 1e-9:
+            for name, value in ((joint.name, r), (f"{joint.name}_rate", rdot)):
+                if name in requested and abs(requested[name][k] - float(value)) > 1e-9:
                     return (
-                        f"{name} = {asked[name][k]:.6g} cannot be: the joint {joint.name!r} follows a "
-                        f"motion that is given, with {name} = {float(own):.6g} at {self.t:g} s. Leave "
-                        "it out, or change that motion."
+                        f"{name} = {requested[name][k]:.6g} is not possible: the joint {joint.name!r} "
+                        f"follows a prescribed motion, with {name} = {float(value):.6g} at {self.t:g} s. "
+                        "Leave it out, or change that motion."
                     )
         return ""
 
-    def _settle(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
-        """Bring some of the configurations to a goal by Newton's method; return the largest error that
-        is left of what must hold, of each.
+    def _solve_newton(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
+        """Move some of the configurations to a goal by Newton's method; return the largest residual of the
+        hard equations of each.
         """
-        turning = [
+        angles = [
             i for i, k in enumerate(self.machine.columns) if k >= 3 and k - 6 not in self._spinning
         ]
-        error, size, here = np.full((2, len(self.y)), np.inf), np.full(len(self.y), np.inf), some
+        hard_error = np.full(len(self.y), np.inf)
+        error = np.full(len(self.y), np.inf)
+        size = np.full(len(self.y), np.inf)
+        active = some
         for _ in range(60):
-            rest, rows, hard, chosen = self._equations(goal, here)
-            error[0, here] = np.abs(rest[:, :hard]).max(axis=1, initial=0.0)
-            error[1, here] = np.abs(np.where(chosen, rest, 0.0)).max(axis=1, initial=0.0)
-            sound = np.isfinite(rest).all(axis=1)
-            here, rest, rows, chosen = here[sound], rest[sound], rows[sound], chosen[sound]
-            step = -_solve(rows, rest, chosen)
-            last = size[here]
-            size[here] = np.abs(step).max(axis=1, initial=0.0)
-            small = np.minimum(size[here], error[1, here]) < precision[here]
-            on = ~(small | ((size[here] < 1e-11) & (size[here] >= 0.5 * last)))
-            here, step = here[on], step[on]
-            if not len(here):
+            residual, rows, hard, chosen = self._equations(goal, active)
+            hard_error[active] = np.abs(residual[:, :hard]).max(axis=1, initial=0.0)
+            error[active] = np.abs(np.where(chosen, residual, 0.0)).max(axis=1, initial=0.0)
+            finite = np.isfinite(residual).all(axis=1)
+            active = active[finite]
+            step = -_solve(rows[finite], residual[finite], chosen[finite])
+            last_size = size[active]
+            size[active] = np.abs(step).max(axis=1, initial=0.0)
+            is_small = np.minimum(size[active], error[active]) < precision[active]
+            # Steps at the level of rounding do not become smaller: that is the limit of accuracy.
+            is_rounding = (size[active] < MAX_RESIDUAL) & (size[active] >= 0.5 * last_size)
+            unfinished = ~(is_small | is_rounding)
+            active = active[unfinished]
+            step = step[unfinished]
+            if not len(active):
                 break
-            turn = np.abs(step[:, turning]).max(axis=1, initial=0.3)
-            self.y[here] = displace(self.machine, self.y[here], step * (0.3 / turn)[:, None])
-        return error[0, some]
+            turn = np.abs(step[:, angles]).max(axis=1, initial=MAX_NEWTON_ANGLE)
+            damped = step * (MAX_NEWTON_ANGLE / turn)[:, None]
+            self.y[active] = displace(self.machine, self.y[active], damped)
+        return hard_error[some]
 
     def _equations(
-        self, goal: Mapping[str, Floats], here: Floats
+        self, goal: Mapping[str, Floats], indices: Floats
     ) -> tuple[Floats, Floats, int, Floats]:
-        """Return what is left (N, equations) of those that must hold (closed contacts, the goal) and
-        of all that may hold beside them (all else stays as it started), their derivatives (N,
-        equations, n), how many must, and which do (N, equations).
+        """Return the equations of some configurations: hard ones (closed contacts, then the goal) and soft
+        ones (the other coordinates stay as they started).
+
+        Returns
+        -------
+        residual
+            (N, equations).
+        rows
+            Their derivatives (N, equations, n).
+        hard
+            Number of hard equations.
+        chosen
+            (N, equations), all hard equations and the soft ones that are independent of those before.
         """
-        (level, seen), index, pinned = self._look_where_asked(here), self.names.index, self._grips()
-        values, conditions = level["values"].T, level["conditions"].T
+        level, tilted = self._evaluate_level_and_tilted(indices)
+        index = self.names.index
+        grips = self._grips()
+        values = level["values"].T
+        conditions = level["conditions"].T
         J, K = (
-            out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
-            for out in (level, seen)
+            out["by_pose"].reshape(self.columns, -1, len(indices)).transpose(2, 1, 0)
+            for out in (level, tilted)
         )
-        kept = [k for k in range(conditions.shape[1]) if k not in pinned]
+        kept = [k for k in range(conditions.shape[1]) if k not in grips]
         soft = [name for name in self.soft if name not in goal]
-        left = [seen["values"][index(name)] - x[here] for name, x in goal.items()]
-        left += [values[:, index(name)] - self.start[here, index(name)] for name in soft]
-        rest = np.column_stack([conditions[:, kept], *left])
-        wanted, free = [index(name) for name in goal], [index(name) for name in soft]
-        held = [len(self.names) + k for k in kept]
-        rows = np.concatenate([J[:, held], K[:, wanted], J[:, free]], axis=1)
+        deviations = [tilted["values"][index(name)] - x[indices] for name, x in goal.items()]
+        deviations += [values[:, index(name)] - self.start[indices, index(name)] for name in soft]
+        residual = np.column_stack([conditions[:, kept], *deviations])
+        goal_rows = [index(name) for name in goal]
+        soft_rows = [index(name) for name in soft]
+        condition_rows = [len(self.names) + k for k in kept]
+        rows = np.concatenate([J[:, condition_rows], K[:, goal_rows], J[:, soft_rows]], axis=1)
         if "yaw" in (*goal, *soft):
-            at = len(kept) + (*goal, *soft).index("yaw")
-            rest[:, at] = (rest[:, at] + np.pi) % (2 * np.pi) - np.pi
+            # The heading has a period: the shortest turn is taken.
+            column = len(kept) + (*goal, *soft).index("yaw")
+            residual[:, column] = (residual[:, column] + np.pi) % (2 * np.pi) - np.pi
         hard = len(kept) + len(goal)
-        chosen = np.ones(rest.shape, dtype=bool)
+        chosen = np.ones(residual.shape, dtype=bool)
         chosen[:, hard:] = independent(rows[:, :hard], rows[:, hard:])
-        return rest, rows, hard, chosen
+        return residual, rows, hard, chosen
 
     def directions(self, names: Sequence[str]) -> Floats:
-        """Return displacements (names, n) of the first configuration that keep the contacts closed and
-        change one of some coordinates each by one, all else as little as can be.
+        """Return displacements (names, n) of the first configuration that keep the contacts closed; each
+        changes one of the named coordinates by one, and the others as little as possible.
         """
-        at = self.look(here=np.array([0]))["values"]
-        goal = {name: at[self.names.index(name)] for name in names}
+        values = self.evaluate(indices=np.array([0]))["values"]
+        goal = {name: values[self.names.index(name)] for name in names}
         _, rows, hard, chosen = self._equations(goal, np.array([0]))
         units = np.zeros((len(names), rows.shape[1]))
         units[:, hard - len(names) : hard] = np.eye(len(names))
@@ -325,74 +395,89 @@ class Configuration:
         return _solve(rows, units, chosen)
 
     def values(self) -> dict[str, float]:
-        """Return all that is known of the first configuration at rest, by name."""
-        return dict(zip(self.names, map(float, self.look()["values"][:, 0]), strict=True))
+        """Return all values of the first configuration at rest, by name."""
+        return dict(zip(self.names, map(float, self.evaluate()["values"][:, 0]), strict=True))
 
     def speeds(
-        self, asked: Mapping[str, Floats], at_rest: bool = False
+        self, requested: Mapping[str, Floats], at_rest: bool = False
     ) -> tuple[Floats, dict[int, str]]:
-        """Return the inner speeds (N, n) (V at the base's origin, free ones only) in which all that is
-        asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
-        least. Also what is wrong with those that contradict each other, as texts.
+        """Return speeds with requested values, and the errors of contradictory requests.
+
+        Parameters
+        ----------
+        requested
+            N values of each requested name; coordinates are ignored.
+        at_rest
+            Whether the kinetic energy is least; otherwise as many of the other speeds as possible are zero.
+
+        Returns
+        -------
+        s
+            Inner speeds (N, n): V at the origin of the base, free ones only.
+        errors
+            By index.
         """
-        index, count = self.names.index, len(self.y)
-        _, out = self._look_where_asked(np.arange(count))
+        index = self.names.index
+        count = len(self.y)
+        _, out = self._evaluate_level_and_tilted(np.arange(count))
         rows = out["by_speed"].reshape(self.columns, -1, count).transpose(2, 1, 0)
-        b, C = self._demanded()
-        fast = {name: x for name, x in asked.items() if name in self.fast}
-        first, last = ([], []) if at_rest else self._zeros(asked)
-        soft, wanted = [*map(index, first), *map(index, last)], [index(name) for name in fast]
+        b, C = self._constraint_rows()
+        fast = {name: x for name, x in requested.items() if name in self.fast}
+        first, last = ([], []) if at_rest else self._zeros(requested)
+        soft = [index(name) for name in (*first, *last)]
+        hard_rows = [index(name) for name in fast]
         b = np.column_stack([b, *(x - out["values"][index(n)] for n, x in fast.items())])
-        C = np.concatenate([C, rows[:, wanted]], axis=1)
+        C = np.concatenate([C, rows[:, hard_rows]], axis=1)
         A = np.concatenate([C, rows[:, soft]], axis=1)
-        hard, chosen = b.shape[1], np.ones(A.shape[:2], dtype=bool)
-        chosen[:, hard:] = _choose_zeros(C, b, rows[:, soft], len(first), self._masses)
+        chosen = np.ones(A.shape[:2], dtype=bool)
+        chosen[:, b.shape[1] :] = _choose_zeros(C, b, rows[:, soft], len(first), self._masses)
         s = _solve(A, np.column_stack([b, np.zeros((count, len(soft)))]), chosen)
-        missed = np.abs((C @ s[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
-        wrong = missed > 1e-9 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0))
-        told = {k: self._contradiction(fast, k) for k in np.flatnonzero(wrong).tolist()}
+        residual = np.abs((C @ s[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
+        contradictory = residual > 1e-9 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0))
+        errors = {k: self._contradiction(fast, k) for k in np.flatnonzero(contradictory).tolist()}
         if at_rest:
             M = self._masses()
             s = np.array([rest_speeds(M[k], A[k, chosen[k]], s[k]) for k in range(count)])
-        return s, told
+        return s, errors
 
     def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
-        """Return why no speeds can be what they are asked to be."""
-        wanted = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
-        if guided := self._guided(fast, k):
-            return guided
+        """Return why no speeds have the requested values."""
+        requests = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
+        if prescribed := self._find_prescribed(fast, k):
+            return prescribed
         return (
-            f"no speeds have {wanted or 'the prescribed rates'} with the contacts "
-            f"{dict(self.machine.mode)}; they contradict each other.{self._advice()}"
+            f"no speeds have {requests or 'the prescribed rates'} with the contacts "
+            f"{dict(self.machine.mode)}; they contradict each other.{self._singular_hint()}"
         )
 
-    def _demanded(self) -> tuple[Floats, Floats]:
-        """Return b (N, rows) and C (N, rows, n) of the rows `C s = b` of contacts and prescribed
-        joints.
-        """
-        machine, count, program = self.machine, len(self.y), self.machine.rows
+    def _constraint_rows(self) -> tuple[Floats, Floats]:
+        """Return b (N, rows) and C (N, rows, n) of the rows `C s = b` of contacts and prescribed joints."""
+        machine = self.machine
+        program = machine.rows
+        count = len(self.y)
         parts = machine.layout.split(self.y.T)
-        given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
-        found = program.batch(program.inputs.pack(**given), self.table(program))
-        whole = 6 + len(machine.system.model.joints)
-        C = found["C"].reshape(-1, whole, count).transpose(2, 0, 1).copy()
-        C[:, :, 3:6] += np.cross(found["ref"].T[:, None, :], C[:, :, :3])
-        return found["b"].T, C[:, :, machine.columns]
+        inputs = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
+        out = program.batch(program.inputs.pack(**inputs), self.table(program))
+        n = 6 + len(machine.system.model.joints)
+        C = out["C"].reshape(-1, n, count).transpose(2, 0, 1).copy()
+        # The program takes V at its reference point; here it is that of the origin of the base.
+        C[:, :, 3:6] += np.cross(out["ref"].T[:, None, :], C[:, :, :3])
+        return out["b"].T, C[:, :, machine.columns]
 
-    def _zeros(self, asked: Collection[str]) -> tuple[list[str], list[str]]:
-        """Return the names of the speeds that are zero if they can be, in order: those that are zero
-        while the machine rolls, then spins and translation.
+    def _zeros(self, requested: Collection[str]) -> tuple[list[str], list[str]]:
+        """Return the names of the speeds that are zero if possible, in order: those that vanish while the
+        machine rolls, then spins and translation.
         """
         model = self.machine.system.model
         spins = [f"{model.joints[k].name}_rate" for k in sorted(self._spinning)]
         spins += [TURNS[k] for k in self._rolling_axes()]
-        still = [*(f"{name}_rate" for name in self.joints), *TURNS]
-        first = [name for name in still if name not in spins]
-        free = [name for name in self.names if name not in asked]
+        rotations = [*(f"{name}_rate" for name in self.joints), *TURNS]
+        first = [name for name in rotations if name not in spins]
+        free = [name for name in self.names if name not in requested]
         return [n for n in first if n in free], [n for n in [*spins, *TRANSLATIONS] if n in free]
 
     def _rolling_axes(self) -> set[int]:
-        """Return the axes of the base along which the axles of its own rolling wheels lie, or nearly."""
+        """Return the axes of the base that are nearest to the axles of rolling wheels fixed to the base."""
         model = self.machine.system.model
         statuses = dict(self.machine.mode)
         return {
@@ -403,26 +488,31 @@ class Configuration:
 
     def _masses(self) -> Floats:
         """Return the mass matrices (N, n, n) of the inner speeds."""
-        machine, at, count = self.machine, self.machine.layout, len(self.y)
-        q, p = machine.user_pose(self.y[:, at.q].T, self.y[:, at.p].T, self.frames)
-        program, n = machine.masses, self.columns
-        given = program.inputs.pack(t=np.full((1, count), self.t), q=q, p=p, r=self.y[:, at.r].T)
-        M = program.batch(given, self.table(program))["M"].reshape(n, n, count)
+        machine = self.machine
+        layout = machine.layout
+        count = len(self.y)
+        n = self.columns
+        program = machine.masses
+        q, p = machine.user_pose(self.y[:, layout.q].T, self.y[:, layout.p].T, self.frames)
+        r = self.y[:, layout.r].T
+        inputs = program.inputs.pack(t=np.full((1, count), self.t), q=q, p=p, r=r)
+        M = program.batch(inputs, self.table(program))["M"].reshape(n, n, count)
         units = np.repeat(np.eye(n)[:, :, None], 1 if self.frames is None else count, axis=2)
         T = np.array([machine.user_speeds(unit, self.frames) for unit in units]).transpose(2, 0, 1)
         return T @ M.transpose(2, 0, 1) @ T.transpose(0, 2, 1)
 
-    def _advice(self) -> str:
-        """Return what may be missing where the drawing is a singular shape."""
-        lost = self.machine.system.survey(self.machine.mode).singular
-        if not lost:
+    def _singular_hint(self) -> str:
+        """Return a hint if the drawing is a singular shape, or an empty text."""
+        singular = self.machine.system.survey(self.machine.mode).singular
+        if not singular:
             return ""
         return (
-            f" The rows {', '.join(lost)} agree in the drawing alone, not beside it: where wheels steer "
-            "by several joints, a coupling of these is missing."
+            f" The rows {', '.join(singular)} agree in the drawing alone, not beside it: if wheels steer "
+            "by several joints, couple these joints."
         )
 
     def _grips(self) -> list[int]:
+        """Return the indices of the position constraints of grips, which close at any place."""
         model = self.machine.system.model
         if model.ground is not None:
             return []
@@ -431,60 +521,67 @@ class Configuration:
 
 
 def _solve(A: Floats, b: Floats, chosen: Floats) -> Floats:
-    """Return the solutions x (N, n) of the equations `A x = b` that are chosen (N, equations), of least
-    squares where A is not square and regular.
+    """Return the solutions x (N, n) of the chosen equations (N, equations) among `A x = b`; if their matrix
+    is not square and regular, by least squares.
 
-    Elimination leaves what is zero by symmetry exactly zero; orthogonal transformations do not.
+    Elimination keeps zeros exact that follow from symmetry; orthogonal transformations do not.
     """
-    x, left = np.zeros((len(A), A.shape[2])), np.arange(len(A))
-    while len(left):
-        rows = chosen[left[0]]
-        alike = (chosen[left] == rows).all(axis=1)
-        here, left = left[alike], left[~alike]
-        x[here] = _solve_alike(A[here][:, rows], b[here][:, rows])
+    x = np.zeros((len(A), A.shape[2]))
+    remaining = np.arange(len(A))
+    while len(remaining):
+        # Solve all cases with the same chosen equations at once.
+        rows = chosen[remaining[0]]
+        has_same = (chosen[remaining] == rows).all(axis=1)
+        group = remaining[has_same]
+        remaining = remaining[~has_same]
+        x[group] = _solve_stack(A[group][:, rows], b[group][:, rows])
     return x
 
 
-def _solve_alike(A: Floats, b: Floats) -> Floats:
-    """Return the solutions of as many equations for each."""
+def _solve_stack(A: Floats, b: Floats) -> Floats:
+    """Return the solutions (N, n) of stacked equations A (N, equations, n), b (N, equations)."""
     if A.shape[1] == A.shape[2]:
         try:
             x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             if len(A) > 1:
+                # One singular matrix spoils the whole stack: solve them one by one.
                 return np.array(
-                    [_solve_alike(A[k : k + 1], b[k : k + 1])[0] for k in range(len(A))]
+                    [_solve_stack(A[k : k + 1], b[k : k + 1])[0] for k in range(len(A))]
                 )
             x = np.full(b.shape, np.nan)
-        wrong = np.abs((A @ x[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
-        lost = ~(wrong <= 1e-12 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0)))
+        residual = np.abs((A @ x[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
+        unsolved = ~(residual <= 1e-12 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0)))
     else:
-        x, lost = np.zeros((len(A), A.shape[2])), np.ones(len(A), dtype=bool)
-    for k in np.flatnonzero(lost):
-        sound = np.isfinite(A[k]).all() and np.isfinite(b[k]).all()
-        x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0] if sound else np.nan
+        x = np.zeros((len(A), A.shape[2]))
+        unsolved = np.ones(len(A), dtype=bool)
+    for k in np.flatnonzero(unsolved):
+        finite = np.isfinite(A[k]).all() and np.isfinite(b[k]).all()
+        x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0] if finite else np.nan
     return x
 
 
-def independent(hard: Floats, rows: Floats, alike: bool = False) -> NDArray[np.bool_]:
-    """Return which rows (N, rows, n) are independent of the hard ones and of those taken before, in
-    each of N cases; or, where all shall be `alike`, in all of them.
+def independent(hard: Floats, rows: Floats, in_all_cases: bool = False) -> NDArray[np.bool_]:
+    """Return whether rows (N, rows, n) are independent of the hard ones and of the chosen ones before them,
+    in each of N cases, (N, rows). With `in_all_cases`, a row is chosen only if it is independent in all
+    cases.
     """
     cases, count, n = rows.shape
-    span, taken = _Span(cases, n), np.zeros((cases, count), dtype=bool)
+    span = _Span(cases, n)
+    chosen = np.zeros((cases, count), dtype=bool)
     for k in range(hard.shape[1]):
         span.add_hard(hard[:, k])
     for k in range(count):
         if span.full:
             break
-        left, fresh = span.residual(rows[:, k])
-        taken[:, k] = fresh.all() if alike else fresh
-        span.add(left, taken[:, k])
-    return taken
+        residual, is_independent = span.residual(rows[:, k])
+        chosen[:, k] = is_independent.all() if in_all_cases else is_independent
+        span.add(residual, chosen[:, k])
+    return chosen
 
 
 class _Span:
-    """Orthonormal bases of the rows taken so far, in N cases."""
+    """Orthonormal bases of the chosen rows, in N cases."""
 
     def __init__(self, cases: int, n: int) -> None:
         self.basis = np.zeros((0, n, cases))
@@ -496,124 +593,125 @@ class _Span:
         return bool((self.rank == self.basis.shape[1]).all())
 
     def residual(
-        self, rows: Floats, least: float = 1e-3, passes: int = 1
+        self, rows: Floats, threshold: float = MIN_INDEPENDENT, passes: int = 1
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return the unit rows (N, n) without their components in the span, as columns, and which of
-        them are independent: more than `least` remains.
+        """Return the unit rows (N, n) without their components in the span, as columns (n, N), and whether
+        they are independent: the norm of that residual is above the threshold.
         """
         size = np.sqrt((rows * rows).sum(axis=1))
-        left = (rows / np.where(size > 1e-12, size, np.inf)[:, None]).T
+        residual = (rows / np.where(size > 1e-12, size, np.inf)[:, None]).T
         for _ in range(passes):
-            left = left - ((self.basis * left).sum(axis=1)[:, None] * self.basis).sum(axis=0)
-        return left, np.sqrt((left * left).sum(axis=0)) > least
+            projections = (self.basis * residual).sum(axis=1)[:, None] * self.basis
+            residual = residual - projections.sum(axis=0)
+        return residual, np.sqrt((residual * residual).sum(axis=0)) > threshold
 
-    def add(self, left: Floats, taken: NDArray[np.bool_]) -> None:
-        """Add residuals to the bases of the cases in which they are taken."""
-        if taken.any():
-            size = np.sqrt((left * left).sum(axis=0))
-            new = np.where(taken, left / np.where(taken, size, 1.0), 0.0)
+    def add(self, residual: Floats, chosen: NDArray[np.bool_]) -> None:
+        """Add residuals (n, N) to the bases of the cases in which they are chosen."""
+        if chosen.any():
+            size = np.sqrt((residual * residual).sum(axis=0))
+            new = np.where(chosen, residual / np.where(chosen, size, 1.0), 0.0)
             self.basis = np.concatenate([self.basis, new[None]])
-            self.rank += taken
+            self.rank += chosen
 
     def add_hard(self, rows: Floats) -> NDArray[np.bool_]:
-        """Add rows that must hold; return where they are independent: of these a billionth may be
-        left.
-        """
-        left, fresh = self.residual(rows, 1e-9, passes=2)
-        self.add(left, fresh)
-        return fresh
+        """Add the rows (N, n) of hard equations; return whether they are independent."""
+        # A second pass of Gram-Schmidt removes the rounding of the first.
+        residual, is_independent = self.residual(rows, MIN_INDEPENDENT_HARD, passes=2)
+        self.add(residual, is_independent)
+        return is_independent
 
 
 def _choose_zeros(
     C: Floats, b: Floats, rows: Floats, first: int, masses: Callable[[], Floats]
 ) -> NDArray[np.bool_]:
-    """Return which rows are zero (N, rows) in starts with `C s = b`: one after the other, as far as
+    """Return whether rows (N, rows, n) are zero for speeds with `C s = b`: one after the other, as far as
     they are independent of those before. `masses` returns the mass matrices.
 
-    Some of the `first` rows are all but determined by what was taken before, and their zeros
-    multiply the kinetic energy. They are postponed until the clearly independent ones are taken.
+    Some of the `first` rows depend almost on those before, and their zeros multiply the kinetic energy.
+    They are postponed until the clearly independent ones are chosen.
     """
     cases, count, n = rows.shape
-    span, energy = _Span(cases, n), _LeastEnergy(masses)
-    taken = np.zeros((cases, count), dtype=bool)
+    span = _Span(cases, n)
+    energy = _LeastEnergy(masses)
+    chosen = np.zeros((cases, count), dtype=bool)
     for k in range(b.shape[1]):
         energy.add(C[:, k], b[:, k], span.add_hard(C[:, k]))
     postponed = np.zeros(cases, dtype=bool)
     for k in range(first):
-        left, fresh = span.residual(rows[:, k])
-        weak = fresh & (np.sqrt((left * left).sum(axis=0)) < WEAK)
-        if weak.any():
-            postponed |= weak & (energy.factor(rows[:, k]) > DEAR)
-        taken[:, k] = fresh & ~(weak & postponed)  # nor does a weak row replace a postponed one
-        span.add(left, taken[:, k])
-        energy.add(rows[:, k], np.zeros(cases), taken[:, k])
+        residual, is_independent = span.residual(rows[:, k])
+        is_weak = is_independent & (np.sqrt((residual * residual).sum(axis=0)) < WEAK_ZERO)
+        if is_weak.any():
+            postponed |= is_weak & (energy.factor(rows[:, k]) > COSTLY_ZERO)
+        # No other weak row replaces a postponed one: it would cost as much.
+        chosen[:, k] = is_independent & ~(is_weak & postponed)
+        span.add(residual, chosen[:, k])
+        energy.add(rows[:, k], np.zeros(cases), chosen[:, k])
     for k in range(count):
         if span.full:
             break
-        left, fresh = span.residual(rows[:, k])
-        taken[:, k] |= fresh
-        span.add(left, fresh)
-    return taken
+        residual, is_independent = span.residual(rows[:, k])
+        chosen[:, k] |= is_independent
+        span.add(residual, is_independent)
+    return chosen
 
 
 class _LeastEnergy:
-    """The speeds of least kinetic energy that satisfy the rows taken so far, in N cases, in
-    coordinates x in which that energy is half of `x . x`. Few starts need it: nothing is computed
-    before the first query.
+    """The speeds of least kinetic energy that satisfy the chosen rows, in N cases, in coordinates x with the
+    kinetic energy `x . x / 2`. Few starts need it, so nothing is computed before the first query.
     """
 
     def __init__(self, masses: Callable[[], Floats]) -> None:
         self._masses = masses
         self._waiting: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
-        self._taken: tuple[_Span, Floats] | None = None
+        self._solution: tuple[_Span, Floats] | None = None
 
-    def add(self, rows: Floats, values: Floats, taken: NDArray[np.bool_]) -> None:
-        """Let rows (N, n) have values (N) in the cases in which they are taken."""
-        self._waiting.append((rows, values, taken))
+    def add(self, rows: Floats, values: Floats, chosen: NDArray[np.bool_]) -> None:
+        """Add the equations that rows (N, n) have values (N), in the cases in which they are chosen."""
+        self._waiting.append((rows, values, chosen))
 
     def factor(self, rows: Floats) -> Floats:
-        """Return by which factor (N) the least energy grows when rows (N, n) become zero, eq.
-        [dear-zero].
-        """
+        """Return the factor (N,) by which the least energy grows if rows become zero, eq. [dear-zero]."""
         span, x = self._solve()
-        missing, left = self._split(span, x, rows)
+        missing, residual = self._split(span, x, rows)
         energy = (x * x).sum(axis=0)
-        rise = missing**2 / np.maximum((left * left).sum(axis=0), np.finfo(float).tiny)
+        rise = missing**2 / np.maximum((residual * residual).sum(axis=0), np.finfo(float).tiny)
         return 1.0 + np.divide(rise, energy, out=np.zeros(len(rise)), where=energy > 0.0)
 
     def _solve(self) -> tuple[_Span, Floats]:
-        """Return the span of all rows taken, and x (n, N)."""
+        """Return the span of the chosen rows, and x (n, N)."""
         cases, n, _ = self._map.shape
-        span, x = self._taken or (_Span(cases, n), np.zeros((n, cases)))
-        for rows, values, taken in self._waiting:
-            missing, left = self._split(span, x, rows, values)
-            square = np.where(taken, (left * left).sum(axis=0), 1.0)
-            x = x + np.where(taken, left * (missing / square), 0.0)
-            span.add(left, taken)
-        self._waiting, self._taken = [], (span, x)
+        span, x = self._solution or (_Span(cases, n), np.zeros((n, cases)))
+        for rows, values, chosen in self._waiting:
+            missing, residual = self._split(span, x, rows, values)
+            square = np.where(chosen, (residual * residual).sum(axis=0), 1.0)
+            x = x + np.where(chosen, residual * (missing / square), 0.0)
+            span.add(residual, chosen)
+        self._waiting = []
+        self._solution = (span, x)
         return span, x
 
     def _split(
         self, span: _Span, x: Floats, rows: Floats, values: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
-        """Return what x lacks of the values of rows that are scaled to unit length, and the residuals
-        of these, as columns.
+        """Return the difference (N) of the values from those of x, for rows scaled to unit length, and the
+        residuals (n, N) of these rows.
         """
         mapped = np.einsum("tij,tj->ti", self._map, rows)
         size = np.maximum(np.linalg.norm(mapped, axis=1), np.finfo(float).tiny)
-        left, _ = span.residual(mapped, passes=2)
-        return (values - (mapped.T * x).sum(axis=0)) / size, left
+        residual, _ = span.residual(mapped, passes=2)
+        return (values - (mapped.T * x).sum(axis=0)) / size, residual
 
     @cached_property
     def _map(self) -> Floats:
-        """What takes rows over the speeds to rows over x, (N, n, n)."""
+        """The map (N, n, n) from rows over the speeds to rows over x."""
         M = self._masses()
-        known = np.isfinite(M).all(axis=(1, 2), keepdims=True)
-        M = np.where(known, M, np.eye(M.shape[1]))  # not known where no configuration was found
+        # M is not finite for cases without a configuration; these are reported elsewhere.
+        is_finite = np.isfinite(M).all(axis=(1, 2), keepdims=True)
+        M = np.where(is_finite, M, np.eye(M.shape[1]))
         inertia = np.diagonal(M, axis1=1, axis2=2)
         mean = np.abs(inertia).mean(axis=1, keepdims=True)
         inertia = np.where(inertia > 0.0, inertia, np.where(mean > 0.0, mean, 1.0))
         scale = 1.0 / np.sqrt(inertia)
         sizes, axes = np.linalg.eigh(scale[:, :, None] * M * scale[:, None, :])
-        scaled = axes / np.sqrt(np.maximum(sizes, WEIGHTLESS))[:, None, :]
+        scaled = axes / np.sqrt(np.maximum(sizes, MIN_SCALED_MASS))[:, None, :]
         return np.asarray(scaled.transpose(0, 2, 1) * scale[:, None, :])

@@ -1,5 +1,6 @@
-"""From a model to the programs that serve every mode on every terrain: the free machine, and each
-wheel on each kind of feature.
+"""The derivation of the programs for machines on a terrain: the free machine (M, F and the rows that are
+always active), each wheel on each kind of feature (gap, contact frame, constraint rows, tyre forces), joint
+stops, and closed forms of contact modes. Every mode on every terrain is assembled from these programs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,22 +53,23 @@ from draisine.terrain.feature import ObstacleMotion
 _GEOMETRY = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
 _GEOMETRY |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
 _ROWS = {"c": 3, "stretch": 1, "b": 3, "along": 3}
-"""What a contact looks like, and what the program of a contact tells after that and its three rows C; how
-many numbers each takes.
-"""
+"""Sizes of the outputs of a contact's program: its geometry, and the outputs after its three rows C."""
 
 GEOMETRY = ".geometry"
-"""How the program of a contact is called that tells what it looks like and nothing else."""
+"""Suffix of the program that computes the geometry of a contact alone."""
 
 
 def row_layout(model: Model) -> Layout:
-    """Return the layout of what the program of every contact of a machine tells: with elements that
-    act at contacts, what these push without load and per newton of it (generalised; normal, along,
-    across, and power and stored energy of the tyre), the rates of their states, and whether all that is
-    true about one load alone.
+    """Return the layout of the outputs of every contact's program.
+
+    Machines with force elements at contacts (tyres) have further outputs: their generalised force at zero
+    load (`push`) and per newton of load (`lift`), the same for reported quantities (`forces`, `lifted`:
+    normal, along, across, power and stored energy), the rates of their states, and whether the force is
+    nonlinear in the load (`uneven`), so that these are valid about one load only.
     """
-    n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
-    own = {
+    n = len(model.speeds)
+    has_elements = any(contact_elements(model, c) for c in model.contacts)
+    sizes = {
         "push": n,
         "lift": n,
         "forces": REPORTED,
@@ -75,15 +77,16 @@ def row_layout(model: Model) -> Layout:
         "rates": model.memory,
         "uneven": 1,
     }
-    elements = {name: acted * size for name, size in own.items()}
+    elements = {name: has_elements * size for name, size in sizes.items()}
     return Layout(_GEOMETRY | {"C": 3 * n} | _ROWS | elements)
 
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
-    """Return the names of the programs of a machine on terrain, and what each is about: `motion` and
-    `observe` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
-    of the motions, `wheel.flat0` and on for flats of other bodies, and `joint.stop`; joints are
-    counted on after the contacts. Those of contacts have a part that stands for itself, the `geometry`.
+    """Return the programs of a machine on a terrain: (contact, kind of feature, motion) by name.
+
+    `motion` and `observe` belong to the machine as a whole. `wheel.kind` exists for each kind of feature,
+    fixed (motion None) or moved by one of the motions, `wheel.flat0` and so on for flats of other bodies, and
+    `joint.stop` for joints, whose indices follow those of the contacts.
     """
     out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(
         ("motion", "observe"), (-1, "", None)
@@ -99,8 +102,8 @@ def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int |
 
 
 def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
-    """Return the rotation R and the position p of a ground over time as a program, and the numbers of its
-    motion, which are inputs of it: motions that differ in numbers alone have one program.
+    """Return the rotation R and the position p of moving ground as a program of time, and the numbers of the
+    motion, which are inputs of the program: motions that differ in numbers alone share one program.
 
     >>> from draisine.terrain.motions import Shake, Slide
     >>> trace_motion(Shake((0.0, 0.0, 0.02), 40.0))[1], trace_motion(Slide((2.0, 0.0, 0.0)))[1]
@@ -108,47 +111,51 @@ def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
     """
     t = Graph().symbol("t[0]")
     R, p = (np.asarray(x, dtype=object).ravel() for x in motion(t))
-    told = trace_program("ground", {"t": [t]}, {"R": [*R], "p": [*p]})
-    numbers, steps = [], []
-    for step in told.steps:
+    program = trace_program("ground", {"t": [t]}, {"R": [*R], "p": [*p]})
+    numbers = []
+    steps = []
+    for step in program.steps:
+        # Zeros and ones are structure: products with them were simplified already.
         if step[0] == "const" and abs(step[1]) not in (0.0, 1.0):
             numbers.append(step[1])
             step = ("input", "numbers", len(numbers) - 1)
         steps.append(step)
-    return replace(told, inputs={"t": 1, "numbers": len(numbers)}, steps=steps), numbers
+    return replace(program, inputs={"t": 1, "numbers": len(numbers)}, steps=steps), numbers
 
 
 def flats_by_kind(contact: Contact) -> dict[str, Flat]:
-    """Return the flats of other bodies by the kinds of features that they are to a contact."""
+    """Return the flats of other bodies that a contact can touch, by the kind of feature."""
     flats = contact.flats if isinstance(contact, Wheel) else ()
     return {f"flat{k}": flat for k, flat in enumerate(flats)}
 
 
 def free_gap(contact: Contact) -> Scalar:
-    """Return how far above the ground a contact begins to carry: a tyre on a vertical spring does so
-    before the wheel, drawn under its load, is there.
+    """Return the gap (m) of the drawn wheel at which its contact begins to carry: a tyre on a vertical spring
+    does so early, because the wheel is drawn with the tyre deflected by its load.
     """
     tyre: Any = contact.tyre if isinstance(contact, Wheel) else None
     return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
 
 
 def terrain_refusal(contact: Contact) -> str | None:
-    """Return why a contact does not meet a terrain, if it does not."""
+    """Return why a contact cannot be used on a terrain, or None if it can."""
     if isinstance(contact, Pin):
-        return f"pin {contact.name!r} holds on the ground plane; a terrain meets wheels and blades."
+        return f"pin {contact.name!r} works on the ground plane only; on a terrain use wheels and blades."
     if isinstance(contact, Blade) and not contact.lifts:
         return (
-            f"blade {contact.name!r} is drawn for the plane; give it lifts=True, so that a terrain "
+            f"blade {contact.name!r} has no normal force on the plane. Set lifts=True, so that a terrain "
             "can carry it."
         )
     return None
 
 
 class TerrainDerivation:
-    """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
+    """The free machine and its wheels on features over symbols; y = (q, p, r, v, z)."""
 
     def __init__(self, tracing: Tracing, motions: Sequence[Program] = ()) -> None:
-        self.tracing, self.motions, model = tracing, tuple(motions), tracing.model
+        model = tracing.model
+        self.tracing = tracing
+        self.motions = tuple(motions)
         for contact in model.contacts:
             refusal = terrain_refusal(contact)
             if refusal is not None:
@@ -159,8 +166,9 @@ class TerrainDerivation:
         self.columns = free_columns(model)
         sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
-        sizes["ground"] = sum(one.inputs["numbers"] for one in self.motions)
-        self.symbols = s = tracing.symbols(sizes)
+        sizes["ground"] = sum(motion.inputs["numbers"] for motion in self.motions)
+        s = tracing.symbols(sizes)
+        self.symbols = s
         self.R = base_rotation(model, s["q"])
         self.geo = geometry(self.tree, s["r"])
         self.speeds = spread(model, s["v"])
@@ -170,60 +178,76 @@ class TerrainDerivation:
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
     def derive(self, name: str) -> Program:
-        """Return one of the programs that `program_names` and `mode_names` name."""
-        if name in ("motion", "observe"):
-            return self._motion() if name == "motion" else self._sight()
-        modes, whole = mode_names(self.model), not name.endswith(GEOMETRY)
+        """Return the program of a name of `program_names` or `mode_names`."""
+        if name == "motion":
+            return self._motion()
+        if name == "observe":
+            return self._observe()
+        modes = mode_names(self.model)
         if name in modes:
             return self._mode(name, modes[name])
-        known = program_names(self.model, len(self.motions))
-        of, kind, motion = known[name.removesuffix(GEOMETRY)]
+        has_rows = not name.endswith(GEOMETRY)
+        subjects = program_names(self.model, len(self.motions))
+        contact, kind, motion = subjects[name.removesuffix(GEOMETRY)]
         if kind == "stop":
-            return self._stop(of - len(self.model.contacts), whole)
-        wheel = self.model.contacts[of]
+            return self._stop(contact - len(self.model.contacts), has_rows)
+        wheel = self.model.contacts[contact]
         assert not isinstance(wheel, Pin)
-        return self._wheel(wheel, kind, motion, whole)
+        return self._wheel(wheel, kind, motion, has_rows)
 
-    def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
-        names = ("t", "q", "p", "r", "v", "z", "w", *more)
+    def _program(
+        self, name: str, outputs: dict[str, Any], further_inputs: tuple[str, ...] = ()
+    ) -> Program:
+        """Return a program of time, state and inputs, and of further inputs."""
+        names = ("t", "q", "p", "r", "v", "z", "w", *further_inputs)
         return self.tracing.program(name, {key: self.symbols[key] for key in names}, outputs)
 
     @cached_property
     def _flow(self) -> tuple[Array, Array, Array]:
-        """The rates of q, p and r."""
+        """Rates of q, p and r."""
         return base_rates(self.model, self.R, self.symbols["q"], self.speeds, np.zeros(3))
 
     @cached_property
     def _along(self) -> dict[str, Any]:
-        """The rates of the configuration's symbols, for derivatives along the motion."""
+        """Rates of the configuration's symbols, for derivatives along the motion."""
         qdot, pdot, rdot = self._flow
         return rates_by_symbol(q=qdot, p=pdot, r=rdot)
 
     @cached_property
     def driven(self) -> Commanded:
-        """What the given inputs and the law do; on a terrain a guide is always active."""
+        """Inputs, guided joints and rates of the law; on a terrain a guide is always active."""
         try:
-            found = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
+            commanded = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
         except UntraceableLawError as error:
             raise UntraceableLawError(error.reason, " on a terrain") from error
-        for k, guide in found.guides.items():
+        for k, guide in commanded.guides.items():
             if guide.active is not True:
                 raise ModelError(
                     f"law: it guides joint {self.model.joints[k].name!r} at times; on a terrain a "
                     "joint is guided always or never."
                 )
-        return found
+        return commanded
 
     @cached_property
     def acting(self) -> ElementForces:
-        """What the force elements do that do not act at contacts."""
+        """Forces of the force elements that do not act at contacts, and the rates of their states."""
         return self.tracing.act(self._readings, None, self.symbols["z"])
 
     def _act(
         self, wheel: Wheel | Blade, met: ContactRows, ground: Array, load: Any
     ) -> FeatureForces | None:
-        """Return what elements do, about a load, at a wheel on a feature, whose touching point moves
-        over ground of a velocity; None without elements.
+        """Return the forces of the force elements at a wheel on a feature, or None without elements.
+
+        Parameters
+        ----------
+        wheel
+            The wheel or blade.
+        met
+            Contact frame and rows.
+        ground
+            Velocity of the ground at the contact point, m/s.
+        load
+            Load (N) about which nonlinear forces are linearised.
         """
         elements = contact_elements(self.model, wheel)
         if not elements:
@@ -237,12 +261,12 @@ class TerrainDerivation:
 
     @property
     def _memory_rates(self) -> list[Scalar]:
-        """The rates of all states z."""
+        """Rates of all states z."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def _readings(self) -> Readings:
-        """What laws and outputs read."""
+        """Readings of laws and outputs."""
         return Readings(
             self.tree,
             self.geo,
@@ -257,17 +281,18 @@ class TerrainDerivation:
     @cached_property
     def _free(self) -> tuple[Array, Array]:
         """M and F of `M vdot + F = C' lam`."""
-        zero, columns = np.zeros(3), self.columns
-        still = array([0.0] * len(self.speeds))
+        zero = np.zeros(3)
+        columns = self.columns
+        no_acceleration = array([0.0] * len(self.speeds))
         gravity = self.R.T @ self.model.gravity
-        F = inverse_dynamics(self.tree, self.geo, self.vel, still, zero, zero, gravity)
+        F = inverse_dynamics(self.tree, self.geo, self.vel, no_acceleration, zero, zero, gravity)
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
 
     @cached_property
     def _applied(self) -> Array:
-        """The generalised forces that have no potential: inputs, law, force elements and dampers."""
+        """Generalised forces without a potential: inputs, law, force elements and dampers."""
         Q = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
         Q = Q + self.acting.Q
         for k, joint in enumerate(self.model.joints):
@@ -275,9 +300,9 @@ class TerrainDerivation:
         return Q[self.columns]
 
     def _motion(self) -> Program:
-        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`, the
-        applied forces within F, rates of z, and the rows that hold whatever touches: prescribed and
-        guided joints, then couplings.
+        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`, the applied
+        forces within F, rates of z, and the rows that are active in every mode (prescribed and guided joints,
+        then couplings).
         """
         M, F = self._free
         outputs: dict[str, Any] = {
@@ -292,45 +317,51 @@ class TerrainDerivation:
         return self._program("motion", outputs)
 
     def _held(self) -> dict[str, Any]:
-        """Return the rows that hold whatever touches, `held vdot = held_c`, with what is left of their
-        conditions and the speeds that they demand; a guided joint may be anywhere.
+        """Return the rows that are active in every mode: `held vdot = held_c`, `held v = held_b`, and the
+        residuals `held_gap` of their position constraints. Guided joints have no position constraint.
         """
-        r, t, first = self.symbols["r"], self.symbols["t"][0], len(self.model.twist)
-        moved = {k: joint.motion(t) for k, joint in enumerate(self.model.joints) if joint.motion}
-        moved |= {
+        r = self.symbols["r"]
+        t = self.symbols["t"][0]
+        first = len(self.model.twist)
+        # Position, velocity and acceleration of prescribed and guided joints.
+        motions = {k: joint.motion(t) for k, joint in enumerate(self.model.joints) if joint.motion}
+        motions |= {
             k: (r[k], self.symbols["v"][first + k], guide.acceleration)
             for k, guide in self.driven.guides.items()
         }
-        joints = sorted(moved)
+        joints = sorted(motions)
         rows = [np.eye(6 + len(r))[6 + k] for k in joints] + couplings.rows(self.tree, self.geo)
         drifts = couplings.drifts(self.tree, self.geo, self.vel.rdot)
         return {
             "held": array([list(row[self.columns]) for row in rows]),
-            "held_c": [*(moved[k][2] for k in joints), *(-x for x in drifts)],
-            "held_b": [*(moved[k][1] for k in joints), *(0.0 for _ in drifts)],
+            "held_c": [*(motions[k][2] for k in joints), *(-x for x in drifts)],
+            "held_b": [*(motions[k][1] for k in joints), *(0.0 for _ in drifts)],
             "held_gap": [
-                *(r[k] - moved[k][0] for k in joints),
+                *(r[k] - motions[k][0] for k in joints),
                 *couplings.values(self.tree, self.geo),
             ],
         }
 
     def _mode(self, name: str, signature: Signature) -> Program:
         """Return ydot, contact forces and pivots of a mode on features in closed form."""
-        count, s, held = len(signature), self.symbols, self._held()
+        count = len(signature)
+        s = self.symbols
+        held = self._held()
+        # Pivots are chosen in the drawing, with a friction coefficient of 0.5.
         drawing = {f"{key}[{k}]": 0.0 for key, symbols in s.items() for k in range(len(symbols))}
-        drawing |= (
-            {f"mu[{k}]": 0.5 for k in range(count)} | {"q[0]": 1.0} | dict(self.tracing.nominal)
-        )
+        drawing |= {f"mu[{k}]": 0.5 for k in range(count)}
+        drawing |= {"q[0]": 1.0, **self.tracing.nominal}
         self.symbols |= self.tracing.symbols({"features": FEATURE * count, "mu": count})
-        given = self.symbols["features"], self.symbols["mu"]
+        features = self.symbols["features"]
+        mu = self.symbols["mu"]
         if self._rolls(signature):
-            zero = np.zeros(3)
-            force = generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
-            pose, force = (self.R, s["r"]), force + self.acting.Q
-            found = solve_rolling(
-                self.model, signature, pose, self.speeds, force, given[0], drawing
+            force = generalised(self.tree, self.geo, self.world, self.driven.inputs, np.zeros(3))
+            force = force + self.acting.Q
+            pose = (self.R, s["r"])
+            motion = solve_rolling(
+                self.model, signature, pose, self.speeds, force, features, drawing
             )
-            return self._mode_program(name, found)
+            return self._mode_program(name, motion)
         free = FreeMachine(
             self.tree,
             self.geo,
@@ -343,14 +374,18 @@ class TerrainDerivation:
             held["held"],
             held["held_c"],
         )
-        return self._mode_program(name, solve_mode(free, signature, *given, drawing, self._act))
+        motion = solve_mode(free, signature, features, mu, drawing, self._act)
+        return self._mode_program(name, motion)
 
     def _rolls(self, signature: Signature) -> bool:
-        """Return whether all that a mode holds are wheels that roll on faces, without elements there."""
-        model, guided = self.model, self.driven.guides
-        free = len(model.twist) == 6 and not guided and not any(j.motion for j in model.joints)
+        """Return whether all closed contacts of a mode are wheels that roll on faces without tyres, and the
+        machine has no other constraints.
+        """
+        model = self.model
+        has_motions = any(joint.motion for joint in model.joints)
+        is_free = len(model.twist) == 6 and not self.driven.guides and not has_motions
         return (
-            free
+            is_free
             and bool(signature)
             and all(
                 (kind, rows) == ("face", 3)
@@ -360,18 +395,18 @@ class TerrainDerivation:
             )
         )
 
-    def _mode_program(self, name: str, found: ModeMotion) -> Program:
+    def _mode_program(self, name: str, motion: ModeMotion) -> Program:
         """Return ydot, contact forces and pivots of a mode."""
-        elements = array(self.acting.rates) + found.rates
+        elements = array(self.acting.rates) + motion.rates
         outputs = {
-            "rate": [*np.concatenate(self._flow), *found.vdot, *elements, *self.driven.rates],
-            "forces": found.forces,
-            "pivots": found.pivots,
+            "rate": [*np.concatenate(self._flow), *motion.vdot, *elements, *self.driven.rates],
+            "forces": motion.forces,
+            "pivots": motion.pivots,
         }
         return self._program(name, outputs, ("f", "ground", "features", "mu"))
 
-    def _sight(self) -> Program:
-        """Return what a user may ask of a state with the accelerations a."""
+    def _observe(self) -> Program:
+        """Return all outputs of a state with the accelerations a."""
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
@@ -383,7 +418,7 @@ class TerrainDerivation:
         ]
         seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self._memory_rates)
         gravity = self.model.gravity
-        seen = {
+        observations = {
             "position": s["p"],
             "v": s["v"],
             "vdot": s["a"],
@@ -395,31 +430,37 @@ class TerrainDerivation:
             "output_rates": tangent(outputs, seed),
             "inputs": self.driven.inputs,
         }
-        return self._program("observe", seen, ("a",))
+        return self._program("observe", observations, ("a",))
 
-    def _stop(self, k: int, whole: bool) -> Program:
-        """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a
-        contact without friction.
+    def _stop(self, k: int, has_rows: bool) -> Program:
+        """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the layout of a contact
+        without friction.
         """
         s = self.symbols
         row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
-        nothing = [0.0] * len(self.columns)
-        outputs: dict[str, Any] = {"C": [*row, *nothing, *nothing]}
-        outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0], "armed": [1.0]}
-        return self._row(f"{self.model.joints[k].name}_stop", outputs, whole)
+        no_row = [0.0] * len(self.columns)
+        outputs: dict[str, Any] = {
+            "C": [*row, *no_row, *no_row],
+            "gap": [s["f"][0] * (s["r"][k] - s["f"][1])],
+            "stretch": [1.0],
+            "armed": [1.0],
+        }
+        return self._contact_program(f"{self.model.joints[k].name}_stop", outputs, has_rows)
 
     def _pose(self, motion: int) -> tuple[Array, Array]:
-        """Return rotation and position of a ground that moves, at the time t."""
-        form, earlier = self.motions[motion], self.motions[:motion]
-        first = sum(one.inputs["numbers"] for one in earlier)
-        numbers = self.symbols["ground"][first : first + form.inputs["numbers"]]
-        values = replay(form, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
-        R, p = (array([values[k] for k in form.outputs[name]]) for name in ("R", "p"))
+        """Return rotation and position of moving ground at the time t."""
+        program = self.motions[motion]
+        first = sum(earlier.inputs["numbers"] for earlier in self.motions[:motion])
+        numbers = self.symbols["ground"][first : first + program.inputs["numbers"]]
+        values = replay(program, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
+        R, p = (array([values[k] for k in program.outputs[name]]) for name in ("R", "p"))
         return R.reshape(3, 3), p
 
-    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: int | None, whole: bool) -> Program:
-        """Return what a wheel on a feature looks like: gap, point, normal, and both as the obstacle sees
-        them, the fold of an edge; and as a whole its rows, too.
+    def _wheel(
+        self, wheel: Wheel | Blade, kind: str, motion: int | None, has_rows: bool
+    ) -> Program:
+        """Return the contact of a wheel with a feature: its geometry (gap, point, normal, both also in the
+        frame of moving ground, the fold of an edge) and, with `has_rows`, its constraint rows.
         """
         s = self.symbols
         R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
@@ -441,13 +482,13 @@ class TerrainDerivation:
             "fold": met.meeting.fold,
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
-        if whole:
+        if has_rows:
             along = self._along | ({} if motion is None else {"t[0]": 1.0})
-            outputs |= self._rows(wheel, met, self._ground(met, R, p), along)
-        return self._row(f"{wheel.name}_{kind}", outputs, whole)
+            outputs |= self._rows(wheel, met, self._ground_velocity(met, R, p), along)
+        return self._contact_program(f"{wheel.name}_{kind}", outputs, has_rows)
 
-    def _ground(self, met: ContactRows, R: Array, p: Array) -> Array:
-        """Return the velocity of the ground at the touching point."""
+    def _ground_velocity(self, met: ContactRows, R: Array, p: Array) -> Array:
+        """Return the velocity of the ground at the contact point."""
         Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
         pdot = array(tangent(list(p), {"t[0]": 1.0}))
         return pdot + Rdot @ (R.T @ (met.meeting.point - p))
@@ -455,9 +496,9 @@ class TerrainDerivation:
     def _rows(
         self, wheel: Wheel | Blade, met: ContactRows, ground: Array, along: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own velocity b,
-        `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; the direction along,
-        and what elements do there.
+        """Return the rows of a wheel on a feature: `C v = b` with the velocity b of the ground, `C vdot = c`
+        with c = bdot - Cdot v by differentiation along the motion, the direction along, and the forces of
+        tyres.
         """
         b = array([axis @ ground for axis in met.axes])
         relative = met.C @ self.speeds - b
@@ -480,12 +521,12 @@ class TerrainDerivation:
             }
         return outputs
 
-    def _row(self, name: str, outputs: Mapping[str, Any], whole: bool) -> Program:
-        """Return the program of a contact in the layout that all share, or the first part of it; what is
-        not told is zero.
+    def _contact_program(self, name: str, outputs: Mapping[str, Any], has_rows: bool) -> Program:
+        """Return the program of a contact in the layout that all contacts share, or that of its geometry;
+        missing outputs are zero.
         """
-        row = row_layout(self.model)
-        nothing = row.split(np.zeros(row.size))
-        names = [key for key in nothing if whole or key in _GEOMETRY]
-        told = {key: outputs.get(key, nothing[key]) for key in names}
-        return self._program(name if whole else f"{name}_geometry", told, ("f", "ground"))
+        layout = row_layout(self.model)
+        zeros = layout.split(np.zeros(layout.size))
+        names = [key for key in zeros if has_rows or key in _GEOMETRY]
+        complete = {key: outputs.get(key, zeros[key]) for key in names}
+        return self._program(name if has_rows else f"{name}_geometry", complete, ("f", "ground"))

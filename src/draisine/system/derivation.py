@@ -1,4 +1,8 @@
-"""One mode of a model, traced: geometry, constraints, motion and reduced dynamics."""
+"""The derivation of one mode of a model over symbols: geometry, constraint rows, choice of the independent
+speeds, velocities, loads of force elements, and reduced dynamics.
+
+`Derivation` evaluates each stage at its first use; `system.mode_programs` makes programs of the results.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,21 +30,18 @@ from draisine.system.tracing import Commanded, Tracing, rates_by_symbol, read
 
 @dataclass(frozen=True, slots=True)
 class Pivoting:
-    """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
-    pivots that the state decides, the names of the independent speeds, the rows left out, and
-    whether pivots are those of an elimination along the tree.
-    """
+    """The choice of independent speeds and pivots at the nominal configuration."""
 
-    independent: list[int]
+    independent: list[int]  # indices of the independent speeds
     pivots: list[Pivot]
-    sizes: list[float]
-    names: list[str]
-    spare: list[str]
-    along_tree: bool = False
+    sizes: list[float]  # magnitudes of the pivots that depend on the state
+    names: list[str]  # of the independent speeds
+    spare: list[str]  # labels of the redundant rows, which are left out
+    along_tree: bool = False  # whether the rows are eliminated joint by joint along the tree
 
 
 class Derivation:
-    """One mode of one model, traced as far as its programs need."""
+    """The stages of the derivation of one mode, each evaluated at its first use."""
 
     def __init__(
         self,
@@ -51,8 +52,11 @@ class Derivation:
         spare: Sequence[str] = (),
         choice: Pivoting | None = None,
     ) -> None:
-        self.tracing, self.model, self.mode = tracing, tracing.model, mode
-        self.correction, self.spare = correction, spare
+        self.tracing = tracing
+        self.model = tracing.model
+        self.mode = mode
+        self.correction = correction
+        self.spare = spare
         self._choice = choice
         model = self.model
         pins = len(model.pins)
@@ -62,25 +66,26 @@ class Derivation:
         self.point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
         self.tree = assemble(model, aligned=is_free(model), evaluate=self.evaluate)
+        # The nominal point is the pose of the drawing, seen from the inner base frame.
         drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
-        self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}  # the drawing's pose
-        # expressions that do not depend on the pose may be known by the user's symbols
+        self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}
+        # Expressions that do not depend on the pose may contain the symbols of the user's frame.
         self.point |= {f"user turn[{k}]": float(x) for k, x in enumerate(drawn)}
         self.point |= {f"user q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"user p[{k}]": 0.0 for k in range(3)}
         self.point |= configuration or {}
 
     def evaluate(self, values: Sequence[Scalar]) -> Any:
-        """Return traced values as floats at the nominal configuration and parameters."""
+        """Return the values of expressions at the nominal configuration and parameters."""
         return evaluate(values, self.point)
 
     @cached_property
     def R(self) -> Array:
-        """The base's rotation."""
+        """Rotation matrix of the base."""
         return base_rotation(self.model, self.symbols["q"])
 
     @cached_property
-    def found(self) -> projected.Rows:
+    def constraint_rows(self) -> projected.Rows:
         """Geometry, contacts and constraint rows."""
         return self.rows(self.R, self.symbols["r"], self.symbols["p"])
 
@@ -90,53 +95,59 @@ class Derivation:
 
     @cached_property
     def choice(self) -> Pivoting:
-        """Independent speeds and pivots: as given, or chosen by rank at the nominal configuration."""
+        """Independent speeds and pivots: those given, or chosen by rank at the nominal configuration."""
         if self._choice is not None:
             return self._choice
-        planned = projected.plan_joints(self.found, self.evaluate)
+        planned = projected.plan_joints(self.constraint_rows, self.evaluate)
         along_tree = planned is not None
         independent, pivots = planned or self._plan()
-        solver = projected.factorise(self.found, independent, pivots, along_tree)
-        moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
-        sizes = [float(abs(x)) for x in self.evaluate(moved)]
+        solver = projected.factorise(self.constraint_rows, independent, pivots, along_tree)
+        variable = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
+        sizes = [float(abs(x)) for x in self.evaluate(variable)]
         names = [self.model.speeds[k] for k in independent]
         return Pivoting(independent, pivots, sizes, names, list(self.spare), along_tree)
 
     def _plan(self) -> tuple[list[int], list[Pivot]]:
         """Return independent speeds and pivots for all rows at once."""
-        columns, found = free_columns(self.model), self.found
-        C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
+        columns = free_columns(self.model)
+        rows = self.constraint_rows
+        C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
-        labels = [constraints.labels(self.model, self.mode)[k] for k in found.keep]
+        labels = [constraints.labels(self.model, self.mode)[k] for k in rows.keep]
         order = projected.speed_order(self.model, columns)
-        independent = projected.choose_speeds(len(columns), values[found.keep], labels, order)
-        return independent, projected.plan_pivots(found, independent, self.evaluate)
+        independent = projected.choose_speeds(len(columns), values[rows.keep], labels, order)
+        return independent, projected.plan_pivots(rows, independent, self.evaluate)
 
     @cached_property
     def moving(self) -> projected.Reconstruction:
-        """All velocities, from the independent speeds."""
-        u, t = self.inputs["u"], self.symbols["t"][0]
+        """All velocities as functions of the independent speeds."""
+        u = self.inputs["u"]
+        t = self.symbols["t"][0]
         choice = self.choice
         return projected.motion(
-            self.found, u, t, choice.independent, choice.pivots, choice.along_tree
+            self.constraint_rows, u, t, choice.independent, choice.pivots, choice.along_tree
         )
 
     @cached_property
     def inputs(self) -> dict[str, Any]:
-        """The input arrays of every program of this mode, in order: u is as long as chosen."""
+        """The input arrays of all programs of this mode, in order; u has the independent speeds."""
         self.symbols |= self.tracing.symbols({"u": len(self.choice.independent)})
         return self.symbols
 
     @cached_property
     def driven(self) -> Commanded:
-        """What the given inputs and the law do at this state."""
+        """Inputs, guided joints and rates of the law at this state."""
         return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
 
     @cached_property
     def loaded(self) -> LoadSolution:
-        """What the force elements do at this state, and the reduced dynamics under all forces."""
-        found, t = self.found, self.symbols["t"][0]
-        force = generalised(self.tree, found.geo, found.world, self.driven.inputs, found.ref)
+        """Forces of the force elements at this state, and the reduced dynamics under all forces.
+
+        Both are computed together because tyre forces depend on the normal loads, and these on all forces.
+        """
+        rows = self.constraint_rows
+        t = self.symbols["t"][0]
+        force = generalised(self.tree, rows.geo, rows.world, self.driven.inputs, rows.ref)
 
         def act(loads: Mapping[str, Scalar]) -> ElementForces:
             reading = replace(self.readings, loads=loads)
@@ -152,17 +163,19 @@ class Derivation:
 
         solved = solve_loads(act, move, lack, self.moving, self.tracing.graph)
         if solved.loads and self.driven.guides:
-            raise ModelError("elements that read loads do not go with a law that guides joints.")
+            raise ModelError(
+                "A force element that reads loads (a tyre) cannot be combined with a law that guides joints."
+            )
         return solved
 
     @property
     def loaded_readings(self) -> Readings:
-        """What elements read under the loads that were found."""
+        """Readings of force elements, with the solved loads."""
         return replace(self.readings, loads=self.loaded.loads)
 
     @property
     def acting(self) -> ElementForces:
-        """What the force elements do at this state."""
+        """Forces of the force elements at this state, and the rates of their states."""
         return self.loaded.acting
 
     @property
@@ -172,12 +185,12 @@ class Derivation:
 
     @property
     def memory_rates(self) -> list[Scalar]:
-        """The rates of all states z."""
+        """Rates of all states z."""
         return [*self.acting.rates, *self.driven.rates]
 
     @cached_property
     def readings(self) -> Readings:
-        """What laws and outputs read."""
+        """Readings of laws and outputs."""
         return read(self.moving, self.symbols["t"][0])
 
     def pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
@@ -185,18 +198,20 @@ class Derivation:
         return base_rates(self.model, R, q, speeds, ref)[:2]
 
     def conditions(
-        self, found: projected.Rows, every: bool = True
+        self, rows: projected.Rows, with_redundant: bool = True
     ) -> tuple[list[Scalar], list[Array]]:
-        """Return the conditions on the configuration that must stay zero, and their rows: every one,
-        or those that do not repeat others.
+        """Return the position constraints, which must stay zero, and their gradients; with or without the
+        redundant ones.
         """
-        r, t, anchors = self.symbols["r"], self.symbols["t"][0], self.symbols["anchors"]
-        values, rows, where = projected.conditions(found, r, t, anchors)
-        taken = [i for i, k in enumerate(where) if every or k in found.keep]
-        return [values[i] for i in taken], [rows[i] for i in taken]
+        r = self.symbols["r"]
+        t = self.symbols["t"][0]
+        anchors = self.symbols["anchors"]
+        values, gradients, indices = projected.conditions(rows, r, t, anchors)
+        used = [i for i, k in enumerate(indices) if with_redundant or k in rows.keep]
+        return [values[i] for i in used], [gradients[i] for i in used]
 
     def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
-        """Return the rates of the configuration's symbols for speeds (V at the base's origin, W,
+        """Return the rates of the configuration's symbols for speeds (V at the origin of the base, Omega,
         rdot).
         """
         qdot, pdot, rdot = base_rates(self.model, R, self.symbols["q"], speeds, np.zeros(3))

@@ -1,8 +1,9 @@
-"""A machine without ground, and each of its wheels on each kind of feature, compiled: what every
-mode on every terrain is made of.
+"""The compiled machine on a terrain: its free dynamics, and each of its wheels on each kind of feature. Every
+contact mode on every terrain is assembled from these programs.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.contact.features import FEATURE
-from draisine.mechanics.contact.modes import MOST, Signature, mode_name
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
@@ -31,24 +32,23 @@ from draisine.system.tracing import Law
 from draisine.terrain.feature import ObstacleMotion
 
 Meeting = tuple[int, str, ObstacleMotion | None]
-"""What meets: a wheel or blade (or, counted on after them, a joint) by its number, the kind of
-feature, and how the feature moves.
+"""A pair in contact: the index of a wheel or blade (joints with stops follow after them), the kind of
+feature, and the motion of the feature (None if it is fixed).
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Generic:
-    """The free machine: `motion` gives M and F, `contacts[wheel, kind, motion]` a wheel's rows on a
-    feature that is fixed (None) or moves.
+    """The free machine: the program `motion` computes M and F, `contacts[wheel, kind, motion]` the rows of a
+    wheel on a feature.
 
-    After the wheels the joints are counted on, each with its `stop`. Its state is y = (q, p, r, v,
-    z) in the user's own frame and speeds. `ground` are the numbers of the motions.
+    Its state is y = (q, p, r, v, z) in the user's frame and speeds.
     """
 
     system: System
     law: Law | None
-    motions: tuple[ObstacleMotion, ...]
-    ground: Floats
+    motions: tuple[ObstacleMotion, ...]  # of moving ground
+    ground: Floats  # numbers of these motions, inputs of the programs
     programs: Programs
 
     def __reduce__(self) -> Any:
@@ -56,7 +56,7 @@ class Generic:
 
     @property
     def states(self) -> int:
-        """How many states the law has."""
+        """Number of states of the law."""
         return law_states(self.law)
 
     @cached_property
@@ -66,17 +66,27 @@ class Generic:
 
     @property
     def memory(self) -> int:
-        """How many states z there are: those of the force elements, then those of the law."""
+        """Number of states z: those of the force elements, then those of the law."""
         return self.system.model.memory + self.states
 
     @cached_property
     def observe(self) -> Compiled:
-        """What a user may ask of a state and its accelerations."""
+        """All outputs of a state with its accelerations."""
         return self.programs.bind("observe", self.system.values)
 
     def observations(self, y: Floats, t: Floats, w: Floats, a: Floats) -> dict[str, Floats]:
-        """Return everything that `observe` knows of many y (time first) that move with accelerations
-        a, time last.
+        """Return all outputs of `observe`, time last.
+
+        Parameters
+        ----------
+        y
+            States (times, n).
+        t
+            Times, s.
+        w
+            Inputs (inputs, times).
+        a
+            Accelerations vdot (times, speeds).
         """
         x = self.observe.inputs.pack(t=t[None], **self.layout.split(y.T), w=w, a=a.T)
         return self.observe.batch(x)
@@ -88,71 +98,72 @@ class Generic:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where q, p, r, v, z stand in y."""
+        """The layout of y: q, p, r, v, z."""
         return Layout(state_sizes(self.system.model, v=self.speeds, z=self.memory))
 
     @cached_property
     def inputs(self) -> Layout:
-        """What the programs of contacts read: what `motion` reads, then the numbers of a feature and of
-        how grounds move.
+        """The inputs of the programs of contacts: those of `motion`, the numbers of a feature, and those of
+        the motions of the ground.
         """
-        more = {"parameters": 0, "f": FEATURE, "ground": len(self.ground)}
-        return Layout(self.motion.program.inputs | more)
+        further = {"parameters": 0, "f": FEATURE, "ground": len(self.ground)}
+        return Layout(self.motion.program.inputs | further)
 
     @cached_property
     def row(self) -> Layout:
-        """What the program of a contact tells of it."""
+        """The outputs of the program of a contact."""
         return row_layout(self.system.model)
 
     @property
     def givens(self) -> int:
-        """How many numbers of features and friction closed forms read at most, behind all else."""
-        return MOST * (FEATURE + 1)
+        """Number of inputs of closed forms after those of `motion`: features and friction, for the largest
+        mode.
+        """
+        return MAX_CLOSED_FORM_WHEELS * (FEATURE + 1)
 
     def closed_form(self, signature: Signature) -> Compiled | None:
-        """Return the closed form of a mode on fixed features; None where the dense system is to be
-        taken: for many wheels, for two contacts of one, for stops, flats and couplings, and where
-        rows repeat each other.
+        """Return the closed form of a mode on fixed features, or None if the mode is solved as a dense
+        system: for many wheels, two contacts of one wheel, stops, flats, couplings and redundant rows.
         """
         name = mode_name(self.system.model, signature)
         if name not in self._closed_forms:
-            try:
-                there = name in self.programs
-                found = self.programs.bind(name, self.system.values) if there else None
-            except (RedundancyError, SingularityError):
-                found = None
-            self._closed_forms[name] = found
+            compiled = None
+            # Redundant or singular rows show when the form is derived, at the first look-up of its name.
+            with suppress(RedundancyError, SingularityError):
+                if name in self.programs:
+                    compiled = self.programs.bind(name, self.system.values)
+            self._closed_forms[name] = compiled
         return self._closed_forms[name]
 
     @cached_property
     def _closed_forms(self) -> dict[str, Compiled | None]:
-        """The closed forms that were asked for so far."""
+        """The closed forms requested so far, by name."""
         return {}
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """What runs of this machine share, by whose it is."""
+        """Objects that runs of this machine share, by owner."""
         return {}
 
     @property
     def joints(self) -> int:
-        """How many joints there are."""
+        """Number of joints."""
         return len(self.system.model.joints)
 
     @property
     def speeds(self) -> int:
-        """How many speeds there are."""
+        """Number of speeds."""
         return len(self.system.model.speeds)
 
     @cached_property
     def wheels(self) -> tuple[Contact, ...]:
-        """What touches, wheels and blades, in the model's order."""
+        """The wheels and blades, in the order of the model."""
         return tuple(self.system.model.contacts)
 
     @cached_property
     def held(self) -> list[int]:
-        """The joints that are prescribed or guided: the first of the rows that hold whatever touches;
-        the others are those of couplings.
+        """The joints that are prescribed or guided. Their rows are the first of the rows that are active in
+        every mode; those of couplings follow.
         """
         joints = self.system.model.joints
         return [k for k, joint in enumerate(joints) if joint.motion or k in self.guided]
@@ -163,7 +174,7 @@ class Generic:
         return np.flatnonzero(self.motion()["guided"]).tolist()
 
     def enter(self, state: State, z: Floats) -> Floats:
-        """Return y for a state, after checking that it is one of this machine."""
+        """Return y for a state, after checking that it fits this machine."""
         if misshapen(self.system, state):
             raise misfit(self.system, state)
         y = self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
@@ -173,17 +184,17 @@ class Generic:
 
     def leave(self, y: Floats) -> State:
         """Return the state of y."""
-        at = self.layout
-        z = y[at.z][: self.system.model.memory].copy()
-        pose, shape, speeds = (y[at.q].copy(), y[at.p].copy()), y[at.r].copy(), y[at.v].copy()
-        return State(*pose, shape, speeds, element_state=z)
+        layout = self.layout
+        y = y.copy()  # the parts of a state are views of one array
+        z = y[layout.z][: self.system.model.memory]
+        return State(y[layout.q], y[layout.p], y[layout.r], y[layout.v], element_state=z)
 
 
 def generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
-    """Return a system as a free machine; `law` and the motions of obstacles are traced into it. The latest
-    are kept.
+    """Return the compiled machine of a system on a terrain; the law and the motions of the ground are part
+    of its programs. The most recent machines are kept.
     """
 
     def make() -> Generic:
@@ -197,16 +208,17 @@ def generic(
 
 
 class ContactPrograms(Mapping[Meeting, Compiled]):
-    """The programs of contacts by what meets, bound to a system's parameters when first asked for."""
+    """The programs of contacts by pair, bound to the parameters of a system at their first use."""
 
     def __init__(
         self, system: System, programs: Programs, motions: tuple[ObstacleMotion, ...]
     ) -> None:
-        self._programs, self._values = programs, system.values
-        named = program_names(system.artifacts.drawing, len(motions))
+        self._programs = programs
+        self._values = system.values
+        subjects = program_names(system.artifacts.drawing, len(motions))
         self.names: dict[Meeting, str] = {
             (of, kind, None if motion is None else motions[motion]): name
-            for name, (of, kind, motion) in named.items()
+            for name, (of, kind, motion) in subjects.items()
             if kind
         }
         self._bound: dict[Meeting, Compiled] = {}
@@ -217,7 +229,7 @@ class ContactPrograms(Mapping[Meeting, Compiled]):
         return self._bound[meeting]
 
     def geometry(self, meeting: Meeting) -> Compiled:
-        """Return the program that tells the first part of a contact's row, what it looks like."""
+        """Return the program for the first part of a contact's row, its geometry."""
         return self._programs.bind(self.names[meeting] + GEOMETRY, self._values)
 
     def __contains__(self, meeting: object) -> bool:

@@ -32,50 +32,60 @@ from draisine.system.tracing import rates_by_symbol
 
 
 def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scalar], list[Scalar]]:
-    """Return first and second rates of yaw, lean and pitch, from the vertical N, the base's axis to
-    the left, and the angular velocity, all in the base's axes, eq. [angle-rates].
+    """Return the first and second time derivatives of yaw, lean and pitch, eq. [angle-rates].
 
-    `W = yaw_rate N + lean_rate ahead + pitch_rate left`; N and left make an angle whose sine is
-    that of the lean.
+    Parameters
+    ----------
+    N
+        Vertical unit vector, in base axes.
+    left
+        Unit vector to the left of the base, in base axes.
+    W, Wdot
+        Angular velocity (rad/s) and acceleration (rad/s^2) of the base, in base axes.
+
+    `W = yaw_rate N + lean_rate forward + pitch_rate left`; `N . left` is the sine of the lean.
     """
-    s, across = N @ left, cross(left, N)
+    s = N @ left
+    across = cross(left, N)
     c = norm(across)
-    ahead = across / c
+    forward = across / c
 
-    def split(up: Scalar, aside: Scalar) -> tuple[Scalar, Scalar]:
-        return (up - s * aside) / (c * c), (aside - s * up) / (c * c)
+    def split(vertical: Scalar, lateral: Scalar) -> tuple[Scalar, Scalar]:
+        """Return the components along N and left, which are not perpendicular."""
+        return (vertical - s * lateral) / (c * c), (lateral - s * vertical) / (c * c)
 
-    lean = W @ ahead
+    lean = W @ forward
     yaw, pitch = split(W @ N, W @ left)
     yaw2, pitch2 = split(Wdot @ N - c * (pitch * lean), Wdot @ left - c * (yaw * lean))
-    return [yaw, lean, pitch], [yaw2, Wdot @ ahead + c * (yaw * pitch), pitch2]
+    return [yaw, lean, pitch], [yaw2, Wdot @ forward + c * (yaw * pitch), pitch2]
 
 
 def rate(d: Derivation) -> Program:
     """Return ydot, and the pivots that depend on the state."""
-    moving, reduced = d.moving, d.reduced
+    moving = d.moving
     speeds = moving.speeds
     if d.correction is not None:
-        speeds = speeds + _stiff(d, d.correction)
-    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.found.ref)
+        speeds = speeds + _gap_correction(d, d.correction)
+    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
     watched = [*moving.solver.pivot, *d.loaded.pivots]
     pivots = [x for x in watched if isinstance(x, Expr) and not x.fixed]
-    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.memory_rates]
+    rate = [*qdot, *pdot, *speeds[6:], *d.reduced.udot, *d.memory_rates]
     return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
 def observe(d: Derivation) -> Program:
     """Return all outputs of a state."""
-    found, moving, reduced = d.found, d.moving, d.reduced
-    tree, world, p = d.tree, found.world, d.symbols["p"]
+    rows = d.constraint_rows
+    moving = d.moving
+    reduced = d.reduced
+    tree = d.tree
+    world = rows.world
+    p = d.symbols["p"]
     base = tree.links[0]
-    T = projected.user_map(tree, found.ref)
-    moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
-    v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
-    columns = free_columns(d.model)
-    forces, pushes, held = _contact_forces(d, found, reduced.multipliers)
+    v, vdot = _user_velocities(d)
+    forces, pushes, held = _contact_forces(d, rows, reduced.multipliers)
     motions = len(constraints.prescribed_joints(d.model))
-    linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
+    linear, angular = energy.momenta(tree, rows.geo, moving.vel, world, p)
     readings = d.readings
     outputs = [readings.yaw, readings.lean, readings.pitch]
     outputs += [o.value(readings) for o in d.model.outputs]
@@ -85,18 +95,18 @@ def observe(d: Derivation) -> Program:
         d.inputs,
         {
             "position": p - world.R @ (base.R.T @ base.o),
-            "v": v[columns],
-            "vdot": vdot[columns],
+            "v": v,
+            "vdot": vdot,
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
             **tyre_powers(d.loaded_readings, d.mode, d.symbols["z"]),
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
-            "points": [p + world.R @ at.c for at, _ in found.found],
+            "points": [p + world.R @ point.c for point, _ in rows.contact_points],
             "gaps": _gaps(d, p),
             "kinetic": [energy.kinetic(tree, moving.vel)],
-            "potential": [energy.potential(tree, found.geo, world, p, d.model.gravity)],
+            "potential": [energy.potential(tree, rows.geo, world, p, d.model.gravity)],
             "momentum": linear,
             "angular_momentum": angular,
             "outputs": outputs,
@@ -110,51 +120,56 @@ def project(d: Derivation) -> Program:
     """Return one Newton step of minimum norm towards closed contacts and a unit quaternion, eq. [projection],
     and the residuals of both before it.
     """
-    q, p, r = unit(d.model, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
+    q = unit(d.model, d.symbols["q"])
+    p = d.symbols["p"]
+    r = d.symbols["r"]
     R = base_rotation(d.model, q)
-    found = d.rows(R, r, p)
-    values, rows = d.conditions(found, every=False)
-    if rows:
+    rows = d.rows(R, r, p)
+    values, gradients = d.conditions(rows, with_redundant=False)
+    if gradients:
         columns = free_columns(d.model)
-        J = array([list(row[columns]) for row in rows])
+        J = array([list(row[columns]) for row in gradients])
         x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
         step = spread(d.model, x)
-        dq, dp = d.pose_rates(R, q, step, found.ref)
-        q, p, r = unit(d.model, q + dq), p + dp, r + step[6:]
-    wheels = [a for a in found.active if not is_zero(a.surface.ring)]
-    headings = [_heading(found, a) for a in wheels]  # a ball has none
+        dq, dp = d.pose_rates(R, q, step, rows.ref)
+        q = unit(d.model, q + dq)
+        p = p + dp
+        r = r + step[6:]
+    wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
+    headings = [_heading(rows, a) for a in wheels]
     length = [square_length(d.model, d.symbols["q"]) - 1.0]
-    settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
-    return d.tracing.program("project", d.inputs, settled)
+    outputs = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
+    return d.tracing.program("project", d.inputs, outputs)
 
 
 def initial(d: Derivation) -> Program:
     """Return all values that can be requested of an initial state, with their derivatives by configuration
     and by speeds.
 
-    The speeds are all that the base's group leaves free (inner frame, V at the base's origin), whether
-    constrained or not.
+    The speeds are those of the unconstrained machine (inner frame, V at the origin of the base).
     """
-    tree, found, R = d.tree, d.found, d.R
+    tree = d.tree
+    rows = d.constraint_rows
+    R = d.R
     columns = free_columns(d.model)
     s = d.tracing.symbols({"s": len(columns)})["s"]
     speeds = spread(d.model, s)
     zero = np.zeros(3)
-    vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
-    t, p = d.symbols["t"][0], d.symbols["p"]
-    readings = Readings(tree, found.geo, found.world, p, vel, speeds, zero, t)
+    vel = velocities(tree, rows.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    t = d.symbols["t"][0]
+    p = d.symbols["p"]
+    readings = Readings(tree, rows.geo, rows.world, p, vel, speeds, zero, t)
     base = tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
-    places = [*(p - found.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
+    position_and_shape = [*(p - rows.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
     v = projected.user_map(tree, zero) @ speeds
-    own = [o.value(readings) for o in d.model.outputs]
-    values = [*angles, *places, *own]
-    along = d.directions(R, speeds)
-    rates = tangent([*angles, *own], along)
+    outputs_of_model = [o.value(readings) for o in d.model.outputs]
+    values = [*angles, *position_and_shape, *outputs_of_model]
+    rates = tangent([*angles, *outputs_of_model], d.directions(R, speeds))
     values += [*rates, *v[columns]]
-    conditions, _ = d.conditions(found)
-    asked = [*values, *conditions]
-    by_pose = [tangent(asked, d.directions(R, spread(d.model, e))) for e in np.eye(len(s))]
+    conditions, _ = d.conditions(rows)
+    requested = [*values, *conditions]
+    by_pose = [tangent(requested, d.directions(R, spread(d.model, e))) for e in np.eye(len(s))]
     by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
     inputs = {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
     outputs = {"values": values, "conditions": conditions}
@@ -164,41 +179,43 @@ def initial(d: Derivation) -> Program:
 
 
 def rows(d: Derivation) -> Program:
-    """Return the rows `C v = b`, the reference point, the conditions and all gaps."""
-    found = d.found
-    values, _ = d.conditions(found)
+    """Return the rows `C v = b`, the reference point, the position constraints and all gaps."""
+    active = d.constraint_rows
+    values, _ = d.conditions(active)
     b = constraints.velocity_targets(
-        d.tree, found.geo, found.world, found.active, found.p, d.symbols["t"][0]
+        d.tree, active.geo, active.world, active.active, active.p, d.symbols["t"][0]
     )
-    heights = constraints.gaps(found.world, d.symbols["p"], found.found)
-    outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
+    heights = constraints.gaps(active.world, d.symbols["p"], active.contact_points)
+    outputs = {"C": active.C, "b": b, "ref": active.ref, "conditions": values, "gaps": heights}
     return d.tracing.program("rows", d.inputs, outputs)
 
 
 def enter(d: Derivation) -> Program:
     """Return y for the user's pose, shape and speeds, all inner speeds, and the residuals of the rows
-    `C v = b` and of the conditions on the configuration.
+    `C v = b` and of the position constraints.
 
     `turn` is the quaternion of the inner base frame in the drawing.
     """
-    base, t, r = d.tree.links[0], d.symbols["t"], d.symbols["r"]
+    base = d.tree.links[0]
+    t = d.symbols["t"]
+    r = d.symbols["r"]
     columns = free_columns(d.model)
     user = _user(d, {"q": 4, "p": 3, "v": len(columns), "turn": 4})
     q = quaternion_product(user["q"], user["turn"])
     R = base_rotation(d.model, q)
     p = user["p"] + R @ (base.R.T @ base.o)
-    found = d.rows(R, r, p)
-    whole = spread(d.model, user["v"])
-    W = base.R.T @ whole[3:6]
-    V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
-    speeds = np.concatenate([V, W, whole[6:]])
+    rows = d.rows(R, r, p)
+    user_speeds = spread(d.model, user["v"])
+    W = base.R.T @ user_speeds[3:6]
+    V = base.R.T @ (user_speeds[:3] + cross(user_speeds[3:6], base.o)) + cross(W, rows.ref)
+    speeds = np.concatenate([V, W, user_speeds[6:]])
     inputs = {"t": t, "q": user["q"], "p": user["p"], "r": r, "v": user["v"]}
     inputs |= {"turn": user["turn"], "anchors": d.symbols["anchors"]}
     outputs: dict[str, Any] = {
         "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
         "speeds": speeds,
-        "broken": projected.residual(found, speeds, t[0], d.choice.along_tree),
-        "conditions": d.conditions(found)[0],
+        "broken": projected.residual(rows, speeds, t[0], d.choice.along_tree),
+        "conditions": d.conditions(rows)[0],
     }
     return d.tracing.program("enter", inputs, outputs)
 
@@ -212,21 +229,25 @@ def frame(d: Derivation) -> Program:
 class _Bare(NamedTuple):
     """The saddle-point system of every mode in the user's speeds, without force elements."""
 
-    inputs: dict[str, Array]
+    inputs: dict[str, Array]  # of the programs made of it
     readings: Readings
-    found: multiplier.FreeDynamics
-    joint_rows: list[Array]
-    drifts: list[Scalar]
-    motions: list[Any]
+    dynamics: multiplier.FreeDynamics
+    joint_rows: list[Array]  # of prescribed joints, then of couplings
+    drifts: list[Scalar]  # Cdot v of the couplings
+    motions: list[Any]  # position, velocity and acceleration of prescribed joints
 
 
 def _bare(d: Derivation) -> _Bare:
     """Return the saddle-point system of every mode without force elements."""
-    model, s = d.model, d.symbols | _user(d, {"q": 4, "p": 3})
+    model = d.model
+    s = d.symbols | _user(d, {"q": 4, "p": 3})
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
     v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
-    speeds, zero, t = spread(model, v), np.zeros(3), s["t"][0]
-    R, geo = base_rotation(model, s["q"]), geometry(tree, s["r"])
+    speeds = spread(model, v)
+    zero = np.zeros(3)
+    t = s["t"][0]
+    R = base_rotation(model, s["q"])
+    geo = geometry(tree, s["r"])
     eye = np.eye(6 + len(model.joints))
     joints = [eye[6 + k] for k in constraints.prescribed_joints(model)]
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
@@ -247,21 +268,27 @@ def masses(d: Derivation) -> Program:
 
 
 def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
-    columns, found = free_columns(d.model), bare.found
-    C = np.vstack([found.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
-    return {"M": found.M[np.ix_(columns, columns)], "C": C}
+    """Return the mass matrix and the rows of every mode."""
+    columns = free_columns(d.model)
+    C = np.vstack([bare.dynamics.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
+    return {"M": bare.dynamics.M[np.ix_(columns, columns)], "C": C}
 
 
 def free(d: Derivation) -> Program:
     """Return the saddle-point system of every mode in the user's speeds, with the tyre forces of this one."""
     bare = _bare(d)
-    found, readings = bare.found, bare.readings
-    F = found.F - d.tracing.act(readings, d.mode, bare.inputs["z"]).Q
-    c = [*found.c, *[motion[2] for motion in bare.motions], *[-x for x in bare.drifts]]
-    b = [0.0] * len(found.c) + [motion[1] for motion in bare.motions] + [0.0] * len(bare.drifts)
+    dynamics = bare.dynamics
+    readings = bare.readings
+    F = dynamics.F - d.tracing.act(readings, d.mode, bare.inputs["z"]).Q
+    c = [*dynamics.c, *[motion[2] for motion in bare.motions], *[-x for x in bare.drifts]]
+    b = [
+        *[0.0] * len(dynamics.c),
+        *[motion[1] for motion in bare.motions],
+        *[0.0] * len(bare.drifts),
+    ]
     armed = [contact.armed(readings) if contact.armed else 1.0 for contact in d.model.contacts]
     outputs = _masses(d, bare) | {"F": F[free_columns(d.model)], "c": c}
-    outputs |= {"b": b, "gaps": found.gaps, "armed": armed}
+    outputs |= {"b": b, "gaps": dynamics.gaps, "armed": armed}
     return d.tracing.program("free", bare.inputs, outputs)
 
 
@@ -269,30 +296,35 @@ def variation(d: Derivation) -> Program:
     """Return `M udot = f`, all outputs of a state and the rates of its speeds, each with its derivative along
     a seed, eq. [variation].
 
-    The seed is a displacement dx of the configuration (like speeds: V at the base's origin, W,
-    rdot, in the inner frame), and dt, du, dz, dw.
+    The seed is a displacement dx of the configuration (in the coordinates of the speeds: V at the origin of
+    the base, W, rdot, in the inner frame), and dt, du, dz, dw.
     """
-    tree, s, found, moving = d.tree, d.symbols, d.found, d.moving
-    H, columns = moving.H, free_columns(d.model)
-    M = mass_matrix(tree, found.geo, found.ref)
+    tree = d.tree
+    s = d.symbols
+    rows = d.constraint_rows
+    moving = d.moving
+    H = moving.H
+    columns = free_columns(d.model)
+    M = mass_matrix(tree, rows.geo, rows.ref)
     mass = H.T @ M[np.ix_(columns, columns)] @ H
-    V, W = moving.speeds[:3], moving.speeds[3:6]
-    speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
-    readings, base = d.readings, tree.links[0]
+    V = moving.speeds[:3]
+    W = moving.speeds[3:6]
+    speeds = np.concatenate([V - cross(W, rows.ref), moving.speeds[3:]])
+    readings = d.readings
+    base = tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
-    placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
-    own = [o.value(readings) for o in d.model.outputs]
-    turns, turned = angle_rates(found.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
-    rates = [*turns, *tangent(placed[3:], d.directions(d.R, speeds))]
-    T = projected.user_map(tree, found.ref)
-    moved = projected.map_rate(tree, W, moving.refdot)
-    v, vdot = T @ moving.speeds, T @ d.reduced.vdot + moved
+    pose = [*angles, *(s["p"] - rows.world.R @ (base.R.T @ base.o))]
+    outputs_of_model = [o.value(readings) for o in d.model.outputs]
+    turns, turn_rates = angle_rates(rows.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
+    rates = [*turns, *tangent(pose[3:], d.directions(d.R, speeds))]
+    v, vdot = _user_velocities(d)
     values: dict[str, list[Scalar]] = {
-        "force": list(mass @ d.reduced.udot),  # numbered as what udot was solved from
+        # The force is made of udot, and not the reverse: udot was solved from the same balance.
+        "force": list(mass @ d.reduced.udot),
         "zdot": d.memory_rates,
-        "conditions": d.conditions(found, every=False)[0],
-        "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
-        "paced": [*turned, *vdot[columns]],
+        "conditions": d.conditions(rows, with_redundant=False)[0],
+        "seen": [*pose, *s["r"], *outputs_of_model, *rates, *v],
+        "paced": [*turn_rates, *vdot],
     }
     sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
     seeds = d.tracing.symbols(sizes)
@@ -305,9 +337,18 @@ def variation(d: Derivation) -> Program:
 
 
 def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols of the user's state, in the drawing's frame instead of the inner one."""
-    own = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
-    return {name: own[f"user {name}"] for name in sizes}
+    """Return symbols of the user's state, in the frame of the drawing instead of the inner one."""
+    symbols = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
+    return {name: symbols[f"user {name}"] for name in sizes}
+
+
+def _user_velocities(d: Derivation) -> tuple[Array, Array]:
+    """Return the user's speeds v and accelerations vdot, in the frame of the drawing."""
+    moving = d.moving
+    columns = free_columns(d.model)
+    T = projected.user_map(d.tree, d.constraint_rows.ref)
+    map_rate = projected.map_rate(d.tree, moving.vel.W[0], moving.refdot)
+    return (T @ moving.speeds)[columns], (T @ d.reduced.vdot + map_rate)[columns]
 
 
 def _inputs(d: Derivation) -> Array:
@@ -316,32 +357,38 @@ def _inputs(d: Derivation) -> Array:
     return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
 
 
-def _heading(found: projected.Rows, a: constraints.Active) -> Array:
+def _heading(rows: projected.Rows, a: constraints.Active) -> Array:
     """Return the heading of a wheel in the ground plane before projection, of any length."""
     surface = a.surface
-    axle = found.geo.R0[a.at.link] @ surface.axle
-    ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
-    return ahead if is_zero(surface.thickness) else surface.ring * ahead  # a ball has none
+    axle = rows.geo.R0[a.point.link] @ surface.axle
+    heading = (rows.world.R @ cross(axle, rows.world.up[0]))[:2]
+    # Scaled by the ring, the heading vanishes as the wheel becomes a ball, which has none.
+    return heading if is_zero(surface.thickness) else surface.ring * heading
 
 
-def _stiff(d: Derivation, epsilon: float) -> Array:
+def _gap_correction(d: Derivation, epsilon: float) -> Array:
     """Return the correction (2.41) of the speeds, eq. [stiff-correction]: wheels after the first are pulled
-    to its height ten times as strongly. Pins, prescribed joints and couplings have no common height and are
-    pulled back one by one.
+    to its height ten times as strongly. Pins, prescribed joints and couplings have no common height; each is
+    corrected by itself.
     """
-    found, labels = d.found, constraints.labels(d.model, d.mode)
-    r, t, anchors = d.symbols["r"], d.symbols["t"][0], d.symbols["anchors"]
+    rows = d.constraint_rows
+    labels = constraints.labels(d.model, d.mode)
+    r = d.symbols["r"]
+    t = d.symbols["t"][0]
+    anchors = d.symbols["anchors"]
     conditions = [
         (value, row, labels[k].endswith(".normal"))
-        for value, row, k in zip(*projected.conditions(found, r, t, anchors), strict=True)
-        if k in found.keep
+        for value, row, k in zip(*projected.conditions(rows, r, t, anchors), strict=True)
+        if k in rows.keep
     ]
     total = array([0.0] * (6 + len(d.model.joints)))
     first: tuple[Scalar, Array] | None = None
     for value, row, is_height in conditions:
         stiffness = 1.0
         if is_height and first is not None:
-            value, row, stiffness = value - first[0], row - first[1], 10.0
+            value = value - first[0]
+            row = row - first[1]
+            stiffness = 10.0
         elif is_height:
             first = value, row
         total = total - row * (stiffness / epsilon * value)
@@ -350,28 +397,28 @@ def _stiff(d: Derivation, epsilon: float) -> Array:
 
 def _seed(d: Derivation) -> dict[str, Any]:
     """Return the rate of every state symbol, for derivatives along the motion."""
-    moving, reduced = d.moving, d.reduced
-    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], moving.speeds, d.found.ref)
-    return rates_by_symbol(q=qdot, p=pdot, r=moving.speeds[6:], u=reduced.udot, t=[1.0])
+    speeds = d.moving.speeds
+    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
+    return rates_by_symbol(q=qdot, p=pdot, r=speeds[6:], u=d.reduced.udot, t=[1.0])
 
 
 def _gaps(d: Derivation, p: Array) -> list[Scalar]:
-    """Return the gap of each contact (m); that of a tyre on a spring counts from where it carries."""
-    heights = constraints.gaps(d.found.world, p, d.found.found)
+    """Return the gap of each contact (m); that of a tyre on a spring is zero when it begins to carry."""
+    heights = constraints.gaps(d.constraint_rows.world, p, d.constraint_rows.contact_points)
     return [h - free_gap(c) for h, c in zip(heights, d.model.contacts, strict=True)]
 
 
 def _contact_forces(
-    d: Derivation, found: projected.Rows, lam: Array
+    d: Derivation, rows: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
     """Return the force of the ground on each contact, in its own axes and in those of the inner base, and the
     constraint forces of the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []
-    active = {a.contact.name: a for a in found.active}
-    at = 0
-    for contact, (place, _) in zip(d.model.contacts, found.found, strict=True):
+    active = {a.contact.name: a for a in rows.active}
+    first = 0  # multiplier of the next active contact
+    for contact, (point, _) in zip(d.model.contacts, rows.contact_points, strict=True):
         # The force of an element, such as a tyre on a vertical spring, which needs no row to push.
         push = d.acting.pushes.get(contact.name)
         a = active.get(contact.name)
@@ -379,22 +426,24 @@ def _contact_forces(
             forces.append([0.0] * 3)
             pushes.append(np.zeros(3))
             continue
-        axes = constraints.contact_axes(d.tree, found.geo, found.world, contact, place)
+        axes = constraints.contact_axes(d.tree, rows.geo, rows.world, contact, point)
         push = np.zeros(3) if push is None else push
         if a is not None:
-            part = lam[at : at + len(a.names)]
-            at += len(a.names)
-            held = array([*part, *[0.0] * (3 - len(part))])
-            if not a.holds_all:
-                held = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
+            multipliers = lam[first : first + len(a.names)]
+            first += len(a.names)
+            if a.holds_all:
+                held = array([*multipliers, *[0.0] * (3 - len(multipliers))])
+            else:
+                terms = (x * axes[n] for x, n in zip(multipliers, a.names, strict=True))
+                held = sum(terms, np.zeros(3))
             push = held + push
         forces.append([axis @ push for axis in axes.values()])
         pushes.append(push)
-    return array(forces), pushes, lam[at:]
+    return array(forces), pushes, lam[first:]
 
 
 PROGRAMS: dict[str, Callable[[Derivation], Program]] = {
-    made.__name__: made
-    for made in (rate, observe, project, initial, rows, enter, frame, masses, free, variation)
+    make.__name__: make
+    for make in (rate, observe, project, initial, rows, enter, frame, masses, free, variation)
 }
 """The programs by name."""

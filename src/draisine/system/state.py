@@ -1,7 +1,7 @@
-"""Consistent states from what people know: values of outputs, joints and speeds by name.
+"""Initial states from requested values: outputs, joints and speeds by name.
 
-What is asked for, and what the contacts demand, is satisfied; of the rest as much as possible stays
-as in the drawing and at rest, as `configuration` solves it.
+The state satisfies the requested values and the constraints of the contacts. The other coordinates stay as
+close as possible to the drawing, and the other speeds to zero (`system.configuration` has the method).
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,25 +29,30 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 
+NEARLY_FLAT_HEADING = 1e-3
+"""Length of a wheel's heading (sine of the angle between axle and normal) below which it may lie flat."""
+
+FLAT_SLOPE = 4e-5
+"""Slope of a wheel's plane (rad) below which the position of its contact point has lost its digits."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
-    origin), shape r, speeds v. `element_state` are the states of its force elements, such as the
-    deflections of tyres; empty if all are zero.
-    """
+    """Configuration and speeds of a machine at one instant."""
 
-    q: Floats
-    p: Floats
-    r: Floats
-    v: Floats
-    joints: tuple[str, ...] = ()
-    speeds: tuple[str, ...] = ()
+    q: Floats  # (4,) unit quaternion of the base, scalar first
+    p: Floats  # (3,) position of the drawing's origin, m
+    r: Floats  # (joints,) rad or m
+    v: Floats  # (speeds,) body twist of the base, then rates of the joints
+    joints: tuple[str, ...] = ()  # names of the joints
+    speeds: tuple[str, ...] = ()  # names of the speeds
+    # States of the force elements, such as deflections of tyres; empty if all are zero.
     element_state: Floats = field(default_factory=lambda: np.zeros(0))
 
     def elements(self, count: int) -> Floats:
-        """Return the states of so many force elements' states as numbers, zero if none are given."""
-        given = np.asarray(self.element_state, float)
-        return given if given.size else np.zeros(count)
+        """Return the `count` states of the force elements, zero if none are stored."""
+        values = np.asarray(self.element_state, float)
+        return values if values.size else np.zeros(count)
 
     def _named(self) -> dict[str, dict[str, float]]:
         """Return all numbers by name: pose, shape, twist, rates of the joints, element states."""
@@ -91,13 +96,13 @@ def misshapen(system: "System", state: State) -> list[str]:
 
 
 def misfit(system: "System", state: Any) -> ConfigurationError:
-    """Return the error that tells why a state cannot be one of a machine."""
+    """Return the error for a state that does not belong to a machine."""
     if not isinstance(state, State):
         return ConfigurationError(
             f"{type(state).__name__} is not a State; build one with draisine.state()."
         )
-    told = "; ".join(misshapen(system, state)) or "it holds something that is not a number"
-    return ConfigurationError(f"the state does not fit {system.vehicle.__name__}: {told}.")
+    reason = "; ".join(misshapen(system, state)) or "it contains a value that is not a number"
+    return ConfigurationError(f"the state does not fit {system.vehicle.__name__}: {reason}.")
 
 
 def angles_of(q: Floats) -> dict[str, float]:
@@ -126,25 +131,43 @@ def state(
     at_rest: bool | None = None,
     element_state: Sequence[float] | Floats = (),
     axes: Axes = "draisine",
-    **asked: float | str,
+    **requested: float | str,
 ) -> State:
-    """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
-    units and radians, or angles as "10deg"; `speed` means `forward_speed`. `element_state` are the
-    states of the force elements, such as the deflections of tyres (none: zero).
+    """Return a consistent initial state with requested values.
 
-    Speeds that are not asked for are zero as far as possible, rates of joints and turning of the base
-    before spins of rolling wheels; a zero that would multiply the kinetic energy gives way, eq.
-    [dear-zero].
+    Speeds that are not requested are zero as far as possible: rates of joints and of the base first, then
+    spins of rolling wheels. A zero that would multiply the kinetic energy is given up, eq. [dear-zero]. A
+    machine on tyres starts without slip, unless the requested values or a `mode` exclude that.
 
-    `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
-    prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
-    leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no
-    contact guides a machine with prescribed joints and no speed is asked for. A machine on tyres starts
-    without slip where what is asked for allows that, and where no `mode` is given.
+    Parameters
+    ----------
+    system
+        The machine.
+    mode
+        Status of each contact by name; by default that of the model.
+    t
+        Time (s), which matters for prescribed joints.
+    at_rest
+        Whether to choose, among all speeds that satisfy the constraints and the requested rates, those of
+        least kinetic energy: the machine has no momentum in the directions that the contacts leave free, eq.
+        [rest]. By default True if no contact constrains a machine with prescribed joints and no speed is
+        requested.
+    element_state
+        States of the force elements, such as deflections of tyres; by default zero.
+    axes
+        "draisine", or "benchmark" for requested values with the signs of Meijaard et al. 2007 (steer, yaw
+        and y to the right, pitch nose up, z down). The returned state has draisine's signs.
+    **requested
+        Outputs, joints and speeds by name, in SI units and radians; angles may be written "10deg". `speed`
+        means `forward_speed`.
 
-    With `axes="benchmark"` the values asked for have the signs of Meijaard et al. 2007 (steer, yaw and y to
-    the right, pitch nose up, z down); see `model.names`. The state itself is in ours.
+    Raises
+    ------
+    ConfigurationError
+        If no state has the requested values.
 
+    Examples
+    --------
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")
     >>> state(bicycle, lean="10deg", steer=0.1, forward_speed=5.0)
@@ -156,34 +179,37 @@ def state(
     check_system("state", system)
     check_axes(axes)
     if axes == "benchmark":
-        numbers = initial_values(asked, system.model)
-        asked = {name: x * benchmark_sign(system.model, name) for name, x in numbers.items()}
-    found = state_of(system, asked, mode=mode, at_rest=at_rest, t=t)
-    found = replace(found, element_state=np.asarray(element_state, float))
-    if misshapen(system, found):
-        raise misfit(system, found)
-    return found
+        numbers = initial_values(requested, system.model)
+        requested = {name: x * benchmark_sign(system.model, name) for name, x in numbers.items()}
+    initial = state_of(system, requested, mode=mode, at_rest=at_rest, t=t)
+    initial = replace(initial, element_state=np.asarray(element_state, float))
+    if misshapen(system, initial):
+        raise misfit(system, initial)
+    return initial
 
 
-def state_of(system: "System", asked: Mapping[str, float | str], **options: Any) -> State:
-    """Return the state in which everything asked for is so, by the options of `states`."""
-    numbers = {name: [value] for name, value in initial_values(asked, system.model).items()}
+def state_of(system: "System", requested: Mapping[str, float | str], **options: Any) -> State:
+    """Return the state with requested values; the options are those of `states`."""
+    numbers = {name: [value] for name, value in initial_values(requested, system.model).items()}
     return _only(system.model, *states(system, numbers, **options))
 
 
-def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]:
-    """Return what is asked of an initial state as numbers, by the names that the model has."""
-    known, found = state_names(model), dict[str, float]()
-    for given, value in asked.items():
-        name = given if given in known else SYNONYMS.get(given, given)
-        if name in found:
-            raise ParameterError(f"initial state: {given} means {name}, which is given, too.")
-        found[name] = _number(name, value, model)
-    return found
+def initial_values(requested: Mapping[str, Any], model: "Model") -> dict[str, float]:
+    """Return the requested values of an initial state as numbers, by the model's names."""
+    valid_names = state_names(model)
+    numbers: dict[str, float] = {}
+    for alias, value in requested.items():
+        name = alias if alias in valid_names else SYNONYMS.get(alias, alias)
+        if name in numbers:
+            raise ParameterError(
+                f"initial state: {alias} means {name}, which is requested as well."
+            )
+        numbers[name] = _number(name, value, model)
+    return numbers
 
 
 def flat_lean(lean: float) -> str:
-    """Return why a lean is none, a quarter turn, where headings end, or more; nothing where it is one.
+    """Return why a lean (rad) is not possible, or an empty text: at a quarter turn the heading is undefined.
 
     >>> flat_lean(20.0)
     "lean = 20 rad lies flat or beyond, it stays between -90deg and 90deg. Degrees are written '20deg'."
@@ -196,7 +222,7 @@ def flat_lean(lean: float) -> str:
 
 def states(
     system: "System",
-    asked: Mapping[str, Sequence[float] | Floats],
+    requested: Mapping[str, Sequence[float] | Floats],
     *,
     mode: Mapping[str, str] | None = None,
     at_rest: bool | None = None,
@@ -204,29 +230,50 @@ def states(
     parameters: Floats | None = None,
     tilt: Floats | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
-    """Return many states as q, p, r, v with one column for each, as `state` would with the values
-    asked of each name, and what is wrong with each (nothing: an empty text); `parameters` (N,
-    parameters) gives each machine its own. With a `tilt` (a quaternion) they are states on level
-    ground in which everything asked for is so after they are turned by it, onto a slope; places are
-    those on the level.
+    """Return many consistent states at once.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    requested
+        N values of each requested name.
+    mode, at_rest, t
+        As in `state`.
+    parameters
+        (N, parameters) of each machine; by default those of the system.
+    tilt
+        Quaternion that turns level ground onto a slope. The returned states are those on level ground; they
+        have the requested values after the turn. Positions are those on level ground.
+
+    Returns
+    -------
+    columns
+        Arrays q, p, r, v with one column for each state.
+    errors
+        The reason why a state does not exist, or an empty text, for each.
 
     >>> from draisine.system.system import compile
-    >>> found, wrong = states(compile("whipple"), {"forward_speed": [3.0, 4.0, 5.0]})
-    >>> found["v"].shape, wrong
+    >>> columns, errors = states(compile("whipple"), {"forward_speed": [3.0, 4.0, 5.0]})
+    >>> columns["v"].shape, errors
     ((9, 3), ['', '', ''])
     """
+    # Machines on tyres start without slip if they can: as if their wheels rolled.
     tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
-    first = tyred if tyred and mode is None else mode
-    found, wrong = _consistent(system.machine(first), asked, t, at_rest, parameters, tilt)
-    slips = [k for k, text in enumerate(wrong) if text and first is not mode]
-    if slips:  # they are asked to slip
-        own = {name: np.asarray(x, float)[slips] for name, x in asked.items()}
-        some = None if parameters is None else parameters[slips]
-        others, told = _consistent(system.machine(mode), own, t, at_rest, some, tilt)
-        for name in found:
-            found[name][:, slips] = others[name]
-        wrong = [told[slips.index(k)] if k in slips else text for k, text in enumerate(wrong)]
-    return found, wrong
+    first_mode = tyred if tyred and mode is None else mode
+    columns, errors = _consistent(
+        system.machine(first_mode), requested, t, at_rest, parameters, tilt
+    )
+    slipping = [k for k, text in enumerate(errors) if text and first_mode is not mode]
+    if slipping:
+        values = {name: np.asarray(x, float)[slipping] for name, x in requested.items()}
+        subset = None if parameters is None else parameters[slipping]
+        others, other_errors = _consistent(system.machine(mode), values, t, at_rest, subset, tilt)
+        for name in columns:
+            columns[name][:, slipping] = others[name]
+        for k, text in zip(slipping, other_errors, strict=True):
+            errors[k] = text
+    return columns, errors
 
 
 def _number(name: str, value: Any, model: "Model") -> float:
@@ -239,99 +286,110 @@ def _number(name: str, value: Any, model: "Model") -> float:
             raise ParameterError(text) from None
     from draisine.model.quantity import number
 
-    known = variables(model)
+    by_name = variables(model)
     try:
-        return number(value, known[name].unit if name in known else None)
+        return number(value, by_name[name].unit if name in by_name else None)
     except ValueError as error:
         raise ParameterError(f"initial state: {name} = {error}.") from None
 
 
 def consistent_state(
-    machine: "ClosedForm", asked: Mapping[str, float], t: float = 0.0, at_rest: bool | None = None
+    machine: "ClosedForm",
+    requested: Mapping[str, float],
+    t: float = 0.0,
+    at_rest: bool | None = None,
 ) -> State:
-    """Return the state in which everything asked for is so, by Newton's method for the pose, then
-    linearly for the speeds.
+    """Return the state with requested values: the configuration by Newton's method, then the speeds by linear
+    equations.
 
-    Angles far from the drawing are approached in steps. What cannot be is a `ConfigurationError`.
+    Angles far from the drawing are approached in steps.
+
+    Raises
+    ------
+    ConfigurationError
+        If no state has the requested values.
     """
-    numbers = {name: [value] for name, value in asked.items()}
+    numbers = {name: [value] for name, value in requested.items()}
     return _only(machine.system.model, *_consistent(machine, numbers, t, at_rest))
 
 
-def _only(model: "Model", found: Mapping[str, Floats], wrong: list[str]) -> State:
-    """Return the one state that there is."""
-    if wrong[0]:
-        raise ConfigurationError(wrong[0])
-    q, p, r, v = (found[name][:, 0] for name in "qprv")
+def _only(model: "Model", columns: Mapping[str, Floats], errors: list[str]) -> State:
+    """Return the only state of some columns, or raise its error."""
+    if errors[0]:
+        raise ConfigurationError(errors[0])
+    q, p, r, v = (columns[name][:, 0] for name in "qprv")
     return State(q, p, r, v, tuple(joint.name for joint in model.joints), tuple(model.speeds))
 
 
 def _consistent(
     machine: "ClosedForm",
-    asked: Mapping[str, Sequence[float] | Floats],
+    requested: Mapping[str, Sequence[float] | Floats],
     t: float,
     at_rest: bool | None,
     parameters: Floats | None = None,
     tilt: Floats | None = None,
 ) -> tuple[dict[str, Floats], list[str]]:
-    """Return states of a machine as columns, and what is wrong with each."""
-    numbers = {name: np.asarray(values, float) for name, values in asked.items()}
-    _check_asked(numbers, state_names(machine.system.model))
+    """Return states of a machine as columns, and the error of each (or an empty text)."""
+    numbers = {name: np.asarray(values, float) for name, values in requested.items()}
+    _check_requests(numbers, state_names(machine.system.model))
     count = len(next(iter(numbers.values()), [0])) if parameters is None else len(parameters)
-    wrong = [""] * count
+    errors = [""] * count
     if "lean" in numbers:
-        _note(wrong, {k: flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())})
-        numbers["lean"] = np.where([bool(text) for text in wrong], 0.0, numbers["lean"])
+        _add_errors(errors, {k: flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())})
+        # An impossible lean must not spoil the solution of the other columns.
+        numbers["lean"] = np.where([bool(text) for text in errors], 0.0, numbers["lean"])
     pose = Configuration(machine, count, t, parameters, tilt)
     targets = {name: x for name, x in numbers.items() if name not in pose.fast}
     drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
-    _note(wrong, pose.approach(targets))
+    _add_errors(errors, pose.approach(targets))
     if at_rest is None:
-        at_rest = _swims(machine) and not any(name in pose.fast for name in asked)
+        at_rest = _swims(machine) and not any(name in pose.fast for name in requested)
     s, contradictions = pose.speeds(numbers, at_rest)
-    _note(wrong, contradictions)
-    at, frames = machine.layout, pose.frames
-    q, p = machine.user_pose(pose.y[:, at.q].T, pose.y[:, at.p].T, frames)
+    _add_errors(errors, contradictions)
+    layout = machine.layout
+    frames = pose.frames
+    q, p = machine.user_pose(pose.y[:, layout.q].T, pose.y[:, layout.p].T, frames)
     q = np.where(q[0] >= 0, q, -q)
-    found = {"q": q, "p": p, "r": pose.y[:, at.r].T, "v": machine.user_speeds(s.T, frames)}
-    _note(wrong, _turned_over(pose, drawn, targets))
-    _note(wrong, _flat_wheels(pose, found))
-    return found, wrong
+    r = pose.y[:, layout.r].T
+    columns = {"q": q, "p": p, "r": r, "v": machine.user_speeds(s.T, frames)}
+    _add_errors(errors, _turned_over(pose, drawn, targets))
+    _add_errors(errors, _flat_wheels(pose, columns))
+    return columns, errors
 
 
-def _check_asked(asked: Mapping[str, Floats], known: Sequence[str]) -> None:
-    """Raise where something is asked of what there is not, or a value is no number."""
-    for name, values in asked.items():
-        expect_known("initial state: nothing is called", name, known)
+def _check_requests(requested: Mapping[str, Floats], valid_names: Sequence[str]) -> None:
+    """Raise if a requested name does not exist, or a value is not a finite number."""
+    for name, values in requested.items():
+        expect_known("initial state: nothing is called", name, valid_names)
         for value in values[~np.isfinite(values)].tolist():
             raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
 
 
-def _note(wrong: list[str], found: Mapping[int, str]) -> None:
-    """Keep what is wrong with some, where nothing was before."""
-    for k, text in found.items():
-        wrong[k] = wrong[k] or text
+def _add_errors(errors: list[str], new: Mapping[int, str]) -> None:
+    """Add errors by column; the first error of a column is kept."""
+    for k, text in new.items():
+        errors[k] = errors[k] or text
 
 
 def _turned_over(
     pose: Configuration, drawn: Floats | None, targets: Mapping[str, Floats]
 ) -> dict[int, str]:
-    """Return which configurations close a loop on another branch than the drawing, as texts."""
-    found = {}
+    """Return the errors of configurations that close a loop on another branch than the drawing."""
+    errors = {}
     if drawn is None:
         return {}
     for k in range(len(pose.y)):
         r = pose.y[k, pose.machine.layout.r]
         for loop in loops_turned_over(pose.tree(k), drawn[k], r, targets):
-            found[k] = (
+            errors[k] = (
                 f"loop {loop!r} would close on the other branch: a dead point lies between the drawing "
-                "and what is asked for. Ask for less, or draw the machine on that branch."
+                "and the requested values. Request smaller ones, or draw the machine on that branch."
             )
-    return found
+    return errors
 
 
 def _swims(machine: "ClosedForm") -> bool:
-    """Return whether prescribed joints alone move a machine that no contact guides."""
+    """Return whether prescribed joints move a machine without active contacts."""
     model = machine.system.model
     touching = any(
         c.rows[status] for c, (_, status) in zip(model.contacts, machine.mode, strict=True)
@@ -339,20 +397,22 @@ def _swims(machine: "ClosedForm") -> bool:
     return not touching and bool(constraints.prescribed_joints(model))
 
 
-def _flat_wheels(pose: Configuration, found: Mapping[str, Floats]) -> dict[int, str]:
-    """Return in which configurations the axle of a closed wheel is along the ground's normal, as
-    texts. Wheels that have a heading do not lie flat.
+def _flat_wheels(pose: Configuration, columns: Mapping[str, Floats]) -> dict[int, str]:
+    """Return the errors of configurations in which the axle of a closed wheel is along the normal of the
+    ground.
     """
-    program, parts = pose.machine.project, pose.machine.layout.split(pose.y.T)
-    given = {name: parts[name] for name in "qpr"}
-    headings = program.batch(program.inputs.pack(**given), pose.table(program))["headings"]
-    sizes = np.hypot(headings[::2], headings[1::2]).min(axis=0, initial=1.0)
-    told = {}
-    for k in np.flatnonzero(~(sizes > 1e-3)).tolist():
-        flat = _flat_wheel(pose.machine, pose.tree(k), found["q"][:, k], found["r"][:, k])
+    program = pose.machine.project
+    parts = pose.machine.layout.split(pose.y.T)
+    inputs = program.inputs.pack(**{name: parts[name] for name in "qpr"})
+    headings = program.batch(inputs, pose.table(program))["headings"]
+    # A heading vanishes as its wheel falls flat: wheels with long headings need no further check.
+    lengths = np.hypot(headings[::2], headings[1::2]).min(axis=0, initial=1.0)
+    errors = {}
+    for k in np.flatnonzero(~(lengths > NEARLY_FLAT_HEADING)).tolist():
+        flat = _flat_wheel(pose.machine, pose.tree(k), columns["q"][:, k], columns["r"][:, k])
         if flat is not None:
-            told[k] = f"the wheel {flat!r} would lie flat. Ask for less lean."
-    return told
+            errors[k] = f"the wheel {flat!r} would lie flat. Request less lean."
+    return errors
 
 
 def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
@@ -361,6 +421,6 @@ def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str 
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
         surface = contact.surface.turned(tree.axes(contact.body))
         up = world.up[tree.place[contact.body][0]]
-        if status != "open" and surface.slope(up) < 4e-5:
+        if status != "open" and surface.slope(up) < FLAT_SLOPE:
             return name
     return None

@@ -1,4 +1,9 @@
-"""Vehicles with their parameters: derive once, run many times."""
+"""Systems: vehicles with their parameters, derived and compiled.
+
+`compile` separates the arguments of a vehicle into parameters (numbers, which may change without a new
+derivation) and structure. A `System` gives access to the compiled machines, to the equations, and to
+matrices.
+"""
 
 import inspect
 import tempfile
@@ -50,24 +55,24 @@ T = TypeVar("T")
 
 
 class MachineMatrices(NamedTuple):
-    """The machine in numbers at one state: `M vdot + F = C' lam`, `C vdot = c`; `rows` names those of C."""
+    """The equations of motion at one state, `M vdot + F = C' lam` and `C vdot = c`."""
 
-    M: Floats
-    F: Floats
-    C: Floats
-    c: Floats
-    rows: tuple[str, ...]
+    M: Floats  # (n, n)
+    F: Floats  # (n,)
+    C: Floats  # (m, n)
+    c: Floats  # (m,)
+    rows: tuple[str, ...]  # labels of the rows of C
 
 
 @dataclass(frozen=True, eq=False)
 class System:
     """A vehicle with its parameters, ready to run.
 
+    The independent speeds and pivots are those chosen for the parameters with which the vehicle was
+    compiled, as long as they are valid for the present ones.
+
     >>> bicycle = compile("whipple")
     >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
-
-    Decisions (which speeds are independent, along which pivots) are those for the parameters with
-    which the vehicle was compiled, as long as they exist for the present ones.
     """
 
     artifacts: Artifacts = field(repr=False)
@@ -76,7 +81,7 @@ class System:
 
     @property
     def vehicle(self) -> Callable[..., Model]:
-        """The function that draws the vehicle."""
+        """The vehicle's function, which returns its model."""
         return self.artifacts.vehicle
 
     @property
@@ -86,18 +91,20 @@ class System:
 
     @cached_property
     def meanings(self) -> dict[str, tuple[str, str]]:
-        """Unit and meaning of the parameters that have some, those of records included."""
-        records = [record_meanings(name, value) for name, value in self.structure.items()]
-        return {k: told for one in (meanings(self.vehicle), *records) for k, told in one.items()}
+        """Unit and meaning of the documented parameters, by name; numbers of records included."""
+        documented = dict(meanings(self.vehicle))
+        for name, value in self.structure.items():
+            documented |= record_meanings(name, value)
+        return documented
 
     @cached_property
     def model(self) -> Model:
-        """The model with numbers in it, checked."""
+        """The model for the present parameters, checked."""
         return self.artifacts.draw(self.parameters)
 
     @cached_property
     def tree(self) -> Tree:
-        """The tree of the model, its base's frame being the drawing's."""
+        """The tree of the model; the frame of its base is that of the drawing."""
         return assemble(self.model)
 
     @cached_property
@@ -132,7 +139,7 @@ class System:
         return System, (self.artifacts, self.parameters)
 
     def mode(self, statuses: Statuses = None) -> Mode:
-        """Return the mode that the given statuses make; all other contacts are closed."""
+        """Return the mode with given statuses; all other contacts are closed."""
         return mode_of(self.model, statuses)
 
     def machine(
@@ -143,42 +150,54 @@ class System:
         correction: float | None = None,
         configuration: tuple[Floats, Floats] | None = None,
     ) -> ClosedForm:
-        """Return one mode, derived and compiled; `law` is traced into it, with `states` states of
-        its own.
+        """Return one mode, derived and compiled.
 
-        `configuration` (inner quaternion, shape) is where the pivots are chosen; the drawing by
-        default.
+        Parameters
+        ----------
+        mode
+            Status of contacts by name; all others are closed.
+        law
+            Control law, which becomes part of the compiled code.
+        states
+            Number of states of the law.
+        correction
+            Rate (1/s) at which gaps are corrected, (2.41) of the thesis; by default they are not.
+        configuration
+            Quaternion of the inner base frame and shape at which the pivots are chosen; by default those of
+            the drawing.
         """
-        around = None
+        pivot_point = None
         if configuration is not None:
-            q, r = (tuple([float(x) + 0.0 for x in part]) for part in configuration)  # no -0.0
-            around = (q, r)
-        return self.make(MachineTask(self.mode(mode), law, states, correction, around))
+            # Adding zero turns -0.0 into 0.0: equal configurations must have equal keys.
+            q, r = (tuple([float(x) + 0.0 for x in values]) for values in configuration)
+            pivot_point = (q, r)
+        return self.make(MachineTask(self.mode(mode), law, states, correction, pivot_point))
 
     def make(self, task: MachineTask) -> ClosedForm:
         """Return the machine for a task."""
 
-        def made() -> ClosedForm:
+        def derive() -> ClosedForm:
             machine = ClosedForm(self, self.artifacts, task)
             if machine.sound():
                 return machine
+            # The pivots of the nominal parameters are not valid here: derive for the present ones.
             source = self.artifacts
-            own = Artifacts(source.vehicle, source.structure, self.parameters, source.store)
-            return ClosedForm(self, own, task)
+            artifacts = Artifacts(source.vehicle, source.structure, self.parameters, source.store)
+            return ClosedForm(self, artifacts, task)
 
-        return self._machines.get(task.key, made)
+        return self._machines.get(task.key, derive)
 
     def keep(self, key: Any, make: Callable[[], T]) -> T:
-        """Return what was made of this system for a key, or else what `make` makes; the latest are kept."""
+        """Return the object of a key, made by `make` if it is not kept; the most recent ones are kept."""
         return self._machines.get(key, make)
 
     def check_resistance(self, mode: Mode) -> None:
-        """Raise, the first time that a mode is asked about, where nothing in it resists a freedom."""
+        """Raise if a degree of freedom of a mode has no inertia; each mode is checked once."""
         key = ("resistance", mode)
         self._machines.get(key, lambda: check_resistance(self.tree, mode))
 
     def survey(self, mode: Statuses = None) -> Survey:
-        """Return which rows of a mode repeat others, and for which parameters."""
+        """Return the redundant rows of a mode, and the parameters for which they are redundant."""
         return self.artifacts.survey(self.mode(mode), self.parameters)
 
     def accelerate(
@@ -190,34 +209,49 @@ class System:
         formulation: str = "multiplier",
         tolerance: float = 1e-8,
     ) -> tuple[Floats, Floats]:
-        """Return vdot and the multipliers of the mode's rows (contact forces, torques of prescribed joints).
+        """Return the accelerations vdot and the multipliers of the mode's rows (contact forces, torques of
+        prescribed joints).
 
-        "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
-        of its pivots degenerates, an orthogonal basis of the kernel instead; the others are
-        independent derivations, in plain Python, for the mode with all contacts closed; they give
-        contact forces only. `tolerance` is how far the state may break the constraints.
+        Parameters
+        ----------
+        state
+            The state, which satisfies the constraints.
+        inputs
+            Inputs by name; by default zero.
+        mode
+            Status of contacts by name; all others are closed.
+        t
+            Time, s.
+        formulation
+            "multiplier" solves the saddle-point system. "projected" uses the closed form, or an orthogonal
+            basis of the kernel if one of its pivots degenerates. The others are independent derivations in
+            plain Python, for the mode with all contacts closed; they return contact forces only.
+        tolerance
+            Largest violation of the constraints by the state.
         """
-        machine, w, model = self.machine(mode), self.inputs(inputs), self.model
+        machine = self.machine(mode)
+        w = self.inputs(inputs)
+        model = self.model
         switched = multiplier.active_rows(model, machine.mode)
         if formulation == "projected":
             y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
-                seen = machine.observation(y, t, w)
+                out = machine.observation(y, t, w)
                 names = ("motion_torques", "coupling_forces")
-                held = np.concatenate([seen["forces"][switched], *(seen[n] for n in names)])
-                return seen["vdot"], held
+                forces = np.concatenate([out["forces"][switched], *(out[n] for n in names)])
+                return out["vdot"], forces
         elif formulation != "multiplier":
             module: Any = find("formulation", formulation)
-            known = inspect.signature(module.accelerations).parameters
-            options: dict[str, Any] = {"tolerance": tolerance} if "tolerance" in known else {}
-            if "spare" in known:
-                options["spare"] = tuple(machine.choice.spare)
+            accepted = inspect.signature(module.accelerations).parameters
+            options: dict[str, Any] = {"tolerance": tolerance} if "tolerance" in accepted else {}
+            if "redundant" in accepted:
+                options["redundant"] = tuple(machine.choice.spare)
             key = (formulation, tolerance)
             other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
-        found = self.dynamics(state, inputs, mode, t)
-        return _solve_rows(machine, found, by_kernel=formulation == "projected")
+        matrices = self.dynamics(state, inputs, mode, t)
+        return _solve_rows(machine, matrices, by_kernel=formulation == "projected")
 
     def dynamics(
         self,
@@ -226,23 +260,27 @@ class System:
         mode: Statuses = None,
         t: float = 0.0,
     ) -> MachineMatrices:
-        """Return the mass matrix, the bias forces and the rows of a mode at a state, as numbers:
-        `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. F holds what velocities,
-        weight, springs and dampers need, less the inputs and what force elements do in their states; M
-        counts all bodies, constraints or not.
+        """Return the mass matrix, the bias forces and the rows of a mode at a state.
+
+        `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. M is that of the
+        unconstrained machine. F contains velocity-dependent forces, weight, springs and dampers, minus the
+        inputs and the forces of force elements.
 
         >>> from draisine.system.state import state
         >>> sleigh = compile("chaplygin_sleigh")
-        >>> found = sleigh.dynamics(state(sleigh))
-        >>> found.rows, found.M.shape, found.C.shape
+        >>> matrices = sleigh.dynamics(state(sleigh))
+        >>> matrices.rows, matrices.M.shape, matrices.C.shape
         (('runner.across',), (3, 3), (1, 3))
         """
-        machine, w = self.machine(mode), self.inputs(inputs)
+        machine = self.machine(mode)
+        w = self.inputs(inputs)
         z = {"z": state.elements(self.model.memory)} if self.model.memory else {}
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w, **z)
-        model, n = self.model, len(out["F"])
+        model = self.model
+        n = len(out["F"])
         rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
-        C, labels = out["C"].reshape(-1, n)[rows], constraints.labels(model, machine.mode)
+        C = out["C"].reshape(-1, n)[rows]
+        labels = constraints.labels(model, machine.mode)
         return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
 
     def equations(
@@ -253,11 +291,20 @@ class System:
         full: bool = False,
         linear: bool = False,
     ) -> "Equations":
-        """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
-        dynamics, reconstruction, multipliers. `form` is another parametrisation of the vehicle (its
-        `FORMS`); `full` is the whole straight-line program in these names, to the accelerations.
-        `linear` gives those of small deviations from straight running, as formulas in the parameters:
-        of a bicycle, motorcycle or another machine that leans.
+        """Return the equations of a mode as a page to read: constraints, free dynamics, kernel, reduced
+        dynamics, reconstruction and multipliers.
+
+        Parameters
+        ----------
+        mode
+            Status of contacts by name; all others are closed.
+        form
+            Another parametrisation of the vehicle, one of its `FORMS`.
+        full
+            Whether to print the complete straight-line program up to the accelerations.
+        linear
+            Whether to print the equations of small deviations from straight running, as formulas in the
+            parameters, for bicycles, motorcycles and other machines that lean.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
@@ -267,7 +314,9 @@ class System:
         from draisine.reading.linear.page import write_linear
 
         if linear and full:
-            raise ParameterError("equations: `linear` pages have one detail; leave out `full`.")
+            raise ParameterError(
+                "equations: `full` does not apply to `linear` equations; leave it out."
+            )
         subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
         return write_linear(subject, title) if linear else write(subject, title, full)
@@ -284,8 +333,8 @@ class System:
         return build(self.equations(mode, form=form).page)
 
     def explain(self, mode: Statuses = None) -> "Equations":
-        """Return the way from the drawing to the reduced dynamics, stage by stage: what
-        happens in each, in words, and what comes out. For small machines.
+        """Return a page that explains the derivation of the reduced dynamics stage by stage, in words and
+        with intermediate results, for small machines.
         """
         from draisine.reading.explain import explain
 
@@ -293,22 +342,27 @@ class System:
         return explain(self.subject(mode), f"{title}, stage by stage")
 
     def subject(self, mode: Statuses = None, form: str | None = None) -> "Subject":
-        """Return a mode traced over the symbols that people read: its masses, forces, rows and
-        kernel as expressions.
+        """Return a mode over the symbols of the printed equations: mass matrix, forces, rows and kernel as
+        expressions.
         """
         from draisine.reading.subject import trace_subject
 
-        found = self.survey(mode)
-        spare = [row.label for row in found.spare]
-        shape = [] if found.nominal is None else list(found.nominal[1])
+        rank_survey = self.survey(mode)
+        spare = [row.label for row in rank_survey.redundant]
+        shape = [] if rank_survey.nominal is None else list(rank_survey.nominal[1])
         statuses = dict(mode or {})
         return trace_subject(
             self.vehicle, self.parameters, self.structure, statuses, form, spare, shape
         )
 
     def static_forces(self, state: State, mode: Statuses = None) -> dict[str, Floats]:
-        """Return what rows that repeat others leave open, by row: multipliers that no motion shows,
-        one unit vector for each dimension, (1.18) of the thesis.
+        """Return a basis of the statically indeterminate forces: multipliers of redundant rows that do not
+        influence the motion, (1.18) of the thesis.
+
+        Returns
+        -------
+        dict
+            For each row, its components in the unit vectors of the basis.
 
         >>> from draisine.system.state import state
         >>> pendulum = compile("segway")
@@ -316,7 +370,8 @@ class System:
         >>> [row for row, share in open_forces.items() if abs(share).max() > 1e-9]
         ['left.across', 'right.across']
         """
-        machine, n = self.machine(mode), len(state.v)
+        machine = self.machine(mode)
+        n = len(state.v)
         labels = constraints.labels(self.model, machine.mode)
         rows = multiplier.active_rows(self.model, machine.mode) + multiplier.joint_rows(self.model)
         out = machine.masses(q=state.q, p=state.p, r=state.r, v=state.v)
@@ -325,13 +380,17 @@ class System:
         return dict(zip(labels, U[:, rank:], strict=True))
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
-        """Return inputs by name as a vector, zero where not named."""
+        """Return inputs by name as a vector; inputs without a value are zero."""
         names = self.model.inputs
         out = np.zeros(len(names))
         if not named:
             return out
         if not isinstance(named, Mapping):
-            raise ParameterError(f"inputs: {named!r:.80} is no table of numbers by name.")
+            raise ParameterError(
+                f"inputs: {named!r:.80} is not a table of numbers by name, such as {{{names[0]!r}: 0.5}}."
+                if names
+                else f"inputs: {self.vehicle.__name__} has no inputs; leave {named!r:.80} out."
+            )
         for name, value in named.items():
             expect_known("no input", name, names)
             if not isinstance(value, int | float | np.number):
@@ -348,28 +407,27 @@ class System:
 
 
 def _solve_rows(
-    machine: ClosedForm, found: MachineMatrices, by_kernel: bool
+    machine: ClosedForm, matrices: MachineMatrices, by_kernel: bool
 ) -> tuple[Floats, Floats]:
-    """Return vdot and multipliers from the free machine and its rows: by an orthogonal basis of the
-    kernel, or by the saddle-point system, forces of rows that repeat others shared.
+    """Return vdot and multipliers: by an orthogonal basis of the kernel, or by the saddle-point system. The
+    forces of redundant rows are distributed by their compliances.
     """
     model = machine.system.model
     if by_kernel and not machine.choice.spare:
-        return multiplier.nullspace(*found[:4])
-    given = (*found, model.speeds)
+        return multiplier.nullspace(*matrices[:4])
     if not machine.choice.spare:
-        return multiplier.saddle_point(*given)
-    rank = len(found.rows) - len(machine.choice.spare)
-    forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
-    return multiplier.shared_saddle_point(*given, rank, forces)
+        return multiplier.saddle_point(*matrices, model.speeds)
+    rank = len(matrices.rows) - len(machine.choice.spare)
+    compliances = np.array(constraints.compliances(model, machine.mode), dtype=float)
+    return multiplier.shared_saddle_point(*matrices, model.speeds, rank, compliances)
 
 
 _SYSTEMS = Recent(16)
-"""The systems that were compiled lately: compiled again, they are ready."""
+"""The most recently compiled systems: compiling one of them again costs nothing."""
 
 HERE = Recent(16)
-"""The most recent machines whose vehicle has no name by which it is found again, by fingerprint: while
-the program runs, what they did can be looked at.
+"""The most recent systems whose vehicle cannot be found by a name, by fingerprint. While the program runs,
+their stored results can be opened.
 """
 
 
@@ -380,14 +438,24 @@ def compile(
     store: Store | None = None,
     **arguments: Any,
 ) -> System:
-    """Return a vehicle (a function, its name, or FILE.py:name) as a system: `float` arguments become
-    parameters that can change, others decide the structure.
+    """Return a vehicle as a compiled system.
 
-    An argument annotated `float | None` decides the structure while it is None, and is a parameter
-    once it has a value. `parameter_set` names published values, or a file of BicycleParameters (.txt,
-    .yml); arguments go before them. Each number of an argument that is a record, or a table for one, is
-    a parameter, too. Angles may be "18deg".
+    Parameters
+    ----------
+    vehicle
+        A function that returns a `Model`, its name, or "FILE.py:name".
+    parameter_set
+        Name of published parameters, or a file of BicycleParameters (.txt, .yml).
+    store
+        Where derived code is kept; by default the user's store.
+    **arguments
+        Arguments of the vehicle; they override those of the parameter set. `float` arguments are
+        parameters, which can change later; all others determine the structure. An argument annotated
+        `float | None` determines the structure if it is None and is a parameter otherwise. Each number of a
+        record, or of a table for one, is a parameter. Angles may be written "18deg".
 
+    Examples
+    --------
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
     9.7
     >>> compile("whipple", flexible={"steer_damper": 1.5}).parameters["flexible_steer_damper"]
@@ -405,7 +473,7 @@ def compile(
     def make() -> System:
         system = System(Artifacts(vehicle, structure, parameters, store), parameters)
         if not system.model.speeds:
-            raise ModelError("nothing can move: the base is fixed and there are no joints.")
+            raise ModelError("The machine cannot move: its base is fixed and it has no joints.")
         _check_motions(system.model)
         return system
 
@@ -414,7 +482,7 @@ def compile(
 
 
 def _check_motions(model: Model) -> None:
-    """Raise where the motion that a joint follows cannot be traced, or tells no r, rdot and rddot."""
+    """Raise if a prescribed motion of a joint cannot be traced, or does not return r, rdot and rddot."""
     for joint in model.joints:
         if joint.motion is None:
             continue
@@ -422,27 +490,30 @@ def _check_motions(model: Model) -> None:
             _, _, _ = joint.motion(Graph().symbol("t"))
         except (AttributeError, TypeError, ValueError) as error:
             raise ModelError(
-                f"joint {joint.name!r}: its motion cannot be traced, {type(error).__name__}: {error}; it "
-                "returns (r, rdot, rddot), by sin, cos, where ... of draisine.algebra.scalar."
+                f"joint {joint.name!r}: its motion cannot be traced ({type(error).__name__}: {error}). It "
+                "must return (r, rdot, rddot); use sin, cos, where ... of draisine.algebra.scalar."
             ) from error
 
 
 def _split(
     vehicle: Callable[..., Model], arguments: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the arguments of a vehicle that are parameters, and those that decide its structure."""
-    hints, parameters, structure = annotations(vehicle), dict[str, float](), dict[str, Any]()
-    left = dict(arguments)
+    """Return the arguments of a vehicle that are parameters, and those that determine its structure."""
+    hints = annotations(vehicle)
+    parameters: dict[str, float] = {}
+    structure: dict[str, Any] = {}
+    remaining = dict(arguments)
     for name, parameter in inspect.signature(vehicle).parameters.items():
-        value, hint = left.pop(name, parameter.default), hints.get(name)
+        value = remaining.pop(name, parameter.default)
+        hint = hints.get(name)
         if value is inspect.Parameter.empty:
             raise ParameterError(
-                f"{vehicle.__name__}: {name} has no value; give one, or a default."
+                f"{vehicle.__name__}: the argument {name} has no value and no default."
             )
         if get_origin(hint) is Literal and value not in get_args(hint):
-            known = [str(choice) for choice in get_args(hint)]
+            choices = [str(choice) for choice in get_args(hint)]
             raise ParameterError(
-                f"{vehicle.__name__}: {name} = {value!r}. {did_you_mean(str(value), known)}"
+                f"{vehicle.__name__}: {name} = {value!r}. {did_you_mean(str(value), choices)}"
             )
         if hint is float or (
             isinstance(hint, UnionType) and float in get_args(hint) and value is not None
@@ -450,8 +521,8 @@ def _split(
             parameters |= check_number(vehicle, {name: 0.0}, {name: value})
             continue
         structure[name] = make_record(f"{vehicle.__name__}: {name}", hint, value)
-        own = record_numbers(name, structure[name])
-        own |= {key: left.pop(key) for key in own if key in left}
-        parameters |= check_number(vehicle, own, own)
-    expect_parameters(vehicle, left, [*structure, *parameters])
+        numbers = record_numbers(name, structure[name])
+        numbers |= {key: remaining.pop(key) for key in numbers if key in remaining}
+        parameters |= check_number(vehicle, numbers, numbers)
+    expect_parameters(vehicle, remaining, [*structure, *parameters])
     return parameters, structure

@@ -1,5 +1,5 @@
-"""A vehicle drawn with symbols: its parameters, arrays of state and input, and the control law that is
-traced into its programs.
+"""Tracing of vehicles: a vehicle's function is called with a symbol for each parameter, and its control law
+with symbols for the state, so that both become part of straight-line programs.
 """
 
 import math
@@ -22,17 +22,18 @@ from draisine.model import Guide, Model
 from draisine.vehicles import draw
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
-"""A control law: from what it reads and its own states z to inputs by name (torques, forces, or the
-accelerations of guided joints) and the rates of z.
+"""A control law: a function of readings and of its own states z. It returns inputs by name (torques, forces,
+or the accelerations of guided joints) and the rates of z.
 """
 
 
 class UntraceableLawError(DraisineError, TypeError):
-    """A control law that does something only numbers can do; `reason` is the error that it raised."""
+    """A control law that does not work with symbols; `reason` is the error that it raised."""
 
     def __init__(self, reason: str, where: str = "") -> None:
         super().__init__(reason, where)  # both, so that it can be pickled
-        self.reason, self.where = reason, where
+        self.reason = reason
+        self.where = where
 
     def __str__(self) -> str:
         # A law that is called at every evaluation has no place in event location: a decision in Python
@@ -52,21 +53,18 @@ class UntraceableLawError(DraisineError, TypeError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracing:
-    """A model over symbols: the graph that they live in, one symbol per parameter, the values at
-    which decisions are taken, and the law with its number of states. All states z are those of the
-    model's force elements, then those of the law.
-    """
+    """A model over symbols. Its states z are those of the model's force elements, then those of the law."""
 
-    graph: Graph
+    graph: Graph  # of all expressions
     model: Model
-    parameters: dict[str, Expr]
-    nominal: Mapping[str, float]
+    parameters: dict[str, Expr]  # one symbol each
+    nominal: Mapping[str, float]  # values of the parameters, at which pivots are chosen
     law: Law | None = None
-    states: int = 0
+    states: int = 0  # number of states of the law
 
     @property
     def memory(self) -> int:
-        """How many states z there are."""
+        """Number of states z."""
         return self.model.memory + self.states
 
     def symbols(self, sizes: Mapping[str, int]) -> dict[str, Array]:
@@ -82,12 +80,12 @@ class Tracing:
         return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
-        """Return what the law makes of a state, and of the given inputs."""
-        known = replace(readings, remembered=z[: self.model.memory])
-        return command(self.law, known, z[self.model.memory :], given)
+        """Return the inputs, guided joints and rates of states under the law."""
+        complete = replace(readings, remembered=z[: self.model.memory])
+        return command(self.law, complete, z[self.model.memory :], given)
 
     def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
-        """Return what the model's force elements make of a state."""
+        """Return the forces of the model's force elements and the rates of their states."""
         return element_forces(readings, mode, z[: self.model.memory])
 
 
@@ -98,16 +96,16 @@ def trace(
     law: Law | None = None,
     states: int = 0,
 ) -> Tracing:
-    """Return a vehicle drawn with a symbol for each of its parameters."""
+    """Return the model of a vehicle with a symbol for each of its parameters."""
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in nominal}
     return Tracing(graph, draw(vehicle, symbols, structure), symbols, nominal, law, states)
 
 
 def read(moving: Reconstruction, t: Scalar) -> Readings:
-    """Return what laws and outputs read of a state of one mode."""
-    at = moving.rows
-    return Readings(at.tree, at.geo, at.world, at.p, moving.vel, moving.speeds, at.ref, t)
+    """Return the readings of laws and outputs at a state of one mode."""
+    rows = moving.rows
+    return Readings(rows.tree, rows.geo, rows.world, rows.p, moving.vel, moving.speeds, rows.ref, t)
 
 
 def rates_by_symbol(**rates: Any) -> dict[str, Any]:
@@ -117,52 +115,51 @@ def rates_by_symbol(**rates: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Commanded:
-    """What drives a machine at one state: all inputs, the joints that a law guides, and the rates of
-    the law's states.
-    """
+    """The inputs of a machine at one state under its law."""
 
-    inputs: Array
-    guides: dict[int, Guide]
-    rates: Array
+    inputs: Array  # all inputs of the model: given ones plus those of the law
+    guides: dict[int, Guide]  # of guided joints, by the index of the joint
+    rates: Array  # of the law's states
 
 
 def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
-    """Return what a law with the states z adds to the given inputs."""
+    """Return given inputs plus those of a law with states z, its guided joints and its rates."""
     if law is None:
         return Commanded(given, {}, array([0.0] * len(z)))
     model = readings.tree.model
-    names, joints = list(model.inputs), len(model.joints)
+    names = list(model.inputs)
     try:
-        wanted, rates = call_law(law, readings, z)
+        commands, rates = call_law(law, readings, z)
     except DraisineError:
         raise
-    except Exception as error:  # run in Python, it may tell what is wrong
+    except Exception as error:  # whatever a user's function raises when it is given symbols
         raise UntraceableLawError(f"{type(error).__name__}: {error}") from error
     extra: list[Scalar] = [0.0] * len(names)
     guides: dict[int, Guide] = {}
-    for name, value in wanted.items():
+    for name, value in commands.items():
         expect_known("law: no input", name, names, ModelError)
         k = names.index(name)
         if isinstance(value, Guide):
-            if k >= joints:
+            if k >= len(model.joints):
                 raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
             if model.joints[k].motion is not None:
                 raise ModelError(
-                    f"law: joint {name!r} follows a prescribed motion, so that it cannot be guided, too."
+                    f"law: joint {name!r} follows a prescribed motion and cannot be guided as well."
                 )
-            guides[k], value = value, value.torque
+            guides[k] = value
+            value = value.torque
         extra[k] = _scalar(name, value)
     if len(rates) != len(z):
         raise ModelError(
-            f"law: it returns {len(rates)} rates for {len(z)} states; say "
-            "how many it has by an attribute `states`."
+            f"law: it returns {len(rates)} rates for {len(z)} states. Set its attribute `states` to the "
+            "number of its states."
         )
-    told = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
-    return Commanded(given + array(extra), guides, array(told))
+    state_rates = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
+    return Commanded(given + array(extra), guides, array(state_rates))
 
 
 def _scalar(name: str, value: Any) -> Scalar:
-    """Return what a law gives for an input or a rate, if it is one number or an expression of some."""
+    """Return a value that a law returned, if it is one finite number or one expression."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, int | float | np.number):

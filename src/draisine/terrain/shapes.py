@@ -9,9 +9,9 @@ from draisine.terrain.feature import Feature, edge, face
 from draisine.terrain.mesh import Mesh, height_field
 from draisine.terrain.terrain import Terrain
 
-UPWARD = (0.0, 0.0, 1.0)
-FORWARD = (1.0, 0.0, 0.0)
-BACKWARD = (-1.0, 0.0, 0.0)
+PLUS_Z = (0.0, 0.0, 1.0)
+PLUS_X = (1.0, 0.0, 0.0)
+MINUS_X = (-1.0, 0.0, 0.0)
 
 MAX_STAIRS = 200
 """Largest number of steps; each has three features."""
@@ -80,8 +80,8 @@ def kerb(at: float, rise: float) -> Terrain:
         raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
     return Terrain(
         [
-            face("before", UPWARD, 0.0, [(FORWARD, at)]),
-            face("after", UPWARD, rise, [(BACKWARD, -at)]),
+            face("before", PLUS_Z, 0.0, [(PLUS_X, at)]),
+            face("after", PLUS_Z, rise, [(MINUS_X, -at)]),
             *_riser(("edge", "wall"), at, 0.0, rise),
         ]
     )
@@ -113,9 +113,9 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
     treads = [
         face(
             f"tread{k + 1}",
-            UPWARD,
+            PLUS_Z,
             (k + 1) * rise,
-            [(BACKWARD, -x), (FORWARD, x + run)] if k + 1 < count else [(BACKWARD, -x)],
+            [(MINUS_X, -x), (PLUS_X, x + run)] if k + 1 < count else [(MINUS_X, -x)],
         )
         for k, x in enumerate(places)
     ]
@@ -124,17 +124,17 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
         for k, x in enumerate(places)
     ]
     edges, walls = zip(*risers, strict=True)
-    return Terrain([face("before", UPWARD, 0.0, [(FORWARD, at)]), *treads, *walls, *edges])
+    return Terrain([face("before", PLUS_Z, 0.0, [(PLUS_X, at)]), *treads, *walls, *edges])
 
 
 def _riser(names: tuple[str, str], at: float, before: float, after: float) -> list[Feature]:
     """Return the edge and the wall of a step at x = `at` between two heights (m)."""
-    out = BACKWARD if after > before else FORWARD
+    out = MINUS_X if after > before else PLUS_X
     top = max(before, after)
     bottom = min(before, after)
     return [
-        edge(names[0], (at, 0.0, top), (0.0, 1.0, 0.0), UPWARD, out),
-        face(names[1], out, out[0] * at, [(UPWARD, top), ((0.0, 0.0, -1.0), -bottom)]),
+        edge(names[0], (at, 0.0, top), (0.0, 1.0, 0.0), PLUS_Z, out),
+        face(names[1], out, out[0] * at, [(PLUS_Z, top), ((0.0, 0.0, -1.0), -bottom)]),
     ]
 
 

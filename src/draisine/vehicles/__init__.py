@@ -1,17 +1,24 @@
-"""Machines, one file and one function each; published parameters in `_sets`; `_three_links`: the
-drawing of both swimmers; `_annotations`: what those of arguments tell; `_numbers`: which numbers they
-may have; `_records`: arguments that are records of numbers.
+"""Vehicles, one file and one function each.
+
+`_sets` has published parameter sets, `_annotations` reads units and meanings of arguments, `_numbers` checks
+values of parameters, `_records` converts arguments that are records of numbers, and `_three_links` is the
+common model of both swimmers.
 """
 
-from draisine.vehicles._annotations import annotations, expect_parameters, meanings, meant_parameter
+from draisine.vehicles._annotations import (
+    annotations,
+    expect_parameters,
+    meanings,
+    suggest_parameter,
+)
 from draisine.vehicles._numbers import check_number, check_numbers
 from draisine.vehicles._records import (
     draw,
-    lost_structure,
     make_record,
     plain_structure,
     record_meanings,
     record_numbers,
+    unstored_arguments,
 )
 from draisine.vehicles._sets import (
     ParameterSource,
@@ -30,10 +37,8 @@ __all__ = [
     "check_numbers",
     "draw",
     "expect_parameters",
-    "lost_structure",
     "make_record",
     "meanings",
-    "meant_parameter",
     "parameter_deviations",
     "parameter_set",
     "parameter_sets",
@@ -43,4 +48,6 @@ __all__ = [
     "record_meanings",
     "record_numbers",
     "set_owners",
+    "suggest_parameter",
+    "unstored_arguments",
 ]

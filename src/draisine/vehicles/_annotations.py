@@ -1,6 +1,4 @@
-"""What annotations tell: the kind of an argument, its unit and its meaning,
-`m: Annotated[float, "kg", "mass"]`.
-"""
+"""Types, units and meanings of a vehicle's arguments, from `m: Annotated[float, "kg", "mass"]`."""
 
 import inspect
 import re
@@ -13,13 +11,13 @@ from draisine.errors import ParameterError, did_you_mean
 
 @lru_cache(maxsize=64)
 def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
-    """Return the kinds of a vehicle's arguments by name; one without an annotation is what its value
-    is, if that is a float or a tuple.
+    """Return the types of a vehicle's arguments by name.
+
+    An argument without an annotation has the type of its default if that is a float or a tuple.
     """
-    given = inspect.signature(vehicle).parameters.items()
     plain = {
         name: kind
-        for name, argument in given
+        for name, argument in inspect.signature(vehicle).parameters.items()
         for kind in (float, tuple)
         if isinstance(argument.default, kind)
     }
@@ -28,46 +26,49 @@ def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=64)
 def meanings(vehicle: Any) -> dict[str, tuple[str, str]]:
-    """Return unit and meaning of a vehicle's parameters, or of the numbers of a record, as their
-    annotations tell them; the others as the table `MEANING` of its file, or of its class, does.
+    """Return unit and meaning of a vehicle's parameters, or of a record's fields, by name.
+
+    They come from annotations, else from the table `MEANING` of the file or of the class.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> meanings(whipple)["w"]
     ('m', 'wheelbase')
     """
     table = getattr(vehicle, "MEANING", getattr(vehicle, "__globals__", {}).get("MEANING", {}))
-    found = dict(table)
+    entries = dict(table)
     for name, hint in get_type_hints(vehicle, include_extras=True).items():
         match getattr(hint, "__metadata__", ()):
             case str(unit), str(meaning):
-                found[name] = (unit, meaning)
-    return found
+                entries[name] = (unit, meaning)
+    return entries
 
 
-def meant_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]) -> str:
-    """Return a sentence that leads from a wrong name to the parameter that differs in case alone, to
-    those whose meaning has it as a word, else to those that are spelt alike.
+def suggest_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]) -> str:
+    """Return a sentence that suggests parameters for a wrong name.
+
+    Candidates differ in case only, have the name as a word of their meaning, or are spelt alike.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
-    >>> meant_parameter(whipple, "trail", ["w", "c"])
+    >>> suggest_parameter(whipple, "trail", ["w", "c"])
     'Did you mean c (trail)?'
-    >>> meant_parameter(whipple, "mb", ["mB", "mU"])
+    >>> suggest_parameter(whipple, "mb", ["mB", "mU"])
     'Did you mean mB (frame with rider, mass)?'
     """
     word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
     texts = {n: text for n, (_, text) in meanings(vehicle).items()}
-    means = {n: text for n, text in texts.items() if n.lower() == name.lower()}
-    means = means or {n: text for n, text in texts.items() if word.search(text)}
-    if means:
-        few = sorted(means, key=lambda n: len(means[n]))[:5]
-        return f"Did you mean {' or '.join(f'{n} ({means[n]})' for n in few)}?"
-    return f"{did_you_mean(name, known)} `draisine show` tells all of a vehicle."
+    candidates = {n: text for n, text in texts.items() if n.lower() == name.lower()}
+    candidates = candidates or {n: text for n, text in texts.items() if word.search(text)}
+    if candidates:
+        # Short meanings are the most specific ones; more than five are no help.
+        best = sorted(candidates, key=lambda n: len(candidates[n]))[:5]
+        return f"Did you mean {' or '.join(f'{n} ({candidates[n]})' for n in best)}?"
+    return f"{did_you_mean(name, known)} `draisine show VEHICLE` lists all parameters."
 
 
 def expect_parameters(
     vehicle: Callable[..., Any], names: Iterable[str], known: Collection[str], what: str = ""
 ) -> None:
-    """Raise where one of some names is none that is known of a vehicle; `what` says what it would be.
+    """Raise `ParameterError` for a name that a vehicle does not have; `what` is the kind of the name.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> expect_parameters(whipple, ["trail"], ["w", "c"])
@@ -76,7 +77,7 @@ def expect_parameters(
     """
     for name in names:
         if name not in known:
-            meant = meant_parameter(vehicle, name, known)
+            suggestion = suggest_parameter(vehicle, name, known)
             raise ParameterError(
-                f"{vehicle.__name__} has no {what or 'parameter'} {name!r}. {meant}"
+                f"{vehicle.__name__} has no {what or 'parameter'} {name!r}. {suggestion}"
             )

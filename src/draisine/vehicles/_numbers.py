@@ -1,4 +1,4 @@
-"""Which numbers the parameters of a vehicle may have: alone, or swept as arrays."""
+"""Checks of values for a vehicle's parameters, single numbers or arrays of a sweep."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ from draisine.vehicles._annotations import expect_parameters, meanings
 def check_number(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return one number for each of some parameters of a vehicle."""
+    """Return checked single numbers for parameters of a vehicle, in SI units."""
     out = {}
     for name, value in check_numbers(vehicle, known, changes).items():
         if value.ndim:
@@ -27,8 +27,9 @@ def check_number(
 def check_numbers(
     vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
 ) -> dict[str, Floats]:
-    """Return numbers for some parameters of a vehicle, one or an array for each; angles may be written
-    in degrees, and plain ones beyond a turn are refused.
+    """Return checked numbers or arrays for parameters of a vehicle, in SI units.
+
+    Angles may be texts in degrees, '18deg'. Plain angles beyond a turn are refused: they are degrees.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> check_numbers(whipple, {"lam": 0.3}, {"lam": [0.3, 18.0]})
@@ -38,14 +39,14 @@ def check_numbers(
     from draisine.model.quantity import check_angle, number
 
     if not isinstance(changes, Mapping):
-        raise ParameterError(f"parameters: {changes!r:.80} is no table of numbers by name.")
+        raise ParameterError(f"parameters: {changes!r:.80} is not a table of numbers by name.")
     expect_parameters(vehicle, changes, known)
     out = {}
     for name, value in changes.items():
         unit = meanings(vehicle).get(name, (None, ""))[0]
         try:
             if value is None:
-                raise TypeError  # it would be NaN
+                raise TypeError  # NumPy would convert None to NaN
             out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
         except (OverflowError, TypeError, ValueError):
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
@@ -53,7 +54,7 @@ def check_numbers(
             raise ParameterError(f"parameter {name}: {value!r:.80} is not finite.")
         if (np.abs(out[name]) > MAX_NUMBER).any():
             raise ParameterError(
-                f"parameter {name}: {value!r:.80} is beyond {MAX_NUMBER:g}, so that products of such numbers "
+                f"parameter {name}: {value!r:.80} is larger than {MAX_NUMBER:g}; products of such numbers "
                 "overflow. Use SI units."
             )
         try:

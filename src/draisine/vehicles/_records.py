@@ -1,7 +1,8 @@
-"""Arguments of vehicles that are records of numbers, such as a tyre or what is flexible: each number of
-a record is a parameter of the vehicle, called after the argument and the number
-(`front_tyre_cornering`). In files a record is a table; the `name` in the table of a force element, such
-as a tyre, tells which, and its `parameter_set`, if any, whose numbers it has where none are given.
+"""Arguments of vehicles that are records of numbers, such as a tyre or flexible parts.
+
+Each number of a record is a parameter of the vehicle, named by argument and field (`front_tyre_cornering`).
+In files a record is a table. The table of a force element, such as a tyre, has its `name` and optionally a
+`parameter_set` for the numbers that the table does not state.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,14 +17,24 @@ from draisine.registry import find, names, own_plugs
 from draisine.vehicles._annotations import meanings
 from draisine.vehicles._sets import parameter_set
 
-PLAIN = (str, int, float)
-"""Values that are no records, and no functions."""
+PLAIN_TYPES = (str, int, float)
+"""Types of plain values, in contrast to records and functions."""
 
 
 def make_record(what: str, hint: Any, value: Any) -> Any:
-    """Return the record that a table stands for, the argument `what` of a vehicle being annotated by
-    `hint`, and the tuple that a list stands for; anything else as it is.
+    """Return an argument of a vehicle with tables converted to records and lists to tuples.
 
+    Parameters
+    ----------
+    what
+        Name of the argument, for messages.
+    hint
+        Annotation of the argument.
+    value
+        Value, for example from a file.
+
+    Examples
+    --------
     >>> from draisine.model import Tyre
     >>> make_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
     ...     "relaxation": 0.2}).cornering
@@ -32,10 +43,10 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     0.573
     """
     kinds = (hint, *get_args(hint))
-    if isinstance(value, PLAIN) and not any(map(_takes_plain, kinds)):
+    if isinstance(value, PLAIN_TYPES) and not any(map(_takes_plain, kinds)):
         raise ParameterError(
-            f"{what} = {value!r} is a plain value where a record is taken, or a table for one, or a function "
-            f"of the time for a motion.{_as_table(what, kinds)}"
+            f"{what} = {value!r} is a plain value, but a record is expected: a table of its fields, or for a "
+            f"motion a function of time.{_as_table(what, kinds)}"
         )
     if isinstance(value, list) and any(tuple in (kind, get_origin(kind)) for kind in kinds):
         return _as_tuple(value)
@@ -43,39 +54,41 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
         return value
     from draisine.model.quantity import number
 
-    own: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
-    kind, given = (own[0], dict(value)) if own else _element(what, kinds, value)
-    known = [f.name for f in fields(kind) if f.init]
-    for name, x in given.items():
-        expect_known(f"{what}: no", name, known)
+    records: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
+    kind, entries = (records[0], dict(value)) if records else _element(what, kinds, value)
+    allowed = [f.name for f in fields(kind) if f.init]
+    for name, x in entries.items():
+        expect_known(f"{what}: no", name, allowed)
         if isinstance(x, int | float) and not isinstance(x, bool):
-            given[name] = number(x)
+            entries[name] = number(x)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
-    lacking = [name for name in needed if name not in given]
-    if lacking:
-        raise ParameterError(
-            f"{what}: {', '.join(lacking)} not given.{_as_table(what, kinds) if not given else ''}"
-        )
-    return kind(**given)
+    missing = [name for name in needed if name not in entries]
+    if missing:
+        advice = _as_table(what, kinds) if not entries else ""
+        raise ParameterError(f"{what}: {', '.join(missing)} not given.{advice}")
+    return kind(**entries)
 
 
 def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the class of a force element that a table names, and its values: those of a parameter
-    set, if it names one, and then its own.
+    """Return the class of the force element that a table names, and its values.
+
+    Values of the table override those of its parameter set.
     """
-    given = dict(table)
-    name, published = given.pop("name", None), given.pop("parameter_set", None)
+    entries = dict(table)
+    name = entries.pop("name", None)
+    published = entries.pop("parameter_set", None)
     if name is None:
-        raise ParameterError(f"{what}: which one is not told.{_as_table(what, kinds)}")
+        raise ParameterError(f"{what}: `name` is missing.{_as_table(what, kinds)}")
     kind: Any = find("force", name)
     if published is None:
-        return kind, given
-    sorted_out = getattr(kind, "coefficients", dict)
-    return kind, sorted_out(parameter_set(name, published)) | given
+        return kind, entries
+    # Some elements use only a subset of the coefficients of a published set.
+    convert = getattr(kind, "coefficients", dict)
+    return kind, convert(parameter_set(name, published)) | entries
 
 
 def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
-    """Return how a tyre is written as a table, for what takes one."""
+    """Return advice on tables of tyres; empty for other arguments."""
     if Tyre not in kinds:
         return ""
     argument = what.rpartition(" ")[2]
@@ -87,33 +100,35 @@ def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
 
 
 def _takes_plain(kind: Any) -> bool:
-    """Return whether an annotation lets a plain value pass."""
-    return kind in (*PLAIN, bool, None, Any) or get_origin(kind) is Literal
+    """Return whether an annotation allows a plain value."""
+    return kind in (*PLAIN_TYPES, bool, None, Any) or get_origin(kind) is Literal
 
 
 def record_table(value: Any) -> dict[str, Any] | None:
-    """Return the table that stands for a record; None for what is none, or a user's own law."""
-    told = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
+    """Return the table of a record; None for other values and for force elements of the user."""
+    entries = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
     plug = type(value).__module__.rpartition(".")[2]
     if plug in own_plugs("force"):
-        return {"name": plug, **told}
-    return None if hasattr(value, "states") else told or None
+        return {"name": plug, **entries}
+    return None if hasattr(value, "states") else entries or None
 
 
 def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what decides the structure of a vehicle as plain data: records as tables, tuples and lists
-    as they are; functions, such as motions of joints, and what else is not plain are left out.
+    """Return the structural arguments of a vehicle as plain data, records as tables.
+
+    Functions, such as motions of joints, and other values that are not plain are left out.
     """
-    told = {name: record_table(value) or value for name, value in structure.items()}
-    told = {k: x.item() if isinstance(x, np.generic) else x for k, x in told.items()}
-    return {k: x for k, x in told.items() if _is_plain(x)}
+    values = {name: record_table(value) or value for name, value in structure.items()}
+    values = {k: x.item() if isinstance(x, np.generic) else x for k, x in values.items()}
+    return {k: x for k, x in values.items() if _is_plain(x)}
 
 
-def lost_structure(structure: Mapping[str, Any]) -> list[str]:
-    """Return which arguments cannot be told as plain data, and are no functions either: without them a
-    vehicle that is drawn again would be another machine.
+def unstored_arguments(structure: Mapping[str, Any]) -> list[str]:
+    """Return the arguments that are neither plain data nor functions.
 
-    >>> lost_structure({"lengths": (1.0, 0.9), "links": {3, 4}, "steering": abs})
+    Without them, a vehicle that is restored from a file would be a different machine.
+
+    >>> unstored_arguments({"lengths": (1.0, 0.9), "links": {3, 4}, "steering": abs})
     ['links']
     """
     plain = plain_structure(structure)
@@ -121,11 +136,13 @@ def lost_structure(structure: Mapping[str, Any]) -> list[str]:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return whether a value is read from a file as what it was, but for tuples, which are lists there."""
+    """Return whether a value survives storage as JSON, except that tuples become lists."""
     if isinstance(value, Mapping):
         return all(isinstance(key, str) and _is_plain(x) for key, x in value.items())
     return value is None or (
-        all(map(_is_plain, value)) if isinstance(value, list | tuple) else isinstance(value, PLAIN)
+        all(map(_is_plain, value))
+        if isinstance(value, list | tuple)
+        else isinstance(value, PLAIN_TYPES)
     )
 
 
@@ -135,7 +152,7 @@ def _as_tuple(value: Any) -> Any:
 
 
 def record_numbers(name: str, value: Any) -> dict[str, float]:
-    """Return the numbers of a record that is given as an argument; none where it is no record.
+    """Return the numbers of an argument that is a record, by parameter name; empty for other values.
 
     >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
     >>> list(record_numbers("tyre", LinearTyre(1e4, 1e3, 0.2)))
@@ -145,40 +162,42 @@ def record_numbers(name: str, value: Any) -> dict[str, float]:
 
 
 def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
-    """Return unit and meaning of the numbers of a record that is given as an argument.
+    """Return unit and meaning of the numbers of an argument that is a record, by parameter name.
 
     >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
     >>> record_meanings("rear_tyre", LinearTyre(1e4, 1e3, 0.2))["rear_tyre_relaxation"]
     ('m', 'rear tyre, relaxation length')
     """
     kind: Any = type(value)
-    table, said = meanings(kind) if is_dataclass(value) else {}, name.replace("_", " ")
-    return {f"{name}_{field}": (unit, f"{said}, {text}") for field, (unit, text) in table.items()}
+    table = meanings(kind) if is_dataclass(value) else {}
+    prefix = name.replace("_", " ")
+    return {f"{name}_{field}": (unit, f"{prefix}, {text}") for field, (unit, text) in table.items()}
 
 
 def draw(
     vehicle: Callable[..., Model], parameters: Mapping[str, Any], structure: Mapping[str, Any]
 ) -> Model:
-    """Return a vehicle drawn with its parameters, those of records put back into them."""
-    left, whole = dict(parameters), dict(structure)
+    """Return the model of a vehicle; parameters that belong to records are put back into them."""
+    own_parameters = dict(parameters)
+    arguments = dict(structure)
     for name, value in structure.items():
-        own = {field: left.pop(f"{name}_{field}") for field in _numbers(value)}
-        if own:
-            whole[name] = replace(value, **own)
-    model = vehicle(**left, **whole)
+        numbers = {field: own_parameters.pop(f"{name}_{field}") for field in _numbers(value)}
+        if numbers:
+            arguments[name] = replace(value, **numbers)
+    model = vehicle(**own_parameters, **arguments)
     if not isinstance(model, Model):
         kind = type(model).__name__
-        raise ModelError(f"{vehicle.__name__} returns a {kind}; a vehicle returns a Model.")
+        raise ModelError(f"{vehicle.__name__} returns a {kind}; a vehicle must return a Model.")
     return model
 
 
 def _numbers(value: Any) -> dict[str, float]:
-    """Return the fields of a record that hold numbers."""
+    """Return the fields of a record that are floats."""
     return {k: x for k, x in _fields(value).items() if isinstance(x, float)}
 
 
 def _fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a record; none where it is none."""
+    """Return the fields of a record by name; empty for other values."""
     if not is_dataclass(value) or isinstance(value, type):
         return {}
     return {f.name: getattr(value, f.name) for f in fields(value) if f.init}

@@ -1,7 +1,7 @@
 """Three hinged links in a fluid that has inertia and drag: the drawing of both swimmers.
 
 After Kanso, Marsden, Rowley and Melli-Huber, Journal of Nonlinear Science 15 (2005) 255-289, with
-links that do not feel each other through the fluid.
+links that do not interact through the fluid.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Body, JointMotion, Model, Revolute, flat_inertia, forward_speed
 
 Fluid = tuple[Scalar, Scalar, Scalar]
-"""What the fluid does to a link that moves along itself, across, and turns about its middle."""
+"""Coefficients of a fluid force on a link: along the link, across it, and for rotation about its middle."""
 
 
 def three_links(
@@ -23,8 +23,9 @@ def three_links(
     rear: JointMotion | None = None,
     front: JointMotion | None = None,
 ) -> Model:
-    """Return the links in the plane, drawn straight along x with the middle one at the origin, hinged
-    at a distance of `length` from each other.
+    """Return three links in the plane, drawn straight along x with the middle link at the origin.
+
+    `length` is the distance of the links, m; `added` is in kg and kg m2, `drag` in N s/m and N m s.
     """
     names = {"middle": 0.0, "rear": -length, "front": length}
     up = (0.0, 0.0, 1.0)
@@ -53,11 +54,14 @@ def three_links(
 
 
 def _about_origin(x: Scalar, along: Scalar, across: Scalar, turning: Scalar) -> Array:
-    """Return the 6x6 fluid matrix about the drawing's origin of a link whose middle is at x: `X' A
-    X`, where X takes a twist at the origin to one at x.
+    """Return the fluid matrix (6, 6) of a link with its middle at x, about the drawing's origin.
+
+    It is X' A X, with X from twists at the origin to twists at x.
     """
     A = np.zeros((6, 6), dtype=object)
-    A[0, 0], A[1, 1], A[5, 5] = along, across, turning
+    A[0, 0] = along
+    A[1, 1] = across
+    A[5, 5] = turning
     X = np.eye(6).astype(object)
     X[:3, 3:] = -hat(array([x, 0.0, 0.0]))
     return array(X.T @ array(A) @ X)

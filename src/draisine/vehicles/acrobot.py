@@ -13,7 +13,7 @@ SYMBOLS = {
     "bar": r"\theta_1",
     "hip": r"\theta_2",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def acrobot(
@@ -33,7 +33,8 @@ def acrobot(
     >>> [joint.name for joint in acrobot().joints]
     ['bar', 'hip']
     """
-    axis, toes = (0.0, 1.0, 0.0), (0.0, 0.0, -l1 - l2)
+    axis = (0.0, 1.0, 0.0)
+    toes = (0.0, 0.0, -l1 - l2)
     return Model(
         bodies=[
             Body("rack"),

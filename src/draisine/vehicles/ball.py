@@ -2,8 +2,8 @@
 
 With three different moments of inertia it is Chaplygin's ball, whose angular momentum about the
 contact stays fixed in space; with its mass centre off the middle it rocks like a tumbler. Contact
-forces are reported along the heading of the drawing's y axis, which has none when it stands
-upright; the motion itself knows no such place.
+forces are reported along the heading of the drawing's y axis. The heading is undefined if that axis is
+vertical; the motion itself has no singularity.
 """
 
 from typing import Annotated
@@ -18,7 +18,7 @@ SYMBOLS = {
     "zz": "k_z",
     "offset": "h",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def ball(
@@ -40,7 +40,8 @@ def ball(
     >>> [contact.name for contact in ball().contacts]
     ['ground']
     """
-    centre, left = (0.0, 0.0, radius), (0.0, 1.0, 0.0)
+    centre = (0.0, 0.0, radius)
+    left = (0.0, 1.0, 0.0)
     square = mass * radius * radius
     spread = inertia(xx * square, yy * square, zz * square)
     return Model(

@@ -28,11 +28,14 @@ def ball_on_bar(
     >>> [wheel.name for wheel in ball_on_bar().wheels]
     ['left', 'right', 'ball']
     """
-    ahead, up, across = np.eye(3)[0], np.eye(3)[2], (0.0, 1.0, 0.0)
+    ahead = np.eye(3)[0]
+    up = np.eye(3)[2]
+    across = (0.0, 1.0, 0.0)
     middle = (0.0, 0.0, 2 * foot + thickness / 2)
     top = (0.0, 0.0, 2 * foot + thickness)
     centre = (0.0, 0.0, 2 * foot + thickness + radius)
-    joints, bodies = [], [Body("ground", 1.0)]
+    joints = []
+    bodies = [Body("ground", 1.0)]
     for name, body, place in (
         ("bar", Body("bar", M, middle, inertia(I, I, I)), middle),
         ("ball", Body("ball", m, centre, inertia(*[0.4 * m * radius**2] * 3)), centre),

@@ -21,7 +21,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "steer": r"\delta"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def car(
@@ -53,7 +53,9 @@ def car(
     >>> [coupling.name for coupling in car(differential=True).couplings]
     ['left_link', 'right_link', 'differential']
     """
-    axle, up, middle = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, radius)
+    axle = (0.0, 1.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    middle = (0.0, 0.0, radius)
     hubs = {
         f"{end}_{side}": (far, aside, radius)
         for end, far in (("rear", 0.0), ("front", wheelbase))

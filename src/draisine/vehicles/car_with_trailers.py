@@ -21,7 +21,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"wheelbase": "L", "radius": "r", "steer": r"\delta", "rolled": r"\phi"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def car_with_trailers(
@@ -46,17 +46,21 @@ def car_with_trailers(
     rolling: JointMotion | None = None,
     steering: JointMotion | None = None,
 ) -> Model:
-    """Return the train, drawn straight with the car's rear axle at the origin, with a trailer per
-    entry of `lengths`.
+    """Return the car with one trailer per entry of `lengths`, drawn straight, rear axle at the origin.
 
     >>> [joint.name for joint in car_with_trailers(lengths=(1.0,) * 3).joints]
     ['rolled', 'steer', 'hitch1', 'hitch2', 'hitch3']
     """
     behind = tuple(hitches) or (0.0,) * len(lengths)
     if len(behind) != len(lengths):
-        raise ParameterError(f"{len(lengths)} trailers and {len(behind)} hitches: take as many.")
-    ahead, up, axle = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
-    hub, fork = (0.0, 0.0, radius), (wheelbase, 0.0, 0.0)
+        raise ParameterError(
+            f"{len(lengths)} lengths and {len(behind)} hitches: state one hitch per trailer."
+        )
+    ahead = (1.0, 0.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    axle = (0.0, 1.0, 0.0)
+    hub = (0.0, 0.0, radius)
+    fork = (wheelbase, 0.0, 0.0)
     bodies = [
         Body("car", m, (wheelbase / 2, 0.0, 0.0), flat_inertia(I)),
         Body("wheel", 0.0, hub, inertia(Ia / 2, Ia, Ia / 2)),
@@ -70,14 +74,16 @@ def car_with_trailers(
         Wheel("rear", "wheel", hub, axle, radius, lifts=False),
         Blade("front", "fork", fork, ahead),
     ]
-    place, before = 0.0, "car"
+    axle_x = 0.0
+    towing = "car"
     for k, (length, hitch) in enumerate(zip(lengths, behind, strict=True), start=1):
-        name, pin = f"trailer{k}", place - hitch
-        place = pin - length
-        bodies.append(Body(name, mT, (place, 0.0, 0.0), flat_inertia(IT)))
-        joints.append(Revolute(f"hitch{k}", before, name, up, (pin, 0.0, 0.0)))
-        contacts.append(Blade(f"axle{k}", name, (place, 0.0, 0.0), ahead))
-        before = name
+        name = f"trailer{k}"
+        pin = axle_x - hitch
+        axle_x = pin - length
+        bodies.append(Body(name, mT, (axle_x, 0.0, 0.0), flat_inertia(IT)))
+        joints.append(Revolute(f"hitch{k}", towing, name, up, (pin, 0.0, 0.0)))
+        contacts.append(Blade(f"axle{k}", name, (axle_x, 0.0, 0.0), ahead))
+        towing = name
     return Model(
         bodies=bodies,
         joints=joints,

@@ -10,7 +10,7 @@ SYMBOLS = {
     "cart": "x",
     "pole": r"\theta",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def cart_pole(

@@ -1,7 +1,7 @@
-"""A chain of equal links on a floating or a fixed base, with hinges that look in all directions.
+"""A chain of equal links on a floating or a fixed base, with hinges in all directions.
 
-It has as many joints as asked for, nothing in it is symmetric or aligned, and so it tells how the
-work of a derivation grows with the size of a machine.
+The number of joints is an argument, and nothing is symmetric or aligned: a test of how the cost of a
+derivation grows with the size of a machine.
 """
 
 import math
@@ -18,10 +18,10 @@ SYMBOLS = {
     "skew": "k_x",
     "damper": "d",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
-GOLDEN = math.pi * (3 - math.sqrt(5))
-"""The angle by which each hinge is turned about the chain against the one before."""
+GOLDEN_ANGLE = math.pi * (3 - math.sqrt(5))
+"""rad; angle about the chain from one hinge to the next, so that no two hinges are parallel."""
 
 
 def chain(
@@ -44,22 +44,27 @@ def chain(
     base: Literal["SE(3)", "fixed"] = "SE(3)",
     oblique: bool = True,
 ) -> Model:
-    """Return a base and `links` links behind it, drawn straight along x, the first hinge at the
-    origin. Not oblique, all hinges are parallel to y.
+    """Return a base and `links` links, drawn straight along x, with the first hinge at the origin.
+
+    If not `oblique`, all hinges are parallel to y.
 
     >>> len(chain(links=7).joints)
     7
     """
     square = mass * length * length
-    about, along, mixed = square * gyration * gyration, square * slender * slender, square * skew
+    about = square * gyration * gyration
+    along = square * slender * slender
+    mixed = square * skew
     spread = inertia(along, about, about, xy=mixed, xz=-mixed, yz=mixed / 2)
-    side, bodies, joints = offset * length, [], []
+    side = offset * length
+    bodies = []
+    joints = []
     for k in range(links + 1):
         bodies.append(Body(f"link{k}", mass, ((k - 0.5) * length, side, side / 2), spread))
     for k in range(links):
         axis = (0.0, 1.0, 0.0)
         if oblique:
-            axis = (0.4, math.cos(GOLDEN * k), math.sin(GOLDEN * k))
+            axis = (0.4, math.cos(GOLDEN_ANGLE * k), math.sin(GOLDEN_ANGLE * k))
         hinge = (k * length, 0.0, 0.0)
         joints.append(
             Revolute(f"hinge{k + 1}", f"link{k}", f"link{k + 1}", axis, hinge, damper=damper)

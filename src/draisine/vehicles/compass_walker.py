@@ -20,7 +20,7 @@ SYMBOLS = {
     "ahead": "x_H",
     "height": "z_H",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def compass_walker(
@@ -36,12 +36,14 @@ def compass_walker(
 
     The world's frame is that of the ground, x down the slope, and the hip moves in the plane of x
     and z; leg angles count from the normal of the ground, positive where the foot is behind the hip.
-    It stands on the left foot, unless a mode says otherwise.
+    The left foot is on the ground unless a mode states otherwise.
 
     >>> compass_walker().speeds
     ('ahead_rate', 'height_rate', 'left_rate', 'right_rate')
     """
-    hip, foot, across = (0.0, 0.0, a + b), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    hip = (0.0, 0.0, a + b)
+    foot = (0.0, 0.0, 0.0)
+    across = (0.0, 1.0, 0.0)
     still = inertia(0.0, 0.0, 0.0)
     legs = ("left", "right")
     return Model(
@@ -83,10 +85,11 @@ def compass_walker(
 
 
 def _ahead(leg: str, other: str) -> Callable[[Any], Scalar]:
-    """Return a number that is positive where a leg is ahead of the hip and the other behind it."""
+    """Return a function that is positive if a leg is ahead of the hip and the other behind it."""
 
     def number(readings: Any) -> Scalar:
-        own, behind = -readings.joint(leg), readings.joint(other)
-        return where(own < behind, own, behind)
+        ahead = -readings.joint(leg)
+        behind = readings.joint(other)
+        return where(ahead < behind, ahead, behind)
 
     return number

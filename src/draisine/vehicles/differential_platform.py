@@ -19,7 +19,7 @@ from draisine.model import (
 )
 
 SYMBOLS = {"radius": "r", "track": "w", "left": r"\phi_l", "right": r"\phi_r"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def differential_platform(
@@ -40,7 +40,8 @@ def differential_platform(
     >>> differential_platform().inputs
     ('left', 'right')
     """
-    axle, middle = (0.0, 1.0, 0.0), (0.0, 0.0, radius)
+    axle = (0.0, 1.0, 0.0)
+    middle = (0.0, 0.0, radius)
     hubs = {"left": (0.0, track / 2, radius), "right": (0.0, -track / 2, radius)}
     motions = {"left": left, "right": right}
     return Model(

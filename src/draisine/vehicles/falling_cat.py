@@ -22,7 +22,7 @@ SYMBOLS = {
     "bend": r"\beta",
     "sway": r"\sigma",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def falling_cat(

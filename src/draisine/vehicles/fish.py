@@ -20,7 +20,7 @@ SYMBOLS = {
     "rear": r"\phi_b",
     "front": r"\phi_f",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def fish(
@@ -48,8 +48,10 @@ def fish(
     """
     front = rear = None
     if drive == "sine":
-        front, rear = sine(amplitude, frequency), sine(-amplitude, frequency, -lag)
-    mass, difference = rho * math.pi * a * b, a * a - b * b
+        front = sine(amplitude, frequency)
+        rear = sine(-amplitude, frequency, -lag)
+    mass = rho * math.pi * a * b
+    difference = a * a - b * b
     added = (
         rho * math.pi * b * b,
         rho * math.pi * a * a,

@@ -69,11 +69,15 @@ def motorcycle(
     """
     tyre = {"linear_tyre": LinearTyre, "sharp_tyre": SharpTyre}[tyres]
     s, c = sin(epsilon), cos(epsilon)
-    rear, front = (0.0, 0.0, R), (b + (a - t) / c, 0.0, R)
-    left, up = (0.0, 1.0, 0.0), (-s, 0.0, c)
+    rear = (0.0, 0.0, R)
+    front = (b + (a - t) / c, 0.0, R)
+    left = (0.0, 1.0, 0.0)
+    up = (-s, 0.0, c)
     head = (b + (a + e) * c - f * s, 0.0, (a + e) * s + f * c)
     frame = inertia(Irx - iry / 2, Iry - iry, Irz - iry / 2, xz=Crxz)
-    across, along, skew = Ifx * c * c + Ifz * s * s, Ifx * s * s + Ifz * c * c, (Ifx - Ifz) * s * c
+    across = Ifx * c * c + Ifz * s * s
+    along = Ifx * s * s + Ifz * c * c
+    skew = (Ifx - Ifz) * s * c
     fork = inertia(across - ify / 2, Ify - ify, along - ify / 2, xz=skew)
     return Model(
         bodies=[

@@ -1,6 +1,6 @@
-"""A penny that stands upright and rolls: the vertical disc of the textbooks.
+"""A penny that rolls upright: the vertical disc of the textbooks.
 
-It rolls where it heads and turns about the vertical; both freedoms live for themselves,
+It rolls along its heading and turns about the vertical; the two degrees of freedom are decoupled,
 `(J + m R^2) roll'' = torque` and `I yaw'' = torque` (Bloch 2003, doi:10.1007/b97376).
 """
 
@@ -16,13 +16,16 @@ def penny(
     J: Annotated[float, "kg m2", "moment of inertia about the axle"] = 0.0025,
     I: Annotated[float, "kg m2", "moment of inertia about a diameter"] = 0.00125,  # noqa: E741 - the usual name
 ) -> Model:
-    """Return the penny in the plane. A torque about the axle acts in the joint `roll`, one about the
-    vertical by the pushes `toe.y` and `heel.y` half a metre ahead and behind, across the heading.
+    """Return the penny in the plane.
+
+    A torque about the axle acts in the joint `roll`. A torque about the vertical is applied by the lateral
+    forces `toe.y` and `heel.y`, half a metre ahead and behind.
 
     >>> penny().speeds
     ('Vx', 'Vy', 'Wz', 'roll_rate')
     """
-    hub, axle = (0.0, 0.0, R), (0.0, 1.0, 0.0)
+    hub = (0.0, 0.0, R)
+    axle = (0.0, 1.0, 0.0)
     return Model(
         bodies=[Body("upright", 0.0), Body("penny", m, hub, inertia(I, J, I))],
         joints=[Revolute("roll", "upright", "penny", axle, hub)],

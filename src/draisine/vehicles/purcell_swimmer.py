@@ -19,7 +19,7 @@ SYMBOLS = {
     "rear": r"\phi_b",
     "front": r"\phi_f",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def purcell_swimmer(
@@ -37,7 +37,8 @@ def purcell_swimmer(
     >>> purcell_swimmer().inputs
     ('rear', 'front')
     """
-    along, across = drag * length, ratio * drag * length
+    along = drag * length
+    across = ratio * drag * length
     fluid = (along, across, across * length * length / 12)
     moment = mass * length * length / 12
     return three_links(length, mass, moment, (0.0, 0.0, 0.0), fluid, rear, front)

@@ -12,7 +12,7 @@ from typing import Annotated
 from draisine.model import Body, Ellipsoid, Model, Output, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "xx": "j_{xx}", "yy": "j_{yy}", "zz": "j_{zz}", "xy": "j_{xy}"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def rattleback(
@@ -35,7 +35,8 @@ def rattleback(
     >>> float(rattleback().contacts[0].surface.reach)
     0.2
     """
-    centre, left = (0.0, 0.0, c), (0.0, 1.0, 0.0)
+    centre = (0.0, 0.0, c)
+    left = (0.0, 1.0, 0.0)
     spread = inertia(mass * xx, mass * yy, mass * zz, xy=mass * xy)
     return Model(
         bodies=[Body("stone", mass, (0.0, 0.0, c - h), spread)],

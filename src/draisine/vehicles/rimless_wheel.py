@@ -1,7 +1,7 @@
-"""A rimless wheel: spokes that stand on their ends one after the other, down a slope.
+"""A rimless wheel: it walks down a slope on the ends of its spokes.
 
-The first walker of McGeer (1990), doi:10.1177/027836499000900206. Each spoke that comes down takes
-away the same share of the turning rate, so its rolling is stable wherever it can pass the top:
+The first walker of McGeer (1990), doi:10.1177/027836499000900206. Each touch-down
+reduces the angular rate by the same factor, so its rolling is stable if it passes the top:
 the multiplier of its limit cycle is cos^2(2 alpha) for a mass at the hub, alpha = pi / spokes.
 """
 
@@ -12,7 +12,7 @@ from draisine.algebra.scalar import cos, sin
 from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Tip, Wheel, inertia
 
 SYMBOLS = {"leg": "l", "slope": r"\gamma", "wheel": r"\theta", "ahead": "x_H", "height": "z_H"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def rimless_wheel(
@@ -33,7 +33,9 @@ def rimless_wheel(
     >>> [foot.name for foot in rimless_wheel(spokes=6).contacts]
     ['spoke_0', 'spoke_1', 'spoke_2', 'spoke_3', 'spoke_4', 'spoke_5']
     """
-    hub, across, apart = (0.0, 0.0, leg), (0.0, 1.0, 0.0), 2 * math.pi / spokes
+    hub = (0.0, 0.0, leg)
+    across = (0.0, 1.0, 0.0)
+    apart = 2 * math.pi / spokes
     ends = [
         (leg * math.sin(k * apart), 0.0, leg - leg * math.cos(k * apart)) for k in range(spokes)
     ]

@@ -20,7 +20,7 @@ SYMBOLS = {
     "phase": r"\phi",
     "tail": "r_1",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def rocr(
@@ -55,7 +55,8 @@ def rocr(
     >>> rocr().speeds
     ('Vx', 'Vy', 'Wz', 'tail_rate')
     """
-    normal, hinge = (0.0, 0.0, 1.0), (b, 0.0, 0.0)
+    normal = (0.0, 0.0, 1.0)
+    hinge = (b, 0.0, 0.0)
     swing = sine(amplitude, frequency, phase + math.pi / 2) if drive == "cosine" else None
     drag = np.zeros((6, 6), dtype=object)
     drag[5, 5] = Cv

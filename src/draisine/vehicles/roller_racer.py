@@ -19,7 +19,7 @@ SYMBOLS = {
     "phase": r"\beta",
     "arm": r"\phi",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def roller_racer(
@@ -48,7 +48,9 @@ def roller_racer(
     >>> roller_racer().speeds
     ('Vx', 'Vy', 'Wz', 'arm_rate')
     """
-    ahead, rear, front = (1.0, 0.0, 0.0), (-d1, 0.0, 0.0), (d2, 0.0, 0.0)
+    ahead = (1.0, 0.0, 0.0)
+    rear = (-d1, 0.0, 0.0)
+    front = (d2, 0.0, 0.0)
     swing = sine(amplitude, frequency, phase) if drive == "sine" else None
     hinge = Revolute(
         "arm", "seat", "arm", (0.0, 0.0, 1.0), spring=spring, damper=damper, motion=swing

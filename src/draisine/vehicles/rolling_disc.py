@@ -16,7 +16,7 @@ SYMBOLS = {
     "diametral": "k_d",
     "crown": "r_t",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def rolling_disc(
@@ -34,13 +34,13 @@ def rolling_disc(
         float | None, "m", "radius of the tyre's cross section, part of the radius"
     ] = None,
 ) -> Model:
-    """Return the disc, drawn upright on the ground; a knife edge, or a torus where a crown radius
-    is given.
+    """Return the disc, drawn upright on the ground: a knife edge, or a torus with a crown radius.
 
     >>> rolling_disc().speeds
     ('Vx', 'Vy', 'Vz', 'Wx', 'Wy', 'Wz')
     """
-    centre, left = (0.0, 0.0, radius), (0.0, 1.0, 0.0)
+    centre = (0.0, 0.0, radius)
+    left = (0.0, 1.0, 0.0)
     square = mass * radius * radius
     across = diametral * square
     return Model(

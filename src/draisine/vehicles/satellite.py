@@ -12,7 +12,7 @@ import numpy as np
 from draisine.model import Body, JointMotion, Model, Revolute, inertia
 
 SYMBOLS = {"rotor1": r"\phi_1", "rotor2": r"\phi_2", "rotor3": r"\phi_3"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def satellite(
@@ -47,10 +47,12 @@ def satellite(
     ('rotor1_rate', 'rotor2_rate', 'rotor3_rate')
     """
     frame = inertia(Ixx, Iyy, Izz, xy=Ixy, xz=Ixz, yz=Iyz)
-    bodies, joints = [Body("frame", m, np.zeros(3), frame)], []
+    bodies = [Body("frame", m, np.zeros(3), frame)]
+    joints = []
     wheels = [(m1, d1, J1, K1, rotor1), (m2, d2, J2, K2, rotor2), (m3, d3, J3, K3, rotor3)]
     for k, (mass, far, axial, across, motion) in enumerate(wheels):
-        name, axis = f"rotor{k + 1}", np.eye(3)[k]
+        name = f"rotor{k + 1}"
+        axis = np.eye(3)[k]
         moments = [axial if i == k else across for i in range(3)]
         bodies.append(Body(name, mass, axis * far, inertia(*moments)))
         joints.append(Revolute(name, "frame", name, axis, axis * far, motion=motion))

@@ -9,7 +9,7 @@ from typing import Annotated
 from draisine.model import Body, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"left": r"\phi_l", "right": r"\phi_r"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def segway(
@@ -33,7 +33,8 @@ def segway(
     >>> segway().inputs
     ('left', 'right')
     """
-    axle, middle = (0.0, 1.0, 0.0), (0.0, 0.0, r)
+    axle = (0.0, 1.0, 0.0)
+    middle = (0.0, 0.0, r)
     hubs = {"left": (0.0, w / 2, r), "right": (0.0, -w / 2, r)}
     return Model(
         bodies=[

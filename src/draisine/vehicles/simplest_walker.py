@@ -18,7 +18,7 @@ SYMBOLS = {
     "ahead": "x_H",
     "height": "z_H",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def simplest_walker(

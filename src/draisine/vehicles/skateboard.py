@@ -19,7 +19,7 @@ SYMBOLS = {
     "spring": "k",
     "damper": "d",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def skateboard(
@@ -47,12 +47,15 @@ def skateboard(
     >>> [joint.name for joint in skateboard().joints[:2]]
     ['rear_truck', 'front_truck']
     """
-    axle, middle = (0.0, 1.0, 0.0), (0.0, 0.0, radius)
+    axle = (0.0, 1.0, 0.0)
+    middle = (0.0, 0.0, radius)
     ends = {"rear": -1.0, "front": 1.0}
     bodies = [Body("deck", m, (0.0, 0.0, z), inertia(Ixx, Iyy, Izz))]
-    joints, contacts = [], []
+    joints = []
+    contacts = []
     for end, sign in ends.items():
-        x, truck = sign * wheelbase / 2, f"{end}_truck"
+        x = sign * wheelbase / 2
+        truck = f"{end}_truck"
         pivot = (sign * cos(tilt), 0.0, sin(tilt))
         bodies.append(Body(truck, mT, (x, 0.0, radius), inertia(IT, IT, IT)))
         joints.append(
@@ -60,7 +63,8 @@ def skateboard(
         )
     for end, sign in ends.items():
         for side, y in (("left", track / 2), ("right", -track / 2)):
-            name, hub = f"{end}_{side}", (sign * wheelbase / 2, y, radius)
+            name = f"{end}_{side}"
+            hub = (sign * wheelbase / 2, y, radius)
             bodies.append(Body(name, mW, hub, inertia(Id, Ia, Id)))
             joints.append(Revolute(name, f"{end}_truck", name, axle, hub))
             contacts.append(Wheel(name, name, hub, axle, radius))

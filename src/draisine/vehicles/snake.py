@@ -1,8 +1,8 @@
 """A snake of links with passive wheels, in the plane (Hirose's active cord mechanism).
 
 Thesis, section 1.5.3: with three links the wheels decide how the snake moves with its shape; with
-more, only some motions of its shape are possible, and the motors' torques are not unique. Where the
-head is steered the others follow it in its track.
+more, only some motions of its shape are admissible, and the motor torques are statically indeterminate. If
+the head is steered, the other links follow in its track.
 """
 
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ from draisine.model import Blade, Body, JointMotion, Model, Revolute, flat_inert
 from draisine.model.motion import sine
 
 SYMBOLS = {"half_length": "l", "mass": "m", "moment": "I", "amplitude": "A", "frequency": "f"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def snake(
@@ -31,14 +31,16 @@ def snake(
     links: int = 6,
     drive: Literal["free", "leader", "serpenoid"] = "free",
 ) -> Model:
-    """Return the snake, drawn straight along x with the middle of its head at the origin: its joints
-    are free, the first one leads by a sine, or all follow the serpenoid curve (three links can; more
-    contradict their wheels, and are told so).
+    """Return the snake, drawn straight along x with the middle of its head at the origin.
+
+    Its joints are free, the first follows a sine, or all follow the serpenoid curve. The serpenoid curve is
+    feasible for three links; more links contradict their wheels, which is an error.
 
     >>> [joint.name for joint in snake(links=3).joints]
     ['joint1', 'joint2']
     """
-    ahead, up = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    ahead = (1.0, 0.0, 0.0)
+    up = (0.0, 0.0, 1.0)
     names = ["head", *(f"link{k}" for k in range(2, links + 1))]
     middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
 

@@ -27,7 +27,7 @@ SYMBOLS = {
     "rear_truck": r"\phi_b",
     "front_truck": r"\phi_f",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def snakeboard(
@@ -53,8 +53,11 @@ def snakeboard(
     >>> [joint.name for joint in snakeboard(drive="sine").joints if joint.motion]
     ['rotor', 'rear_truck', 'front_truck']
     """
-    up, ahead, middle = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    rear, front = (-l, 0.0, 0.0), (l, 0.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    ahead = (1.0, 0.0, 0.0)
+    middle = (0.0, 0.0, 0.0)
+    rear = (-l, 0.0, 0.0)
+    front = (l, 0.0, 0.0)
     turn = steer = back = None
     if drive == "sine":
         turn = sine(rotor_amplitude, rotor_frequency, rotor_phase)

@@ -31,7 +31,8 @@ def steering_linkage(
     up = (0.0, 0.0, 1.0)
     pins = {"left": (0.0, track / 2, 0.0), "right": (0.0, -track / 2, 0.0)}
     half = track / 2 - arm * sin(bias)
-    left, right = (-arm * cos(bias), half, 0.0), (-arm * cos(bias), -half, 0.0)
+    left = (-arm * cos(bias), half, 0.0)
+    right = (-arm * cos(bias), -half, 0.0)
     rod = m * half * half / 3.0
     return Model(
         bodies=[

@@ -16,7 +16,7 @@ from draisine.mechanics.forces.sharp_tyre import SharpTyre
 from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def trailing_wheel(
@@ -36,7 +36,8 @@ def trailing_wheel(
     >>> [joint.name for joint in trailing_wheel().joints]
     ['swivel', 'axle']
     """
-    hub, left = (-e, 0.0, radius), (0.0, 1.0, 0.0)
+    hub = (-e, 0.0, radius)
+    left = (0.0, 1.0, 0.0)
     axial = mass * radius * radius
     arm = moment - mass * e * e - axial / 2
 

@@ -9,7 +9,7 @@ from typing import Annotated
 from draisine.model import Body, JointMotion, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "trail": "c", "steer": r"\delta"}
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def tricycle(
@@ -40,7 +40,9 @@ def tricycle(
     >>> len(tricycle().joints)
     4
     """
-    axle, up, middle = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, radius)
+    axle = (0.0, 1.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    middle = (0.0, 0.0, radius)
     hubs = {
         "left": (0.0, track / 2, radius),
         "right": (0.0, -track / 2, radius),

@@ -2,8 +2,8 @@
 who swings to and fro.
 
 After Chitta, Cheng, Frazzoli and Kumar (2005), doi:10.1109/ROBOT.2005.1570173, simplified. Both feet
-forbid to slip across: of three rows two are independent, with feet that stay straight always, and
-with feet that steer as long as the front wheel has no trail.
+prevent lateral slip. Of the three rows two are independent: always with straight feet, and with steered feet
+if the front wheel has no trail.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ SYMBOLS = {
     "left_foot": r"\delta_l",
     "right_foot": r"\delta_r",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def trikke(
@@ -59,9 +59,11 @@ def trikke(
     >>> [contact.name for contact in trikke().contacts]
     ['left', 'right', 'front']
     """
-    up, ahead = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    ahead = (1.0, 0.0, 0.0)
     sides = {"left": b, "right": -b}
-    hinge, blade = (L, 0.0, 0.0), (L - c, 0.0, 0.0)
+    hinge = (L, 0.0, 0.0)
+    blade = (L - c, 0.0, 0.0)
     front = rider = None
     feet = dict.fromkeys(sides, None)
     if drive == "sine":
@@ -101,14 +103,16 @@ def trikke(
 
 
 def _foot(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
-    """Return the angle of the foot at y to the left for a steering angle, so that its axle points to
-    where the front axle meets that of the middle, which steers by e = -kappa front:
+    """Return the function from the front steering angle to the angle of the foot at lateral offset y (m).
+
+    All axles meet in one point. The middle of the rear axle steers by e = -kappa front, so that
     `tan(foot) = L tan e / (L - y (tan front - tan e))`.
     """
 
     def angle(front: Scalar) -> Scalar:
         e = -kappa * front
-        tan_e, tan_front = sin(e) / cos(e), sin(front) / cos(front)
+        tan_e = sin(e) / cos(e)
+        tan_front = sin(front) / cos(front)
         return atan2(L * tan_e, L - y * (tan_front - tan_e))
 
     return angle

@@ -23,7 +23,7 @@ SYMBOLS = {
     "wheel": r"\chi",
     "turntable": r"\delta",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
 
 def unicycle(
@@ -53,8 +53,11 @@ def unicycle(
     >>> unicycle().inputs
     ('wheel', 'turntable', 'push.x', 'push.y', 'push.z')
     """
-    hub, left, up = (0.0, 0.0, rW), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
-    saddle, table = (0.0, 0.0, rW + hF), (xT, 0.0, rW + hT)
+    hub = (0.0, 0.0, rW)
+    left = (0.0, 1.0, 0.0)
+    up = (0.0, 0.0, 1.0)
+    saddle = (0.0, 0.0, rW + hF)
+    table = (xT, 0.0, rW + hT)
     return Model(
         bodies=[
             Body("frame", mF, saddle, inertia(IFxx, IFyy, IFzz, xz=IFxz)),

@@ -1,7 +1,7 @@
-"""Pictures of runs, maps and machines.
+"""Figures, films and pages of runs, maps and machines.
 
-`plot`: the figure that tells most, or one by name. `style`: colours and labels. `layout`: room for
-panels and titles. `scene`: shapes in space. `figures`: one figure per file. `film`: moving pictures.
-`replay`: a page that replays a run. `gltf`: a scene for other programs. `explore`: a page with sliders.
-`notebook`: pictures below cells. `save`: files.
+`plot` draws the default figure of a result, or one by name. `style` has colours and labels,
+`layout` sizes and positions of panels and texts, `scene` shapes in space, `figures` one figure per
+file, `film` films, `replay` an interactive 3D replay page, `gltf` scenes for other programs,
+`explore` a page with sliders, `notebook` output below cells, and `save` files.
 """

@@ -1,5 +1,6 @@
-"""A page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, root locus and mode
-shapes, computed in the browser by generated code; one file, no server, no network.
+"""An HTML page with sliders for the parameters of a bicycle: eigenvalues, critical speeds, root
+locus and mode shapes, computed in the browser by generated JavaScript. One file, no server, no
+network.
 """
 
 import html
@@ -18,15 +19,32 @@ from draisine.system.system import System
 from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
 
-TERMS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
-TERMS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
+MATRIX_POWERS = {"C0": ("C", (0, 0)), "C1": ("C", (1, 0)), "Ks": ("K", (0, 0))}
+"""Matrices of the page besides M: damping (C) or stiffness (K), and the powers of speed and
+gravity.
+"""
+MATRIX_POWERS |= {"K0": ("K", (0, 1)), "K2": ("K", (2, 0))}
 """The matrices of the page beside M: damping or stiffness, and the powers of speed and gravity."""
 
 
 def explore_page(system: System, origin: str = "as compiled") -> str:
-    """Return the text of a page on which the parameters of a bicycle that runs straight are changed;
-    `origin` says where those that it begins with are from.
+    """Return the HTML text of a page on which the parameters of a bicycle in straight running are
+    varied.
 
+    Parameters
+    ----------
+    system
+        A bicycle that rolls without slip.
+    origin
+        Text that names the source of the initial parameters.
+
+    Raises
+    ------
+    ParameterError
+        The machine has no linear equations in lean and steer of the canonical form.
+
+    Examples
+    --------
     >>> import draisine
     >>> page = explore_page(draisine.compile("whipple"))
     >>> "http" in page.replace("http://www.w3.org/", "")
@@ -35,54 +53,57 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     name = system.vehicle.__name__
     if not is_plain(system):
         raise ParameterError(
-            f"{name} cannot be explored: the page computes straight running from formulas, which bicycles "
-            "that roll without slipping have (whipple, and those of your own, `draisine new vehicle "
-            f"scooter`). `draisine eigenvalues {name}` tells of every machine that has a steady motion, and "
-            "draisine.sliders(system) has its parameters in a notebook."
+            f"{name} cannot be explored: the page needs a bicycle that rolls without slip (whipple, or your "
+            f"own vehicle). Use `draisine eigenvalues {name}` for its eigenvalues, or "
+            "draisine.sliders(system) in a notebook."
         )
     code = emit(straight_program(system)).replace("export ", "")
     content = json.dumps(
         _content(system) | {"origin": origin}, allow_nan=False, separators=(",", ":")
     )
-    parts = {
+    replacements = {
         "title": html.escape(f"{name.replace('_', ' ')}: straight running"),
         "content": content.replace("<", "\\u003c"),
         "generated": code,
         "mathematics": _file("explore.js"),
     }
     text = _file("explore.html")
-    for part, replacement in parts.items():
-        text = text.replace("{{" + part + "}}", replacement)
+    for placeholder, replacement in replacements.items():
+        text = text.replace("{{" + placeholder + "}}", replacement)
     return text
 
 
 def straight_program(system: System) -> Program:
-    """Return the program from parameters to the matrices of straight running, `M qdd + (C0 + v C1) qd +
-    (Ks + g K0 + v^2 K2) q = 0`.
+    """Return the program from parameters to the matrices of straight running, `M qdd + (C0 + v C1)
+    qd + (Ks + g K0 + v^2 K2) q = 0`.
     """
     straight = StraightRunning(system.subject())
     lateral = straight.lateral
     present = {(letter, powers) for letter in "CK" for powers in lateral.matrices[letter].terms}
-    if not lateral.second_order or len(lateral.coordinates) != 2 or present - {*TERMS.values()}:
+    if (
+        not lateral.second_order
+        or len(lateral.coordinates) != 2
+        or present - {*MATRIX_POWERS.values()}
+    ):
         raise ParameterError(
-            f"{system.vehicle.__name__} cannot be explored: lean and steer alone do not describe how it "
-            "runs straight, or other powers of the speed than those of the canonical equations of bicycles "
-            "matter. draisine.sliders(system) has its parameters in a notebook."
+            f"The page needs linear equations in lean and steer with the powers of speed of the canonical "
+            f"equations; those of {system.vehicle.__name__} differ. Use draisine.sliders(system) in a "
+            "notebook."
         )
     matrices = {"M": list(lateral.mass.ravel())}
-    for name, (letter, powers) in TERMS.items():
+    for name, (letter, powers) in MATRIX_POWERS.items():
         matrices[name] = list(lateral.matrices[letter].terms.get(powers, np.zeros((2, 2))).ravel())
     symbols = [straight.subject.parameters[name] for name in system.parameters]
     return trace_program("straight", {"parameters": symbols}, matrices)
 
 
 def _content(system: System) -> dict[str, Any]:
-    """Return what the page knows: parameters with their meanings, sets, the machine as it is drawn."""
-    told = meanings(system.vehicle)
+    """Return the data of the page: parameters with meanings, parameter sets and shapes of the machine."""
+    meanings_by_name = meanings(system.vehicle)
     return {
         "parameters": [
-            {"name": name, "value": value, "unit": told.get(name, ("", ""))[0]}
-            | {"meaning": told.get(name, ("", ""))[1]}
+            {"name": name, "value": value, "unit": meanings_by_name.get(name, ("", ""))[0]}
+            | {"meaning": meanings_by_name.get(name, ("", ""))[1]}
             for name, value in system.parameters.items()
         ],
         "sets": _sets(system),
@@ -92,21 +113,22 @@ def _content(system: System) -> dict[str, Any]:
 
 
 def _sets(system: System) -> dict[str, dict[str, float]]:
-    """Return the parameter sets that have all and only the parameters of this machine."""
+    """Return the parameter sets with exactly the parameters of this machine."""
     vehicle = system.vehicle.__name__
     try:
         names = parameter_sets(vehicle)
     except UnknownNameError:
         return {}
     sets = {name: system.parameters | parameter_set(vehicle, name) for name in names}
-    return {name: found for name, found in sets.items() if set(found) == set(system.parameters)}
+    return {name: values for name, values in sets.items() if set(values) == set(system.parameters)}
 
 
 def _steer_joint(system: System) -> int:
-    """Return the number of the joint that is no wheel: that of the second coordinate."""
+    """Return the index of the joint that is not a wheel axle, the second coordinate."""
     rolling = {wheel.body for wheel in system.model.wheels}
     return next(k for k, joint in enumerate(system.model.joints) if joint.child not in rolling)
 
 
 def _file(name: str) -> str:
+    """Return the text of a file of this subpackage."""
     return files("draisine.view").joinpath(name).read_text(encoding="utf-8")

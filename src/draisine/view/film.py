@@ -1,5 +1,5 @@
-"""Motions to look at: a film of a stored run (.gif, .mp4), a page that replays it (.html), or a scene
-for other programs (.glb).
+"""Animations of a stored run: a film (.gif, .mp4), an interactive replay page (.html), or a glTF
+scene (.glb).
 """
 
 import shutil
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.files import whole_file, write_text
+from draisine.codegen.files import atomic_write, write_text
 from draisine.errors import DataError, ParameterError
 from draisine.results.store import check_target, dataset_of
 from draisine.simulation.options import Progress, report_progress
@@ -19,7 +19,7 @@ from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
 from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, FILLED, WIDTHS, words
+from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,35 +27,39 @@ if TYPE_CHECKING:
 
     from draisine.view.notebook import InlinePage
 
-FILMS = (".gif", ".mp4", ".html", ".glb")
-"""What a motion can be written as."""
+ANIMATION_FORMATS = (".gif", ".mp4", ".html", ".glb")
+"""File endings of animations."""
 
-FPS = 20.0
-"""Frames in a second of a film, if not told otherwise."""
+DEFAULT_FPS = 20.0
+"""Default number of frames per second."""
 
-LONGEST = 30.0
-"""A film lasts no longer than this, s, unless a speed is asked for: longer runs go faster."""
+MAX_FILM_TIME = 30.0
+"""Longest film in s at the default speed; longer runs are played faster."""
 
-MOST = 2000
-"""A film has no more frames than this."""
+MAX_FRAMES = 2000
+"""Largest number of frames of a film; more take minutes to draw."""
 
 PIXELS = (640, 360)
+"""Width and height of a film in pixels."""
 
-SHADOW = "#00000026"
-FEW = 40
-"""So many patches of the ground may hide a shadow."""
+SHADOW_COLOUR = "#00000026"
+"""Colour of shadows with opacity, as #RRGGBBAA."""
+MAX_OCCLUDING_PATCHES = 40
+"""Number of ground patches that are tested for hiding a shadow; more would dominate the cost of a frame."""
 
-_DPI = 100
-_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+FILM_DPI = 100
+"""Resolution of a film in dots per inch; together with `PIXELS` it determines the size of texts."""
+PLAYBACK_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Default playback speeds; the smallest one that keeps the film below `MAX_FILM_TIME` is used."""
 
 
 def check_film(path: Path) -> None:
-    """Raise where no film could be written, before any work is done."""
-    check_target(path, FILMS)
+    """Raise if an animation cannot be written to a path, before any computation."""
+    check_target(path, ANIMATION_FORMATS)
     if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
         raise DataError(
-            f"{path}: needs the program ffmpeg, which is not installed here. Install it, or write "
-            "to a file that ends with .gif or .html."
+            f"{path} needs the program ffmpeg, which is not installed. Install it, or choose a path that "
+            "ends with .gif or .html."
         )
 
 
@@ -68,40 +72,67 @@ def animate(
     terrain: Terrain | None = None,
     progress: Progress = None,
 ) -> "InlinePage | None":
-    """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4), as a page that
-    replays it (.html) or as a glTF scene (.glb). Without a path, return the page: a notebook shows it.
+    """Write an animation of a run.
 
-    A film has `fps` frames in a second, 20 by default; pages and scenes have none of their own.
-    `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
-    default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
-    while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. `progress` is
-    told which fraction of the frames is drawn; True shows a bar. Nothing half-written remains if that fails.
+    Parameters
+    ----------
+    what
+        A run, a result, a dataset, or the path of a stored result.
+    path
+        File to be written: a film (.gif, .mp4), an interactive replay page (.html) or a glTF scene
+        (.glb). No partial file remains if writing fails.
+    fps
+        Frames per second of a film, by default 20. Pages and scenes have none.
+    speed
+        Playback speed: 1 is real time, 0.2 slow motion. By default 1, and more for runs longer than
+        30 s. A page can change it while it plays.
+    terrain
+        The ground to draw, if the dataset has none.
+    progress
+        Called with the completed fraction (0 to 1) of the frames; True shows a progress bar.
 
+    Returns
+    -------
+    InlinePage or None
+        The replay page if `path` is None; a notebook shows it.
+
+    Raises
+    ------
+    ParameterError
+        The result is not a motion, or an option does not apply to the format.
+    DataError
+        The result is damaged, or the file cannot be written.
+
+    Examples
+    --------
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
     >>> run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.2)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     draisine.animate(run, f"{folder}/disc.html")
     """
-    data, path = dataset_of(what), None if path is None else Path(path)
+    data = dataset_of(what)
+    path = None if path is None else Path(path)
     if path is not None:
         check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
-        number = isinstance(value, int | float | np.number)
-        if value is not None and not (number and 0 < value < np.inf):
-            raise ParameterError(f"{name} = {value} must be positive.")
-    films = path is not None and path.suffix not in (".html", ".glb")
-    if fps is not None and not films:
-        raise ParameterError(f"fps = {fps:g}: a film has frames, .gif or .mp4; leave it out.")
+        is_number = isinstance(value, int | float | np.number)
+        if value is not None and not (is_number and 0 < value < np.inf):
+            raise ParameterError(f"{name} must be a positive number, not {value}.")
+    is_film = path is not None and path.suffix not in (".html", ".glb")
+    if fps is not None and not is_film:
+        raise ParameterError(
+            f"fps applies to films (.gif, .mp4) only. Remove fps = {fps:g}, or choose another path."
+        )
     if path is not None and path.suffix == ".glb":
         from draisine.view.gltf import write_gltf
 
-        with whole_file(path) as new:
+        with atomic_write(path) as new:
             new.write_bytes(write_gltf(data, speed or 1.0, terrain))
         return None
     if path is not None and path.suffix != ".html":
-        with report_progress(progress, f"drawing {path}") as tell:
-            _film(data, path, FPS if fps is None else fps, speed, terrain, tell)
+        with report_progress(progress, f"drawing {path}") as report:
+            _film(data, path, DEFAULT_FPS if fps is None else fps, speed, terrain, report)
         return None
     from draisine.view.notebook import InlinePage
     from draisine.view.replay import page
@@ -113,23 +144,25 @@ def animate(
     return None
 
 
-def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
-    """Return the times of a film's frames, and how fast it shows the run.
+def frame_times(sampled: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
+    """Return the times (s) of the frames of a film, and its playback speed.
 
     >>> times, speed = frame_times(np.array([0.0, 90.0]), 20.0, None)
     >>> len(times), speed
     (361, 5.0)
     """
-    length = float(known[-1] - known[0])
+    length = float(sampled[-1] - sampled[0])
     if speed is None:
-        speed = next((s for s in _SPEEDS if length / s <= LONGEST), length / LONGEST)
-    count = int(length / speed * fps + 1e-9) + 1
-    if count > MOST:
-        raise ParameterError(
-            f"{length:g} s at {fps:g} frames a second and {speed:g} times the speed are {count} "
-            f"frames, more than {MOST}; ask for a higher speed or fewer frames."
+        speed = next(
+            (s for s in PLAYBACK_SPEEDS if length / s <= MAX_FILM_TIME), length / MAX_FILM_TIME
         )
-    return known[0] + speed / fps * np.arange(count), speed
+    count = int(length / speed * fps + 1e-9) + 1
+    if count > MAX_FRAMES:
+        raise ParameterError(
+            f"{length:g} s at {fps:g} frames per second and {speed:g} times the speed are {count} "
+            f"frames, more than {MAX_FRAMES}. Choose a higher speed or a lower fps."
+        )
+    return sampled[0] + speed / fps * np.arange(count), speed
 
 
 def _film(
@@ -140,24 +173,25 @@ def _film(
     terrain: Terrain | None,
     progress: Callable[[float], None] | None,
 ) -> None:
-    shown = 1.0
+    """Draw the frames of a run and write them as a film."""
+    film_speed = 1.0
 
-    def choose(known: Floats) -> Floats:
-        nonlocal shown
-        times, shown = frame_times(known, fps, speed)
+    def choose(sampled: Floats) -> Floats:
+        nonlocal film_speed
+        times, film_speed = frame_times(sampled, fps, speed)
         return times
 
-    stage = FilmStage(scene(data, choose, terrain), shown, progress)
+    stage = FilmStage(scene(data, choose, terrain), film_speed, progress)
     try:
-        with whole_file(path) as new:
+        with atomic_write(path) as new:
             (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
     except CalledProcessError as error:
         raise DataError(f"{path}: ffmpeg could not write it ({error}).") from error
 
 
 def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
-    """Write a film of few colours, the same for all frames, so that it is small and does not
-    flicker.
+    """Write a GIF. All frames share one palette of 128 colours, so that the file is small and does
+    not flicker.
     """
     from PIL.Image import Dither, Quantize
 
@@ -170,11 +204,12 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
 
 
 def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
+    """Write an MP4 film with ffmpeg."""
     from matplotlib.animation import FFMpegWriter
 
-    rate: Any = fps  # the stubs want a whole number, ffmpeg does not
+    rate: Any = fps  # typed as int by the stubs; ffmpeg accepts any number
     film = FFMpegWriter(fps=rate, bitrate=2400)
-    with film.saving(stage.figure, str(path), dpi=_DPI):
+    with film.saving(stage.figure, str(path), dpi=FILM_DPI):
         for k in range(len(stage.motion.time)):
             stage.show(k)
             film.grab_frame(facecolor="white")
@@ -182,7 +217,7 @@ def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
 
 
 class FilmStage:
-    """A figure on which one frame after the other is shown."""
+    """A figure that draws single frames of a motion."""
 
     def __init__(
         self, motion: Scene, speed: float = 1.0, progress: Callable[[float], None] | None = None
@@ -191,55 +226,62 @@ class FilmStage:
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
 
-        self.motion, self.progress = motion, progress
-        self.figure: Any = Figure(figsize=(PIXELS[0] / _DPI, PIXELS[1] / _DPI), dpi=_DPI)
+        self.motion = motion
+        self.progress = progress
+        self.figure: Any = Figure(
+            figsize=(PIXELS[0] / FILM_DPI, PIXELS[1] / FILM_DPI), dpi=FILM_DPI
+        )
         FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
-        wide = PIXELS[0] / PIXELS[1]
-        axes.set(xlim=(-wide, wide), ylim=(-1.0, 1.0))
+        aspect = PIXELS[0] / PIXELS[1]
+        axes.set(xlim=(-aspect, aspect), ylim=(-1.0, 1.0))
         axes.set_axis_off()
         self.faces: Any = axes.add_collection(PolyCollection([], zorder=-1.0))
         self.layers = {
             name: axes.add_collection(LineCollection([], capstyle="round", zorder=z))
             for z, name in enumerate(("ground", "shadow", "tracks", "machine"))
         }
-        self.stones: Any = axes.add_collection(PolyCollection([], zorder=2.5, alpha=FILLED))
+        self.stones: Any = axes.add_collection(PolyCollection([], zorder=2.5, alpha=SOLID_OPACITY))
         self.marks: Any = axes.scatter([], [], zorder=5, edgecolors="white", linewidths=0.8)
-        small: dict[str, Any] = {"fontsize": 9, "va": "top", "linespacing": 1.5}
-        axes.text(-0.96 * wide, 0.94, motion.title, fontsize=10, va="top", weight="bold")
-        self.text = axes.text(-0.96 * wide, 0.81, "", **small)
+        text_style: dict[str, Any] = {"fontsize": 9, "va": "top", "linespacing": 1.5}
+        axes.text(-0.96 * aspect, 0.94, motion.title, fontsize=10, va="top", weight="bold")
+        self.text = axes.text(-0.96 * aspect, 0.81, "", **text_style)
         pace = "" if speed == 1.0 else f"{speed:g} times as fast"
-        axes.text(0.96 * wide, 0.94, pace, ha="right", color="#666666", **small)
-        self._legend(axes, wide)
+        axes.text(0.96 * aspect, 0.94, pace, ha="right", color="#666666", **text_style)
+        self._legend(axes, aspect)
 
-    def _legend(self, axes: Any, wide: float) -> None:
+    def _legend(self, axes: Any, aspect: float) -> None:
+        """Write the names of the contact tracks and the size of the ground squares."""
         for k, name in enumerate(self.motion.tracks):
-            low = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
-            axes.plot([-0.96 * wide, -0.89 * wide], [low, low], color=COLOURS[k % 7], lw=2)
-            axes.text(-0.87 * wide, low, f"{words(name)} contact", fontsize=8, va="center")
+            y = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
+            axes.plot([-0.96 * aspect, -0.89 * aspect], [y, y], color=COLOURS[k % 7], lw=2)
+            axes.text(-0.87 * aspect, y, f"{words(name)} contact", fontsize=8, va="center")
         squares = f"squares of {self.motion.cell:g} m"
-        axes.text(0.96 * wide, -0.93, squares, fontsize=8, va="center", ha="right", color="#666666")
+        axes.text(
+            0.96 * aspect, -0.93, squares, fontsize=8, va="center", ha="right", color="#666666"
+        )
 
     def show(self, k: int) -> None:
-        """Draw the k-th frame."""
+        """Draw frame k."""
         motion = self.motion
-        camera, ground = Camera.following(motion, k), motion.ground_at(k)
+        camera = Camera.following(motion, k)
+        ground = motion.ground_at(k)
         self._ground(camera, ground)
         self._tracks(camera, k)
         self._machine(camera, k, ground)
-        told = [f"{motion.time[k]:.2f} s"]
+        lines = [f"{motion.time[k]:.2f} s"]
         for reading in motion.readings:
-            value = f"{_settled(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
-            told.append(f"{words(reading.name)} {value} {reading.unit}")
-        self.text.set_text("\n".join(told))
+            value = f"{_clean(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
+            lines.append(f"{words(reading.name)} {value} {reading.unit}")
+        self.text.set_text("\n".join(lines))
 
     def tell(self, k: int) -> None:
-        """Tell that the k-th frame is drawn."""
+        """Report the progress after frame k."""
         if self.progress is not None:
             self.progress((k + 1) / len(self.motion.time))
 
     def picture(self, k: int) -> "Image":
-        """Return the k-th frame as a picture."""
+        """Return frame k as an image."""
         from PIL.Image import fromarray
 
         self.show(k)
@@ -248,6 +290,7 @@ class FilmStage:
         return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
     def _ground(self, camera: Camera, ground: list[Patch]) -> None:
+        """Draw the terrain, or a grid on level ground with posts below elevated tracks."""
         if ground:
             self._faces(camera, ground)
             return
@@ -262,7 +305,7 @@ class FilmStage:
         )
 
     def _lines(self, camera: Camera, lines: Floats) -> tuple[Floats, Floats]:
-        """Return what is seen of lines on the ground, and the colour of each."""
+        """Return the visible ground lines (lines, 2, 2) in the picture and their colours with opacity."""
         fade = camera.clear(lines, self.motion.cell)
         flat, depth = camera.project(lines)
         ahead = np.all(depth > camera.near, axis=1) & (fade > 0.02)
@@ -270,12 +313,12 @@ class FilmStage:
         return flat[ahead], np.column_stack([grey, 0.55 * fade[ahead]])
 
     def _faces(self, camera: Camera, ground: list[Patch]) -> None:
-        """Draw faces with their lines, the far ones first, so that near ones hide them."""
-        seen = [(patch, *camera.face(patch)) for patch in ground]
+        """Draw faces of the terrain with their lines, the farthest first, so that near ones hide them."""
+        projected = [(patch, *camera.face(patch)) for patch in ground]
         pieces: list[Floats] = []
         inside: list[Any] = []
         edges: list[Any] = []
-        for patch, flat, _ in sorted(seen, key=lambda face: -face[2]):
+        for patch, flat, _ in sorted(projected, key=lambda face: -face[2]):
             if len(flat) < 3:
                 continue
             lines, colours = self._lines(camera, patch.lines) if len(patch.lines) else ((), ())
@@ -286,7 +329,9 @@ class FilmStage:
         self.faces.set(facecolor=inside, edgecolor=edges, linewidth=0.7)
 
     def _tracks(self, camera: Camera, k: int) -> None:
-        lines, colours = [], []
+        """Draw the paths of the contact points until frame k."""
+        lines = []
+        colours = []
         for n, path in enumerate(self.motion.paths.values()):
             flat, depth = camera.project(path.points[path.time <= self.motion.time[k]])
             flat[~(depth > camera.near)] = np.nan
@@ -297,25 +342,29 @@ class FilmStage:
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
     def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
+        """Draw the machine at frame k, its parts sorted by depth, and its shadow."""
         motion = self.motion
-        pieces, colours, widths, shadows = [], [], [], []
-        for part, points in zip(motion.parts, motion.lines(k), strict=True):
+        pieces = []
+        colours = []
+        widths = []
+        shadows = []
+        for outline, points in zip(motion.parts, motion.lines(k), strict=True):
             pairs = np.stack([points[:-1], points[1:]], axis=1)
             pieces.append(pairs)
-            colours += [motion.colour(part)] * len(pairs)
-            widths += [WIDTHS[part.kind]] * len(pairs)
-            if part.kind != "spokes":
+            colours += [motion.colour(outline)] * len(pairs)
+            widths += [LINE_WIDTHS[outline.kind]] * len(pairs)
+            if outline.kind != "spokes":
                 shadows += _shadow(camera, motion, points, ground)
         if pieces:
             flat, depth = camera.project(np.concatenate(pieces))
-            far = depth.mean(axis=1)
-            order = np.argsort(-far)
+            distances = depth.mean(axis=1)
+            order = np.argsort(-distances)
             self.layers["machine"].set(
                 segments=flat[order],
                 colors=[colours[i] for i in order],
-                linewidths=(np.array(widths) * camera.distance / far)[order],
+                linewidths=(np.array(widths) * camera.distance / distances)[order],
             )
-        self.layers["shadow"].set(segments=shadows, colors=SHADOW, linewidths=3.0)
+        self.layers["shadow"].set(segments=shadows, colors=SHADOW_COLOUR, linewidths=3.0)
         around = [motion.silhouette(stone, camera.eye, k) for stone in motion.stones]
         self.stones.set_verts([camera.project(line)[0] for line in around])
         self.stones.set_facecolor([motion.colour(stone) for stone in motion.stones])
@@ -324,22 +373,20 @@ class FilmStage:
             flat, depth = camera.project(np.array(centres))
             points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
             self.marks.set_offsets(flat)
-            self.marks.set_sizes((points * PIXELS[1] / _DPI * 72.0) ** 2)
+            self.marks.set_sizes((points * PIXELS[1] / FILM_DPI * 72.0) ** 2)
             self.marks.set_facecolor([motion.colour(ball) for ball in motion.balls])
 
 
 def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) -> list[Floats]:
-    """Return what is seen of the shadow of a line on the ground, in pieces where the ground has a
-    step.
-    """
+    """Return the visible segments of the shadow of a line on the ground, split at steps of the ground."""
     below = heights(ground, points) if ground else np.full(len(points), motion.ground)
-    fallen = np.column_stack([points[:, :2], below])
-    fallen[hidden_points(ground[:FEW], camera.eye, fallen)] = np.nan
-    steps = np.flatnonzero(~(np.abs(np.diff(fallen[:, 2])) < motion.size / 4.0)) + 1
-    flat = camera.project(fallen)[0]
+    projected = np.column_stack([points[:, :2], below])
+    projected[hidden_points(ground[:MAX_OCCLUDING_PATCHES], camera.eye, projected)] = np.nan
+    steps = np.flatnonzero(~(np.abs(np.diff(projected[:, 2])) < motion.size / 4.0)) + 1
+    flat = camera.project(projected)[0]
     return [piece for piece in np.split(flat, steps) if np.isfinite(piece).all()]
 
 
-def _settled(x: float) -> float:
-    """Return a number to be read with one decimal, without a sign of nothing."""
+def _clean(x: float) -> float:
+    """Return a number for one decimal, without the sign of a zero."""
     return 0.0 if abs(x) < 0.05 else x

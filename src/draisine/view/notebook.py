@@ -1,4 +1,4 @@
-"""Pictures and pages inside notebooks, and sliders there (`pip install 'draisine[notebook]'`)."""
+"""Figures, pages and sliders in notebooks (`pip install 'draisine[notebook]'`)."""
 
 import io
 import sys
@@ -27,7 +27,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class InlinePage:
-    """A page that a notebook shows in place: its text, and how high it is, in pixels."""
+    """An HTML page that a notebook shows in place.
+
+    Attributes
+    ----------
+    text
+        The HTML text.
+    height
+        Height of the frame in pixels.
+    """
 
     text: str
     height: int = 480
@@ -37,22 +45,22 @@ class InlinePage:
         return f'<iframe srcdoc="{escape(self.text)}" style="{style}"></iframe>'
 
     def __repr__(self) -> str:
-        return f"page of {len(self.text) // 1000} kB, to be looked at in a notebook"
+        return f"HTML page of {len(self.text) // 1000} kB; a notebook shows it"
 
 
 def _notebook() -> Any:
-    """Return the shell of the notebook that runs; None elsewhere."""
+    """Return the shell of the running notebook, or None outside a notebook."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell if hasattr(shell, "kernel") else None
 
 
 def _cell() -> Any:
-    """Return the number of the cell that runs."""
+    """Return the number of the running cell."""
     return getattr(_notebook(), "execution_count", None)
 
 
 def show_inline(figure: "Figure") -> None:
-    """Show a figure below the cell where a notebook runs; elsewhere do nothing."""
+    """Show a figure below the running cell of a notebook; outside a notebook do nothing."""
     if _notebook() is None:
         return
     inline = import_extra("IPython.display", "notebook")
@@ -62,16 +70,16 @@ def show_inline(figure: "Figure") -> None:
 
 
 class InlineArray(np.ndarray):
-    """Axes of a figure that is shown already."""
+    """Axes of a figure that has been shown."""
 
 
 class InlineTable(dict[str, Any]):
-    """Axes by name of a figure that is shown already."""
+    """Axes by name of a figure that has been shown."""
 
 
 def shown_axes(axes: Any) -> Any:
-    """Return the axes of a figure that a notebook has shown: its cell does not tell them once more, as
-    `<Axes: >`; a later one that names them shows the figure again. Elsewhere, the axes as they are.
+    """Return axes that print nothing in the cell that has shown their figure, and show the figure
+    again in a later cell. Outside a notebook, return the axes unchanged.
     """
     if _notebook() is None:
         return axes
@@ -85,58 +93,78 @@ def shown_axes(axes: Any) -> Any:
 
 
 def _show_later(figure: "Figure", cell: Any) -> None:
-    """Show a figure in other cells than the one that has it."""
+    """Show a figure unless the running cell is the one that created it."""
     if _cell() != cell:
         show_inline(figure)
 
 
-USUAL = ("w", "c", "lam", "mB", "zB")
-"""The parameters of a bicycle that have sliders if nobody says."""
+DEFAULT_SLIDERS = ("w", "c", "lam", "mB", "zB")
+"""Parameters of a bicycle that get sliders by default: wheelbase, trail, head angle, mass and
+height of the rear frame.
+"""
 
 
 SLIDER_STEP = 0.01
-"""Step of a slider as a part of the parameter's value; the ends (0.3 and 2 times) are multiples."""
+"""Step of a slider relative to the value of the parameter; the ends (0.3 and 2 times the value) are
+multiples.
+"""
 
 
 def sliders(system: System, names: Sequence[str] | None = None, speed: Any = None) -> Any:
-    """Return a widget with a slider for each of some parameters of a machine, and the eigenvalues about
-    its steady motion below them, drawn anew while they move: those of a bicycle against speed, of
-    others at rest, or at the `speed` (or speeds, m/s) asked for. `draisine explore` makes a page of the
-    same kind for all parameters of a bicycle, which needs no Python.
+    """Return a widget with sliders for parameters and a figure of the eigenvalues.
 
+    The figure is updated while a slider moves. `draisine explore` writes a similar page for all
+    parameters of a bicycle, which needs no Python.
+
+    Parameters
+    ----------
+    system
+        The compiled machine.
+    names
+        Parameters with sliders; by default the main parameters of a bicycle, else the first five.
+    speed
+        Speed or speeds in m/s; by default 0 to 10 m/s for a bicycle, else rest.
+
+    Returns
+    -------
+    VBox
+        Widget of ipywidgets.
+
+    Examples
+    --------
     >>> import draisine
     >>> draisine.sliders(draisine.compile("whipple"), ["trail", "lam"])
     Traceback (most recent call last):
     draisine.errors.ParameterError: whipple has no parameter 'trail'. Did you mean c (trail)?
     """
     if names is None:
-        bicycle = set(USUAL) <= set(system.parameters)
-        names = USUAL if bicycle else list(system.parameters)[: len(USUAL)]
+        is_bicycle = set(DEFAULT_SLIDERS) <= set(system.parameters)
+        names = DEFAULT_SLIDERS if is_bicycle else list(system.parameters)[: len(DEFAULT_SLIDERS)]
     _check_names(system, names)
     ipywidgets = import_extra("ipywidgets", "notebook")
-    knobs = {}
+    slider_by_name = {}
     for name in names:
         value = system.parameters[name]
         # A browser rounds values to the grid of the slider and sends them back: the grid must contain
         # the parameter's own value, or the first figure is that of another machine.
         step = SLIDER_STEP * (abs(value) or 1.0)
         low, high = (0.3 * value, 2.0 * value) if value else (-1.0, 1.0)
-        knobs[name] = ipywidgets.FloatSlider(
+        slider_by_name[name] = ipywidgets.FloatSlider(
             value, min=min(low, high), max=max(low, high), step=step, description=name
         )
 
-    def show(**given: float) -> None:
+    def show(**parameters: float) -> None:
         try:
-            show_inline(_eigenvalue_figure(system.with_parameters(**given), speed))
-        except DraisineError as error:  # no such machine, or no steady motion of it
+            show_inline(_eigenvalue_figure(system.with_parameters(**parameters), speed))
+        except DraisineError as error:  # invalid parameters, or no steady motion
             print(error)
 
-    shown = ipywidgets.interactive_output(show, knobs)
-    return ipywidgets.VBox([*knobs.values(), shown])
+    shown = ipywidgets.interactive_output(show, slider_by_name)
+    return ipywidgets.VBox([*slider_by_name.values(), shown])
 
 
 def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
-    """Return a figure of the eigenvalues about a steady motion, or about one for each speed."""
+    """Return a figure of the eigenvalues about one steady motion, or against speed."""
     if speed is None and is_plain(system):
         modes = eigenvalues(system, np.linspace(0.0, 10.0, 101))
         return figure_of(draw_eigenvalues(modes, critical_speeds(system)))
@@ -146,6 +174,7 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
 
 
 def _check_names(system: System, names: Sequence[str]) -> None:
-    """Raise where a parameter is none of a machine's own."""
-    vehicle, known = system.vehicle, system.parameters
+    """Raise if a name is not a parameter of the machine."""
+    vehicle = system.vehicle
+    known = system.parameters
     expect_parameters(vehicle, names, known)

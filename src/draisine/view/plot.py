@@ -1,4 +1,4 @@
-"""The figure that tells most of a result, or one by name."""
+"""Draw the default figure of a result, or one by name."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-SERIES = ("histories", "phase", "comparison")
-"""The figures that can be told what to draw."""
+SERIES_FIGURES = ("histories", "phase", "comparison")
+"""Figures that accept a list of quantities (`series`)."""
 
 
 def plot(
@@ -31,27 +31,50 @@ def plot(
     width: str | float | None = None,
     title: str | bool = True,
 ) -> Any:
-    """Draw a run, a result, eigenmodes, a dataset, the file of one, or a system as it is drawn, and return
-    the axes: one, or an array of them where a figure has several; in a notebook the figure is shown.
+    """Draw a figure of a result or of a machine.
 
-    `figure` names the figure (`draisine list figures` tells which there are); by default it is the
-    one that tells most. `series` are the quantities to draw in histories and phase portraits.
-    With a `path` (.png, .jpg, .svg, .pdf) the figure is written there. `width` is how wide it will be
-    printed, "85mm" in one column of a paper: its letters are then as large as those of the text. `title` is
-    another headline; False leaves it out, as journals ask for. A .pdf has TrueType fonts (Type 42), as
-    journals ask for, too.
+    Parameters
+    ----------
+    what
+        A run, a result, eigenmodes, a dataset, the path of a stored result, or a system (its drawing).
+    figure
+        Name of the figure, see `draisine list figures`; by default the figure that fits the kind of result.
+    path
+        File to be written (.png, .jpg, .svg, .pdf with TrueType fonts).
+    series
+        Quantities to draw in histories, phase portraits and comparisons.
+    width
+        Printed width, for example "85mm" for one column of a paper; the font size fits the text.
+    title
+        Another title; False draws none.
 
+    Returns
+    -------
+    Axes or array of Axes
+        The axes of the figure; a notebook shows it.
+
+    Raises
+    ------
+    ParameterError
+        The figure does not apply to the result, or an option does not apply to the figure.
+    DataError
+        The result is empty or incomplete.
+
+    Examples
+    --------
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
     >>> run = draisine.simulate(disc, draisine.state(disc, lean=0.1, forward_speed=2.0), 1.0)
     >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
     'time (s)'
     """
-    with figure_width(width):  # until it is written: ticks are made when a figure is
-        axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
+    # The width applies until the figure is written: ticks are placed when it is drawn.
+    with figure_width(width):
+        axes = drawing(what.model) if isinstance(what, System) else _draw(what, figure, series)
         drawn = figure_of(axes)
         set_headline(drawn, title)
-        crowded = width is not None or len(drawn.axes) > 1  # one panel has room as it is drawn
+        # A single panel of the default size needs no adjustment.
+        crowded = width is not None or len(drawn.axes) > 1
         if crowded:
             break_labels(drawn)
         break_title(drawn)
@@ -70,53 +93,56 @@ def plot(
     return axes
 
 
-def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
-    """Return the axes of a figure of data."""
+def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
+    """Draw a figure of data and return its axes."""
     data = _last_if_still(dataset_of(what))
     if isinstance(series, str):
-        raise ParameterError(f"series are a list of quantities: series=[{series!r}].")
+        raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
         raise ParameterError(
-            f"{figure!r} is a quantity, no figure: series=[{figure!r}] draws it, --series {figure} on the "
-            "command line."
+            f"{figure!r} is a quantity, not a figure. Draw it with series=[{figure!r}], or with "
+            f"--series {figure} on the command line."
         )
     figure = figure or figure_for(data, bool(series))
     check_single(data, figure)
-    if series and figure not in SERIES:
-        raise ParameterError(f"series go with {' and '.join(SERIES)}, not with {figure}.")
-    draw, series = find("figure", figure), [x for name in series or () for x in _parts(data, name)]
+    if series and figure not in SERIES_FIGURES:
+        raise ParameterError(
+            f"The figure {figure} has no series. Figures with series: {', '.join(SERIES_FIGURES)}."
+        )
+    draw = find("figure", figure)
+    series = [x for name in series or () for x in _parts(data, name)]
     if data.sizes.get("time") == 0:
-        raise DataError("the result is empty: it has no times.")
+        raise DataError("The result is empty: it has no samples in time.")
     try:
         axes = draw(data, names=series) if series else draw(data)
     except KeyError as error:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
-        raise DataError(f"the result is not whole: {text}.") from error
+        raise DataError(f"The result is incomplete: {text}.") from error
     tell_empty(figure_of(axes))
     head(figure_of(axes), data)
     return axes
 
 
 def _last_if_still(data: "Dataset") -> "Dataset":
-    """Return the last sample of a run that ended at the instant when it began; else the data as they are."""
+    """Return the last sample of a run whose start and end times are equal; else the data unchanged."""
     if data.sizes.get("time", 0) < 2 or data["time"].dims != ("time",):
         return data
-    begin, end = data["time"].values[[0, -1]]
-    return data.isel(time=[-1]) if begin == end else data
+    first, last = data["time"].values[[0, -1]]
+    return data.isel(time=[-1]) if first == last else data
 
 
 def _parts(data: "Dataset", name: str) -> list[str]:
-    """Return a series, or all that a quantity with several parts has."""
-    own = data.data_vars.get(name)
-    dims = [] if own is None else [dim for dim in own.dims if dim != "time"]
-    if own is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
+    """Return the name of a series, or the names of all components of a quantity with several."""
+    variable = data.data_vars.get(name)
+    dims = [] if variable is None else [dim for dim in variable.dims if dim != "time"]
+    if variable is None or not dims or "run" in dims or any(dim not in data.coords for dim in dims):
         return [name]
     labels = product(*(map(str, data[dim].values) for dim in dims))
     return [f"{name}[{', '.join(each)}]" for each in labels]
 
 
 def figure_for(data: "Dataset", series: bool = False) -> str:
-    """Return the figure that tells most of a result, or of series of it that were asked for."""
+    """Return the name of the default figure of a result, or of selected series of it."""
     if "locus_over" in data.attrs:
         return "root_locus"
     if {"measured", "fitted"} <= set(data.data_vars):
@@ -130,18 +156,18 @@ def figure_for(data: "Dataset", series: bool = False) -> str:
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
-        recorded = "vehicle" not in data.attrs
-        moving = "histories" if series or recorded or measured_of(data) else "path"
-        return moving if data.sizes["time"] > 1 else "front"
+        is_recording = "vehicle" not in data.attrs
+        run_figure = "histories" if series or is_recording or measured_of(data) else "path"
+        return run_figure if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims and "radius" in data:
         return "steady"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 
 def check_single(data: "Dataset", figure: str = "") -> None:
-    """Refuse to draw several cycles as if they were one motion."""
+    """Raise if a result has several cycles but the figure shows one motion."""
     if "cycle" in data.dims and figure != "cycle":
         raise ParameterError(
-            f"this result holds {data.sizes['cycle']} cycles; `draisine plot` draws them with "
-            "--figure cycle. A scenario of the kind 'cycle' leaves one that moves."
+            f"This result has {data.sizes['cycle']} cycles, but the figure shows one motion. Draw them "
+            "with --figure cycle, or run a scenario of the kind 'cycle' for one of them."
         )

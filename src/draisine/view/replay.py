@@ -1,4 +1,4 @@
-"""A page that replays a run in three dimensions: one file, no server, no network."""
+"""An interactive 3D replay of a run as an HTML page. One file, no server, no network."""
 
 import html
 import json
@@ -12,23 +12,27 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.terrain import Terrain
-from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM
-from draisine.view.scene.scene import AROUND, Scene, scene
-from draisine.view.style import COLOURS, FILLED, WIDTHS, words
+from draisine.view.scene.camera import CAMERA_AZIMUTH, CAMERA_DISTANCE, CAMERA_ZOOM
+from draisine.view.scene.scene import GROUND_LINES, Scene, scene
+from draisine.view.style import COLOURS, LINE_WIDTHS, SOLID_OPACITY, words
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-RATE = 60.0
-"""Samples in a second of the run that a page keeps; between them it interpolates."""
+MAX_SAMPLE_RATE = 60.0
+"""Largest number of stored samples per second of the run: the frame rate of screens. The page
+interpolates between samples.
+"""
 
-MOST = 4000
-"""A page keeps no more samples than this."""
+MAX_REPLAY_SAMPLES = 4000
+"""Largest number of stored samples; keeps the page below some megabytes."""
 
 
 def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> str:
-    """Return the text of a page that replays a stored run, at first so many times as fast, on its
-    own ground or a given one.
+    """Return the HTML text of a page that replays a stored run.
+
+    `speed` is the initial playback speed (1: real time), `terrain` the ground if the dataset has
+    none.
     """
     motion = scene(data, even_times, terrain)
     motion = replace(motion, title=motion.title.replace("\n", "; "))
@@ -36,21 +40,23 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
     try:
         content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
     except ValueError:
-        raise DataError("the run holds numbers that are not finite: it is damaged.") from None
+        raise DataError("The run has values that are not finite: the result is damaged.") from None
     text = text.replace("{{title}}", html.escape(motion.title))
     return text.replace("{{motion}}", content.replace("<", "\\u003c"))
 
 
-def even_times(known: Floats) -> Floats:
-    """Return the times that a page keeps: evenly spaced, from the first to the last."""
-    length = float(known[-1] - known[0])
-    spacing = float(np.median(np.diff(known)))
-    fine = RATE if spacing <= 0 else min(RATE, 1.0 / spacing)
-    return np.linspace(known[0], known[-1], int(np.clip(length * fine, 1, MOST - 1)) + 1)
+def even_times(sampled: Floats) -> Floats:
+    """Return evenly spaced times of the samples that a page stores, from the first to the last."""
+    length = float(sampled[-1] - sampled[0])
+    spacing = float(np.median(np.diff(sampled)))
+    rate = MAX_SAMPLE_RATE if spacing <= 0 else min(MAX_SAMPLE_RATE, 1.0 / spacing)
+    return np.linspace(
+        sampled[0], sampled[-1], int(np.clip(length * rate, 1, MAX_REPLAY_SAMPLES - 1)) + 1
+    )
 
 
 def _content(motion: Scene, speed: float) -> dict[str, Any]:
-    """Return what the page knows of a motion, in SI units."""
+    """Return the data of the page in SI units."""
     return {
         "title": motion.title,
         "time": _rounded(motion.time),
@@ -72,38 +78,38 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
         "ground": motion.ground,
         "size": motion.size,
         "cell": motion.cell,
-        "around": AROUND * motion.cell,
+        "around": GROUND_LINES * motion.cell,
         "hilly": bool(motion.patches) and float(np.ptp(motion.focus[:, 2])) > 0.02 * motion.size,
         "camera": {
             "heading": motion.heading,
-            "azimuth": motion.heading + math.radians(AZIMUTH),
+            "azimuth": motion.heading + math.radians(CAMERA_AZIMUTH),
             "elevation": motion.elevation,
-            "away": AWAY * motion.size,
-            "zoom": ZOOM,
+            "away": CAMERA_DISTANCE * motion.size,
+            "zoom": CAMERA_ZOOM,
         },
         "speed": speed,
     }
 
 
 def _tracks(motion: Scene) -> list[dict[str, Any]]:
-    """Return the ways of the contact points, and the forces along them."""
+    """Return the paths of the contact points and the forces at them."""
     return [
         {
             "name": f"{words(name)} contact",
             "colour": COLOURS[k % 7],
-            "points": _rounded(way),
+            "points": _rounded(track),
             "pushes": _rounded(motion.pushes[name]),
             "path": {
                 "time": _rounded(motion.paths[name].time),
                 "points": _rounded(motion.paths[name].points),
             },
         }
-        for k, (name, way) in enumerate(motion.tracks.items())
+        for k, (name, track) in enumerate(motion.tracks.items())
     ]
 
 
 def _machine(motion: Scene) -> dict[str, Any]:
-    """Return the bodies in motion, and what is drawn of them."""
+    """Return the poses of the bodies and their shapes."""
     return {
         "bodies": [
             {
@@ -117,7 +123,7 @@ def _machine(motion: Scene) -> dict[str, Any]:
             {
                 "body": motion.bodies.index(part.body),
                 "kind": part.kind,
-                "width": WIDTHS[part.kind],
+                "width": LINE_WIDTHS[part.kind],
                 "colour": motion.colour(part),
                 "points": _rounded(part.points),
             }
@@ -141,12 +147,12 @@ def _machine(motion: Scene) -> dict[str, Any]:
             }
             for stone in motion.stones
         ],
-        "filled": FILLED,
+        "filled": SOLID_OPACITY,
     }
 
 
 def _ground(motion: Scene) -> dict[str, Any]:
-    """Return the ground, what carries it, and the posts below tracks in the air."""
+    """Return the patches of the ground, the poses of moving ground, and the posts below elevated tracks."""
     return {
         "patches": [
             {
@@ -167,19 +173,26 @@ def _ground(motion: Scene) -> dict[str, Any]:
 
 
 def _rounded(values: Floats) -> list[float | None]:
-    """Return numbers one after the other, to a hundredth of a millimetre; none where there is no
-    number.
+    """Return the entries of an array as a list, rounded to 0.01 mm; None replaces values that are
+    not finite.
     """
     flat = np.round(np.ravel(values), 5)
     return [float(x) if np.isfinite(x) else None for x in flat]
 
 
 def unit_quaternions(R: Floats) -> Floats:
-    """Return unit quaternions of rotations, scalar first, without jumps of their signs."""
+    """Return unit quaternions (times, 4) of rotation matrices (times, 3, 3), scalar first,
+    continuous in time.
+
+    Each quaternion is the normalised row of q q^T with the largest diagonal entry, which avoids
+    cancellation.
+    """
     trace = np.trace(R, axis1=1, axis2=2)
     diagonal = np.diagonal(R, axis1=1, axis2=2)
     squares = np.column_stack([1.0 + trace, 1.0 + 2.0 * diagonal - trace[:, None]]) / 4.0
-    x, y, z = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
+    x = R[:, 2, 1] - R[:, 1, 2]
+    y = R[:, 0, 2] - R[:, 2, 0]
+    z = R[:, 1, 0] - R[:, 0, 1]
     xy, xz, yz = (R[:, i, j] + R[:, j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
     products = np.stack([x, y, z, xy, xz, yz], axis=1) / 4.0
     pairs = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))

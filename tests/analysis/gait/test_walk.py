@@ -43,7 +43,7 @@ def test_the_derivative_of_a_step_is_that_of_differences(compass):
 
 
 def test_an_image_stands_on_both_feet(compass):
-    """Just after a strike both feet are on the ground, so the angles are opposite, and the
+    """Just after a impact both feet are on the ground, so the angles are opposite, and the
     derivative has no part off that section.
     """
     image, J = compass(COMPASS + [0.0, 0.02, 0.05, 0.0])
@@ -55,8 +55,8 @@ def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
     """The ground pushes at the new foot alone: the moment of momentum about it does not change, and
     that of the old leg about the hip does not either.
     """
-    strike = compass.step(COMPASS)[2]
-    _, _, left, right = strike.r
+    impact = compass.step(COMPASS)[2]
+    _, _, left, right = impact.r
     hip = np.array([np.sin(right), np.cos(right)])
     up = {"left": np.array([np.sin(left), np.cos(left)]), "right": hip}
     turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -72,7 +72,7 @@ def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
         total = 10 * cross(hip, H) + sum(5 * cross(at[k], legs[k]) for k in legs)
         return total, 5 * cross(-0.5 * up["left"], legs["left"])
 
-    assert np.allclose(momenta(strike.before), momenta(strike.after), rtol=1e-11)
+    assert np.allclose(momenta(impact.before), momenta(impact.after), rtol=1e-11)
 
 
 def test_what_a_strike_takes_is_what_the_slope_gives(compass):
@@ -89,7 +89,7 @@ def test_a_step_in_time_ends_where_the_map_says(compass):
     """The motion by the integrator of runs is that of the map."""
     step = Footstep(compass, compass.cycle(COMPASS))
     data = step.run(50).to_xarray()
-    assert np.allclose(data["shape"].values[-1], step.strike.r, atol=1e-10)
+    assert np.allclose(data["shape"].values[-1], step.impact.r, atol=1e-10)
     assert float(data["gap"].sel(contact="right")[-1]) == pytest.approx(0.0, abs=1e-10)
 
 

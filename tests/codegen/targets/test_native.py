@@ -27,7 +27,7 @@ from draisine.system.compiled import Compiled
 Floats = NDArray[np.float64]
 
 
-def test_steps_come_after_what_they_read_and_the_longest_path_first() -> None:
+def test_schedule_is_topological_and_starts_with_the_longest_path() -> None:
     program = long(600).program
     steps = [i for i, step in enumerate(program.steps) if step[0] not in ("const", "input")]
     order = by_longest_path(program, steps)
@@ -43,13 +43,13 @@ def test_steps_come_after_what_they_read_and_the_longest_path_first() -> None:
 
 
 def stacked(case: Case, inputs: dict[str, Floats]) -> Floats:
-    """Return the inputs one after the other, parameters left out."""
+    """Return the concatenated inputs without parameters."""
     parts = [inputs[x] for x in case.program.inputs if x != "parameters"]
     return np.ascontiguousarray(np.concatenate(parts))
 
 
 def table(code: Native, case: Case) -> Floats:
-    """Return what the prologue leaves."""
+    """Return the table that the prologue writes."""
     parameters = np.ascontiguousarray(case.inputs.get("parameters", np.zeros(0)))
     out = np.zeros(code.size_table)
     prototype()(code.prologue)(parameters.ctypes.data, out.ctypes.data, out.ctypes.data, 1)
@@ -90,9 +90,9 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut the long programs often; the bicycle's stay whole."""
-    monkeypatch.setattr(native, "WHOLE", 1000)
-    monkeypatch.setattr(native, "CHUNK", 1000)
+    """Split the long programs often; those of the bicycle are not split."""
+    monkeypatch.setattr(native, "MAX_UNSPLIT_STEPS", 1000)
+    monkeypatch.setattr(native, "NATIVE_CHUNK_STEPS", 1000)
 
 
 class TestAgreement:
@@ -133,7 +133,7 @@ class TestAgreement:
         away = np.abs(out - exact).max(axis=0) / np.abs(exact).max(axis=0)
         assert 1e-9 < away.min() < away.max() < 1e-4
 
-    def test_an_empty_batch_is_nothing(self, small: Case) -> None:
+    def test_an_empty_batch_writes_nothing(self, small: Case) -> None:
         code = Native(small.program)
         x = np.zeros((code.size_in, 0))
         assert call_batch(code, x, table(code, small)).size == 0
@@ -144,8 +144,8 @@ class TestAgreement:
         self, size: int, make: Callable[[], Case], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         case = make()
-        monkeypatch.setattr(native, "WHOLE", size)
-        monkeypatch.setattr(native, "CHUNK", size)
+        monkeypatch.setattr(native, "MAX_UNSPLIT_STEPS", size)
+        monkeypatch.setattr(native, "NATIVE_CHUNK_STEPS", size)
         text = native.emit(case.program)
         assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
         code = Native(case.program)
@@ -154,7 +154,7 @@ class TestAgreement:
         lanes = np.ascontiguousarray(np.repeat(x[:, None], code.lanes, axis=1))
         assert_close(call_batch(code, lanes, given)[:, -1], expected(case), 1e-14)
 
-    def test_names_of_c_are_no_trouble(self) -> None:
+    def test_programs_may_have_names_of_c_functions(self) -> None:
         for name in ("free", "exp", "atan2", "rear wheel"):
             steps = [("input", "x", 0), ("exp", 0)]
             program = Program(name, {"x": 1}, steps, {"y": [1]}, [False, False])
@@ -225,7 +225,7 @@ class TestSineAndCosine:
         assert call_batch(both, x, np.zeros(0))[:, 0].tolist() == [0.0, 1.0]
 
     @pytest.mark.parametrize("x", [np.nan, np.inf, -np.inf])
-    def test_no_number_gives_no_number(self, both: Native, x: float) -> None:
+    def test_nan_propagates(self, both: Native, x: float) -> None:
         assert np.isnan(call(both, np.array([x]), np.zeros(0))).all()
         assert np.isnan(call_batch(both, np.full((1, both.lanes), x), np.zeros(0))).all()
 
@@ -253,7 +253,7 @@ class TestStore:
         (path,) = store.folder.iterdir()
         return path
 
-    def test_the_second_time_nothing_is_made(
+    def test_machine_code_is_compiled_once(
         self, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         store = Store(tmp_path)
@@ -334,7 +334,7 @@ class TestStore:
         finally:
             tmp_path.chmod(0o700)
 
-    def test_no_home_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_cache_folder_without_a_home_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
         def homeless() -> Path:
             raise RuntimeError("Could not determine home directory.")
 
@@ -463,8 +463,8 @@ def test_a_fork_waits_until_a_public_name_is_imported():
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")
-def test_machine_code_that_is_gone_keeps_no_memory():
-    """LLVM's whole pipeline would keep 61 kB of each of these for ever."""
+def test_disposed_machine_code_frees_its_memory():
+    """LLVM's own pipeline would leak 61 kB per call."""
 
     def pages() -> int:
         gc.collect()

@@ -58,7 +58,7 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
     }  # fmt: skip
 
 
-def test_one_array_in_and_one_out_change_nothing(case: Case) -> None:
+def test_flattened_programs_compute_the_same(case: Case) -> None:
     flat = flatten(case.program)
     x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
     given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}
@@ -130,7 +130,7 @@ class TestC:
     def test_where_they_are_cut_does_not_matter(
         self, size: int, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(c, "CHUNK", size)
+        monkeypatch.setattr(c, "MAX_C_FUNCTION_STEPS", size)
         for k, case in enumerate([small, long(500), wide(200)]):
             folder = tmp_path / str(k)
             folder.mkdir()
@@ -171,7 +171,7 @@ class TestJavaScript:
         text = javascript.emit(bicycle["rate"].program)
         functions = re.split(r"^(?:export )?function ", text, flags=re.M)[1:]
         assert len(functions) > 3
-        assert max(f.count("\n") for f in functions) < 2 * javascript.CHUNK
+        assert max(f.count("\n") for f in functions) < 2 * javascript.MAX_JS_FUNCTION_STEPS
 
 
 class TestJax:

@@ -5,7 +5,7 @@ import pytest
 
 from draisine import compile
 from draisine.analysis.lqr import balance
-from draisine.experiment.kinds.linear import linear_motion
+from draisine.experiment.kinds.linear import simulate_linear
 from draisine.experiment.report import remarks, summary
 from draisine.experiment.run import run
 from draisine.scenario.library import accept, load
@@ -14,7 +14,7 @@ from draisine.scenario.library import accept, load
 def apart(push):
     """Return how far a push and its linear equations differ, and the largest lean."""
     found = run(load("passive-stabilisation", {"initial.lean_rate": push, "run.until": 2.0}))
-    linear = linear_motion(found.loaded.plan, found.data)
+    linear = simulate_linear(found.loaded.plan, found.data)
     assert float(linear.lean[0]) == pytest.approx(float(found.data.lean[0]), abs=1e-15)
     far = [float(np.abs(linear[n] - found.data[n]).max()) for n in ("lean", "steer")]
     return np.array(far), float(np.abs(found.data.lean).max())

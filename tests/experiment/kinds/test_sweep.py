@@ -12,7 +12,7 @@ from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.attributes import without_stamp
-from draisine.results.questions import parse_question
+from draisine.results.queries import parse_query
 from draisine.scenario.library import load
 from draisine.scenario.overrides import sides
 
@@ -76,13 +76,13 @@ def test_every_run_is_like_one_of_its_own(mine):
     alone = run(one)
     for text in ("maximum lean", "mean rate of steer", "time of maximum lean"):
         ours = float(data[text].isel(lean_rate=1, mB=2, integrator=0))
-        assert ours == parse_question(text, alone.system.model).answer(alone.bodies)
+        assert ours == parse_query(text, alone.system.model).evaluate(alone.bodies)
 
 
 def test_the_mean_rate_is_the_way_over_the_time(mine):
     result = run(load("mauny2018/passive-stabilisation", {"run.until": 0.5}))
     steer = result.data["shape"].sel(joint="steer").values
-    answer = parse_question("mean rate of steer", result.system.model).answer(result.bodies)
+    answer = parse_query("mean rate of steer", result.system.model).evaluate(result.bodies)
     assert answer == pytest.approx((steer[-1] - steer[0]) / 0.5, rel=1e-14)
 
 

@@ -109,7 +109,7 @@ def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
 
         def __getitem__(self, name):
             calls.append(name)
-            if len([one for one in calls if one != stores.MARK]) == 6 + place:
+            if len([one for one in calls if one != stores.COMMITTED_VARIABLE]) == 6 + place:
                 raise OSError(errno.ENOSPC, "No space left on device")
             return self.group[name]
 
@@ -136,7 +136,7 @@ def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
 def test_another_sweep_is_refused(old, new):
     draisine.sweep("discs.toml", "a.zarr")
     Path("discs.toml").write_text(DISCS.replace(old, new))
-    with pytest.raises(DataError, match="holds another sweep"):
+    with pytest.raises(DataError, match="belongs to another sweep"):
         draisine.sweep("discs.toml", "a.zarr", resume=True)
 
 
@@ -165,7 +165,7 @@ def test_files_count_by_what_they_hold_not_by_where_they_are(monkeypatch, tmp_pa
     draisine.sweep("discs.toml", "../a.zarr", resume=True)
     assert len(calls) == 4
     (home / "ground.obj").write_text(ground.replace("9 9 0", "9 9 1"))
-    with pytest.raises(DataError, match="holds another sweep"):
+    with pytest.raises(DataError, match="belongs to another sweep"):
         draisine.sweep("discs.toml", "../a.zarr", resume=True)
 
 
@@ -178,10 +178,10 @@ def test_another_version_is_refused(monkeypatch):
 
 def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
     draisine.sweep("discs.toml", "a.zarr")
-    with pytest.raises(DataError, match="is there already"):
+    with pytest.raises(DataError, match="already exists"):
         draisine.sweep("discs.toml", "a.zarr")
     draisine.save(draisine.run("discs.toml"), "plain.zarr")
-    with pytest.raises(DataError, match="holds no sweep"):
+    with pytest.raises(DataError, match="not the store of a sweep"):
         draisine.sweep("discs.toml", "plain.zarr", resume=True)
     with pytest.raises(DataError, match=r"ends with \.zarr"):
         draisine.sweep("discs.toml", "a.nc")
@@ -212,7 +212,7 @@ def test_the_command(capsys):
     assert "6 runs, computed in" in told
     assert "data: a.zarr" in told
     assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert main(["sweep", "discs.toml", "--out", "a.zarr", "--resume", "--plot", "a.png"]) == 0
     assert main(["sweep", "sobol.toml", "--out", "b.zarr", "--plot", "b.png"]) == 0
     assert "8 runs" in capsys.readouterr().out

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.experiment.sweep.chunks import Runner
-from draisine.experiment.sweep.driver import tasks_of
+from draisine.experiment.sweep.driver import make_tasks
 from draisine.scenario.library import accept, load
 from draisine.scenario.overrides import override
 
@@ -29,7 +29,7 @@ def test_jumps_go_one_by_one_over_a_terrain_and_a_mass():
     loaded = sweep_of("mauny2018/ramp-jump", over, asked, **{"run.until": 1.3})
     runner = Runner(loaded)
     assert not runner.lanes
-    assert tasks_of(runner, [0]) == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert make_tasks(runner, [0]) == [(0, 1), (1, 2), (2, 3), (3, 4)]
     data = draisine.sweep(loaded).data
     assert_allclose(data[asked[0]][:, 0], 0.41454808344365957, atol=1e-9)
     assert_allclose(data[asked[1]][:, 0], 0.5294645653259824, atol=1e-9)

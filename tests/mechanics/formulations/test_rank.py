@@ -1,4 +1,4 @@
-"""Rows that repeat others: ranks on the manifold, what is told, and what contradicts itself."""
+"""Redundant rows: ranks on the manifold, reports, and contradicting rows."""
 
 import numpy as np
 import pytest
@@ -48,10 +48,10 @@ def pendulum():
 
 
 def test_ranks_count_on_the_manifold_alone():
-    """Four heights are independent off the ground: 12 rows of rank 9 where all wheels touch."""
+    """Four heights are independent off the ground: 12 rows of rank 9 if all wheels touch."""
     found = compile(wagon).survey()
     assert (len(found.labels), found.rank) == (12, 9)
-    told = {row.label: row.parameters for row in found.spare}
+    told = {row.label: row.parameters for row in found.redundant}
     assert told == {"rr.across": (), "fr.normal": ("up",), "fr.across": ("toe",)}
     assert not found.singular
 
@@ -61,7 +61,7 @@ def test_rows_that_repeat_for_one_value_are_looked_at_again():
     start = state(system, rl_rate=5.0)
     assert_allclose(start.v[:6], [0.5, 0, 0, 0, 0, 0], atol=1e-13)
     toed = system.with_parameters(toe=0.01)
-    assert "fr.across" not in {row.label for row in toed.survey().spare}
+    assert "fr.across" not in {row.label for row in toed.survey().redundant}
     with pytest.raises(ConfigurationError, match="contradict"):
         state(toed, rl_rate=5.0)
     with pytest.raises(ParameterError, match=r"toe.*fr\.across"):
@@ -94,7 +94,7 @@ def test_free_steering_on_both_sides_misses_a_coupling():
         state(system, rl_rate=5.0, fl_steer=0.2, fr_steer=0.1)
 
 
-def test_a_snake_that_prescribes_too_much_is_told():
+def test_contradicting_prescribed_joints_of_a_snake_are_reported():
     assert compile("snake", links=3, drive="serpenoid").survey().rank == 5
     with pytest.raises(RedundancyError, match=r"11 rows of rank 8.*no motion has"):
         compile("snake", links=6, drive="serpenoid").survey()
@@ -118,8 +118,8 @@ def test_the_same_motion_and_forces_by_every_road(pendulum):
     assert_allclose(on.contact_force.values[-1], forces, rtol=1e-6, atol=1e-6)
 
 
-def test_what_is_left_open_is_told(pendulum):
-    """Forces in balance move nothing; results tell which rows were left out."""
+def test_indeterminate_forces_are_reported(pendulum):
+    """Balanced forces cause no motion; results list the redundant rows."""
     start = state(pendulum, forward_speed=0.5)
     left_open = pendulum.static_forces(start)
     across = np.array([left_open["left.across"], left_open["right.across"]])
@@ -132,7 +132,7 @@ def test_what_is_left_open_is_told(pendulum):
     )
 
 
-def test_linear_systems_of_machines_with_spare_rows(pendulum):
+def test_linear_systems_of_machines_with_redundant_rows(pendulum):
     """Pitch about an axle that rolls: `omega^2` of the planar pendulum on wheels, by hand."""
     balanced = state(pendulum, pitch=float(-np.arctan2(0.02, 0.8)))
     found = linearise(pendulum, balanced)
@@ -171,8 +171,8 @@ def test_pivots_beside_a_singular_drawing():
     assert simulate(system, start, 0.2).outcome == "completed"
 
 
-def test_rows_that_take_part_are_told_from_those_that_do_not():
-    """Rounding gives every row a share in what vanishes; the fourth row has no other."""
+def test_dependent_rows_are_distinguished_from_independent_ones():
+    """Rounding gives every row a weight in the vanishing combination; the fourth row has no other."""
     rng = np.random.default_rng(1)
     C = rng.normal(size=(4, 6))
     C[2] = 2.0 * C[0] - 3.0 * C[1]

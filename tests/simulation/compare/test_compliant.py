@@ -183,7 +183,7 @@ def test_a_scenario_names_the_law_of_its_ground(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("kelvin_voigt", "kelvin", "contact.solver: no law 'kelvin' of ground"),
+        ("kelvin_voigt", "kelvin", "contact.solver: Unknown law 'kelvin'"),
         ("damping", "damper", "kelvin_voigt has no 'damper'"),
         (", damping = 200.0", "", "kelvin_voigt needs 'damping'"),
     ],

@@ -9,7 +9,7 @@ import pytest
 
 import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z
-from draisine.control import Step, TimeInputs, Together
+from draisine.control import CombinedLaws, Step, TimeInputs
 from draisine.control.wheelie import Wheelie
 from draisine.system.state import State
 from draisine.terrain import kerb, plane, ramp
@@ -59,7 +59,7 @@ ELASTIC = {"contact": draisine.ContactOptions(impact="newton", fall=math.inf)}
 
 
 def _wheelie(kick, **law):
-    return Together((Wheelie(**law), TimeInputs((kick,))))
+    return CombinedLaws((Wheelie(**law), TimeInputs((kick,))))
 
 
 RUNS = {

@@ -66,5 +66,5 @@ def test_blades_glide_down_without_friction():
 
 def test_what_cannot_meet_a_terrain_is_named(skater):
     sleigh = compile("chaplygin_sleigh")
-    with pytest.raises(ModelError, match=r"blade 'runner' is drawn for the plane.*lifts=True"):
+    with pytest.raises(ModelError, match=r"blade 'runner' has no normal force.*lifts=True"):
         simulate(sleigh, state(sleigh), 0.1, terrain=plane())

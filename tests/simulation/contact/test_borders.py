@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from draisine.mechanics.contact.features import FEATURE, SIDE
-from draisine.simulation.contact.kernels import ENDLESS, border_excess
+from draisine.simulation.contact.kernels import NO_BORDER, border_excess
 from draisine.system.contact_programs import row_layout
 from draisine.terrain import edge, face, plane
 from draisine.vehicles.bicycle.whipple import whipple
@@ -41,7 +41,7 @@ def test_the_excess_is_that_of_each_feature():
         for k, feature in enumerate(features):
             row = np.zeros(ROW.size)
             C, N = row[ROW.local_point], row[ROW.local_normal] = rng.normal(size=(2, 3))
-            wanted = max(feature.excess(C, N), -ENDLESS)
+            wanted = max(feature.excess(C, N), -NO_BORDER)
             assert border_excess(MOTION, contacts, k, row) == pytest.approx(
                 wanted, rel=1e-13, abs=1e-13
             )

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from draisine.model import Wheel
 from draisine.simulation.contact.event_driven import events, run_loop
 from draisine.simulation.contact.event_driven.arc_integration import ArcClock, RunStatus
 from draisine.simulation.contact.event_driven.events import (
     SlipPlan,
     can_begin_slip,
     count_demanded_rows,
-    is_same,
+    is_coincident,
     scale_slips,
     touches,
 )
@@ -26,6 +27,7 @@ from draisine.simulation.contact.event_driven.run_loop import (
     is_idle,
     set_border_hysteresis,
 )
+from draisine.simulation.contact.status import TYRE_STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 
@@ -49,7 +51,10 @@ def event(monkeypatch):
     table = SimpleNamespace(wheels=np.array([0, 1]), excess=np.zeros(2))
     mode = SimpleNamespace(motion=motion(), contacts=table, x=np.zeros(1))
     return SimpleNamespace(
-        mode=mode, dents=np.zeros(2), inside=np.full(2, TOL.border), met=np.array([0, 1])
+        mode=mode,
+        max_deflections=np.zeros(2),
+        inside=np.full(2, TOL.border),
+        touching=np.array([0, 1]),
     )
 
 
@@ -86,7 +91,7 @@ def test_a_foot_that_is_not_armed_does_not_touch(event):
 
 
 def test_a_deflected_tyre_touches_below_its_free_radius(event):
-    event.dents[0] = 0.1
+    event.max_deflections[0] = 0.1
     assert touches(event, 0, row(-0.09))
     assert not touches(event, 1, row(-0.09))
     assert not touches(event, 0, row(-0.11))
@@ -103,15 +108,27 @@ def test_a_feature_just_left_touches_only_well_inside_its_border(event):
 
 def test_contacts_at_one_point_with_one_normal_are_the_same(event):
     """Those of another wheel are not, nor those beside or turned by more than the tolerance."""
-    event.seen = np.zeros(2 * ROW)
+    event.gaps = np.zeros(2 * ROW)
     event.mode.contacts.wheels[:] = 0
-    assert is_same(event, 0, 1)
-    event.seen[ROW + POINT] = 2.0 * TOL.same_point
-    assert not is_same(event, 0, 1)
-    event.seen[ROW + POINT], event.seen[ROW + NORMAL] = 0.0, 2.0 * TOL.same_normal
-    assert not is_same(event, 0, 1)
-    event.seen[ROW + NORMAL], event.mode.contacts.wheels[1] = 0.0, 1
-    assert not is_same(event, 0, 1)
+    assert is_coincident(event, 0, 1)
+    event.gaps[ROW + POINT] = 2.0 * TOL.same_point
+    assert not is_coincident(event, 0, 1)
+    event.gaps[ROW + POINT], event.gaps[ROW + NORMAL] = 0.0, 2.0 * TOL.same_normal
+    assert not is_coincident(event, 0, 1)
+    event.gaps[ROW + NORMAL], event.mode.contacts.wheels[1] = 0.0, 1
+    assert not is_coincident(event, 0, 1)
+
+
+# --- statuses
+
+
+def test_a_status_holds_the_rows_that_the_model_forbids():
+    """A status of the engine has as many rows as the model has forbidden directions."""
+    plain = Wheel("plain", "frame", (0.0, 0.0, 0.3), (0.0, 1.0, 0.0), 0.3)
+    assert count_rows(Status.OPEN) == len(plain.rows["open"])
+    assert count_rows(Status.SLIDING) == len(plain.rows["sliding"])
+    assert count_rows(Status.ROLLING) == len(plain.rows["rolling"])
+    assert [count_rows(status) for status in TYRE_STATUSES] == [0, 1, 2]
 
 
 # --- the first slip
@@ -121,10 +138,10 @@ def slipping(directions, plans):
     count = len(plans)
     return SimpleNamespace(
         sizes=np.array([count, count]),
-        slides=np.array(plans),
-        ways=np.array(directions, float).ravel(),
+        slip_plan=np.array(plans),
+        slip_directions=np.array(directions, float).ravel(),
         chosen=np.ones(count, int),
-        held=np.full(count, 3),
+        status=np.full(count, Status.ROLLING),
     )
 
 
@@ -132,7 +149,9 @@ def test_the_fastest_first_slip_has_length_one_and_none_is_below_a_fifth():
     begin = SlipPlan.BEGIN
     e = slipping([(3.0, 4.0), (0.0, 0.05), (2.0, 0.0)], [begin, begin, SlipPlan.NOTHING])
     scale_slips(e)
-    assert e.ways.reshape(3, 2) == pytest.approx(np.array([(0.6, 0.8), (0.0, 0.2), (2.0, 0.0)]))
+    assert e.slip_directions.reshape(3, 2) == pytest.approx(
+        np.array([(0.6, 0.8), (0.0, 0.2), (2.0, 0.0)])
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,7 +166,7 @@ def test_the_fastest_first_slip_has_length_one_and_none_is_below_a_fifth():
 def test_rows_that_demand_a_speed(plan, chosen, rows):
     """Of a contact that holds two rows."""
     e = slipping([(0.0, 0.0)], [plan])
-    e.chosen[0], e.held[0] = chosen, 2
+    e.chosen[0], e.status[0] = chosen, Status.TRACKING_TYRE
     assert count_demanded_rows(e, 0) == rows
 
 
@@ -157,12 +176,12 @@ def test_rows_that_demand_a_speed(plan, chosen, rows):
 def test_a_first_slip_begins_by_a_small_change_of_speeds(change, wanted):
     """In onsets of slip: too little is none, and one that large speeds cancel to is refused."""
     n = 2
-    near = np.zeros(B + 3 + 3 * n)
-    near[C + n : C + 3 * n] = 1.0
+    rows = np.zeros(B + 3 + 3 * n)
+    rows[C + n : C + 3 * n] = 1.0
     e = SimpleNamespace(
         mode=SimpleNamespace(motion=motion(n), x=np.zeros(n)),
         choice=SimpleNamespace(n=n, x=TOL.slip_onset * np.array(change)),
-        near=near,
+        rows=rows,
     )
     assert can_begin_slip(e, 0) == wanted
 

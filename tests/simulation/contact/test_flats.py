@@ -75,7 +75,9 @@ def test_both_bodies_feel_the_same_force(bar):
 
 
 def test_flats_need_a_terrain_and_another_body(bar):
-    with pytest.raises(ModelError, match=r"'ball' may touch 'bar'.*terrain=plane\(\)"):
+    with pytest.raises(
+        ModelError, match=r"'ball' can touch and leave the body 'bar'.*terrain=plane\(\)"
+    ):
         simulate(bar, state(bar), 0.1)
     with pytest.raises(ModelError, match="flat of its own body"):
         Wheel("w", "a", (0, 0, 0), (0, 1, 0), Ball(1.0), flats=(Flat("a", (0, 0, 0), (0, 0, 1)),))

@@ -26,6 +26,7 @@ from draisine.simulation.contact.event_driven.guards import (
     restrict,
     set_guards,
 )
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 from draisine.terrain import Mesh, Terrain, edge, ramp
@@ -253,7 +254,7 @@ def test_closed_contacts_are_watched_for_all_that_ends_them():
         plan=np.array([2]),
         which=np.array([0, 1]),
         mu=np.array([0.5, 0.0]),
-        status=np.array([3, 3]),
+        status=np.full(2, Status.ROLLING),
     )
     kinds, contacts, borders = np.zeros((3, 8), int)
     count = set_guards(mode, np.array([0, 0]), kinds, contacts, borders)

@@ -7,14 +7,15 @@ from scipy.optimize import nnls
 
 import draisine
 from draisine.simulation.contact.complementarity.active_set import (
-    coulomb_forces,
     empty_choice,
     share_pulls,
+    solve_coulomb_forces,
 )
-from draisine.simulation.contact.complementarity.coulomb import friction_law
+from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
 from draisine.simulation.contact.complementarity.linear import solve
 from draisine.simulation.contact.complementarity.sharing import push_least, share
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
 from draisine.terrain import Terrain, edge, face, move_ground, plane
@@ -30,7 +31,11 @@ def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
     system = bicycle()
     rng = np.random.default_rng(1)
     look = ContactQuery(generic(system), plane(), np.zeros(3))
-    closed = [(WheelOnFeature(k, 0), 3, np.inf) for k, s in enumerate(statuses) if s == "rolling"]
+    closed = [
+        (WheelOnFeature(k, 0), Status.ROLLING, np.inf)
+        for k, s in enumerate(statuses)
+        if s == "rolling"
+    ]
     for _ in range(5):
         asked = {"lean": rng.normal(scale=0.3), "steer": rng.normal(scale=0.3)}
         asked |= {"lean_rate": rng.normal(), "steer_rate": rng.normal()}
@@ -72,16 +77,16 @@ def test_rows_and_targets_are_derivatives(ground, feature, wheel):
             moved = y.copy()
             moved[look.pose] += s * look.dynamics(0.3, y)["flow"]
             moved[:4] /= np.linalg.norm(moved[:4])
-            return look.meet(0.3 + s, moved, [contact])[0]
+            return look.evaluate_rows(0.3 + s, moved, [contact])[0]
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
-        over = (look.jacobian(row) @ v - look.carried(row))[0]
+        over = (look.jacobian(row) @ v - look.ground_velocity(row))[0]
         assert row[look.row.stretch][0] * over == pytest.approx(rate, rel=1e-6, abs=1e-7)
 
         def relative(s, v=v):
             row = at(s)
-            return look.jacobian(row) @ v - look.carried(row)
+            return look.jacobian(row) @ v - look.ground_velocity(row)
 
         drift = (relative(h) - relative(-h)) / (2 * h)
         scale = 1.0 + np.abs(drift).max()
@@ -140,8 +145,8 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     chord = np.linalg.svd(C.T)[2][-1:].T
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
-        normals, rows = np.array([0, 3]), np.array([3, 3])
-        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, 1, np.empty(126))
+        normals, status = np.array([0, 3]), np.full(2, Status.ROLLING)
+        share(lam, 6, chord.ravel(), 1, normals, status, mu, 2, 1, np.empty(126))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
@@ -157,7 +162,7 @@ def test_forces_of_many_contacts_find_their_cones(seed):
     inside = rng.normal(size=(contacts, 3))
     inside[:, 0] = 1.001 * np.hypot(*inside.T[1:]) / mu
     lam = inside.ravel() - null @ (null.T @ inside.ravel())
-    found, rows = lam.copy(), np.full(contacts, 3)
+    found, status = lam.copy(), np.full(contacts, Status.ROLLING)
     normals = 3 * np.arange(contacts)
     share(
         found,
@@ -165,7 +170,7 @@ def test_forces_of_many_contacts_find_their_cones(seed):
         null.ravel(),
         count,
         normals,
-        rows,
+        status,
         mu,
         contacts,
         0,
@@ -207,8 +212,8 @@ def test_vectors_that_change_no_normal_force_are_left_alone():
     null[0, 0], null[3, 1] = 1e-17, -1e-17
     lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
     found = lam.copy()
-    rows = np.array([3, 3])
-    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, 0, np.empty(126))
+    status = np.full(2, Status.ROLLING)
+    share(found, 6, null.ravel(), 2, np.array([0, 3]), status, np.zeros(2), 2, 0, np.empty(126))
     assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 
@@ -217,9 +222,9 @@ def test_contacts_of_one_body_that_have_just_come_to_rest_hold():
     C, M = _wedge(0.3), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.1])
     chord = np.linalg.svd(C.T)[2][-1]
     weight = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
-    choice, law = choice_of(C, 2), friction_law(2)
+    choice, law = choice_of(C, 2), make_friction_problem(2)
     choice.M[:], choice.right[:], choice.c[:] = M.ravel(), -weight, 1e-8 * chord
     law.mu[:] = 0.9
-    assert coulomb_forces(choice, law) == 0
+    assert solve_coulomb_forces(choice, law) == 0
     assert_allclose(choice.x[:6], 0.0, atol=1e-7)
     assert_allclose(C.T @ law.new, weight, atol=1e-6)

@@ -114,11 +114,11 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
     look = ContactQuery(made.arcs[0].machine, table, np.zeros(0))
     for t, y in zip(made.arcs[0].t, made.arcs[0].y, strict=True):
         ((contact, *_),) = made.arcs[0].closed
-        row = look.meet(t, y, [contact])[0]
-        gliding = look.jacobian(row) @ look.speeds(y) - look.carried(row)
+        row = look.evaluate_rows(t, y, [contact])[0]
+        gliding = look.jacobian(row) @ look.speeds(y) - look.ground_velocity(row)
         assert np.abs(gliding).max() < 1e-8
         x, y_ = row[look.row.point][:2]
-        world = look.axes(row).T @ look.carried(row)
+        world = look.axes(row).T @ look.ground_velocity(row)
         assert world == pytest.approx([-1.5 * y_, 1.5 * x, 0.0], abs=1e-9)
     assert made.final().p[2] < H
 

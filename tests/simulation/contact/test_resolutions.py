@@ -9,7 +9,7 @@ import pytest
 import draisine
 from draisine.errors import DraisineError
 from draisine.simulation.contact.complementarity.linear import REPEATS
-from draisine.simulation.contact.event_driven.impact import OTHER
+from draisine.simulation.contact.event_driven.impact import ImpactSolver
 from draisine.simulation.impacts import moreau, newton, plastic
 from draisine.terrain import corner, height_field
 from simulation.contact.conftest import RUNS, bicycle, on_the_flat
@@ -48,11 +48,11 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
     to the momenta; those of single contacts, where two of one wheel all but repeat each other, as far
     as their rows tell them apart (the least singular value).
     """
-    strike, seen = plastic.strike, []
+    solve_impact, seen = plastic.solve_impact, []
 
     def both(given, restitution):
         ways = [replace(given, resolution=way) for way in ("complete", "reduced")]
-        a, b = (strike(way, restitution) for way in ways)
+        a, b = (solve_impact(way, restitution) for way in ways)
         v, momentum = given.v, np.abs(given.M @ given.v).max()
         rows = {k.key: k.C for k in given.contacts}
         for one, other in zip(a.trials, b.trials, strict=True):
@@ -69,8 +69,8 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
         return a
 
     for model in (newton, plastic):
-        monkeypatch.setattr(model, "strike", both)
-        monkeypatch.setattr(model.impact, "strikes", OTHER)
+        monkeypatch.setattr(model, "solve_impact", both)
+        monkeypatch.setattr(model.impact, "solver", ImpactSolver.PYTHON)
     system, terrain, state, until, options = CASES[name]()
     try:
         draisine.simulate(system, state, until, terrain=terrain, **options)
@@ -100,7 +100,7 @@ def test_routines_strike_as_the_impact_models_do(monkeypatch, name, options):
 
     by_routines = ride()
     for model in (newton, plastic, moreau):
-        monkeypatch.setattr(model.impact, "strikes", OTHER)
+        monkeypatch.setattr(model.impact, "solver", ImpactSolver.PYTHON)
     by_models = ride()
     assert len(by_routines.events) == len(by_models.events)
     for one, other in zip(by_routines.events, by_models.events, strict=True):

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.query import ContactQuery, ModeInterval
 from draisine.simulation.contact.samples import box_distance
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.system.generic import generic
@@ -57,6 +57,25 @@ def test_a_machine_below_the_ground_has_a_gap_only_if_it_sinks(bicycle):
     assert_allclose(gaps, -0.01, atol=1e-12)
 
 
+@pytest.mark.parametrize("mu", [np.inf, 0.3])
+def test_forces_alone_are_those_of_all_observations(bicycle, mu):
+    """Closed forms against the saddle-point system, with wheels that roll, slide and fly."""
+    level = draisine.state(bicycle, forward_speed=3.0, lean_rate=0.2)
+    start = draisine.State(level.q, level.p + [0.0, 0.0, 0.05], level.r, level.v)
+    contact = ContactOptions(mu=mu)
+    run = draisine.simulate(bicycle, start, 0.4, terrain=bumpy_ground(), contact=contact)
+    arcs = run.arcs
+    look = arcs[0]._query()
+    intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
+    whole = look.observe_modes(intervals)
+    forces = look.observe_modes(intervals, forces_only=True)
+    largest = np.abs(whole.forces).max()
+    assert largest > 100.0
+    assert_allclose(forces.forces, whole.forces, atol=1e-9 * largest)
+    assert_allclose(forces.violation, whole.violation, atol=1e-13)
+    assert_allclose(forces.jacobians, whole.jacobians, atol=1e-13)
+
+
 def test_large_grounds_are_searched_within_one_metre(bicycle):
     ground = bumpy_ground()
     gaps, points = observe_nearest(bicycle, ground, np.array([0.01 + 0.05, 0.5, 1.5]))
@@ -74,8 +93,8 @@ def test_the_search_finds_the_nearest_of_all_features(bicycle):
         y = look.machine.enter(draisine.state(bicycle), np.zeros(0))
         y[look.y.p.start + 2] += height
         least = [np.inf, np.inf]
-        contacts = look.near(0.0, y, 0.3)
-        for contact, row in zip(contacts, look.meet(0.0, y, contacts), strict=True):
+        contacts = look.find_surroundings(0.0, look.boxes(0.0, y), 0.3).contacts
+        for contact, row in zip(contacts, look.evaluate_rows(0.0, y, contacts), strict=True):
             if look.excess(contact, row) <= 0.0 and look.gap(row) > 0.0:
                 least[contact.wheel] = min(least[contact.wheel], look.gap(row))
         assert_allclose(found, least, atol=1e-12)

@@ -70,7 +70,7 @@ def test_wrong_stops_say_so():
             terrain=plane(),
             contact=draisine.ContactOptions(stops={"stear": (-1, 1)}),
         )
-    with pytest.raises(ParameterError, match=r"no \(lower, upper\)"):
+    with pytest.raises(ParameterError, match=r"must be \(lower, upper\)"):
         draisine.simulate(
             bicycle(),
             state,

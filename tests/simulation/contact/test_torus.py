@@ -88,7 +88,7 @@ def test_gaps_to_lines_are_the_least_distances(seed):
         line = replace(line, numbers=np.concatenate([Q, e]))
         look = look_at(torus(crown), Terrain([line]))
         y = look.machine.enter(rolling(0.0), np.zeros(0))
-        rows = look.meet(0.0, y, [WheelOnFeature(0, 0, side) for side in SIDES])
+        rows = look.evaluate_rows(0.0, y, [WheelOnFeature(0, 0, side) for side in SIDES])
         hub, a = np.array([0.0, 0.0, H]), np.array([0.0, 1.0, 0.0])
         found = nearest_by_search(hub, a, H - crown, Q, e)
         least = min(d for _, d in found)
@@ -122,10 +122,12 @@ def test_nearest_points_are_stationary_to_forty_digits():
                 exact[k] = exact[k] / mpmath.sqrt(exact[k] @ exact[k])
             line = np.array([*exact[2], *exact[3], mpmath.mpf(side)], dtype=object)
             tyre = Torus(mpmath.mpf("0.5"), mpmath.mpf("0.05")).about(exact[1])
-            met = tyre.meet_edge(exact[0], line)
+            met = tyre.contact_with_edge(exact[0], line)
             assert abs(met.normal @ exact[3]) < mpmath.mpf(10) ** -40
             assert abs(met.normal @ met.along) < mpmath.mpf(10) ** -40
-            plain = Torus(0.5, 0.05).about(a).meet_edge(hub, np.array([*Q, *e, float(side)]))
+            plain = (
+                Torus(0.5, 0.05).about(a).contact_with_edge(hub, np.array([*Q, *e, float(side)]))
+            )
             assert_allclose(plain.point, [float(x) for x in met.point], atol=1e-13)
             assert plain.gap == pytest.approx(float(met.gap), abs=1e-14)
 
@@ -163,11 +165,11 @@ def test_rows_and_targets_are_derivatives(motion, round_one, feature, side):
             moved = y.copy()
             moved[look.pose] += s * look.dynamics(0.3, y)["flow"]
             moved[:4] /= np.linalg.norm(moved[:4])
-            return look.meet(0.3 + s, moved, [contact])[0]
+            return look.evaluate_rows(0.3 + s, moved, [contact])[0]
 
         def relative(s, v=v):
             row = at(s)
-            return look.jacobian(row) @ v - look.carried(row)
+            return look.jacobian(row) @ v - look.ground_velocity(row)
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
@@ -193,9 +195,9 @@ def test_a_thin_torus_meets_a_crossing_edge_as_the_disc_does():
         ground = Terrain([edge("e", rim, e, (1, 0, 1), (-1, 0, 1))])
         y = np.concatenate([quaternion(R0), np.zeros(3), rng.normal(size=6)])
         thin, sharp = look_at(torus(crown), ground), look_at(disc(), ground)
-        C = sharp.jacobian(sharp.meet(0.0, y, [WheelOnFeature(0, 0)])[0])
+        C = sharp.jacobian(sharp.evaluate_rows(0.0, y, [WheelOnFeature(0, 0)])[0])
         y[7:] -= np.linalg.pinv(C) @ (C @ y[7:])
-        one, two = (look.meet(0.0, y, [WheelOnFeature(0, 0)])[0] for look in (thin, sharp))
+        one, two = (look.evaluate_rows(0.0, y, [WheelOnFeature(0, 0)])[0] for look in (thin, sharp))
         assert thin.gap(one) == pytest.approx(sharp.gap(two), abs=1e-6)
         assert_allclose(thin.axes(one), sharp.axes(two), atol=1e-6)
         assert_allclose(thin.jacobian(one), sharp.jacobian(two), atol=1e-6)

@@ -164,7 +164,7 @@ def test_unknown_wheels_and_times_are_errors():
             terrain=plane(),
             contact=draisine.ContactOptions(mu={"rear": 0.5}),
         )
-    with pytest.raises(ParameterError, match="not lie after"):
+    with pytest.raises(ParameterError, match="must be after the start"):
         draisine.simulate(disc(), dropped(0.1), 0.0, terrain=plane())
     with pytest.raises(ParameterError, match="not negative"):
         draisine.simulate(

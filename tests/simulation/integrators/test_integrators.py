@@ -166,10 +166,12 @@ def test_the_coefficients_are_those_of_scipy():
     assert np.array_equal(A[:12, :12], DOP853.A)
     assert np.array_equal(A[12, :12], B)
     assert np.array_equal(A[13:], DOP853.A_EXTRA)
-    assert np.array_equal(method[dop853.TIMES : dop853.E5], [*DOP853.C, 1.0, *DOP853.C_EXTRA])
-    assert np.array_equal(method[dop853.E5 : dop853.E3], DOP853.E5)
-    assert np.array_equal(method[dop853.E3 : dop853.D], DOP853.E3)
-    assert np.array_equal(method[dop853.D :], np.ravel(DOP853.D))
+    assert np.array_equal(
+        method[dop853.NODE_OFFSET : dop853.FIFTH_ORDER_OFFSET], [*DOP853.C, 1.0, *DOP853.C_EXTRA]
+    )
+    assert np.array_equal(method[dop853.FIFTH_ORDER_OFFSET : dop853.THIRD_ORDER_OFFSET], DOP853.E5)
+    assert np.array_equal(method[dop853.THIRD_ORDER_OFFSET : dop853.DENSE_OFFSET], DOP853.E3)
+    assert np.array_equal(method[dop853.DENSE_OFFSET :], np.ravel(DOP853.D))
     assert_allclose([sum(row) for row in tableau.A], tableau.C, atol=1e-14)
 
 

@@ -11,7 +11,7 @@ from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.experiment.run import run
-from draisine.experiment.tables.circles import asked_turn, hands_free
+from draisine.experiment.tables.circles import find_hands_free_circles, solve_turn
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
@@ -66,7 +66,7 @@ def test_critical_speeds_of_a_stiff_frame_tend_to_those_of_a_rigid_one_with_orde
 def test_circles_on_stiff_tyres_tend_to_those_without_slip_with_order_one():
     """What holds them, too; the tyres' own torque at the rear wheel tends to zero."""
     told = ("lean", "steer", "steer_torque")
-    ideal = asked_turn("whipple", speed=5.0, radius=20.0)
+    ideal = solve_turn("whipple", speed=5.0, radius=20.0)
     off = []
     for cornering in (1e4, 1e5):
         tyre = {
@@ -76,7 +76,7 @@ def test_circles_on_stiff_tyres_tend_to_those_without_slip_with_order_one():
             "relaxation": 0.1,
             "trail": 0.0,
         }
-        on = asked_turn("whipple", {"rear_tyre": tyre, "front_tyre": tyre}, speed=5.0, radius=20.0)
+        on = solve_turn("whipple", {"rear_tyre": tyre, "front_tyre": tyre}, speed=5.0, radius=20.0)
         assert float(on.radius[0]) == pytest.approx(20.0, abs=1e-9)
         off.append([*(float(on[n][0] - ideal[n][0]) for n in told), float(on.rear_wheel_torque[0])])
     assert np.array(off[0]) / off[1] == pytest.approx(np.full(4, 10.0), rel=0.05)
@@ -108,7 +108,7 @@ def test_springs_keep_the_energy_and_dampers_take_it(springy):
     assert energy[0] - energy[-1] > 1e-3
 
 
-def test_numbers_of_what_gives_are_parameters():
+def test_numbers_of_compliant_parts_are_parameters():
     system = draisine.compile("whipple", flexible=Flexible(steer_damper=1.0))
     assert system.with_parameters(flexible_steer_damper=2.0).model.joints[0].damper == 2.0
     again = draisine.compile("whipple", flexible={"steer_damper": 1}, flexible_steer_damper=2.0)
@@ -117,7 +117,7 @@ def test_numbers_of_what_gives_are_parameters():
         draisine.compile("whipple", flexible={"fork": 1.0})
     with pytest.raises(ParameterError, match="front_tyre: camber, relaxation not given"):
         draisine.compile("whipple", front_tyre={"name": "load_tyre", "cornering": 11.0})
-    with pytest.raises(ParameterError, match=r"one is not told\. A tyre has a name \(brush_tyre"):
+    with pytest.raises(ParameterError, match=r"`name` is missing\. A tyre has a name \(brush_tyre"):
         draisine.compile("whipple", front_tyre={"cornering": 11.0})
 
 
@@ -201,10 +201,10 @@ class TestWobble:
 
     def test_circles_hands_free_tend_to_those_of_the_rigid_frame(self):
         """They differ in proportion to the compliance."""
-        rigid = hands_free("whipple")["rear_wheel_speed"].values[0]
+        rigid = find_hands_free_circles("whipple")["rear_wheel_speed"].values[0]
         off = []
         for k in (2e3, 2e4):
-            found = hands_free("whipple", {"flexible": {"frame_twist": k}})
+            found = find_hands_free_circles("whipple", {"flexible": {"frame_twist": k}})
             off.append(found["rear_wheel_speed"].values[0] - rigid)
         assert off[0] == pytest.approx(10.0 * off[1], rel=0.1)
         assert abs(off[1]) < 2e-3

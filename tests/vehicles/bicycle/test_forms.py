@@ -176,8 +176,8 @@ def test_wrong_name_is_led_to_the_right_one() -> None:
         to_thesis(MEIJAARD | {"IBxzz": 2.4})
 
 
-def test_missing_name_is_said() -> None:
-    with pytest.raises(ParameterError, match="thesis form lacks l1, I1zx"):
+def test_missing_parameters_are_named() -> None:
+    with pytest.raises(ParameterError, match="l1, I1zx are missing"):
         from_thesis({k: v for k, v in EXACT.items() if k not in ("l1", "I1zx")})
 
 
@@ -188,6 +188,6 @@ def test_value_that_is_no_number(value: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["zB", "zH"])
-def test_a_mass_centre_below_the_ground_is_told(name: str) -> None:
-    with pytest.warns(UserWarning, match=rf"with {name} = 0.7 m a .* {name} = -0.7 is above"):
+def test_a_mass_centre_below_the_ground_is_warned_about(name: str) -> None:
+    with pytest.warns(UserWarning, match=rf"{name} = 0.7 m .*below the ground.* {name} = -0.7"):
         whipple(**{name: 0.7})

@@ -6,7 +6,7 @@ import pytest
 
 from draisine.errors import ParameterError
 from draisine.experiment.run import run
-from draisine.experiment.tables.cycles import every_cycle, scan_cycles
+from draisine.experiment.tables.cycles import find_all_cycles, scan_cycles
 from draisine.scenario.library import load
 from draisine.view.figures import cycle
 from draisine.view.style import figure_of
@@ -38,7 +38,7 @@ def test_one_cycle(tmp_path):
 
 
 def test_several_cycles_and_families(tmp_path):
-    panels = cycle.draw(every_cycle("rocr", {"phase": 1.0}))
+    panels = cycle.draw(find_all_cycles("rocr", {"phase": 1.0}))
     assert panels.shape == (2, 4)
     figure_of(panels[0]).savefig(tmp_path / "cycles.png")
     family = cycle.draw(scan_cycles("rocr", np.linspace(3.5, 4.0, 4)))

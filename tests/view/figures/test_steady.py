@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 import draisine
 from draisine.errors import ParameterError
 from draisine.experiment.run import run
-from draisine.experiment.tables.circles import hands_free
+from draisine.experiment.tables.circles import find_hands_free_circles
 from draisine.registry import names
 from draisine.scenario.library import load
 from draisine.view.figures import steady
@@ -17,7 +17,7 @@ from draisine.view.style import figure_of
 
 
 def test_panels_share_the_speed():
-    panels = steady.draw(hands_free("whipple"))
+    panels = steady.draw(find_hands_free_circles("whipple"))
     assert [panel.get_ylabel() for panel in panels] == [
         "angle (deg)", "radius of the rear path (m)", "growth (1/s)",
     ]  # fmt: skip
@@ -25,7 +25,7 @@ def test_panels_share_the_speed():
     assert [text.get_text() for text in panels[0].get_legend().get_texts()] == ["lean", "steer"]
     assert np.degrees(-1.3397399115) == pytest.approx(panels[0].lines[3].get_ydata()[-1])
     given = Figure().subplots(3)
-    assert steady.draw(hands_free("whipple"), given) is given
+    assert steady.draw(find_hands_free_circles("whipple"), given) is given
 
 
 def test_other_results_have_none():
@@ -36,7 +36,7 @@ def test_other_results_have_none():
 
 @pytest.mark.parametrize("width", [None, "85mm"])
 def test_labels_beside_panels_do_not_meet(width):
-    figure = figure_of(draisine.plot(hands_free("whipple"), width=width))
+    figure = figure_of(draisine.plot(find_hands_free_circles("whipple"), width=width))
     figure.draw_without_rendering()
     labels = [axes.yaxis.label.get_window_extent() for axes in figure.axes]
     assert not any(a.overlaps(b) for a, b in combinations(labels, 2))

@@ -6,7 +6,7 @@ import pytest
 import draisine
 from draisine.registry import names
 from draisine.vehicles.rolling_disc import rolling_disc
-from draisine.view.scene.sketch import DOTS, sketch
+from draisine.view.scene.sketch import BRAILLE_BITS, sketch
 
 
 def dots(text, columns):
@@ -15,7 +15,7 @@ def dots(text, columns):
     found = []
     for i, row in enumerate(rows):
         for j, cell in enumerate(row.ljust(columns, chr(0x2800))):
-            for (y, x), bit in np.ndenumerate(DOTS):
+            for (y, x), bit in np.ndenumerate(BRAILLE_BITS):
                 if ord(cell) - 0x2800 & bit:
                     found.append((2 * j + x, 4 * (len(rows) - i) - 1 - y))
     return np.array(found, float)

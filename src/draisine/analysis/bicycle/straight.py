@@ -17,7 +17,7 @@ from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
@@ -164,7 +164,7 @@ def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, 
         for name, value in system.parameters.items()
     ]
     table = np.array(columns)
-    for k, text in impossible_machines(system.artifacts, table).items() if sweep else ():
+    for k, text in find_invalid_machines(system.artifacts, table).items() if sweep else ():
         values = dict(zip(system.parameters, table[:, k].tolist(), strict=True))
         raise ParameterError(f"{', '.join(f'{name} = {values[name]:g}' for name in sweep)}: {text}")
     return table.T, shape

@@ -26,7 +26,7 @@ from draisine.analysis.bicycle.sensitivity import sensitivities, straight_change
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import check_number
@@ -181,7 +181,7 @@ def _draw(
             system.values[indices] + sizes * rng.standard_normal((len(indices), len(missing))).T
         )
         drawn += len(missing)
-        invalid = impossible_machines(system.artifacts, table)
+        invalid = find_invalid_machines(system.artifacts, table)
         missing = np.array(sorted(invalid), dtype=int)
         reason = next(iter(invalid.values()), reason)
         if drawn > MAX_DRAWS * count:

@@ -15,7 +15,8 @@ from draisine.algebra.lie import ad
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import evaluate, tangent
 from draisine.errors import ConfigurationError, ModelError
-from draisine.mechanics.connection import ORIGIN, Locomotion, kinematics, locomotion, resistance
+from draisine.mechanics.connection import Locomotion, kinematics, locomotion, resistance
+from draisine.mechanics.kinematics import BASE_ORIGIN
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.model import BASE_TWIST
@@ -194,7 +195,11 @@ def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]
                 "motion. Simulate the machine with prescribed joints instead."
             )
         return frame.A[motion.rows], frame.B[motion.rows]
-    M = mass_matrix(frame.tree, frame.geo, ORIGIN) if ruler == "momentum" else resistance(frame)
+    M = (
+        mass_matrix(frame.tree, frame.geo, BASE_ORIGIN)
+        if ruler == "momentum"
+        else resistance(frame)
+    )
     L = M[np.ix_(frame.outer, frame.outer)]
     G = M[np.ix_(frame.outer, frame.inner)]
     values = evaluate(list(L.ravel())).reshape(L.shape)

@@ -51,9 +51,9 @@ from draisine.system.tracing import Law
 MAX_CURVE_STEPS = 100
 """Continuation steps of one homotopy; a turn of a motorcycle to a lean of 50 deg takes about 20."""
 
-FIRST_STEP = 0.05
-MAX_STEP = 0.3
-MIN_STEP = 1e-5
+FIRST_CURVE_STEP = 0.05
+MAX_CURVE_STEP = 0.3
+MIN_CURVE_STEP = 1e-5
 """Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends."""
 
 SAME_MOTION = 1e-6
@@ -613,7 +613,7 @@ class _MotionSearch:
         wanted[-1] = 1.0
         if not curve.aim(wanted):
             return None, ""
-        size = FIRST_STEP
+        size = FIRST_CURVE_STEP
         farthest = 0.0
         for _ in range(MAX_CURVE_STEPS):
             try:
@@ -622,7 +622,7 @@ class _MotionSearch:
                 bend = np.inf
             if bend > MAX_BEND:
                 size /= 2
-                if size < MIN_STEP:
+                if size < MIN_CURVE_STEP:
                     break
                 continue
             if s >= 1.0:
@@ -643,7 +643,7 @@ class _MotionSearch:
             # The curve returns or leads away from the target.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
-            size = min(MAX_STEP, 1.5 * size) if bend < GROW_BEND else size
+            size = min(MAX_CURVE_STEP, 1.5 * size) if bend < GROW_BEND else size
         if farthest <= 0.0:
             return None, ""
         last = curve.prescribed(farthest)

@@ -227,7 +227,7 @@ class Gait:
     def cycles(
         self, fastest: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
     ) -> list[Cycle]:
-        """Return the cycles with |Omega| <= `fastest` (rad/s) just after the first grip has closed.
+        """Return the cycles with `|Omega| <= fastest` (rad/s) just after the first grip has closed.
 
         Newton's method begins at a grid of `count` rates and angles.
         """

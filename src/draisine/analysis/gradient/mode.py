@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply, solve, transpose
+from draisine.analysis.differentiate import jet, multiply_jets, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import Generic
 
@@ -132,12 +133,13 @@ class TerrainTangents:
         # Its contacts: constraint rows, friction of sliding contacts, forces of tyres.
         rows = []
         units = []  # contact force (normal, along, across) per unit of each multiplier
-        for (contact, held, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+        for (contact, status, mu), load in zip(closed, self._loads(t, jets, closed), strict=True):
+            held = count_rows(status)
             row = self.row(t, jets, contact, dt, load)
             jacobian = row["C"].reshape(count, 3, n)
             unit = np.zeros((count, 3, held))
             unit[0] = np.eye(3)[:, :held]
-            if held == 1 and 0.0 < mu < np.inf:
+            if status == Status.SLIDING and 0.0 < mu < np.inf:
                 unit[:, 1:, 0] = -mu * direction(slip_velocity(row, jets[:, layout.v]))
             C.append(jacobian[:, :held])
             G.append((transpose(jet(jacobian)) @ jet(unit)).stack)
@@ -158,7 +160,7 @@ class TerrainTangents:
         forces = np.zeros((count, len(closed), 3))
         first = n + c[0].shape[1]
         for k, (row, unit) in enumerate(zip(rows, units, strict=True)):
-            forces[:, k] = multiply(unit, solution[:, first : first + unit.shape[2], 0])
+            forces[:, k] = multiply_jets(unit, solution[:, first : first + unit.shape[2], 0])
             if row["forces"].size:
                 forces[:, k] += row["forces"][:, :3]
             first += unit.shape[2]
@@ -181,11 +183,13 @@ class TerrainTangents:
         n = self.query.n
         count = len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [(self.row(t, jets, contact, dt), held) for contact, held, _ in closed]
+        rows = [
+            (self.row(t, jets, contact, dt), count_rows(status)) for contact, status, _ in closed
+        ]
         C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
         J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
         M = motion["M"].reshape(count, n, n)
-        momentum = multiply(M, jets[:, v])
+        momentum = multiply_jets(M, jets[:, v])
         demand = [*(row["b"][:, :held] for row, held in rows), motion["held_b"]]
         right = np.hstack([momentum, *demand])[:, :, None]
         out = jets.copy()
@@ -203,7 +207,9 @@ class TerrainTangents:
         n = self.query.n
         count = len(jets)
         motion = self.motion(t, jets, dt)
-        rows = [self.row(t, jets, contact, dt) for contact, held, _ in closed if held]
+        rows = [
+            self.row(t, jets, contact, dt) for contact, status, _ in closed if count_rows(status)
+        ]
         J = [motion["held"].reshape(count, -1, n), *(row["C"][:, None, :n] for row in rows)]
         # A gap changes by `stretch` times the normal velocity. It is zero up to rounding, so that the
         # derivative of `stretch` does not count.
@@ -234,7 +240,7 @@ def solve_saddle(M: Floats, G: Floats, C: Floats, right: Floats) -> Floats:
 
 def slip_velocity(row: RowTangents, v: Floats) -> Floats:
     """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
-    return multiply(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
+    return multiply_jets(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
 
 
 def direction(vector: Floats) -> Floats:

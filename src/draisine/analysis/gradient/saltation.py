@@ -27,6 +27,7 @@ from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import SteppedArc, TerrainArc
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
@@ -269,14 +270,14 @@ class TerrainMotion:
                 return _fold(row)
 
     def _find(self, event: Event, key: Key) -> Closed:
-        """Return the contact with a name near the state of an event: contact, rows and friction."""
+        """Return the contact with a name near the state of an event: contact, status and friction."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
-        near = query.sweep(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
-        rows, mu = query.grips(near, self.contact)
+        near = query.find_surroundings(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
+        statuses, mu = query.contact_laws(near, self.contact)
         for k, contact in enumerate(near.contacts):
             if query.key(contact) == key:
-                return contact, int(rows[k]), float(mu[k])
+                return contact, Status(statuses[k]), float(mu[k])
         raise SimulationError(
             f"No gradient through {event}: no contact {':'.join(key)} within {EVENT_SEARCH_MARGIN:g} m."
         )
@@ -306,9 +307,9 @@ class TerrainMotion:
                     return jets[0] + x * jets[1 + k]
 
                 candidates = []
-                for (key, _, held, mu), row in zip(contacts, rows, strict=True):
+                for (key, _, status, mu), row in zip(contacts, rows, strict=True):
                     C, c, b = (shifted(row[name]) for name in ("C", "c", "b"))
-                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, held))
+                    candidates.append(Candidate(key, C.reshape(3, n), c, b, mu, status))
                 M = shifted(motion["M"]).reshape(n, n)
                 J = shifted(motion["held"]).reshape(-1, n)
                 v = shifted(moved[:, at_v])

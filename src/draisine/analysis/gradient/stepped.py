@@ -22,7 +22,7 @@ from enum import StrEnum
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply, solve
+from draisine.analysis.differentiate import jet, multiply_jets, solve
 from draisine.analysis.gradient.mode import (
     RowTangents,
     TerrainTangents,
@@ -33,6 +33,7 @@ from draisine.analysis.gradient.mode import (
 )
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import COMPLIANCE
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.stepping import step
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.contact.table import WheelOnFeature
@@ -172,7 +173,7 @@ class SteppedTangents:
         record = self.stepper.record
         problem = record.problem
         k = int(record.which[c])
-        rows = int(record.grip[c])
+        rows = count_rows(record.status[c])
         block = slice(3 * c, 3 * c + rows)
         load = float(record.carried[k])
         max_load = step.MAX_TYRE_LOAD * self.query.motion.record.share
@@ -185,7 +186,7 @@ class SteppedTangents:
             velocity=problem.velocity[block].copy(),
             is_tyred=bool(record.tyred[k]),
             tyre_load=load,
-            follows_load=bool(record.held[k]) and load < max_load,
+            follows_load=count_rows(record.closed_status[k]) > 0 and load < max_load,
         )
 
     def _record_changes(self, t: float, contacts: Sequence[_StepContact]) -> None:
@@ -293,7 +294,7 @@ class SteppedTangents:
         K = np.zeros((size, size))
         K[: n + m, : n + m] = saddle_matrix(mass[:1], J[:1].swapaxes(1, 2), J[:1])[0]
         R = np.zeros((count, size))
-        R[:, :n] = multiply(mass, change) + h * motion["F"] - nu @ J
+        R[:, :n] = multiply_jets(mass, change) + h * motion["F"] - nu @ J
         R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
 
         # Then the forces and the law of each contact.
@@ -346,7 +347,7 @@ class SteppedTangents:
         """Return the term of gap or restitution in the normal velocity of a contact, (1 + k,), m/s."""
         record = self.stepper.record
         normal = row["C"][:, None, : self.query.n]
-        before = multiply(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
+        before = multiply_jets(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
         if before[0] < -record.rest_speed and record.restitution > 0.0:
             return record.restitution * before
         term: Floats = row["gap"][:, 0] / h
@@ -426,7 +427,7 @@ def _status(record: step.TimeStepping, c: int) -> StepStatus:
     force = impulse - velocity / problem.scale[c]
     if force[0] <= 0.0 or impulse[0] <= 0.0:
         return StepStatus.OPEN
-    if record.grip[c] == 1:
+    if count_rows(record.status[c]) == 1:
         return StepStatus.SLIDING
     is_inside = np.hypot(force[1], force[2]) <= problem.mu[c] * force[0]
     return StepStatus.STICKING if is_inside else StepStatus.SLIDING
@@ -456,7 +457,7 @@ def _linear_law(contact: _StepContact) -> tuple[Floats, Floats]:
 
 def _element_forces(row: RowTangents, load: Floats) -> Floats:
     """Return the generalised force of the elements at a contact under a load (N), with derivatives."""
-    force: Floats = row["push"] + multiply(row["lift"][..., None], load[:, None])
+    force: Floats = row["push"] + multiply_jets(row["lift"][..., None], load[:, None])
     return force
 
 

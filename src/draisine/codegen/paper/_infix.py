@@ -1,4 +1,4 @@
-"""Formulas on one line, as languages for computing write them."""
+"""Formulas on one line, in the notation of programming languages and computer algebra systems."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -30,7 +30,9 @@ from draisine.codegen.formula import (
     negative,
 )
 
-_ATOM, _PRODUCT, _SUM = 2, 1, 0
+_ATOM = 2
+_PRODUCT = 1
+_SUM = 0
 
 
 def _fraction(value: Fraction) -> str:
@@ -39,27 +41,23 @@ def _fraction(value: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """How a language writes symbols, numbers, powers and functions; comments (headings) and remarks
-    (sentences, and equations that define nothing), definitions and matrices row by row.
-    """
+    """Notation of a language; templates are filled by `str.format`."""
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain
     number: Callable[[Fraction], str] = _fraction
     power: str = "{0}^{1}"
-    call: str = "{0}({1})"
+    call: str = "{0}({1})"  # of a function
     pi: str = "pi"
-    functions: dict[str, str] = field(default_factory=dict)
-    comment: str = "# {0}"
-    remark: str = "# {0}"
+    functions: dict[str, str] = field(default_factory=dict)  # name, or template with braces
+    comment: str = "# {0}"  # heading
+    remark: str = "# {0}"  # sentence, or equation that defines nothing
     definition: str = "{0} = {1}"
-    row: str = "[{0}]"
+    row: str = "[{0}]"  # of a matrix
     between_rows: str = ",\n  "
     matrix: str = "Matrix([{0}])"
 
     def script(self, page: Page) -> Iterator[str]:
-        """Give the lines of a page: its sections and sentences as comments, definitions and matrices in
-        order.
-        """
+        """Yield the lines of a page: headings and sentences as comments, definitions and matrices."""
         for step in steps(page):
             if isinstance(step, str):
                 yield "\n" + self.comment.format(step)
@@ -68,24 +66,25 @@ class Infix:
                 yield from map(self.remark.format, self.sentence(step))
                 continue
             if isinstance(step, Assignment):
-                symbol, whole = entries(step)
-                rows = [self.row.format(", ".join(map(self.formula, row))) for row in whole]
+                symbol, matrix = entries(step)
+                rows = [self.row.format(", ".join(map(self.formula, row))) for row in matrix]
                 right = self.matrix.format(self.between_rows.join(rows))
             else:
-                symbol, right = step[0], self.formula(step[1])
+                symbol = step[0]
+                right = self.formula(step[1])
             yield self.definition.format(self.symbol(symbol), right)
 
     def sentence(self, said: Paragraph | Relation) -> list[str]:
-        """Return a sentence, or an equation that defines nothing, in lines that can be read."""
+        """Return a sentence, or an equation that defines nothing, in lines of at most 100 characters."""
         if isinstance(said, Relation):
             return [f"{self.formula(said.left)} = {self.formula(said.right)}"]
         parts = (x if isinstance(x, str) else self.formula(x) for x in said.parts)
         return wrap("".join(parts), 100, break_long_words=False, break_on_hyphens=False)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
-        """Return an expression, in brackets where its surroundings bind more tightly."""
-        text, own = self._write(x)
-        return f"({text})" if own < level else text
+        """Return an expression, in parentheses if its precedence is below a level."""
+        text, precedence = self._write(x)
+        return f"({text})" if precedence < level else text
 
     def _write(self, x: Expression) -> tuple[str, int]:
         match x:
@@ -123,20 +122,23 @@ class Infix:
 
     def _call(self, name: str, arguments: list[Expression]) -> str:
         written = [self.formula(a) for a in arguments]
-        own = self.functions.get(name, name)
-        if "{" in own:
-            return own.format(*written)
-        return self.call.format(own, ", ".join(written))
+        template = self.functions.get(name, name)
+        if "{" in template:
+            return template.format(*written)
+        return self.call.format(template, ", ".join(written))
 
 
 def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
-    """Return the symbol and the whole of a matrix; a column that was written as a row stands up."""
+    """Return symbol and entries of a matrix, with symmetric entries filled in.
+
+    A column vector that is printed as a transposed row is returned as a column.
+    """
     rows = [list(row) for row in block.matrix.rows]
-    whole = [
+    matrix = [
         [x if x is not None else rows[j][i] for j, x in enumerate(row)]
         for i, row in enumerate(rows)
     ]
-    filled = [[x for x in row if x is not None] for row in whole]
+    filled = [[x for x in row if x is not None] for row in matrix]
     if isinstance(block.symbol, Transpose) and isinstance(block.symbol.of, Name):
         return block.symbol.of.symbol, [[x] for x in filled[0]]
     assert isinstance(block.symbol, Name)
@@ -144,8 +146,9 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
 
 
 def steps(page: Page) -> Iterator[str | Paragraph | Relation | Line | Assignment]:
-    """Give headings, sentences, definitions (cosines and sines as soon as their angles are known) and
-    matrices in order.
+    """Yield headings, sentences, definitions and matrices in order.
+
+    Cosines and sines are defined immediately after their angles.
     """
     defined = {symbol for symbol, _ in page.definitions()}
     turns = [

@@ -1,12 +1,12 @@
-"""How the lines of a page are set: what goes beside each other, and where long lines break."""
+"""Layout of a page: short lines in columns, long lines broken at signs."""
 
 from collections.abc import Sequence
 
 from draisine.codegen.formula import Expression, Line, Sum, Symbol, symbols_in
-from draisine.codegen.width import LINE, symbol_width, width
+from draisine.codegen.width import LINE_WIDTH, symbol_width, width
 
-COLUMNS = (4, 3, 2, 1)
-"""How many lines stand beside each other, at most."""
+COLUMN_COUNTS = (4, 3, 2, 1)
+"""Possible numbers of columns, in order of preference."""
 
 
 def line_width(line: Line) -> float:
@@ -15,58 +15,61 @@ def line_width(line: Line) -> float:
 
 
 def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
-    """Return the lines in groups of one to four columns, each symbol still before its uses: what is
-    short comes together.
+    """Return the lines in groups of one to four columns, with each symbol defined before its uses.
+
+    Greedy: of the lines whose symbols are all defined, those that fill the rows of a number of columns best
+    come next.
     """
-    left = list(lines)
+    remaining = list(lines)
     fitting = {line[0]: _columns(line) for line in lines}
     waiting = {symbol for symbol, _ in lines}
     needs = {line[0]: _needs(line) & waiting for line in lines}
-    out: list[tuple[int, list[Line]]] = []
-    while left:
-        ready = [x for x in left if not needs[x[0]] & waiting]
-        room = [fitting[x[0]] for x in ready]
-        count = max(COLUMNS, key=lambda n: _fill(n, room))
+    grouped: list[tuple[int, list[Line]]] = []
+    # Only lines whose symbols are all defined are candidates, so every pass makes progress.
+    while remaining:
+        ready = [x for x in remaining if not needs[x[0]] & waiting]
+        column_counts = [fitting[x[0]] for x in ready]
+        count = max(COLUMN_COUNTS, key=lambda n: _fill(n, column_counts))
         chosen = [x for x in ready if fitting[x[0]] >= count]
-        if out and out[-1][0] == count:
-            out[-1][1].extend(chosen)
+        if grouped and grouped[-1][0] == count:
+            grouped[-1][1].extend(chosen)
         else:
-            out.append((count, chosen))
+            grouped.append((count, chosen))
         waiting -= {symbol for symbol, _ in chosen}
-        left = [x for x in left if x[0] in waiting]
-    return out
+        remaining = [x for x in remaining if x[0] in waiting]
+    return grouped
 
 
 def _needs(line: Line) -> set[Symbol]:
     """Return the symbols of a line, and the angles of cosines and sines."""
-    found = set(symbols_in(line[1]))
-    return found | {x for s in found for x in s.below if isinstance(x, Symbol)}
+    symbols = set(symbols_in(line[1]))
+    return symbols | {x for s in symbols for x in s.below if isinstance(x, Symbol)}
 
 
-def _fill(columns: int, room: Sequence[int]) -> tuple[float, int]:
-    """Return how full the rows get with the lines that fit, and how many those are."""
-    fitting = sum(n >= columns for n in room)
+def _fill(columns: int, column_counts: Sequence[int]) -> tuple[float, int]:
+    """Return the mean number of lines per row, and the number of lines that fit into the columns."""
+    fitting = sum(n >= columns for n in column_counts)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
 
 
 def _columns(line: Line) -> int:
-    """Return how many such lines fit beside each other."""
-    return next((n for n in COLUMNS if (line_width(line) + 4.0) * n <= LINE + 4.0), 1)
+    """Return the number of columns into which a line fits."""
+    return next((n for n in COLUMN_COUNTS if (line_width(line) + 4.0) * n <= LINE_WIDTH + 4.0), 1)
 
 
 def break_line(line: Line) -> list[list[Expression]]:
-    """Return the terms of a line's right side, cut where the line is full."""
+    """Return the terms of the right side in lines of at most LINE_WIDTH."""
     right = line[1]
-    if line_width(line) <= LINE or not isinstance(right, Sum):
+    if line_width(line) <= LINE_WIDTH or not isinstance(right, Sum):
         return [[right]]
-    room = LINE - symbol_width(line[0]) - 5.0
-    out: list[list[Expression]] = [[]]
+    available = LINE_WIDTH - symbol_width(line[0]) - 5.0
+    broken: list[list[Expression]] = [[]]
     used = 0.0
     for term in right.terms:
-        size = width(term) + 2.4
-        if out[-1] and used + size > room:
-            out.append([])
+        term_width = width(term) + 2.4
+        if broken[-1] and used + term_width > available:
+            broken.append([])
             used = 0.0
-        out[-1].append(term)
-        used += size
-    return out
+        broken[-1].append(term)
+        used += term_width
+    return broken

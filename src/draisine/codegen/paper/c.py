@@ -1,4 +1,4 @@
-"""C with a comment for every line: the page as statements that compile."""
+"""C: the page as a function that compiles, with a comment for every line."""
 
 import math
 from fractions import Fraction
@@ -15,7 +15,7 @@ def _number(x: Fraction) -> str:
     return f"{x.numerator}.0/{x.denominator}.0" if x.denominator <= 99 else repr(float(x))
 
 
-_C = Infix(
+_C_FORMAT = Infix(
     number=_number,
     power="pow({0}, {1})",
     pi=repr(math.pi),
@@ -24,9 +24,7 @@ _C = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a C function: the given symbols are its arguments, the matrices (row by
-    row) what it fills.
-    """
+    """Return the page as a C function; inputs are its arguments, matrices (by rows) its outputs."""
     filled = [entries(step) for step in steps(page) if isinstance(step, Assignment)]
     arguments = [(f"double {s.plain}", page.meanings.get(s, name)) for name, s in page.given]
     arguments += [(f"double *{s.plain}", f"{len(m)} by {len(m[0])}") for s, m in filled]
@@ -38,22 +36,22 @@ def write(page: Page) -> str:
         if isinstance(step, str):
             lines += ["", f"    /* {step} */"]
         elif isinstance(step, Paragraph | Relation):
-            lines += [f"    /* {line} */" for line in _C.sentence(step)]
+            lines += [f"    /* {line} */" for line in _C_FORMAT.sentence(step)]
         elif isinstance(step, Assignment):
             lines += _matrix(step)
         else:
             meaning = page.meanings.get(step[0], "")
             lines.append(
-                f"    const double {step[0].plain} = {_C.formula(step[1])}; /* {meaning} */"
+                f"    const double {step[0].plain} = {_C_FORMAT.formula(step[1])}; /* {meaning} */"
             )
     return "\n".join([*lines, "}", ""])
 
 
 def _matrix(block: Assignment) -> list[str]:
-    """Return the statements that fill a matrix, each with its place."""
+    """Return the assignments of the entries of a matrix, each with its row and column."""
     symbol, rows = entries(block)
     flat = [(i, j, x) for i, row in enumerate(rows, 1) for j, x in enumerate(row, 1)]
     return [
-        f"    {symbol.plain}[{k}] = {_C.formula(x)}; /* {symbol.plain}, row {i}, column {j} */"
+        f"    {symbol.plain}[{k}] = {_C_FORMAT.formula(x)}; /* {symbol.plain}, row {i}, column {j} */"
         for k, (i, j, x) in enumerate(flat)
     ]

@@ -1,4 +1,4 @@
-"""HTML with MathML: one file, nothing from the network."""
+"""HTML with MathML: one file that loads nothing from the network."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -33,7 +33,7 @@ from draisine.codegen.paper._layout import break_line, groups
 
 SUFFIX = ".html"
 
-_HEAD = """<!DOCTYPE html>
+_HTML_HEAD = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8"/>
@@ -52,7 +52,7 @@ _HEAD = """<!DOCTYPE html>
 <div class="equations">
 <h1>{title}</h1>
 """
-"""A page of its own; in a notebook, where it stands among other things, its style touches nothing else."""
+"""Head of a complete page. All styles are below `.equations`, so that they do not affect a notebook."""
 
 _LETTERS = dict(zip(GREEK, "αβγδεζηθκλμνξπρστϕφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
 _DOTS = {1: "˙", 2: "¨"}
@@ -61,7 +61,7 @@ _TIMES = "<mo>&#x2062;</mo>"
 
 def write(page: Page) -> str:
     """Return the page as an HTML document."""
-    parts = [_HEAD.format(title=escape(page.title))]
+    parts = [_HTML_HEAD.format(title=escape(page.title))]
     parts += [_block(block) for block in page.blocks]
     return "\n".join([*parts, "</div>", "</body>", "</html>", ""])
 
@@ -94,24 +94,24 @@ def _display(inside: str, number: int) -> str:
 
 
 def _table(lines: Sequence[Line]) -> str:
-    """Return lines as a table, short ones beside each other."""
+    """Return lines as a table, short ones in columns."""
     rows = []
     for columns, group in groups(lines):
-        for at in range(0, len(group), columns):
-            cells = [_math(_broken(line)) for line in group[at : at + columns]]
+        for first in range(0, len(group), columns):
+            cells = [_math(_broken(line)) for line in group[first : first + columns]]
             span = f' colspan="{12 // columns}"'
             rows.append("<tr>" + "".join(f"<td{span}>{cell}</td>" for cell in cells) + "</tr>")
     return f'<table class="lines">{"".join(rows)}</table>'
 
 
 def _broken(line: Line) -> str:
-    """Return a line, broken where it is long."""
+    """Return a line, broken if it is wider than a page."""
     parts = break_line(line)
     first = _equation(symbol(line[0]), _terms(parts[0]))
     if len(parts) == 1:
         return first
-    rest = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
-    cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *rest))
+    continued = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
+    cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *continued))
     return f'<mtable columnalign="left">{cells}</mtable>'
 
 
@@ -186,7 +186,8 @@ def _factor(x: Expression) -> str:
 
 
 def _number(value: Fraction) -> str:
-    minus, value = "<mo>&#x2212;</mo>" if value < 0 else "", abs(value)
+    minus = "<mo>&#x2212;</mo>" if value < 0 else ""
+    value = abs(value)
     if value.denominator == 1:
         inside = f"<mn>{value.numerator}</mn>"
     elif value.denominator <= 99:

@@ -1,4 +1,4 @@
-r"""LaTeX: a document of its own that any LaTeX compiles."""
+r"""LaTeX: a complete document that needs amsmath and geometry only."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
@@ -30,11 +30,11 @@ from draisine.codegen.formula import (
     negative,
 )
 from draisine.codegen.paper._layout import break_line, groups
-from draisine.codegen.width import LINE, width
+from draisine.codegen.width import LINE_WIDTH, width
 
 SUFFIX = ".tex"
 
-_HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
+_LATEX_PREAMBLE = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \usepackage{amsmath}
 \usepackage[margin=13mm,bottom=16mm,footskip=7mm]{geometry}
 \setlength{\mathindent}{4pt}
@@ -49,15 +49,15 @@ _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \begin{document}
 \tight"""
 
-CONTINUED = r"&\quad"
-"""How a line begins that goes on with the one before; no page ends between them."""
+CONTINUATION = r"&\quad"
+"""Beginning of a line that continues the previous one; pages do not break between them."""
 
-_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
+_LATEX_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 
 
 def write(page: Page) -> str:
     """Return the page as a LaTeX document."""
-    parts = [_HEAD, rf"{{\Large\bfseries {escape(page.title)}}}\par\smallskip"]
+    parts = [_LATEX_PREAMBLE, rf"{{\Large\bfseries {escape(page.title)}}}\par\smallskip"]
     last: Block | None = None
     for together, blocks in groupby(page.blocks, key=_is_row):
         if together:
@@ -76,16 +76,16 @@ def _is_row(block: Block) -> bool:
 
 
 def _beside(rows: list[Assignment]) -> list[str]:
-    """Return vectors that follow each other in one display where they fit beside each other."""
-    size = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
-    if size > LINE:
+    """Return consecutive vectors, in one display if they fit on one line."""
+    total_width = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
+    if total_width > LINE_WIDTH:
         return [line for row in rows for line in _block(row)]
     written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in rows]
     return _display([" & ".join(written)], ", ".join(str(row.number) for row in rows))
 
 
 def escape(text: str) -> str:
-    """Return words as LaTeX writes them."""
+    """Return a text with the special characters of LaTeX escaped."""
     for mark in "&%$#_{}":
         text = text.replace(mark, rf"\{mark}")
     for sign in "<>":
@@ -110,32 +110,34 @@ def _block(block: Block) -> list[str]:
 
 def _display(rows: list[str], number: int | str | None) -> list[str]:
     tag = "" if number is None else rf" \tag{{{number}}}"
-    body = " \\\\\n".join(rows).replace(f" \\\\\n{CONTINUED}", f" \\\\*\n{CONTINUED}")
+    body = " \\\\\n".join(rows).replace(f" \\\\\n{CONTINUATION}", f" \\\\*\n{CONTINUATION}")
     return [r"\begin{align*}", body + tag, r"\end{align*}"]
 
 
 def definitions(lines: Sequence[Line], number: int) -> list[str]:
-    """Return lines as displays, short ones beside each other."""
-    found = [group for _, group in rows(lines)]
-    out: list[str] = []
-    for k, group in enumerate(found):
-        out += _display(group, number if k == len(found) - 1 else None)
-    return out
+    """Return lines as displays, short ones in columns."""
+    groups = [group for _, group in rows(lines)]
+    displays: list[str] = []
+    for k, group in enumerate(groups):
+        displays += _display(group, number if k == len(groups) - 1 else None)
+    return displays
 
 
 def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
-    """Give the rows of each group of lines with as many columns."""
+    """Yield the number of columns and the rows of each group of lines."""
     for columns, group in groups(lines):
-        out = []
-        for at in range(0, len(group), columns):
-            row = group[at : at + columns]
+        group_rows = []
+        for start in range(0, len(group), columns):
+            row = group[start : start + columns]
             if columns > 1:
-                out.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
+                group_rows.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
                 continue
-            first, *rest = break_line(row[0])
-            out.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
-            out += [f"{CONTINUED} {join_terms(terms, continued=True)}" for terms in rest]
-        yield columns, out
+            first, *continued = break_line(row[0])
+            group_rows.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
+            group_rows += [
+                f"{CONTINUATION} {join_terms(terms, continued=True)}" for terms in continued
+            ]
+        yield columns, group_rows
 
 
 def symbol(s: Symbol) -> str:
@@ -232,7 +234,7 @@ def _function(name: str, arguments: list[str]) -> str:
             )
         case "atan2":
             return rf"\operatorname{{atan2}}\left({', '.join(arguments)}\right)"
-    return rf"{_FUNCTIONS[name]}\left({arguments[0]}\right)"
+    return rf"{_LATEX_FUNCTIONS[name]}\left({arguments[0]}\right)"
 
 
 def _matrix(matrix: MatrixFormula) -> str:

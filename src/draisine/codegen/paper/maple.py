@@ -5,17 +5,17 @@ from draisine.codegen.paper._infix import Infix
 
 SUFFIX = ".mpl"
 
-_TAKEN = {"D", "I", "O", "gamma", "Pi"}
-"""Names that mean something to the language."""
+_MAPLE_RESERVED = {"D", "I", "O", "gamma", "Pi"}
+"""Names with a predefined meaning in Maple."""
 
 
 def symbol(s: Symbol) -> str:
-    """Return a symbol as a word that is free.
+    """Return a symbol as a name without predefined meaning.
 
     >>> symbol(Symbol("I")), symbol(Symbol("I", ("1",)))
     ('I_', 'I_1')
     """
-    return s.plain + ("_" if s.plain in _TAKEN else "")
+    return s.plain + ("_" if s.plain in _MAPLE_RESERVED else "")
 
 
 _MAPLE = Infix(
@@ -31,5 +31,5 @@ _MAPLE = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a Maple worksheet's input."""
+    """Return the page as input of a Maple worksheet."""
     return "\n".join([f"# {page.title}", *_MAPLE.script(page), ""])

@@ -1,21 +1,21 @@
-"""Mathematica (the Wolfram language): assignments and lists; underscores go from names."""
+"""Mathematica (the Wolfram language): assignments and lists; names have $ instead of underscores."""
 
 from draisine.codegen.formula import Page, Symbol
 from draisine.codegen.paper._infix import Infix
 
 SUFFIX = ".wl"
 
-_TAKEN = set("CDEIKNO")
-"""Letters that mean something to the language."""
+_WOLFRAM_RESERVED = set("CDEIKNO")
+"""Letters with a predefined meaning in the Wolfram language."""
 
 
 def symbol(s: Symbol) -> str:
-    """Return a symbol as a word without underscores, which stand for patterns.
+    """Return a symbol as a name without underscores, which denote patterns.
 
     >>> symbol(Symbol("phi", ("b",), dots=1))
     'phi$b$dot'
     """
-    return s.plain.replace("_", "$") + ("$" if s.plain in _TAKEN else "")
+    return s.plain.replace("_", "$") + ("$" if s.plain in _WOLFRAM_RESERVED else "")
 
 
 _WOLFRAM = Infix(
@@ -41,5 +41,5 @@ _WOLFRAM = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a package's text."""
+    """Return the page as the text of a package."""
     return "\n".join([f"(* {page.title} *)", *_WOLFRAM.script(page), ""])

@@ -17,6 +17,6 @@ _MATLAB = Infix(
 
 
 def write(page: Page) -> str:
-    """Return the page as a script; the symbols that nothing defines are to be set before."""
-    given = ", ".join(s.plain for _, s in page.given)
-    return "\n".join([f"% {page.title}", f"% given: {given}", *_MATLAB.script(page), ""])
+    """Return the page as a script; its inputs must be set before."""
+    inputs = ", ".join(s.plain for _, s in page.given)
+    return "\n".join([f"% {page.title}", f"% given: {inputs}", *_MATLAB.script(page), ""])

@@ -1,4 +1,4 @@
-"""SymPy: a Python script that builds every symbol and matrix of a page, and the objects themselves."""
+"""SymPy: a Python script that builds the symbols and matrices of a page, and the objects themselves."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -48,23 +48,25 @@ def write(page: Page) -> str:
 
 
 def build(page: Page) -> SimpleNamespace:
-    """Return the page's symbols and matrices as SymPy objects, by their plain names; each
-    definition is written out in the symbols that are given.
+    """Return the symbols and matrices of a page as SymPy objects, by their plain names.
+
+    All definitions are expanded in the inputs of the page.
     """
     sympy = import_extra("sympy", "symbolic")
     values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}
-    found = {_PYTHON.symbol(s): x for s, x in values.items()}
+    objects = {_PYTHON.symbol(s): x for s, x in values.items()}
     for step in steps(page):
         if isinstance(step, Assignment):
             symbol, rows = entries(step)
-            made = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
+            value = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
         elif isinstance(step, str | Paragraph | Relation):
             continue
         else:
-            symbol, made = step[0], _object(step[1], values, sympy)
-            values[symbol] = made
-        found[_PYTHON.symbol(symbol)] = made
-    return SimpleNamespace(**found)
+            symbol = step[0]
+            value = _object(step[1], values, sympy)
+            values[symbol] = value
+        objects[_PYTHON.symbol(symbol)] = value
+    return SimpleNamespace(**objects)
 
 
 def _object(x: Expression, values: dict[Symbol, Any], sympy: Any) -> Any:

@@ -16,7 +16,7 @@ class FixedVector:
     Parameters
     ----------
     entries
-        As many numbers as the class has entries.
+        The numbers; their count is the size of the class.
 
     Examples
     --------

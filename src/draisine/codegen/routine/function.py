@@ -41,11 +41,11 @@ def _at(address: int) -> Any:
     return prototype()(address)
 
 
-FUNCTIONS: dict[Any, str] = {
+ROUTINE_FUNCTIONS: dict[Any, str] = {
     abs: "abs", min: "min", max: "max", float: "float", int: "int", call: "call",
     math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address", dot: "dot", cross: "cross",
 }  # fmt: skip
-"""What a routine may call besides routines."""
+"""Functions that a routine may call besides routines, with their names in the compiler."""
 
 
 class Routine:
@@ -53,11 +53,12 @@ class Routine:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.__name__, self.__doc__ = function.__name__, function.__doc__
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
         self.__wrapped__ = function
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the function returns in Python."""
+        """Run the function in Python."""
         return self.function(*arguments)
 
     def __repr__(self) -> str:
@@ -77,16 +78,20 @@ class Routine:
     @cached_property
     def outside(self) -> dict[str, Any]:
         """The names from outside: the module's, and those of the function around it."""
-        code, cells = self.function.__code__, self.function.__closure__ or ()
+        code = self.function.__code__
+        cells = self.function.__closure__ or ()
         around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
-        known = self.function.__globals__ | around
+        scope = self.function.__globals__ | around
         names = [*self._own(_scopes(self._file)), *around]
-        return {n: x for n in sorted(names) if (x := known.get(n)) is not None}
+        return {n: x for n in sorted(names) if (x := scope.get(n)) is not None}
 
     def _own(self, functions: Mapping[tuple[str, int], T]) -> T:
         """Return the entry of this function among those of its file, which have name and line as keys."""
         code = self.function.__code__
-        below = [at for at in functions if at[0] == code.co_name and at[1] >= code.co_firstlineno]
+        # The first line of the code object is that of the decorator, above the `def` of the tree.
+        below = [
+            key for key in functions if key[0] == code.co_name and key[1] >= code.co_firstlineno
+        ]
         if not below:
             raise RoutineError(
                 f"{self.place()}: the source text of routine {self.__name__!r} is not available. "
@@ -102,19 +107,24 @@ class Routine:
     @cached_property
     def family(self) -> list["Routine"]:
         """The routine itself and all that it needs, callees first."""
-        found: dict[Routine, None] = {}
+        callees: dict[Routine, None] = {}
         for callee in self.callees:
-            found |= dict.fromkeys(callee.family)
-        return [*found, self]
+            callees |= dict.fromkeys(callee.family)
+        return [*callees, self]
 
     @property
     def text(self) -> list[Any]:
-        """All that decides the machine code: for itself and its callees the digest of the file, the line
-        and the meaning of names from outside; the memory layout of all records.
+        """All inputs of the compiler, as plain data.
+
+        These are, for the routine and its callees, the digest of the file, the line and the values of names
+        from outside; and the memory layout of all records.
         """
-        place = {one: f"callee {k}" for k, one in enumerate(self.family)}
-        kinds = {kind for one in self.family for kind in one._kinds}
-        return [[(*one._beginning, one._meanings(place)) for one in self.family], spell_out(kinds)]
+        place = {member: f"callee {k}" for k, member in enumerate(self.family)}
+        kinds = {kind for member in self.family for kind in member._kinds}
+        return [
+            [(*member._beginning, member._meanings(place)) for member in self.family],
+            spell_out(kinds),
+        ]
 
     @property
     def _beginning(self) -> tuple[str, int]:
@@ -122,9 +132,11 @@ class Routine:
         return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
-        """Return the constants and routines that names from outside mean."""
-        known = self.outside.items()
-        return [(n, place.get(x, x)) for n, x in known if isinstance(x, _MEANT) or is_type(x)]
+        """Return the constants and routines that names from outside refer to."""
+        names = self.outside.items()
+        return [
+            (n, place.get(x, x)) for n, x in names if isinstance(x, _CONSTANT_TYPES) or is_type(x)
+        ]
 
     @property
     def _kinds(self) -> list[Kind]:
@@ -182,8 +194,8 @@ class Routine:
         return f"\n    {text}\n    {' ' * first}{marks}"
 
 
-_MEANT = (bool, int, float, Routine)
-"""Objects whose value decides what a routine does."""
+_CONSTANT_TYPES = (bool, int, float, Routine)
+"""Types of the objects from outside that a routine may use."""
 
 
 def is_type(x: Any) -> bool:
@@ -204,21 +216,35 @@ def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 @cache
 def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
-    """Return the names of the module that the functions of a file use, by the functions' names and lines.
-    The symbol table is available faster than the syntax tree.
+    """Return the global names that the functions of a file use, by name and line of the functions.
+
+    The symbol table is built faster than the syntax tree.
     """
-    found, left = {}, [symtable(text, "", "exec")]
-    while left:
-        scope = left.pop()
-        left += scope.get_children()
+    names_of = {}
+    pending = [symtable(text, "", "exec")]
+    while pending:
+        scope = pending.pop()
+        pending += scope.get_children()
         if isinstance(scope, Function):
-            found[scope.get_name(), scope.get_lineno()] = scope.get_globals()
-    return found
+            names_of[scope.get_name(), scope.get_lineno()] = scope.get_globals()
+    return names_of
 
 
 def routine(function: Callable[..., Any]) -> Routine:
-    """Return a function as a routine.
+    """Mark a function as a routine, which can be compiled.
 
+    Parameters
+    ----------
+    function
+        Function in the typed subset of Python, with annotated arguments and result.
+
+    Returns
+    -------
+    Routine
+        Callable that runs the function in Python; `compile_routines` returns machine code.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> @routine
     ... def total(a: Floats, n: int) -> float:

@@ -34,7 +34,11 @@ Address = NewType("Address", int)
 each = range
 """A loop whose iterations are independent of each other: one SIMD lane each in machine code."""
 
-INT, FLOAT, BOOL, NONE, ADDRESS = "int", "float", "bool", "none", "address"
+INT = "int"
+FLOAT = "float"
+BOOL = "bool"
+VOID = "none"
+ADDRESS = "address"
 
 
 @dataclass(frozen=True)
@@ -45,19 +49,22 @@ class ArrayKind:
     axes: int = 1
 
 
-DOUBLES, INTEGERS, FLAGS = ArrayKind(FLOAT), ArrayKind(INT), ArrayKind(BOOL)
-MATRIX, INTEGER_MATRIX = ArrayKind(FLOAT, 2), ArrayKind(INT, 2)
+DOUBLES = ArrayKind(FLOAT)
+INTEGERS = ArrayKind(INT)
+FLAGS = ArrayKind(BOOL)
+MATRIX = ArrayKind(FLOAT, 2)
+INTEGER_MATRIX = ArrayKind(INT, 2)
 
 Kind = str | type | ArrayKind | tuple[Any, ...]
-"""What the compiler knows about a value."""
+"""The type of a value in the compiler."""
 
 DTYPES: dict[Kind, Any] = {
     FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64), BOOL: np.dtype(np.bool_),
 }  # fmt: skip
-"""How NumPy stores the elements of arrays."""
+"""NumPy's types of the elements of arrays."""
 
 _ANNOTATIONS: list[tuple[Any, Kind, str]] = [
-    (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), NONE, "None"),
+    (int, INT, "int"), (float, FLOAT, "float"), (bool, BOOL, "bool"), (type(None), VOID, "None"),
     (Floats, DOUBLES, "Floats"), (Integers, INTEGERS, "Integers"), (Flags, FLAGS, "Flags"),
     (Matrix, MATRIX, "Matrix"), (IntegerMatrix, INTEGER_MATRIX, "IntegerMatrix"),
     (Address, ADDRESS, "Address"),
@@ -113,8 +120,8 @@ def fields(record: type) -> dict[str, Kind]:
 
 def kind_of(hint: Any) -> Kind:
     """Return the kind of an annotation, or raise TypeError."""
-    for known, kind, _ in _ANNOTATIONS:
-        if hint is known or hint == known:
+    for annotation, kind, _ in _ANNOTATIONS:
+        if hint is annotation or hint == annotation:
             return kind
     if is_record(hint) or is_enum(hint) or (is_fixed(hint) and hint is not FixedVector):
         return hint
@@ -122,7 +129,7 @@ def kind_of(hint: Any) -> Kind:
         first, *others = get_args(hint)
         if others == [...] and is_record(first):
             return ArrayKind(first)
-        kinds = tuple(kind_of(one) for one in (first, *others))
+        kinds = tuple(kind_of(entry) for entry in (first, *others))
         if len(kinds) > 1 and all(map(is_value, kinds)):
             return kinds
     raise TypeError
@@ -141,28 +148,29 @@ def name_of(kind: Kind) -> str:
         return f"tuple[{name_of(kind.element)}, ...]"
     if isinstance(kind, type):
         return kind.__name__
-    return next(name for _, known, name in _ANNOTATIONS if known == kind)
+    return next(name for _, known_kind, name in _ANNOTATIONS if known_kind == kind)
 
 
 def spell_out(kinds: Iterable[Kind]) -> list[Any]:
-    """Return all records and enumerations behind some kinds as plain data, for a digest: their fields
-    decide where values are in memory, their members decide constants.
+    """Return all records and enumerations in some kinds as plain data, for a digest.
+
+    The fields of records determine the memory layout, the members of enumerations the constants.
     """
-    found: dict[Kind, Any] = {}
-    left = list(kinds)
-    while left:
-        kind = left.pop()
-        if kind in found:
+    descriptions: dict[Kind, Any] = {}
+    remaining = list(kinds)
+    while remaining:
+        kind = remaining.pop()
+        if kind in descriptions:
             continue
         if isinstance(kind, ArrayKind):
-            left.append(kind.element)
+            remaining.append(kind.element)
         elif isinstance(kind, tuple):
-            left += kind
+            remaining += kind
         elif is_enum(kind):
-            found[kind] = [(member.name, int(member)) for member in kind]
+            descriptions[kind] = [(member.name, int(member)) for member in kind]
         elif is_record(kind):
-            left += fields(kind).values()
-            names = [(name, name_of(one)) for name, one in fields(kind).items()]
-            found[kind] = (is_mutable(kind), names)
-    owners = ((f"{kind.__module__}.{kind.__qualname__}", x) for kind, x in found.items())  # type: ignore[union-attr]
-    return sorted(owners, key=lambda one: one[0])
+            remaining += fields(kind).values()
+            names = [(name, name_of(field_kind)) for name, field_kind in fields(kind).items()]
+            descriptions[kind] = (is_mutable(kind), names)
+    owners = ((f"{kind.__module__}.{kind.__qualname__}", x) for kind, x in descriptions.items())  # type: ignore[union-attr]
+    return sorted(owners, key=lambda field_kind: field_kind[0])

@@ -35,7 +35,8 @@ from draisine.codegen.routine.kinds import (
     name_of,
 )
 
-_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
+_addressof = ctypes.addressof
+_from_buffer = ctypes.c_char.from_buffer
 
 
 class Slot(NamedTuple):
@@ -49,16 +50,16 @@ class Slot(NamedTuple):
 @cache
 def layout(record: type) -> dict[str, Slot]:
     """Return the locations of the fields of a record."""
-    places: dict[str, Slot] = {}
-    at = 0
+    slots: dict[str, Slot] = {}
+    first = 0
     for name, kind in fields(record).items():
-        places[name] = Slot(at, slot_count(kind), kind)
-        at += slot_count(kind)
-    return places
+        slots[name] = Slot(first, slot_count(kind), kind)
+        first += slot_count(kind)
+    return slots
 
 
 def slot_count(kind: Kind) -> int:
-    """Return how many slots a value of a kind takes in a record."""
+    """Return the number of slots of a value of a kind in a record."""
     if is_fixed(kind):
         return kind.size
     return 2 if is_matrix(kind) else 1
@@ -111,12 +112,12 @@ def find_matrix(array: Any, kind: ArrayKind) -> tuple[int, int]:
 
 
 Encoder = Callable[[Any, list[Any]], tuple[Any, ...]]
-"""Returns the contents of the slots of a value, and appends to a list what must stay alive."""
+"""Returns the contents of the slots of a value, and appends objects that must stay alive to a list."""
 
 
 @cache
 def encoder(kind: Kind) -> Encoder:
-    """Return how values of a kind are stored in a record."""
+    """Return the function that encodes values of a kind for a record."""
     if is_enum(kind):
         return lambda value, _: (int(kind(value)),)
     if is_fixed(kind):
@@ -133,15 +134,15 @@ def encoder(kind: Kind) -> Encoder:
     return (lambda value, _: (bool(value),)) if kind == BOOL else (lambda value, _: (value,))
 
 
-def _encode_record(value: Any, kept: list[Any]) -> tuple[Any, ...]:
-    kept.append(pack(value))
-    return (kept[-1].address,)
+def _encode_record(value: Any, references: list[Any]) -> tuple[Any, ...]:
+    references.append(pack(value))
+    return (references[-1].address,)
 
 
-def _encode_records(values: Any, kept: list[Any]) -> tuple[Any, ...]:
+def _encode_records(values: Any, references: list[Any]) -> tuple[Any, ...]:
     inner = [pack(value) for value in values]
-    pointers = np.array([one.address for one in inner], dtype=np.int64)
-    kept += [inner, pointers]
+    pointers = np.array([packed.address for packed in inner], dtype=np.int64)
+    references += [inner, pointers]
     return (int(pointers.ctypes.data),)
 
 
@@ -163,6 +164,7 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
+        # The memory never moves, so that records around this one can hold its address.
         self._bytes = bytearray(_structure(owner).size)
         self._first = _from_buffer(self._bytes)
         self.address: int = _addressof(self._first)
@@ -171,7 +173,8 @@ class Packed:
 
     def _fill(self, record: Any) -> None:
         owner: type = type(record)
-        self.record, self._kept = record, list[Any]()
+        self.record = record
+        self._kept = list[Any]()
         slots: list[Any] = list(record)
         arrays, others = _indirect(owner)
         for k, dtype in arrays:
@@ -193,9 +196,10 @@ class Packed:
 
 @cache
 def _indirect(record: type) -> tuple[list[tuple[int, Any]], list[tuple[int, Encoder]]]:
-    """Return the numbers of the fields that are not stored as they are: arrays with the types of their
-    elements, which are many and go first, and others with their encoders, from the last one on, because
-    a field of several slots moves those after it.
+    """Return the indices of the fields that need encoding: arrays with their types, others with encoders.
+
+    Arrays are frequent and have a faster path. The others come in reverse order, because a field of several
+    slots shifts those after it.
     """
     arrays: list[tuple[int, Any]] = []
     others: list[tuple[int, Encoder]] = []
@@ -238,7 +242,7 @@ class Record(MutableFields):
 
     def __init__(self, **values: Any) -> None:
         owner: type = type(self)
-        content, missing = _defaults(owner)
+        content, other_defaults = _defaults(owner)
         self._bytes = bytearray(content)
         self._first = _from_buffer(self._bytes)
         self._kept: dict[str, list[Any]] = {}
@@ -247,7 +251,7 @@ class Record(MutableFields):
         self._as_parameter_ = self.address
         for name in values.keys() - _accesses(owner).keys():
             raise TypeError(_no_field(owner, name))
-        for name, default in missing.items():
+        for name, default in other_defaults.items():
             if name not in values:
                 if default is _MISSING:
                     raise TypeError(
@@ -258,7 +262,7 @@ class Record(MutableFields):
 
     def __setattr__(self, name: str, value: Any) -> None:
         owner: type = type(self)
-        if not isinstance(getattr(owner, name, None), _Field) and name not in _OWN:
+        if not isinstance(getattr(owner, name, None), _Field) and name not in _RECORD_ATTRIBUTES:
             raise AttributeError(_no_field(owner, name))
         object.__setattr__(self, name, value)
 
@@ -287,13 +291,13 @@ class Record(MutableFields):
 
 
 _MISSING = object()
-_OWN = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
-"""What a record has besides its fields."""
+_RECORD_ATTRIBUTES = ("_bytes", "_first", "_kept", "_objects", "address", "_as_parameter_")
+"""Attributes of a record that are not fields."""
 
 
 @cache
 def _accesses(record: type) -> "dict[str, _Access]":
-    """Return how the fields of a record are stored."""
+    """Return the storage of the fields of a record."""
     return {name: _Access(slot) for name, slot in layout(record).items()}
 
 
@@ -315,8 +319,8 @@ def _defaults(record: type) -> tuple[bytes, dict[str, Any]]:
 
 def _no_field(record: type, name: str) -> str:
     """Return the message for a field that does not exist."""
-    near = get_close_matches(name, layout(record), n=1)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
+    matches = get_close_matches(name, layout(record), n=1)
+    guess = f" Did you mean {matches[0]!r}?" if matches else ""
     return f"Record {record.__name__} has no field {name!r}.{guess}"
 
 
@@ -324,7 +328,8 @@ class _Field:
     """A field of a `Record`: reads and writes its slots."""
 
     def __init__(self, name: str, default: Any) -> None:
-        self.name, self.default = name, default
+        self.name = name
+        self.default = default
         self._accesses: dict[type, _Access] = {}  # by the class of the record
 
     def _access(self, owner: type) -> "_Access":
@@ -345,48 +350,58 @@ class _Field:
         if access.encode is None:
             access.pack_into(record._bytes, access.at, value)
             return
-        kept: list[Any] = []
-        access.pack_into(record._bytes, access.at, *access.encode(value, kept))
+        references: list[Any] = []
+        access.pack_into(record._bytes, access.at, *access.encode(value, references))
         if access.read is None:
-            record._objects[self.name], record._kept[self.name] = value, kept
+            record._objects[self.name] = value
+            record._kept[self.name] = references
 
 
 class _Access:
-    """How a field is stored: its place in memory, and functions that read and encode its value. Arrays and
-    records are not read from memory (None); numbers need no encoder (None).
+    """Storage of a field: its offset in memory, and functions that read and encode its value.
+
+    Arrays and records are not read from memory (None); numbers need no encoder (None).
     """
 
     def __init__(self, slot: Slot) -> None:
-        kind, form = slot.kind, struct.Struct("=" + _format(slot.kind))
-        self.at, self.pack_into = 8 * slot.first, form.pack_into
+        kind = slot.kind
+        form = struct.Struct("=" + _format(slot.kind))
+        self.at = 8 * slot.first
+        self.pack_into = form.pack_into
         self.encode = None if kind in (INT, FLOAT, ADDRESS) else encoder(kind)
         self.read: Callable[[bytearray], Any] | None = None
         if isinstance(kind, ArrayKind) or is_record(kind):
             return
-        at, unpack_from = self.at, form.unpack_from
+        offset = self.at
+        unpack_from = form.unpack_from
         if self.encode is None:
-            self.read = lambda memory: unpack_from(memory, at)[0]
+            self.read = lambda memory: unpack_from(memory, offset)[0]
         else:
             convert: Any = bool if kind == BOOL else kind
-            self.read = lambda memory: convert(*unpack_from(memory, at))
+            self.read = lambda memory: convert(*unpack_from(memory, offset))
 
 
-def make_record(record: type, **given: Any) -> Any:
-    """Return a record with arrays of zeros for fields that are given as sizes.
+def make_record(record: type, **values: Any) -> Any:
+    """Create a record, with arrays of zeros for fields that are given as sizes.
 
     Parameters
     ----------
     record
         The class of the record.
-    given
+    **values
         Its fields. An array of one axis may be given by its size, a matrix by its shape; records inside
         it may be packed already.
+
+    Returns
+    -------
+    Record or named tuple
+        Instance of the class.
     """
     for name, dtype in _array_types(record).items():
-        size = given.get(name)
+        size = values.get(name)
         if isinstance(size, (int, tuple)):
-            given[name] = np.zeros(size, dtype)
-    return record(**given)
+            values[name] = np.zeros(size, dtype)
+    return record(**values)
 
 
 @cache

@@ -1,5 +1,6 @@
-"""The typed subset of Python: finds the type of every expression of a routine, and reports everything that
-does not belong to the subset with file, line and source text.
+"""Type inference for routines: finds the type of every expression, and reports code outside of the subset.
+
+Errors have file, line and source text.
 """
 
 import ast
@@ -9,14 +10,14 @@ from enum import IntEnum
 from functools import cache
 from typing import Any
 
-from draisine.codegen.routine.function import FUNCTIONS, Routine, is_type
+from draisine.codegen.routine.function import ROUTINE_FUNCTIONS, Routine, is_type
 from draisine.codegen.routine.kinds import (
     ADDRESS,
     BOOL,
     DOUBLES,
     FLOAT,
     INT,
-    NONE,
+    VOID,
     ArrayKind,
     Kind,
     fields,
@@ -37,20 +38,17 @@ _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A routine as its writers need it.
-
-    `kinds` has the type of every expression, `names` those of the local names (without arguments), `lanes`
-    the local names with one value per SIMD lane; `meaning` is what names from outside are: a number, a
-    routine, a type, or a word of FUNCTIONS. `constants` are the members of enumerations in the text.
-    """
+    """A routine with the types of its expressions, the input of the writers."""
 
     routine: Routine
     body: list[ast.stmt]
-    kinds: dict[ast.expr, Kind]
-    names: dict[str, Kind]
-    lanes: frozenset[str]
-    meaning: dict[str, Any]
-    constants: dict[ast.expr, IntEnum]
+    kinds: dict[ast.expr, Kind]  # types of all expressions
+    names: dict[str, Kind]  # types of the local names, without arguments
+    lanes: frozenset[str]  # local names with one value per SIMD lane
+    meaning: dict[
+        str, Any
+    ]  # names from outside: number, routine, type or word of ROUTINE_FUNCTIONS
+    constants: dict[ast.expr, IntEnum]  # members of enumerations in the text
 
 
 @cache
@@ -86,7 +84,7 @@ class _SubsetReader:
             body = body[1:]
         body = write_out(body, self.refuse)
         self.block(body)
-        if self.routine.returns != NONE and not _ends(body):
+        if self.routine.returns != VOID and not _ends(body):
             self.refuse(function, "does not return a value on every path")
         return Definition(
             self.routine,
@@ -102,8 +100,8 @@ class _SubsetReader:
         """Raise the error for a node: file, line, reason and source text."""
         line = getattr(node, "lineno", self.first) - self.first + 1
         text = self.routine.source(node) if hasattr(node, "col_offset") else ""
-        where = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
-        raise RoutineError(f"{where} {why}.{text}")
+        location = f"{self.routine.place(line)}: routine {self.routine.__name__!r}"
+        raise RoutineError(f"{location} {why}.{text}")
 
     # --- statements
 
@@ -119,19 +117,19 @@ class _SubsetReader:
                 kind = self.arithmetic(node, node.op, self.expression(node.target), node.value)
                 self.assign(node.target, kind, node.value)
             case ast.If():
-                self.test(node.test)
+                self.expect_bool(node.test)
                 if self.each and self.varies(node.test):
                     self.refuse(node.test, "branches on a value that differs between SIMD lanes; "
                                            "write `a if c else b`")  # fmt: skip
                 self.block(node.body)
                 self.block(node.orelse)
             case ast.While(orelse=[]) if self.each is None:
-                self.test(node.test)
+                self.expect_bool(node.test)
                 self.block(node.body)
             case ast.For(orelse=[], target=ast.Name(id=name)):
                 self.loop(node, name)
             case ast.Return() if self.each is None:
-                self.give_back(node)
+                self.check_return(node)
             case ast.Break() | ast.Continue() if self.each is None:
                 pass
             case ast.Pass():
@@ -139,26 +137,26 @@ class _SubsetReader:
             case ast.Expr(value=ast.Call()):
                 self.expression(node.value)
             case _:
-                where = " inside `each`" if self.each else ""
+                context = " inside `each`" if self.each else ""
                 text = ast.unparse(node).splitlines()[0]
-                self.refuse(node, f"cannot contain the statement `{text}`{where}")
+                self.refuse(node, f"cannot contain the statement `{text}`{context}")
 
     def assignment(self, node: ast.stmt, target: ast.expr, value: ast.expr) -> None:
         if not isinstance(target, ast.Tuple):
             self.assign(target, self.expression(value), value)
             return
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(one) for one in value.elts]
+            kinds = [self.expression(element) for element in value.elts]
             values: list[ast.expr] = value.elts
         else:
-            kinds = self.several(value)
+            kinds = self.unpacked_kinds(value)
             values = [value] * len(kinds)
         if len(target.elts) != len(kinds):
             self.refuse(node, f"assigns {len(kinds)} values to {len(target.elts)} targets")
-        for one, kind, source in zip(target.elts, kinds, values, strict=True):
-            self.assign(one, kind, source)
+        for element, kind, source in zip(target.elts, kinds, values, strict=True):
+            self.assign(element, kind, source)
 
-    def several(self, value: ast.expr) -> list[Kind]:
+    def unpacked_kinds(self, value: ast.expr) -> list[Kind]:
         """Return the types of several values in one expression: results of a routine, or entries."""
         kind = self.expression(value, several=True)
         if isinstance(kind, tuple):
@@ -170,32 +168,40 @@ class _SubsetReader:
         )
         raise AssertionError
 
-    def give_back(self, node: ast.Return) -> None:
-        wanted, value = self.routine.returns, node.value
+    def check_return(self, node: ast.Return) -> None:
+        expected = self.routine.returns
+        value = node.value
         if isinstance(value, ast.Tuple):
-            kinds = [self.expression(one) for one in value.elts]
-            several = wanted if isinstance(wanted, tuple) else ()
+            kinds = [self.expression(element) for element in value.elts]
+            several = expected if isinstance(expected, tuple) else ()
             if len(kinds) != len(several):
-                self.refuse(node, f"returns {len(kinds)} values instead of {name_of(wanted)}")
-            for one, kind, own in zip(value.elts, kinds, several, strict=True):
-                self.agree(one, kind, own, f"returns {name_of(kind)} instead of {name_of(own)}")
+                self.refuse(node, f"returns {len(kinds)} values instead of {name_of(expected)}")
+            for element, kind, declared in zip(value.elts, kinds, several, strict=True):
+                self.expect_kind(
+                    element,
+                    kind,
+                    declared,
+                    f"returns {name_of(kind)} instead of {name_of(declared)}",
+                )
             return
-        kind = NONE if value is None else self.expression(value, several=True)
-        self.agree(node, kind, wanted, f"returns {name_of(kind)} instead of {name_of(wanted)}")
+        kind = VOID if value is None else self.expression(value, several=True)
+        self.expect_kind(
+            node, kind, expected, f"returns {name_of(kind)} instead of {name_of(expected)}"
+        )
 
     def loop(self, node: ast.For, name: str) -> None:
         match node.iter:
             case ast.Call(func=ast.Name(id="each"), args=[size], keywords=[]):
                 if self.each is not None:
                     self.refuse(node, "has an `each` loop or a slice inside an `each` loop")
-                self.whole(size)
+                self.expect_integer(size)
                 self.each = name
-            case ast.Call(func=ast.Name(id="range"), args=[_, *more] as args, keywords=[]):
+            case ast.Call(func=ast.Name(id="range"), args=[_, *optional] as args, keywords=[]):
                 for argument in args:
-                    self.whole(argument)
+                    self.expect_integer(argument)
                     if self.each is not None and self.varies(argument):
                         self.refuse(node, "has a loop whose length differs between SIMD lanes")
-                if len(more) == 2 and step_of(node) == 0:
+                if len(optional) == 2 and step_of(node) == 0:
                     self.refuse(node, "needs a step of range that is a number, like 2 or -1")
             case _:
                 self.refuse(node, "can loop over range(...) and each(n) only")
@@ -223,34 +229,34 @@ class _SubsetReader:
                                     "slices with an end, or fields of a Record")  # fmt: skip
 
     def assign_element(self, target: ast.Subscript, kind: Kind) -> None:
-        own = self.expression(target)
+        declared = self.expression(target)
         base = self.kinds[target.value]
         if is_fixed(base):
             self.refuse(
                 target, f"cannot assign to an entry of a {name_of(base)}; assign a whole vector"
             )
-        if own not in (FLOAT, INT, BOOL):
-            self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(own)}); assign to its "
-                                "elements or to a slice with an end")  # fmt: skip
-        if kind != own:
-            self.agree(
-                target, kind, own, f"assigns {name_of(kind)} to an element of {name_of(base)}"
+        if declared not in (FLOAT, INT, BOOL):
+            self.refuse(target, f"cannot assign to `{ast.unparse(target)}` ({name_of(declared)}); assign "
+                                "to its elements or to a slice with an end")  # fmt: skip
+        if kind != declared:
+            self.expect_kind(
+                target, kind, declared, f"assigns {name_of(kind)} to an element of {name_of(base)}"
             )
         if self.each and not self.stride(_last_index(target)):
             self.refuse(target, "assigns the same element in every SIMD lane")
 
     def assign_field(self, target: ast.Attribute, kind: Kind) -> None:
-        own = self.expression(target)
+        declared = self.expression(target)
         owner = self.kinds.get(target.value)
         if not is_mutable(owner):
-            what = name_of(owner) if owner is not None else ast.unparse(target.value)
-            self.refuse(target, f"cannot assign to field {target.attr!r} of {what}, which is read-only; "
-                                "derive the record from Record")  # fmt: skip
-        if isinstance(own, ArrayKind) or is_record(own):
-            self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(own)}); arrays and "
+            owner_name = name_of(owner) if owner is not None else ast.unparse(target.value)
+            self.refuse(target, f"cannot assign to field {target.attr!r} of {owner_name}, which is "
+                                "read-only; derive the record from Record")  # fmt: skip
+        if isinstance(declared, ArrayKind) or is_record(declared):
+            self.refuse(target, f"cannot assign to field {target.attr!r} ({name_of(declared)}); arrays and "
                                 "records inside a record are set in Python")  # fmt: skip
-        what = f"field {target.attr!r}, which is {name_of(own)}"
-        self.agree(target, kind, own, f"assigns {name_of(kind)} to {what}")
+        field_text = f"field {target.attr!r}, which is {name_of(declared)}"
+        self.expect_kind(target, kind, declared, f"assigns {name_of(kind)} to {field_text}")
         if self.each:
             self.refuse(target, "assigns the same field in every SIMD lane")
 
@@ -259,54 +265,59 @@ class _SubsetReader:
             self.refuse(
                 target, f"cannot assign to {name!r}, which is an argument or a loop variable"
             )
-        if kind == NONE:
+        if kind == VOID:
             self.refuse(target, f"assigns to {name!r} a call that returns nothing")
-        known = self.names.setdefault(name, kind)
-        self.kinds[target] = known
-        self.agree(
-            target, kind, known, f"assigns {name_of(kind)} to {name!r}, which is {name_of(known)}"
+        declared = self.names.setdefault(name, kind)
+        self.kinds[target] = declared
+        self.expect_kind(
+            target,
+            kind,
+            declared,
+            f"assigns {name_of(kind)} to {name!r}, which is {name_of(declared)}",
         )
-        if self.each and known in (FLOAT, BOOL):
+        if self.each and declared in (FLOAT, BOOL):
             self.lanes.add(name)
-        elif self.each and (known != INT or self.varies(value)):
+        elif self.each and (declared != INT or self.varies(value)):
             self.refuse(target, "assigns inside `each` to names of numbers and bools only, and no "
                                 "integer that differs between SIMD lanes")  # fmt: skip
         elif name in self.lanes:
             self.refuse(target, f"uses {name!r} inside and outside of `each`")
 
-    def agree(self, node: ast.AST, kind: Kind, wanted: Kind, problem: str) -> None:
+    def expect_kind(self, node: ast.AST, kind: Kind, expected: Kind, problem: str) -> None:
         """Refuse a value of another type; integers become floats, and members of enumerations integers."""
-        if kind == wanted or (kind, wanted) == (INT, FLOAT) or (is_enum(kind) and wanted == INT):
+        if (
+            kind == expected
+            or (kind, expected) == (INT, FLOAT)
+            or (is_enum(kind) and expected == INT)
+        ):
             return
         advice = ""
-        if wanted in (INT, FLOAT) and kind in (INT, FLOAT, BOOL):
-            advice = f"; write {wanted}(...)"
-        elif is_enum(wanted) and kind == INT:
-            advice = f"; write {name_of(wanted)}(...)"
+        if expected in (INT, FLOAT) and kind in (INT, FLOAT, BOOL):
+            advice = f"; write {expected}(...)"
+        elif is_enum(expected) and kind == INT:
+            advice = f"; write {name_of(expected)}(...)"
         self.refuse(node, f"{problem}{advice}")
 
     # --- expressions
 
-    def whole(self, node: ast.expr) -> None:
+    def expect_integer(self, node: ast.expr) -> None:
         kind = self.expression(node)
         if kind != INT and not is_enum(kind):
             self.refuse(
                 node, f"needs an integer instead of `{ast.unparse(node)}` ({name_of(kind)})"
             )
 
-    def test(self, node: ast.expr) -> None:
+    def expect_bool(self, node: ast.expr) -> None:
         kind = self.expression(node)
         if kind != BOOL:
             self.refuse(node, f"needs a bool or a comparison instead of `{ast.unparse(node)}` "
                               f"({name_of(kind)})")  # fmt: skip
 
     def expression(self, node: ast.expr, several: bool = False) -> Kind:
-        """Return the type of an expression; several results only where they are taken apart."""
+        """Return the type of an expression; several results are allowed only if they are unpacked."""
         kind = self.kinds[node] = self._kind(node)
         if isinstance(kind, tuple) and not several:
-            self.refuse(
-                node, f"must take several results apart, as in `a, b = {ast.unparse(node)}`"
-            )
+            self.refuse(node, f"must unpack several results, as in `a, b = {ast.unparse(node)}`")
         return kind
 
     def _kind(self, node: ast.expr) -> Kind:
@@ -329,11 +340,11 @@ class _SubsetReader:
                     self.refuse(node, f"cannot negate {name_of(kind)}")
                 return kind
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                self.test(operand)
+                self.expect_bool(operand)
                 return BOOL
             case ast.BoolOp(values=values):
                 for value in values:
-                    self.test(value)
+                    self.expect_bool(value)
                 return BOOL
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self.comparison(node, left, op, right)
@@ -342,7 +353,7 @@ class _SubsetReader:
             case ast.BinOp(left=left, op=op, right=right):
                 return self.arithmetic(node, op, self.expression(left), right)
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                self.test(test)
+                self.expect_bool(test)
                 return self.common(node, self.expression(body), self.expression(orelse))
             case ast.Call():
                 return self.call(node)
@@ -369,13 +380,14 @@ class _SubsetReader:
         return fields(record)[field]
 
     def subscript(self, node: ast.Subscript) -> Kind:
-        value, index = node.value, node.slice
+        value = node.value
+        index = node.slice
         match index:
             case ast.Slice(lower=ast.expr() as low, upper=None, step=None) if not self.each:
-                self.whole(low)
+                self.expect_integer(low)
                 array = self.array(value)
                 if is_matrix(array):
-                    self.named(node, value)
+                    self.expect_named_matrix(node, value)
                 return array
             case ast.Slice():
                 text = ast.unparse(node)
@@ -392,7 +404,7 @@ class _SubsetReader:
         if not isinstance(kind, ArrayKind):
             return self.refuse(node, f"cannot index {name_of(kind)}")
         if is_matrix(kind):
-            self.named(node, value)
+            self.expect_named_matrix(node, value)
             if self.each and self.varies(index):
                 self.refuse(node, "has rows that differ between SIMD lanes")
             return ArrayKind(kind.element)
@@ -409,15 +421,15 @@ class _SubsetReader:
         kind = self.expression(value)
         if not is_matrix(kind):
             return self.refuse(node, f"needs a matrix instead of {name_of(kind)}")
-        self.named(node, value)
+        self.expect_named_matrix(node, value)
         if isinstance(row, ast.Slice) and isinstance(column, ast.Slice):
-            for part in (row, column):
-                if part.upper is not None or part.step is not None or self.each:
+            for axis in (row, column):
+                if axis.upper is not None or axis.step is not None or self.each:
                     self.refuse(
                         node, f"cannot use `{ast.unparse(node)}` as a value: write A[i:, j:]"
                     )
-                if part.lower is not None:
-                    self.whole(part.lower)
+                if axis.lower is not None:
+                    self.expect_integer(axis.lower)
             return kind
         if isinstance(row, ast.Slice):
             self.refuse(node, f"cannot use the column `{ast.unparse(node)}` as a value")
@@ -429,7 +441,7 @@ class _SubsetReader:
             self.stride(column)
         return kind.element
 
-    def named(self, node: ast.expr, matrix: ast.expr) -> None:
+    def expect_named_matrix(self, node: ast.expr, matrix: ast.expr) -> None:
         """Refuse to index a matrix that has no name."""
         if not isinstance(matrix, (ast.Name, ast.Attribute)):
             text = ast.unparse(matrix)
@@ -438,8 +450,9 @@ class _SubsetReader:
             )
 
     def index(self, node: ast.expr) -> None:
-        outer, self.indexing = self.indexing, True
-        self.whole(node)
+        outer = self.indexing
+        self.indexing = True
+        self.expect_integer(node)
         self.indexing = outer
 
     def name(self, node: ast.expr, name: str) -> Kind:
@@ -467,10 +480,10 @@ class _SubsetReader:
         return name not in self.routine.parameters and name not in self.names
 
     def outside(self, node: ast.expr, name: str) -> Any:
-        known = self.routine.outside
-        if name in known:
-            return known[name]
-        builtin = {f.__name__: f for f in FUNCTIONS}.get(name)
+        names = self.routine.outside
+        if name in names:
+            return names[name]
+        builtin = {f.__name__: f for f in ROUTINE_FUNCTIONS}.get(name)
         return builtin if builtin else self.refuse(node, f"does not know the name {name!r}")
 
     def array(self, node: ast.expr) -> ArrayKind:
@@ -481,7 +494,8 @@ class _SubsetReader:
         raise AssertionError
 
     def comparison(self, node: ast.expr, left: ast.expr, op: ast.cmpop, right: ast.expr) -> Kind:
-        a, b = self.expression(left), self.expression(right)
+        a = self.expression(left)
+        b = self.expression(right)
         if isinstance(op, (ast.Is, ast.IsNot)):
             if not is_enum(a) or a != b:
                 self.refuse(node, "can use `is` between members of one IntEnum only; use == or !=")
@@ -551,7 +565,7 @@ class _SubsetReader:
         self.meaning[name] = target if isinstance(target, Routine) or is_type(target) else None
         if self.meaning[name] is None:
             try:
-                self.meaning[name] = FUNCTIONS.get(target)
+                self.meaning[name] = ROUTINE_FUNCTIONS.get(target)
             except TypeError:  # not hashable
                 self.refuse(node, f"cannot call {name!r}")
         kinds = [self.expression(a) for a in args]
@@ -575,24 +589,25 @@ class _SubsetReader:
     def call_routine(
         self, node: ast.Call, target: Routine, args: list[ast.expr], kinds: list[Kind]
     ) -> Kind:
-        name, wanted = target.__name__, target.parameters
+        name = target.__name__
+        expected = target.parameters
         if self.each:
             self.refuse(node, f"cannot call routine {name!r} inside `each`")
-        if len(kinds) != len(wanted):
+        if len(kinds) != len(expected):
             self.refuse(
-                node, f"calls {name!r} with {len(kinds)} arguments instead of {len(wanted)}"
+                node, f"calls {name!r} with {len(kinds)} arguments instead of {len(expected)}"
             )
-        for a, kind, (argument, own) in zip(args, kinds, wanted.items(), strict=True):
-            if kind != own:
-                what = f"argument {argument!r} of {name!r}, which is {name_of(own)}"
-                self.agree(a, kind, own, f"passes {name_of(kind)} to {what}")
+        for a, kind, (argument, declared) in zip(args, kinds, expected.items(), strict=True):
+            if kind != declared:
+                argument_text = f"argument {argument!r} of {name!r}, which is {name_of(declared)}"
+                self.expect_kind(a, kind, declared, f"passes {name_of(kind)} to {argument_text}")
         return target.returns
 
     def call_function(self, word: str | None, kinds: list[Kind]) -> Kind | None:
-        """Return the type of a function's result, None if there is no such function of these types."""
+        """Return the type of a function's result, None if the function does not accept these types."""
         match word, kinds:
             case "call", [_, *_] if kinds == [ADDRESS, DOUBLES, DOUBLES, DOUBLES, INT]:
-                return NONE
+                return VOID
             case "address", [kind] if kind == INT:
                 return ADDRESS
             case "int", [kind] if kind in (INT, FLOAT, BOOL) or is_enum(kind):
@@ -615,15 +630,15 @@ class _SubsetReader:
             case ast.Subscript(value=base, slice=ast.Slice(lower=low, upper=ast.expr(), step=None)):
                 kind = self.array(base)
                 if low is not None:
-                    self.whole(low)
+                    self.expect_integer(low)
             case _:
                 return self.refuse(
                     node, "can reshape slices with an end only: a[:n * m].reshape(n, m)"
                 )
         if len(args) != 2 or kind.axes != 1 or self.each:
             self.refuse(node, "can reshape an array to two axes only, outside of `each`")
-        for one in args:
-            self.whole(one)
+        for size in args:
+            self.expect_integer(size)
         product = ast.BinOp(args[0], ast.Mult(), args[1])
         if slice_length(value) != slice_length(product):
             self.refuse(node, f"reshapes `{ast.unparse(value)}` to `{ast.unparse(product)}` entries, which "
@@ -638,19 +653,19 @@ class _SubsetReader:
         return bool(names & (self.lanes | {self.each or ""}))
 
     def stride(self, index: ast.expr) -> bool:
-        """Return whether an index grows by one from lane to lane; refuse what differs in another way."""
+        """Return whether an index grows by one from lane to lane; refuse other dependences on the lane."""
         try:
-            return runs_with(index, self.each or "")
+            return is_lane_index(index, self.each or "")
         except ValueError:
             text = ast.unparse(index)
-            return bool(self.refuse(index, f"has the index `{text}`: {self.each} must stand alone or in a "
+            return bool(self.refuse(index, f"has the index `{text}`: {self.each} must be alone or in a "
                                            "sum"))  # fmt: skip
 
 
 def has_slice(node: ast.Subscript) -> bool:
     """Return whether a subscript contains a slice."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return any(isinstance(part, ast.Slice) for part in parts)
+    return any(isinstance(axis, ast.Slice) for axis in parts)
 
 
 def _last_index(node: ast.Subscript) -> ast.expr:
@@ -658,24 +673,26 @@ def _last_index(node: ast.Subscript) -> ast.expr:
     return node.slice.elts[-1] if isinstance(node.slice, ast.Tuple) else node.slice
 
 
-def _guess(word: str, known: Any) -> str:
+def _guess(word: str, candidates: Any) -> str:
     """Return a suggestion for a word that is not known."""
-    names = known.__members__ if is_enum(known) else known
-    near = get_close_matches(word, names, n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
+    names = candidates.__members__ if is_enum(candidates) else candidates
+    matches = get_close_matches(word, names, n=1)
+    return f"; did you mean {matches[0]!r}?" if matches else ""
 
 
-def runs_with(index: ast.expr, name: str) -> bool:
-    """Return whether an index is a sum with the number of the lane in it; raise ValueError if that
-    occurs in another way.
+def is_lane_index(index: ast.expr, name: str) -> bool:
+    """Return whether an index is a sum with the loop variable as a term.
+
+    Raise ValueError if the variable occurs in another way.
     """
     if isinstance(index, ast.Name):
         return index.id == name
     if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
-        left, right = runs_with(index.left, name), runs_with(index.right, name)
-        if left and right:
+        in_left = is_lane_index(index.left, name)
+        in_right = is_lane_index(index.right, name)
+        if in_left and in_right:
             raise ValueError
-        return left or right
+        return in_left or in_right
     if any(isinstance(n, ast.Name) and n.id == name for n in walk(index)):
         raise ValueError
     return False

@@ -22,20 +22,22 @@ Refusal = Callable[[ast.AST, str], Any]
 WholePolynomial = dict[tuple[str, ...], int]
 """An integer expression: the coefficients of products of its indivisible parts."""
 
-_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
-_COLUMN: WholePolynomial = {("a column",): 1}
+_ENTRYWISE_OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
 """The distance of the entries of a column, which no expression names."""
 
 
 def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
-    """Return statements with those about slices as loops: over `each`, or over `range` if entries are not
-    contiguous or if there are only a few of a known number.
+    """Return statements, with those about slices as loops.
+
+    The loops are over `each`, or over `range` if entries are not contiguous or their number is a constant,
+    which is small.
     """
-    nodes = [node for one in body for node in walk(one)]
-    taken = {node.id for node in nodes if isinstance(node, ast.Name)}
+    nodes = [node for statement in body for node in walk(statement)]
+    used_names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(_is_abbreviated, nodes)):
-        body = [_Normaliser(refuse).visit(one) for one in body]
-    return _VectorWriter(refuse, taken).block(body)
+        body = [_Normaliser(refuse).visit(statement) for statement in body]
+    return _VectorWriter(refuse, used_names).block(body)
 
 
 def is_vector(node: ast.AST) -> bool:
@@ -73,8 +75,9 @@ def _is_abbreviated(node: ast.AST) -> bool:
 
 
 class _Normaliser(ast.NodeTransformer):
-    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments. It changes
-    trees in place; what it has changed it leaves alone the next time.
+    """Writes a part of a row as a slice of the row, and `*a[i : i + 3]` as three arguments.
+
+    It modifies trees in place; a second application changes nothing.
     """
 
     def __init__(self, refuse: Refusal) -> None:
@@ -84,41 +87,53 @@ class _Normaliser(ast.NodeTransformer):
         """Replace A[i, a:b] by A[i][a:b]."""
         self.generic_visit(node)
         match node.slice:
-            case ast.Tuple(elts=[index, ast.Slice() as part]) if not isinstance(index, ast.Slice):
+            case ast.Tuple(elts=[index, ast.Slice() as entries]) if not isinstance(
+                index, ast.Slice
+            ):
                 row = place_at(node, ast.Subscript(node.value, index, ast.Load()))
-                return place_at(node, ast.Subscript(row, part, node.ctx))
+                return place_at(node, ast.Subscript(row, entries, node.ctx))
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         """Replace f(*a[i : i + 3]) by f(a[i], a[i + 1], a[i + 2])."""
         self.generic_visit(node)
         arguments: list[ast.expr] = []
-        for one in node.args:
-            arguments += self.entries(one) if isinstance(one, ast.Starred) else [one]
+        for argument in node.args:
+            arguments += self.entries(argument) if isinstance(argument, ast.Starred) else [argument]
         node.args = arguments
         return node
 
     def entries(self, node: ast.Starred) -> list[ast.expr]:
         """Return the entries of a slice whose length is a number."""
-        part = node.value
-        length = _length(part) if isinstance(part, ast.Subscript) and is_vector(part) else {}
-        if not length.keys() <= {()} or not length or _steps(part) or _is_column(part):
+        array_slice = node.value
+        length = (
+            _length(array_slice)
+            if isinstance(array_slice, ast.Subscript) and is_vector(array_slice)
+            else {}
+        )
+        if (
+            not length.keys() <= {()}
+            or not length
+            or _steps(array_slice)
+            or _is_column(array_slice)
+        ):
             self.refuse(
                 node, f"needs a slice of a known number of entries in `{ast.unparse(node)}`"
             )
-        place, _ = _place(part)
-        found: list[ast.expr] = []
+        place, _ = _place(array_slice)
+        elements: list[ast.expr] = []
         for k in range(length[()]):
-            text = f"{ast.unparse(_array(part))}[{_text(_sum(place, {(): k}, 1))}]"
-            found.append(_locate(node, ast.parse(text, mode="eval").body))
-        return found
+            text = f"{ast.unparse(_array(array_slice))}[{_text(_sum(place, {(): k}, 1))}]"
+            elements.append(_locate(node, ast.parse(text, mode="eval").body))
+        return elements
 
 
 class _VectorWriter:
     """Writes the statements of one routine, with names that it does not use otherwise."""
 
     def __init__(self, refuse: Refusal, taken: set[str]) -> None:
-        self.refuse, self.taken = refuse, taken
+        self.refuse = refuse
+        self.taken = taken
         self.entry = self.name("entry")
         self.before: list[ast.stmt] = []
 
@@ -129,7 +144,7 @@ class _VectorWriter:
         return f"{word}_{number}"
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        return [new for one in body for new in self.statement(one)]
+        return [new for statement in body for new in self.statement(statement)]
 
     def statement(self, node: ast.stmt) -> list[ast.stmt]:
         match node:
@@ -154,7 +169,8 @@ class _VectorWriter:
     ) -> list[ast.stmt]:
         """Return a statement about a block of a matrix as a loop over its rows."""
         self.before = []
-        counter, length = self.name("row"), _length(_rows(target))
+        counter = self.name("row")
+        length = _length(_rows(target))
         place = self.row(target, target, length, counter)
         value = self.in_row(value, target, length, counter)
         assert isinstance(place, ast.Subscript)
@@ -175,17 +191,17 @@ class _VectorWriter:
         if isinstance(node, ast.Subscript) and _is_block(node):
             return self.row(node, target, length, counter)
         match node:
-            case ast.BinOp(left=left, op=op, right=right) if isinstance(op, _OPERATIONS):
-                left, right = (self.in_row(x, target, length, counter) for x in (left, right))
-                return place_at(node, ast.BinOp(left, op, right))
+            case ast.BinOp(left=lhs, op=op, right=rhs) if isinstance(op, _ENTRYWISE_OPERATIONS):
+                lhs, rhs = (self.in_row(x, target, length, counter) for x in (lhs, rhs))
+                return place_at(node, ast.BinOp(lhs, op, rhs))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 inner = self.in_row(operand, target, length, counter)
                 return place_at(node, ast.UnaryOp(ast.USub(), inner))
-            case ast.Call(func=ast.Name(id="abs") as word, args=[one]):
+            case ast.Call(func=ast.Name(id="abs") as word, args=[argument]):
                 return place_at(
-                    node, ast.Call(word, [self.in_row(one, target, length, counter)], [])
+                    node, ast.Call(word, [self.in_row(argument, target, length, counter)], [])
                 )
-        if any(is_vector(one) or _is_block(one) for one in walk(node)):
+        if any(is_vector(argument) or _is_block(argument) for argument in walk(node)):
             self.refuse(node, f"cannot use `{ast.unparse(node)}` in a statement about a block")
         return self.number(node)
 
@@ -193,18 +209,19 @@ class _VectorWriter:
         self, block: ast.Subscript, target: ast.Subscript, length: WholePolynomial, counter: str
     ) -> ast.expr:
         """Return a part of a row of a block."""
-        part, own = _rows(block), _rows(target)
-        if _length(part) != length:
-            self.refuse(block, f"has {_text(_length(part))} rows in `{ast.unparse(block)}` and "
+        rows = _rows(block)
+        target_rows = _rows(target)
+        if _length(rows) != length:
+            self.refuse(block, f"has {_text(_length(rows))} rows in `{ast.unparse(block)}` and "
                                f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
-        apart = _sum(_place(part)[0], _place(own)[0], -1)
+        apart = _sum(_place(rows)[0], _place(target_rows)[0], -1)
         same = ast.unparse(block.value) == ast.unparse(target.value)
         if same and apart and not _is_multiple(apart, length):
             self.refuse(block, f"may write `{ast.unparse(block)}` while it reads it; write a loop")
-        assert isinstance(part.slice, ast.Slice) and isinstance(block.slice, ast.Tuple)
+        assert isinstance(rows.slice, ast.Slice) and isinstance(block.slice, ast.Tuple)
         index: ast.expr = ast.Name(counter, ast.Load())
-        if part.slice.lower is not None:
-            index = ast.BinOp(self.number(part.slice.lower), ast.Add(), index)
+        if rows.slice.lower is not None:
+            index = ast.BinOp(self.number(rows.slice.lower), ast.Add(), index)
         row = ast.Subscript(block.value, index, ast.Load())
         return place_at(block, ast.Subscript(row, block.slice.elts[1], ast.Load()))
 
@@ -213,11 +230,13 @@ class _VectorWriter:
     ) -> list[ast.stmt]:
         """Return a statement as a loop, after the numbers that it needs."""
         self.before = []
-        length, vectors = _length(target), list(_vectors(value))
-        for one in (target, *vectors):
-            self.check_ends(one)
-            self.check(one, target, length)
-        value, place = self.element(value), self.element(target)
+        length = _length(target)
+        vectors = list(_vectors(value))
+        for vector in (target, *vectors):
+            self.check_ends(vector)
+            self.check(vector, target, length)
+        value = self.element(value)
+        place = self.element(target)
         assert isinstance(place, ast.Subscript)
         place.ctx = ast.Store()
         if isinstance(node, ast.Assign):
@@ -225,6 +244,7 @@ class _VectorWriter:
         else:
             inside = ast.AugAssign(place, node.op, value)
         end = _expression(node, length)
+        # Lanes need contiguous entries; constant lengths are small, and not worth two loops.
         wide = length.keys() != {()} and not any(map(_steps, (target, *vectors)))
         passes = ast.Call(ast.Name("each" if wide else "range", ast.Load()), [end], [])
         counter = ast.Name(self.entry, ast.Store())
@@ -233,50 +253,58 @@ class _VectorWriter:
             place_at(node, ast.For(counter, passes, [place_at(node, inside)], [])),
         ]
 
-    def check(self, one: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
-        """Refuse a slice of another length than the target's, or one that may overlap with it."""
-        if _length(one) != length:
-            self.refuse(one, f"has {_text(_length(one))} entries in `{ast.unparse(one)}` and "
+    def check(self, vector: ast.Subscript, target: ast.Subscript, length: WholePolynomial) -> None:
+        """Refuse a slice whose length differs from the target's, or which may overlap with it."""
+        if _length(vector) != length:
+            self.refuse(vector, f"has {_text(_length(vector))} entries in `{ast.unparse(vector)}` and "
                              f"{_text(length)} in `{ast.unparse(target)}`")  # fmt: skip
-        if ast.unparse(_array(one)) == ast.unparse(_array(target)):
-            (start, step), (place, pace) = _place(one), _place(target)
-            apart, plain = _sum(start, place, -1), step == pace == {(): 1}
+        if ast.unparse(_array(vector)) == ast.unparse(_array(target)):
+            (start, step) = _place(vector)
+            (place, pace) = _place(target)
+            apart = _sum(start, place, -1)
+            plain = step == pace == {(): 1}
+            # Reading ahead is safe, because entries are read before they are overwritten;
+            # slices that are a multiple of their length apart do not overlap.
             ahead = apart.keys() == {()} and apart[()] > 0
             if (apart or step != pace) and not (plain and (ahead or _is_multiple(apart, length))):
-                self.refuse(one, f"may write `{ast.unparse(one)}` while it reads it; write a loop")
+                self.refuse(
+                    vector, f"may write `{ast.unparse(vector)}` while it reads it; write a loop"
+                )
 
-    def check_ends(self, one: ast.Subscript) -> None:
-        """Refuse slices whose lengths are not those that they state."""
-        last, *others = _slices(one)
-        if last.step is not None or any(own.upper is not None for own in others):
-            self.refuse(one, f"cannot use the slice `{ast.unparse(one)}`: write its step first and its "
+    def check_ends(self, vector: ast.Subscript) -> None:
+        """Refuse slices whose actual length may differ from the written one."""
+        last, *others = _slices(vector)
+        if last.step is not None or any(inner.upper is not None for inner in others):
+            self.refuse(vector, f"cannot use the slice `{ast.unparse(vector)}`: write its step first and its "
                              "end last, as in `a[j::m][:n]`")  # fmt: skip
 
     def element(self, node: ast.expr) -> ast.expr:
         """Return an entry of an expression; numbers get names."""
         match node:
-            case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as part, column])) if _is_column(
+            case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as rows, column])) if _is_column(
                 node
             ):
                 row: ast.expr = ast.Name(self.entry, ast.Load())
-                if part.lower is not None:
-                    row = ast.BinOp(self.number(part.lower), ast.Add(), row)
+                if rows.lower is not None:
+                    row = ast.BinOp(self.number(rows.lower), ast.Add(), row)
                 place = ast.Tuple([row, self.number(column)], ast.Load())
                 return place_at(node, ast.Subscript(node.value, place, ast.Load()))
             case ast.Subscript(slice=ast.Slice(upper=ast.expr())):
                 index: ast.expr = ast.Name(self.entry, ast.Load())
-                for one in _slices(node):
-                    if one.step is not None:
-                        index = ast.BinOp(self.number(one.step), ast.Mult(), index)
-                    if one.lower is not None:
-                        index = ast.BinOp(self.number(one.lower), ast.Add(), index)
+                for entry_slice in _slices(node):
+                    if entry_slice.step is not None:
+                        index = ast.BinOp(self.number(entry_slice.step), ast.Mult(), index)
+                    if entry_slice.lower is not None:
+                        index = ast.BinOp(self.number(entry_slice.lower), ast.Add(), index)
                 return place_at(node, ast.Subscript(_array(node), index, ast.Load()))
             case ast.BinOp(left=left, op=op, right=right) if _is_elementwise(node):
                 return place_at(node, ast.BinOp(self.element(left), op, self.element(right)))
             case ast.UnaryOp(op=ast.USub(), operand=operand) if _is_elementwise(node):
                 return place_at(node, ast.UnaryOp(ast.USub(), self.element(operand)))
-            case ast.Call(func=ast.Name(id="abs") as word, args=[one]) if _is_elementwise(node):
-                return place_at(node, ast.Call(word, [self.element(one)], []))
+            case ast.Call(func=ast.Name(id="abs") as word, args=[entry_slice]) if _is_elementwise(
+                node
+            ):
+                return place_at(node, ast.Call(word, [self.element(entry_slice)], []))
         if any(_vectors(node)):
             self.refuse(
                 node, f"cannot use `{ast.unparse(node)}` entry by entry: use + - * / and abs"
@@ -294,21 +322,21 @@ class _VectorWriter:
 
 def _is_elementwise(node: ast.expr) -> bool:
     """Return whether an operation is about slices, and defined for them."""
-    known = not isinstance(node, ast.BinOp) or isinstance(node.op, _OPERATIONS)
-    return known and any(_vectors(node))
+    is_supported = not isinstance(node, ast.BinOp) or isinstance(node.op, _ENTRYWISE_OPERATIONS)
+    return is_supported and any(_vectors(node))
 
 
 def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
     """Yield the slices with an end in an expression, and parts of columns."""
-    for one in walk(node):
-        if isinstance(one, ast.Subscript) and is_vector(one):
-            yield one
+    for child in walk(node):
+        if isinstance(child, ast.Subscript) and is_vector(child):
+            yield child
 
 
 def _locate(old: ast.AST, new: Node) -> Node:
-    """Return a node that was parsed by itself with the place of an old one in all its parts."""
-    for one in walk(new):
-        ast.copy_location(one, old)
+    """Return a separately parsed node, with the location of an old one in all its parts."""
+    for child in walk(new):
+        ast.copy_location(child, old)
     return new
 
 
@@ -335,51 +363,55 @@ def _rows(block: ast.Subscript) -> ast.Subscript:
     return place_at(block, ast.Subscript(block.value, block.slice.elts[0], ast.Load()))
 
 
-def _array(one: ast.expr) -> ast.expr:
+def _array(node: ast.expr) -> ast.expr:
     """Return the array behind slices of slices, or the matrix behind a column."""
-    match one:
+    match node:
         case ast.Subscript(value=array, slice=ast.Slice()):
             return _array(array)
-        case ast.Subscript(value=matrix) if _is_column(one):
+        case ast.Subscript(value=matrix) if _is_column(node):
             return matrix
-    return one
+    return node
 
 
-def _slices(one: ast.expr) -> list[ast.Slice]:
+def _slices(node: ast.expr) -> list[ast.Slice]:
     """Return these slices, the last first."""
-    match one:
-        case ast.Subscript(value=array, slice=ast.Slice() as own):
-            return [own, *_slices(array)]
-        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as own, _])):
-            return [own]
+    match node:
+        case ast.Subscript(value=array, slice=ast.Slice() as last):
+            return [last, *_slices(array)]
+        case ast.Subscript(slice=ast.Tuple(elts=[ast.Slice() as last, _])):
+            return [last]
     return []
 
 
-def _steps(one: ast.expr) -> list[str]:
+def _steps(node: ast.expr) -> list[str]:
     """Return the distances of entries that are not contiguous."""
-    if _is_column(one):
+    if _is_column(node):
         return ["column"]
-    return [ast.unparse(own.step) for own in _slices(one) if own.step is not None]
+    return [
+        ast.unparse(entry_slice.step)
+        for entry_slice in _slices(node)
+        if entry_slice.step is not None
+    ]
 
 
-def _place(one: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
+def _place(node: ast.expr) -> tuple[WholePolynomial, WholePolynomial]:
     """Return the first index of a slice and the distance of its entries."""
     start: WholePolynomial = {}
-    step: WholePolynomial = _COLUMN if _is_column(one) else {(): 1}
-    for own in _slices(one):
-        if own.step is not None:
-            start, step = (_product(x, _polynomial(own.step)) for x in (start, step))
-        if own.lower is not None:
-            start = _sum(start, _polynomial(own.lower), 1)
+    step: WholePolynomial = _COLUMN_STRIDE if _is_column(node) else {(): 1}
+    for entry_slice in _slices(node):
+        if entry_slice.step is not None:
+            start, step = (_product(x, _polynomial(entry_slice.step)) for x in (start, step))
+        if entry_slice.lower is not None:
+            start = _sum(start, _polynomial(entry_slice.lower), 1)
     return start, step
 
 
-def _length(one: ast.Subscript) -> WholePolynomial:
+def _length(node: ast.Subscript) -> WholePolynomial:
     """Return the number of entries of a slice with an end."""
-    own = _slices(one)[0]
-    assert own.upper is not None
-    low = {} if own.lower is None else _polynomial(own.lower)
-    return _sum(_polynomial(own.upper), low, -1)
+    last = _slices(node)[0]
+    assert last.upper is not None
+    low = {} if last.lower is None else _polynomial(last.lower)
+    return _sum(_polynomial(last.upper), low, -1)
 
 
 def _polynomial(node: ast.expr) -> WholePolynomial:
@@ -397,17 +429,17 @@ def _polynomial(node: ast.expr) -> WholePolynomial:
     return {(ast.unparse(node) if plain else f"({ast.unparse(node)})",): 1}
 
 
-def _sum(one: WholePolynomial, two: WholePolynomial, sign: int) -> WholePolynomial:
-    found = {key: one.get(key, 0) + sign * two.get(key, 0) for key in (*one, *two)}
-    return {key: number for key, number in found.items() if number}
+def _sum(first: WholePolynomial, second: WholePolynomial, sign: int) -> WholePolynomial:
+    coefficients = {key: first.get(key, 0) + sign * second.get(key, 0) for key in (*first, *second)}
+    return {key: number for key, number in coefficients.items() if number}
 
 
-def _product(one: WholePolynomial, two: WholePolynomial) -> WholePolynomial:
-    found: WholePolynomial = {}
-    for a, x in one.items():
-        for b, y in two.items():
-            found = _sum(found, {tuple(sorted((*a, *b))): x * y}, 1)
-    return found
+def _product(first: WholePolynomial, second: WholePolynomial) -> WholePolynomial:
+    total: WholePolynomial = {}
+    for a, x in first.items():
+        for b, y in second.items():
+            total = _sum(total, {tuple(sorted((*a, *b))): x * y}, 1)
+    return total
 
 
 def _is_multiple(apart: WholePolynomial, length: WholePolynomial) -> bool:
@@ -418,7 +450,7 @@ def _is_multiple(apart: WholePolynomial, length: WholePolynomial) -> bool:
 
 def _text(length: WholePolynomial) -> str:
     """Return a polynomial as Python code, positive terms first."""
-    terms = sorted(length.items(), key=lambda one: (one[1] < 0, not one[0], one))
+    terms = sorted(length.items(), key=lambda term: (term[1] < 0, not term[0], term))
     parts = [(x < 0, " * ".join([*[str(abs(x))] * (abs(x) != 1 or not a), *a])) for a, x in terms]
-    text = "".join(f" {'-' if minus else '+'} {part}" for minus, part in parts)
+    text = "".join(f" {'-' if minus else '+'} {product}" for minus, product in parts)
     return f"0{text}" if terms[:1] and terms[0][1] < 0 else text.removeprefix(" + ") or "0"

@@ -1,6 +1,7 @@
-"""Ways to write a program out, one file each with a function `emit`.
+"""Target languages of programs, one file each with a function `emit`.
 
-`_llvm`: LLVM text as machine code, kept; `_elementary`: sine and cosine in it. `_schedule`: the
-order of steps. `_native_routine`: routines as functions to call, `_llvm_routine`: as LLVM text,
-`_text_routine`: as C and JavaScript, whose notations `_dialects` has.
+`native`: machine code. `_llvm`: compilation of LLVM text, with the cache. `_elementary`: sine and cosine as
+LLVM text. `_schedule`: order of the steps. `_native_routine`: compiled routines as Python callables.
+`_llvm_routine`: routines as LLVM text. `_text_routine`: routines as C and JavaScript, with the notations of
+`_dialects`.
 """

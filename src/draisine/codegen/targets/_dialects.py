@@ -1,4 +1,4 @@
-"""How C99 and JavaScript write what routines consist of: types, numbers, functions, declarations.
+"""Notations of C99 and JavaScript for routines: types, numbers, functions, declarations.
 
 Arrays of doubles are `double *` and Float64Array, arrays of bools `_Bool *` and Uint8Array. A matrix is a
 structure of its first element and the distance of its rows. A fixed-size vector is a structure in C and an
@@ -13,7 +13,7 @@ from draisine.codegen.routine import (
     BOOL,
     FLOAT,
     INT,
-    NONE,
+    VOID,
     ArrayKind,
     Kind,
     Routine,
@@ -31,33 +31,27 @@ from draisine.codegen.routine.subset import read
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a language writes routines; templates are filled by `str.format`.
-
-    `functions` are words of FUNCTIONS, for integers with "of int" and for bools with "of bool" where that
-    differs; `rest` is a view from an element on; then come the quotient of integers, their true quotient,
-    their product and their negative, false and true, == and !=, the access to a field of a record, a view
-    of a matrix, a vector and its entry, the name of a function of vectors, and several results.
-    """
+    """Notation of a language for routines; templates are filled by `str.format`."""
 
     number: Callable[[float], str]
-    functions: dict[str, str]
-    rest: str
-    whole_quotient: str
-    quotient: str
-    product: str
-    negative: str
-    bools: tuple[str, str]
-    flag: str
-    equal: tuple[str, str]
-    field: str
-    matrix: str
-    vector: str
-    entry: str
-    vector_function: str
-    results: str
-    declare: Callable[[Kind, str], str]
-    head: Callable[[Routine, str], str]
-    loop: str
+    functions: dict[str, str]  # word of ROUTINE_FUNCTIONS, or "word of int", "word of bool" -> call
+    rest: str  # view of an array from an element on
+    whole_quotient: str  # a // b of integers
+    quotient: str  # a / b of integers
+    product: str  # a * b of integers
+    negative: str  # -a of an integer
+    bools: tuple[str, str]  # false, true
+    flag: str  # element of an array of bools
+    equal: tuple[str, str]  # ==, !=
+    field: str  # access to a field of a record
+    matrix: str  # view of a matrix
+    vector: str  # fixed-size vector
+    entry: str  # entry of a fixed-size vector
+    vector_function: str  # function of fixed-size vectors
+    results: str  # several results
+    declare: Callable[[Kind, str], str]  # declaration of a local name
+    head: Callable[[Routine, str], str]  # head of a function
+    loop: str  # declaration of a loop variable
 
 
 # --- C
@@ -74,14 +68,14 @@ def c_type(kind: Kind, name: str) -> str:
     if isinstance(kind, ArrayKind):
         return c_type(kind.element, f"*{name}")
     types = {
-        INT: "int64_t {}", FLOAT: "double {}", BOOL: "_Bool {}", NONE: "void {}",
+        INT: "int64_t {}", FLOAT: "double {}", BOOL: "_Bool {}", VOID: "void {}",
         ADDRESS: "Program *{}",
     }  # fmt: skip
     return types[INT if is_enum(kind) else str(kind)].format(name)
 
 
 def _c_declare(kind: Kind, name: str) -> str:
-    """Return the declaration of a local name in C, with a value that C compilers do not warn of."""
+    """Return the declaration of a local name in C, initialised so that compilers do not warn."""
     return f"{c_type(kind, name)} = {'{0}' if is_matrix(kind) or is_fixed(kind) else '0'};"
 
 
@@ -91,12 +85,12 @@ def _c_head(routine: Routine, name: str) -> str:
     if not isinstance(routine.returns, tuple):
         return f"static {c_type(routine.returns, name)}({arguments or 'void'})"
     several = " ".join(f"{c_type(kind, f'value_{k}')};" for k, kind in enumerate(routine.returns))
-    own = f"typedef struct {{ {several} }} {name}_results;\n"
-    return f"{own}static {name}_results {name}({arguments or 'void'})"
+    results_type = f"typedef struct {{ {several} }} {name}_results;\n"
+    return f"{results_type}static {name}_results {name}({arguments or 'void'})"
 
 
 def c_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how C writes routines."""
+    """Return the notation of C."""
     words = {
         "abs": "fabs({})", "min": "smaller({}, {})", "max": "larger({}, {})", "sqrt": "sqrt({})",
         "pow": "pow({}, {})", "isfinite": "isfinite({})", "float": "(double)({})",
@@ -172,10 +166,10 @@ def _c_record(record: type) -> str:
 
 def _used(routines: Iterable[Routine]) -> list[Kind]:
     """Return all kinds in routines and their callees, those inside a record before it."""
-    found: dict[Kind, None] = {}
+    kinds: dict[Kind, None] = {}
 
     def add(kind: Kind) -> None:
-        if kind in found:
+        if kind in kinds:
             return
         if isinstance(kind, tuple):
             inner = list(kind)
@@ -183,22 +177,27 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
             inner = list(fields(kind).values())
         else:
             inner = [kind.element] if isinstance(kind, ArrayKind) else []
-        for one in inner:
-            add(one)
-        found[kind] = None
+        for child in inner:
+            add(child)
+        kinds[kind] = None
 
-    for one in dict.fromkeys(one for routine in routines for one in routine.family):
-        it = read(one)
-        for kind in (*one.parameters.values(), one.returns, *it.names.values(), *it.kinds.values()):
+    for member in dict.fromkeys(member for routine in routines for member in routine.family):
+        it = read(member)
+        for kind in (
+            *member.parameters.values(),
+            member.returns,
+            *it.names.values(),
+            *it.kinds.values(),
+        ):
             add(kind)
-    return list(found)
+    return list(kinds)
 
 
 # --- JavaScript
 
 
 def js_dialect(number: Callable[[float], str]) -> Dialect:
-    """Return how JavaScript writes routines; an integer has no zero with a sign."""
+    """Return the notation of JavaScript; operations of integers avoid negative zero."""
     words = {
         "abs": "Math.abs({})", "min": "smaller({}, {})", "max": "larger({}, {})",
         "sqrt": "Math.sqrt({})", "pow": "Math.pow({}, {})", "isfinite": "Number.isFinite({})",

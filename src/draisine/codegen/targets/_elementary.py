@@ -1,18 +1,22 @@
-"""Sine, cosine and the angle function as LLVM text, for doubles and for vectors of either precision."""
+"""Sine, cosine and atan2 as LLVM text, for doubles and for vectors of either precision.
+
+Arguments are reduced by multiples of pi/2, which is represented as a sum of three numbers (Cody and Waite);
+the polynomials on the remaining interval have the coefficients of fdlibm.
+"""
 
 import math
 
 from draisine.codegen.targets._llvm import alike, constant, suffix, to_single, width
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""A quarter turn as a sum of doubles."""
+"""pi/2 as a sum of three doubles, for the reduction of arguments."""
 
 _HALF_PI_SINGLE = (
     to_single(_HALF_PI[0]),
     to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
     _HALF_PI[0] - to_single(_HALF_PI[0]) - to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
 )
-"""The same as a sum of numbers in single precision."""
+"""pi/2 as a sum of three numbers in single precision."""
 
 _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
@@ -25,7 +29,7 @@ _COS = (
 
 
 def elementary(kind: str) -> str:
-    """Return sine, cosine and the angle function for one kind of operand."""
+    """Return sine, cosine and atan2 for one kind of operand."""
     s = suffix(kind)
     lines = [
         f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
@@ -50,9 +54,10 @@ def _circular(kind: str, name: str, shift: int) -> list[str]:
 
 
 def _reduction(kind: str) -> list[str]:
-    """Return x less its whole quarter turns, as r1 + d: pi/2 is taken off in three parts."""
+    """Return x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
-    s, (high, middle, low) = suffix(kind), (constant(kind, x) for x in parts)
+    s = suffix(kind)
+    (high, middle, low) = (constant(kind, x) for x in parts)
     return [
         f"  %turns = fmul {kind} %x, {constant(kind, 2 / math.pi)}",
         f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
@@ -66,8 +71,13 @@ def _reduction(kind: str) -> list[str]:
 
 
 def _short_series(kind: str) -> list[str]:
-    """Return sine and cosine of r1 + d by polynomials, taken in pairs: a shorter way than Horner's."""
-    s, one, half = suffix(kind), constant(kind, 1.0), constant(kind, 0.5)
+    """Return sine and cosine of r1 + d by polynomials in Estrin's scheme.
+
+    Its chain of dependent operations is shorter than Horner's.
+    """
+    s = suffix(kind)
+    unit = constant(kind, 1.0)
+    half = constant(kind, 0.5)
     body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
     for tag, coefficients in (("p", _SIN), ("q", _COS)):
         for k in (0, 2, 4):
@@ -85,8 +95,8 @@ def _short_series(kind: str) -> list[str]:
         f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
         f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
         f"  %sine = fadd {kind} %r1, %bend",
-        f"  %w = fsub {kind} {one}, %half",
-        f"  %e0 = fsub {kind} {one}, %w",
+        f"  %w = fsub {kind} {unit}, %half",
+        f"  %e0 = fsub {kind} {unit}, %w",
         f"  %e = fsub {kind} %e0, %half",
         f"  %minus_r1 = fneg {kind} %r1",
         f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
@@ -96,34 +106,36 @@ def _short_series(kind: str) -> list[str]:
 
 
 def _quarter(kind: str, shift: int) -> list[str]:
-    """Return sine or cosine with its sign, as the number of quarter turns wants it."""
+    """Return sine or cosine with its sign, depending on the number of quarter turns."""
     entry = "i32" if "float" in kind else "i64"
-    whole, flags = alike(kind, entry), alike(kind, "i1")
+    integers = alike(kind, entry)
+    flags = alike(kind, "i1")
 
     def i(n: int) -> str:
         return str(n) if kind == "double" else "<" + ", ".join([f"{entry} {n}"] * width(kind)) + ">"
 
     return [
-        f"  %k0 = fptosi {kind} %n to {whole}",
-        f"  %k = add {whole} %k0, {i(shift)}",
-        f"  %odd = and {whole} %k, {i(1)}",
-        f"  %swap = icmp ne {whole} %odd, {i(0)}",
+        f"  %k0 = fptosi {kind} %n to {integers}",
+        f"  %k = add {integers} %k0, {i(shift)}",
+        f"  %odd = and {integers} %k, {i(1)}",
+        f"  %swap = icmp ne {integers} %odd, {i(0)}",
         f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
-        f"  %two = and {whole} %k, {i(2)}",
-        f"  %flip = icmp ne {whole} %two, {i(0)}",
+        f"  %two = and {integers} %k, {i(2)}",
+        f"  %flip = icmp ne {integers} %two, {i(0)}",
         f"  %minus = fneg {kind} %value",
         f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
     ]
 
 
 def _angle(kind: str) -> list[str]:
-    """Return the angle function: that of the library, lane by lane."""
+    """Return atan2 of the C library, lane by lane."""
     lines = [
         f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
     ]
     if kind == "double":
         return [*lines, "  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
-    previous, wide = "undef", alike(kind, "double")
+    previous = "undef"
+    wide = alike(kind, "double")
     single = wide != kind
     lines += [f"  %{n}w = fpext {kind} %{n} to {wide}" for n in "yx" if single]
     for k in range(width(kind)):

@@ -1,9 +1,9 @@
-"""LLVM text as machine code of this computer, kept in the store.
+"""Compilation of LLVM text to machine code of this computer, with a cache.
 
-LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. A process that forks while
-another thread holds this lock leaves a child in which nobody releases it. Therefore `host` and `load`
-alone call llvmlite, under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its
-addresses are looked up once, and the next `load` disposes of engines that are no longer used.
+LLVM is not thread-safe, so llvmlite guards each call by a lock of its own. If a process forks while another
+thread holds this lock, nobody releases it in the child. Therefore only `host` and `load` call llvmlite,
+under `_lock`, and a fork waits for `_lock`. Loaded code does not need llvmlite: its addresses are looked up
+once, and the next `load` disposes of engines that are no longer used.
 """
 
 import hashlib
@@ -23,18 +23,19 @@ import llvmlite.binding as llvm
 from draisine.codegen.cache import Store, hold_over_fork
 
 PASSES = {"inline": ("always_inliner",), "few": ("always_inliner", "sroa", "simplify_cfg")}
-"""What LLVM does with a text before it is translated, `all` (LLVM's own) aside. Text of programs has no
-loops and no value twice: its functions are put in their places, and nothing else is left to do. A few
-passes take a tenth of the time of all, for loops whose work is in the programs that they call.
+"""Optimisation passes before code generation, by name; `all` means LLVM's own pipeline.
+
+Programs have no loops and no repeated values, so inlining is enough (`inline`). Routines whose work is in
+the programs that they call take `few` passes, in a tenth of the time of all.
 """
 
-QUICK = {"few": ("-disable-lsr", "-disable-cgp", "-enable-misched=false")}
-"""Switches of LLVM while a text is translated after some of PASSES. Without strength reduction of loops,
-preparation of code and scheduling it takes 40 % less time, and runs on terrain are as fast.
+FAST_SWITCHES = {"few": ("-disable-lsr", "-disable-cgp", "-enable-misched=false")}
+"""Switches of LLVM's code generator for some of PASSES: no strength reduction of loops, no preparation of
+code, no scheduling. Code generation takes 40 % less time, and runs on terrain are as fast.
 """
 
-ORDERED = ("-enable-misched=false",)
-"""Switches while a text is translated that must stay in its order."""
+ORDERED_SWITCHES = ("-enable-misched=false",)
+"""Switches of LLVM's code generator for text that is scheduled already."""
 
 _log = logging.getLogger(__name__)
 _lock = threading.RLock()
@@ -43,10 +44,7 @@ hold_over_fork(_lock)
 
 
 class MachineCode:
-    """Loaded machine code.
-
-    addresses: where each function is, by name.
-    """
+    """Loaded machine code, with the addresses of its functions by name."""
 
     def __init__(self, engine: Any, functions: Sequence[str]) -> None:
         self._engine = engine
@@ -55,12 +53,14 @@ class MachineCode:
         }
 
     def __del__(self, disused: deque[Any] = _disused) -> None:
-        disused.append(self._engine)  # any thread may be here, and must not wait for the lock
+        disused.append(
+            self._engine
+        )  # finalisers run in any thread, which must not wait for the lock
 
 
 @cache
 def host() -> tuple[str, str, int]:
-    """Return the CPU's name and features, and how many doubles fit in a register."""
+    """Return the CPU's name and features, and the number of doubles in a SIMD register."""
     with _lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
@@ -70,7 +70,7 @@ def host() -> tuple[str, str, int]:
 
 
 def lanes() -> int:
-    """Return how many states the SIMD code advances at once on this CPU."""
+    """Return the number of states that SIMD code advances at once on this CPU."""
     return host()[2]
 
 
@@ -82,12 +82,13 @@ def load(
     passes: str = "all",
     ordered: bool = False,
 ) -> MachineCode:
-    """Return the machine code of a text, with the addresses of some of its functions. The text is
-    written and translated if the store has nothing for the task; `task` names all that the text is made
-    from. Text that is `ordered` stays so.
+    """Return the machine code of a text, from the cache or compiled.
+
+    `task` consists of all inputs of `text`, which is called only if the store has no entry for the task.
+    `functions` are the names whose addresses are needed. If `ordered`, LLVM keeps the order of the text.
     """
-    whole = (host(), llvmlite.__version__, source([__file__]), passes, task)
-    key = hashlib.sha256(repr(whole).encode()).hexdigest()
+    identity = (host(), llvmlite.__version__, source([__file__]), passes, task)
+    key = hashlib.sha256(repr(identity).encode()).hexdigest()
     with _lock:
         code = store.get(key) if store is not None else None
         if code is None:
@@ -110,25 +111,28 @@ def _read(path: str) -> bytes:
 
 
 def source(paths: Iterable[str]) -> str:
-    """Return a digest of files: machine code made by another version of them is not reused."""
+    """Return a digest of files, so that machine code of other versions of them is not reused."""
     return hashlib.sha256(b"\0".join(map(_read, paths))).hexdigest()
 
 
 def _machine() -> Any:
-    """Return a target machine; an engine takes it over, so each needs its own."""
+    """Return a new target machine; an engine takes ownership, so each needs its own."""
     cpu, features, _ = host()
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
 def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
-    """Return the object file of a text after some of PASSES, or all; all keep some 60 kB for ever at
-    every call. Switches of LLVM belong to the whole process, so they are set for this text and reset.
+    """Return the object file of a text after some of PASSES, or all.
+
+    LLVM's own pipeline leaks some 60 kB per call. Switches of LLVM are global to the process, so they are
+    set for this text and reset.
     """
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=1)
+    # Lanes are vectors already; LLVM's vectorisers would only add compile time.
     options.slp_vectorization = False
     options.loop_vectorization = False
     options.loop_unrolling = False
@@ -140,7 +144,7 @@ def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
         for name in PASSES[passes]:
             getattr(manager, f"add_{name}_pass")()
     manager.run(module, builder)
-    switches = ORDERED if ordered else QUICK.get(passes, ())
+    switches = ORDERED_SWITCHES if ordered else FAST_SWITCHES.get(passes, ())
     try:
         for switch in switches:
             llvm.set_option("draisine", switch)
@@ -152,7 +156,7 @@ def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
 
 
 def number(x: float) -> str:
-    """Return a double as LLVM writes it, exactly."""
+    """Return a double in LLVM's exact hexadecimal notation."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
@@ -165,12 +169,12 @@ def constant(kind: str, x: float) -> str:
 
 
 def to_single(x: float) -> float:
-    """Return the single-precision number next to a double."""
+    """Return the single-precision number nearest to a double."""
     return float(struct.unpack("<f", struct.pack("<f", x))[0])
 
 
 def alike(kind: str, entry: str) -> str:
-    """Return the kind with as many numbers of another sort.
+    """Return the type with the same number of entries of another type.
 
     >>> alike("<4 x double>", "i1")
     '<4 x i1>'
@@ -179,10 +183,10 @@ def alike(kind: str, entry: str) -> str:
 
 
 def width(kind: str) -> int:
-    """Return how many numbers a kind has."""
+    """Return the number of entries of a kind."""
     return int(kind[1:].split()[0]) if kind.startswith("<") else 1
 
 
 def suffix(kind: str) -> str:
-    """Return how LLVM's own functions are called for a kind of numbers."""
+    """Return the suffix of LLVM's intrinsic functions for a kind of numbers."""
     return "f64" if kind == "double" else f"v{width(kind)}f{32 if 'float' in kind else 64}"

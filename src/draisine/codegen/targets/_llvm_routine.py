@@ -1,12 +1,12 @@
 """Routines as LLVM text.
 
-Local names live in stack slots that LLVM turns into registers. A loop over `each` becomes two: one that
-takes `width` iterations at a time in a SIMD vector, and one for the rest. No operation is fused or
-reordered, so every width gives the same bits. Only the address of a program, `pow`, and what LLVM itself
-may call (memcpy, memset) lead out of the code.
+Local names are stack slots that LLVM turns into registers. A loop over `each` becomes two: one that executes
+`width` iterations at a time in a SIMD vector, and one for the rest. No operation is fused or reordered, so
+the results do not depend on the width. The code calls only programs by their addresses, `pow`, and functions
+that LLVM itself may insert (memcpy, memset).
 
-A matrix is a pair of pointer and distance of rows, a fixed-size vector an array of doubles, several
-results a structure: all are values, like numbers. A bool takes eight bytes in a record and one in an array.
+A matrix is a pair of pointer and row stride, a fixed-size vector an array of doubles, several results are a
+structure; all are values, like numbers. A bool has eight bytes in a record and one in an array.
 """
 
 import ast
@@ -22,7 +22,7 @@ from draisine.codegen.routine import (
     BOOL,
     FLOAT,
     INT,
-    NONE,
+    VOID,
     ArrayKind,
     FixedVector,
     Kind,
@@ -34,10 +34,10 @@ from draisine.codegen.routine import (
     is_record,
     layout,
 )
-from draisine.codegen.routine.subset import Definition, bounds, read, runs_with, step_of
+from draisine.codegen.routine.subset import Definition, bounds, is_lane_index, read, step_of
 from draisine.codegen.targets._llvm import constant, number, suffix
 
-_TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", NONE: "void", ADDRESS: "i64"}
+_TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", VOID: "void", ADDRESS: "i64"}
 _MATRIX = "{ ptr, i64 }"
 _FLOAT_OPS = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _INT_OPS = {
@@ -52,15 +52,17 @@ _INT_TESTS = {
 }  # fmt: skip
 
 
-INLINED = 40  # lines of text; a call of a shorter function costs as much as its work
+MAX_INLINED_LINES = 40  # lines of text; a call of a shorter function costs as much as its work
 
 KnownFields = tuple[tuple[type, str, int], ...]
 """Fields of records whose integers the code may assume: the record, the field, the integer."""
 
 
 def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
-    """Return routines and their callees as LLVM text, loops over `each` in SIMD vectors of a width, for
-    records in which some fields are `known`.
+    """Return routines and their callees as LLVM text.
+
+    `width` is the number of SIMD lanes of loops over `each`, `known` are fields of records that are
+    compiled as constants.
     """
     parts = [
         "declare double @pow(double, double)",
@@ -69,11 +71,11 @@ def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) 
     for kind in dict.fromkeys(["double", _vector(width)]):
         s = suffix(kind)
         parts += [f"declare {kind} @llvm.{f}.{s}({kind})" for f in ("fabs", "sqrt")]
-    family = list(dict.fromkeys(one for routine in routines for one in routine.family))
-    names = {one: f"{symbol(one)}.{k}" for k, one in enumerate(family)}
-    names |= {one: symbol(one) for one in routines}
-    parts += [_LlvmWriter(read(one), width, names, known).function() for one in family]
-    parts += [_results_entry(one) for one in routines if has_results(one.returns)]
+    family = list(dict.fromkeys(member for routine in routines for member in routine.family))
+    names = {member: f"{symbol(member)}.{k}" for k, member in enumerate(family)}
+    names |= {member: symbol(member) for member in routines}
+    parts += [_LlvmWriter(read(member), width, names, known).function() for member in family]
+    parts += [_results_entry(member) for member in routines if has_results(member.returns)]
     return "\n".join(parts)
 
 
@@ -118,35 +120,36 @@ def _stored(kind: Kind) -> str:
 
 
 def _extended(type_: str) -> str:
-    """Return the type of a result with what C demands of a bool."""
+    """Return the type of a result; the C calling convention requires zero-extended bools."""
     return "zeroext i1" if type_ == "i1" else type_
 
 
 def _argument(type_: str) -> str:
-    """Return the type of an argument with what C demands of a bool."""
+    """Return the type of an argument; the C calling convention requires zero-extended bools."""
     return "i1 zeroext" if type_ == "i1" else type_
 
 
 def _results_entry(routine: Routine) -> str:
     """Return a function that writes several results into slots of eight bytes behind a pointer."""
-    kinds, whole = result_kinds(routine.returns), type_of(routine.returns)
-    given = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
-    lines = [f"  %all = call {whole} @{symbol(routine)}({', '.join(given)})"]
-    at = 0
+    kinds = result_kinds(routine.returns)
+    type_all = type_of(routine.returns)
+    arguments = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
+    lines = [f"  %all = call {type_all} @{symbol(routine)}({', '.join(arguments)})"]
+    slot = 0
     for k, kind in enumerate(kinds):
-        where = f", {k}" if isinstance(routine.returns, tuple) else ""
+        index = f", {k}" if isinstance(routine.returns, tuple) else ""
         entries = [f", {j}" for j in range(kind.size)] if is_fixed(kind) else [""]
         type_ = "double" if is_fixed(kind) else type_of(kind)
         for entry in entries:
-            lines.append(f"  %v{at} = extractvalue {whole} %all{where}{entry}")
-            lines.append(f"  %p{at} = getelementptr i64, ptr %results, i64 {at}")
-            value = f"{type_} %v{at}"
+            lines.append(f"  %v{slot} = extractvalue {type_all} %all{index}{entry}")
+            lines.append(f"  %p{slot} = getelementptr i64, ptr %results, i64 {slot}")
+            value = f"{type_} %v{slot}"
             if type_ == "i1":
-                lines.append(f"  %w{at} = zext i1 %v{at} to i64")
-                value = f"i64 %w{at}"
-            lines.append(f"  store {value}, ptr %p{at}, align 8")
-            at += 1
-    head = f"define void @{symbol(routine)}.results({', '.join([*given, 'ptr %results'])}) {{"
+                lines.append(f"  %w{slot} = zext i1 %v{slot} to i64")
+                value = f"i64 %w{slot}"
+            lines.append(f"  store {value}, ptr %p{slot}, align 8")
+            slot += 1
+    head = f"define void @{symbol(routine)}.results({', '.join([*arguments, 'ptr %results'])}) {{"
     return "\n".join([head, *lines, "  ret void", "}", ""])
 
 
@@ -178,7 +181,9 @@ class _LlvmWriter:
     def __init__(
         self, definition: Definition, width: int, symbols: dict[Routine, str], known: KnownFields
     ) -> None:
-        self.it, self.full, self.symbols = definition, width, symbols
+        self.definition = definition
+        self.lane_count = width
+        self.symbols = symbols
         self.known = {(record, field): number for record, field, number in known}
         self.lines: list[str] = []
         self.slots: list[str] = []
@@ -189,23 +194,25 @@ class _LlvmWriter:
 
     def function(self) -> str:
         """Return the text of the function."""
-        routine = self.it.routine
+        routine = self.definition.routine
         arguments = []
         for name, kind in routine.parameters.items():
             arguments.append(f"{_argument(type_of(kind))} %{name}")
-        for name, kind in self.it.names.items():
+        for name, kind in self.definition.names.items():
             self.slots.append(f"  %{name}.a = alloca {type_of(kind)}")
-            if name in self.it.lanes:
-                wide = _vector(self.full, type_of(kind))
+            if name in self.definition.lanes:
+                wide = _vector(self.lane_count, type_of(kind))
                 self.slots.append(f"  %{name}.v = alloca {wide}, align 64")
-        self.block(self.it.body)
+        self.block(self.definition.body)
         returns = type_of(routine.returns)
+        # Every path returns (`subset`), so the end of the text is reached by void routines only.
         self.lines.append("  ret void" if returns == "void" else "  unreachable")
         linkage = "" if self.symbols[routine] == symbol(routine) else "internal "
         head = (
             f"define {linkage}{_extended(returns)} @{self.symbols[routine]}({', '.join(arguments)})"
         )
-        if linkage and len(self.lines) <= INLINED:
+        # LLVM's own inliner does not run with `few` passes, so short callees are marked.
+        if linkage and len(self.lines) <= MAX_INLINED_LINES:
             head += " alwaysinline"
         return "\n".join([f"{head} {{", "entry:", *self.slots, *self.lines, "}", ""])
 
@@ -235,46 +242,48 @@ class _LlvmWriter:
     def statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                made = [self.value(v) for v in values]
-                for target, one in zip(targets, made, strict=True):
-                    self.assign(target, one)
+                results = [self.value(v) for v in values]
+                for target, result in zip(targets, results, strict=True):
+                    self.assign(target, result)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                for target, one in zip(targets, self.parts(self.value(value), value), strict=True):
-                    self.assign(target, one)
+                for target, result in zip(
+                    targets, self.extract_all(self.value(value), value), strict=True
+                ):
+                    self.assign(target, result)
             case ast.Assign(targets=[target], value=value):
                 self.assign(target, self.value(value))
             case ast.AugAssign(target=target, op=op, value=value):
                 self.assign(target, self.binary(op, self.value(target), self.value(value)))
             case ast.If():
-                self.branching(node)
+                self.write_if(node)
             case ast.While():
-                self.repetition(node)
+                self.write_while(node)
             case ast.For():
                 self.loop(node)
             case ast.Return(value=value):
-                self.give_back(value)
+                self.write_return(value)
             case ast.Break():
-                self.leave(self.exits[-1][1])
+                self.jump_out(self.exits[-1][1])
             case ast.Continue():
-                self.leave(self.exits[-1][0])
+                self.jump_out(self.exits[-1][0])
             case ast.Expr(value=value):
                 self.value(value)
 
-    def leave(self, where: str) -> None:
-        """Jump away; the text after the jump is never reached, and needs a label of its own."""
-        self.jump(where)
+    def jump_out(self, label: str) -> None:
+        """Write a jump; the unreachable text after it needs its own label."""
+        self.jump(label)
         self.label(self.new())
 
-    def give_back(self, node: ast.expr | None) -> None:
-        kind = self.it.routine.returns
+    def write_return(self, node: ast.expr | None) -> None:
+        kind = self.definition.routine.returns
         if node is None:
             self.lines.append("  ret void")
         else:
             if isinstance(node, ast.Tuple):
                 assert isinstance(kind, tuple)
-                parts = [self.value(one) for one in node.elts]
+                parts = [self.value(element) for element in node.elts]
                 types = map(type_of, kind)
-                value = self.together(type_of(kind), list(map(self.convert, parts, types)))
+                value = self.combine(type_of(kind), list(map(self.convert, parts, types)))
             else:
                 value = self.convert(self.value(node), type_of(kind))
             self.lines.append(f"  ret {value.type} {value.text}")
@@ -282,43 +291,47 @@ class _LlvmWriter:
 
     # --- values of several parts
 
-    def together(self, type_: str, parts: Sequence[Value]) -> Value:
+    def combine(self, type_: str, parts: Sequence[Value]) -> Value:
         """Return several values as one."""
-        whole = Value(type_, "undef")
-        for k, part in enumerate(parts):
-            text = f"insertvalue {type_} {whole.text}, {part.type} {part.text}, {k}"
-            whole = self.emit(type_, text)
-        return whole
+        combined = Value(type_, "undef")
+        for k, value in enumerate(parts):
+            text = f"insertvalue {type_} {combined.text}, {value.type} {value.text}, {k}"
+            combined = self.emit(type_, text)
+        return combined
 
-    def part(self, whole: Value, k: int, type_: str) -> Value:
+    def extract(self, combined: Value, k: int, type_: str) -> Value:
         """Return one of the values in another one."""
-        return self.emit(type_, f"extractvalue {whole.type} {whole.text}, {k}")
+        return self.emit(type_, f"extractvalue {combined.type} {combined.text}, {k}")
 
-    def parts(self, whole: Value, node: ast.expr) -> list[Value]:
+    def extract_all(self, combined: Value, node: ast.expr) -> list[Value]:
         """Return all values in another one."""
-        kind = self.it.kinds[node]
+        kind = self.definition.kinds[node]
         types = (
-            [type_of(one) for one in kind] if isinstance(kind, tuple) else ["double"] * _size(whole)
+            [type_of(entry) for entry in kind]
+            if isinstance(kind, tuple)
+            else ["double"] * _size(combined)
         )
-        return [self.part(whole, k, type_) for k, type_ in enumerate(types)]
+        return [self.extract(combined, k, type_) for k, type_ in enumerate(types)]
 
     def entries(self, vector: Value) -> list[Value]:
         """Return the entries of a fixed-size vector."""
-        return [self.part(vector, k, "double") for k in range(_size(vector))]
+        return [self.extract(vector, k, "double") for k in range(_size(vector))]
 
     # --- assignments
 
     def assign(self, target: ast.expr, value: Value) -> None:
         match target:
             case ast.Name(id=name):
-                kind, slot = type_of(self.it.names[name]), f"%{name}.a"
-                if self.width > 1 and name in self.it.lanes:
-                    kind, slot = _vector(self.width, kind), f"%{name}.v"
+                kind = type_of(self.definition.names[name])
+                slot = f"%{name}.a"
+                if self.width > 1 and name in self.definition.lanes:
+                    kind = _vector(self.width, kind)
+                    slot = f"%{name}.v"
                 value = self.convert(value, kind)
                 self.lines.append(f"  store {kind} {value.text}, ptr {slot}")
             case ast.Attribute(value=record, attr=field):
-                where, kind = self.field_address(record, field)
-                self.store(self.convert(value, kind), where, "i64" if kind == "i1" else kind, 8)
+                address, kind = self.field_address(record, field)
+                self.store(self.convert(value, kind), address, "i64" if kind == "i1" else kind, 8)
             case ast.Subscript():
                 address, kind, stored = self.element(target)
                 self.store(self.convert(value, kind), address, stored, 1 if "i8" in stored else 8)
@@ -335,8 +348,10 @@ class _LlvmWriter:
         flags = re.sub(r"i\d+", "i1", value.type)
         return self.emit(flags, f"icmp ne {value.type} {value.text}, {zero}")
 
-    def branching(self, node: ast.If) -> None:
-        yes, no, end = self.new(), self.new(), self.new()
+    def write_if(self, node: ast.If) -> None:
+        yes = self.new()
+        no = self.new()
+        end = self.new()
         self.test(node.test, yes, no)
         self.label(yes)
         self.block(node.body)
@@ -346,8 +361,10 @@ class _LlvmWriter:
         self.jump(end)
         self.label(end)
 
-    def repetition(self, node: ast.While) -> None:
-        again, inside, end = self.new(), self.new(), self.new()
+    def write_while(self, node: ast.While) -> None:
+        again = self.new()
+        inside = self.new()
+        end = self.new()
         self.jump(again)
         self.label(again)
         self.test(node.test, inside, end)
@@ -365,25 +382,26 @@ class _LlvmWriter:
         first = Value("i64", "0") if low is None else self.value(low)
         end = self.value(high)
         if node.iter.func.id == "range":
-            self.counted(node, first, end, step_of(node))
+            self.counting_loop(node, first, end, step_of(node))
             return
         self.each = node.target.id
         counter = f"%{self.new()}"
         self.slots.append(f"  {counter} = alloca i64")
         self.lines.append(f"  store i64 0, ptr {counter}")
-        if self.full > 1:
-            self.width = self.full
-            last = self.emit("i64", f"sub i64 {end.text}, {self.full - 1}")
-            self.counted(node, first, last, self.full, counter)
+        # First the groups of full lanes, then the remaining iterations one by one.
+        if self.lane_count > 1:
+            self.width = self.lane_count
+            last = self.emit("i64", f"sub i64 {end.text}, {self.lane_count - 1}")
+            self.counting_loop(node, first, last, self.lane_count, counter)
             first = self.emit("i64", f"load i64, ptr {counter}")
             self.width = 1
-        self.counted(node, first, end, 1, counter)
+        self.counting_loop(node, first, end, 1, counter)
         self.each = ""
 
-    def counted(
+    def counting_loop(
         self, node: ast.For, first: Value, end: Value, step: int, counter: str | None = None
     ) -> None:
-        """Write a loop that counts from first to end; the counter is left where it stopped."""
+        """Write a loop from first to end; the counter keeps its last value for the following loop."""
         assert isinstance(node.target, ast.Name)
         again, inside, onward, done = (self.new() for _ in range(4))
         if counter is None:
@@ -392,17 +410,19 @@ class _LlvmWriter:
         self.lines.append(f"  store i64 {first.text}, ptr {counter}")
         self.jump(again)
         self.label(again)
-        at = self.emit("i64", f"load i64, ptr {counter}")
-        more = self.emit("i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {at.text}, {end.text}")
-        self.lines.append(f"  br i1 {more.text}, label %{inside}, label %{done}")
+        current = self.emit("i64", f"load i64, ptr {counter}")
+        continues = self.emit(
+            "i1", f"icmp {'slt' if step > 0 else 'sgt'} i64 {current.text}, {end.text}"
+        )
+        self.lines.append(f"  br i1 {continues.text}, label %{inside}, label %{done}")
         self.label(inside)
-        self.lines.append(f"  store i64 {at.text}, ptr %{node.target.id}.a")
+        self.lines.append(f"  store i64 {current.text}, ptr %{node.target.id}.a")
         self.exits.append((onward, done))
         self.block(node.body)
         self.exits.pop()
         self.jump(onward)
         self.label(onward)
-        following = self.emit("i64", f"add i64 {at.text}, {step}")
+        following = self.emit("i64", f"add i64 {current.text}, {step}")
         self.lines.append(f"  store i64 {following.text}, ptr {counter}")
         self.jump(again)
         self.label(done)
@@ -410,7 +430,7 @@ class _LlvmWriter:
     # --- conditions
 
     def test(self, node: ast.expr, yes: str, no: str) -> None:
-        """Write jumps to `yes` or `no`; what need not be known is not computed."""
+        """Write jumps to `yes` or `no`, with short-circuit evaluation."""
         match node:
             case ast.BoolOp(op=op, values=[*firsts, final]):
                 for value in firsts:
@@ -424,8 +444,8 @@ class _LlvmWriter:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 self.test(operand, no, yes)
             case _:
-                found = self.value(node)
-                self.lines.append(f"  br i1 {found.text}, label %{yes}, label %{no}")
+                condition = self.value(node)
+                self.lines.append(f"  br i1 {condition.text}, label %{yes}, label %{no}")
 
     # --- expressions
 
@@ -435,8 +455,8 @@ class _LlvmWriter:
                 return self.number(value)
             case ast.Name(id=name):
                 return self.name(name)
-            case ast.Attribute() if node in self.it.constants:
-                return self.number(self.it.constants[node])
+            case ast.Attribute() if node in self.definition.constants:
+                return self.number(self.definition.constants[node])
             case ast.Attribute(value=value, attr=field):
                 return self.field(value, field)
             case ast.Subscript():
@@ -450,16 +470,16 @@ class _LlvmWriter:
             case ast.IfExp():
                 return self.choice(node)
             case ast.BoolOp() | ast.UnaryOp():
-                return self.truth(node)
+                return self.condition_value(node)
             case ast.Call(func=ast.Name(id=name), args=args):
-                return self.call(self.it.meaning[name], [self.value(a) for a in args])
+                return self.call(self.definition.meaning[name], [self.value(a) for a in args])
             case ast.Call(func=ast.Attribute(value=value), args=[_, columns]):
                 return self.reshape(value, columns)
         raise AssertionError(ast.unparse(node))
 
     def negative(self, x: Value) -> Value:
         if _size(x):
-            return self.together(x.type, [self.negative(one) for one in self.entries(x)])
+            return self.combine(x.type, [self.negative(entry) for entry in self.entries(x)])
         if "i64" in x.type:
             zero = "0" if x.type == "i64" else "zeroinitializer"
             return self.emit(x.type, f"sub {x.type} {zero}, {x.text}")
@@ -471,40 +491,42 @@ class _LlvmWriter:
         return Value("i64", str(int(x))) if isinstance(x, int) else Value("double", number(x))
 
     def name(self, name: str) -> Value:
-        if name in self.it.routine.parameters:
-            return Value(type_of(self.it.routine.parameters[name]), f"%{name}")
-        if name not in self.it.names:
-            return self.number(self.it.meaning[name])
-        kind = type_of(self.it.names[name])
-        if self.width > 1 and name in self.it.lanes:
+        if name in self.definition.routine.parameters:
+            return Value(type_of(self.definition.routine.parameters[name]), f"%{name}")
+        if name not in self.definition.names:
+            return self.number(self.definition.meaning[name])
+        kind = type_of(self.definition.names[name])
+        if self.width > 1 and name in self.definition.lanes:
             kind = _vector(self.width, kind)
             return self.emit(kind, f"load {kind}, ptr %{name}.v")
         return self.emit(kind, f"load {kind}, ptr %{name}.a")
 
     def field(self, record: ast.expr, field: str) -> Value:
-        owner = self.it.kinds[record]
+        owner = self.definition.kinds[record]
         assert isinstance(owner, type)
         if (owner, field) in self.known:
             return self.number(self.known[owner, field])
-        where, kind = self.field_address(record, field)
+        address, kind = self.field_address(record, field)
         stored = "i64" if kind == "i1" else kind
         # Routines assign neither the fields of named tuples nor arrays and records in any record.
         pointer = kind in ("ptr", _MATRIX)
         fixed = "" if is_mutable(owner) and not pointer else ", !invariant.load !0"
-        value = self.emit(stored, f"load {stored}, ptr {where}, align 8{fixed}")
+        value = self.emit(stored, f"load {stored}, ptr {address}, align 8{fixed}")
         return self.as_bool(value) if kind == "i1" else value
 
     def field_address(self, record: ast.expr, field: str) -> tuple[str, str]:
         """Return the address of a field and its type."""
-        owner = self.it.kinds[record]
+        owner = self.definition.kinds[record]
         assert isinstance(owner, type)
-        base, slot = self.value(record), layout(owner)[field]
+        base = self.value(record)
+        slot = layout(owner)[field]
         return self.place(base, Value("i64", str(slot.first))).text, type_of(slot.kind)
 
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> Value:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.definition.kinds[node.value]
+        result = self.definition.kinds[node]
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
                 return self.place(self.value(node.value), self.value(low), kind)
@@ -514,7 +536,7 @@ class _LlvmWriter:
                 return self.block_view(self.value(node.value), row, column)
         if is_fixed(kind):
             return self.entry(self.value(node.value), node.slice)
-        if is_matrix(kind) and isinstance(own, ArrayKind):
+        if is_matrix(kind) and isinstance(result, ArrayKind):
             return self.entry_address(self.value(node.value), node.slice, None)
         address, type_, stored = self.element(node)
         value = self.emit(
@@ -523,10 +545,12 @@ class _LlvmWriter:
         return self.as_bool(value) if _is_bool(type_) else value
 
     def element(self, node: ast.Subscript) -> tuple[str, str, str]:
-        """Return the address of an element, its type, and its type in memory: SIMD vectors if it runs with
-        the lanes.
+        """Return the address of an element, its type, and its type in memory.
+
+        The types are SIMD vectors if the index is that of the lanes.
         """
-        array, kind = self.value(node.value), self.it.kinds[node.value]
+        array = self.value(node.value)
+        kind = self.definition.kinds[node.value]
         assert isinstance(kind, ArrayKind)
         if isinstance(node.slice, ast.Tuple):
             row, last = node.slice.elts
@@ -534,43 +558,46 @@ class _LlvmWriter:
         else:
             last = node.slice
             address = self.place(array, self.value(last), kind).text
-        type_, stored = type_of(kind.element), _stored(kind.element)
-        if self.width > 1 and runs_with(last, self.each):
-            type_, stored = _vector(self.width, type_), _vector(self.width, stored)
+        type_ = type_of(kind.element)
+        stored = _stored(kind.element)
+        if self.width > 1 and is_lane_index(last, self.each):
+            type_ = _vector(self.width, type_)
+            stored = _vector(self.width, stored)
         return address, type_, stored
 
     def entry_address(self, matrix: Value, row: ast.expr, column: ast.expr | None) -> Value:
         """Return the address of an entry of a matrix, or of a row."""
-        at = self.binary(ast.Mult(), self.value(row), self.part(matrix, 1, "i64"))
+        offset = self.binary(ast.Mult(), self.value(row), self.extract(matrix, 1, "i64"))
         if column is not None:
-            at = self.binary(ast.Add(), at, self.value(column))
-        return self.place(self.part(matrix, 0, "ptr"), at)
+            offset = self.binary(ast.Add(), offset, self.value(column))
+        return self.place(self.extract(matrix, 0, "ptr"), offset)
 
     def block_view(self, matrix: Value, row: ast.expr | None, column: ast.expr | None) -> Value:
         """Return the part of a matrix from a row and a column on."""
         zero = ast.Constant(0)
-        where = self.entry_address(matrix, row if row is not None else zero, column)
-        return self.together(_MATRIX, [where, self.part(matrix, 1, "i64")])
+        address = self.entry_address(matrix, row if row is not None else zero, column)
+        return self.combine(_MATRIX, [address, self.extract(matrix, 1, "i64")])
 
-    def reshape(self, part: ast.expr, columns: ast.expr) -> Value:
+    def reshape(self, array_slice: ast.expr, columns: ast.expr) -> Value:
         """Return a matrix on the elements of an array."""
-        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        where = self.value(part.value)
-        if part.slice.lower is not None:
-            where = self.place(where, self.value(part.slice.lower))
-        return self.together(_MATRIX, [where, self.value(columns)])
+        assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
+        address = self.value(array_slice.value)
+        if array_slice.slice.lower is not None:
+            address = self.place(address, self.value(array_slice.slice.lower))
+        return self.combine(_MATRIX, [address, self.value(columns)])
 
     def entry(self, vector: Value, index: ast.expr) -> Value:
         """Return an entry of a fixed-size vector."""
+        # LLVM extracts at constant indices only; others go through memory.
         if isinstance(index, ast.Constant):
-            return self.part(vector, index.value, "double")  # type: ignore[arg-type]
+            return self.extract(vector, index.value, "double")  # type: ignore[arg-type]
         slot = f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {vector.type}")
         self.lines.append(f"  store {vector.type} {vector.text}, ptr {slot}")
-        where = self.place(Value("ptr", slot), self.value(index))
-        return self.emit("double", f"load double, ptr {where.text}, align 8")
+        address = self.place(Value("ptr", slot), self.value(index))
+        return self.emit("double", f"load double, ptr {address.text}, align 8")
 
-    def place(self, array: Value, index: Value, kind: Kind = NONE) -> Value:
+    def place(self, array: Value, index: Value, kind: Kind = VOID) -> Value:
         """Return the address of an element; only bools take less than eight bytes."""
         small = isinstance(kind, ArrayKind) and kind.element == BOOL
         size = "i8" if small else "i64"
@@ -586,14 +613,14 @@ class _LlvmWriter:
             value = self.emit("double", f"sitofp i64 {value.text} to double")
         if not value.type.startswith("<") and kind.startswith("<"):
             text = f"insertelement {kind} undef, {value.type} {value.text}, i32 0"
-            one = self.emit(kind, text)
+            first_lane = self.emit(kind, text)
             zeros = f"<{kind[1:].split()[0]} x i32> zeroinitializer"
-            return self.emit(kind, f"shufflevector {kind} {one.text}, {kind} undef, {zeros}")
+            return self.emit(kind, f"shufflevector {kind} {first_lane.text}, {kind} undef, {zeros}")
         if value.type.startswith("<") and "i64" in value.type:
             return self.emit(kind, f"sitofp {value.type} {value.text} to {kind}")
         return value
 
-    def alike(self, *values: Value) -> list[Value]:
+    def common_type(self, *values: Value) -> list[Value]:
         """Return numbers as one type: the widest among them."""
         types = {v.type for v in values}
         if len(types) == 1:
@@ -606,22 +633,24 @@ class _LlvmWriter:
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
         if _size(a) or _size(b):
             size = max(_size(a), _size(b))
-            left, right = (self.entries(x) if _size(x) else [x] * size for x in (a, b))
-            each = [self.binary(op, x, y) for x, y in zip(left, right, strict=True)]
-            return self.together(f"[{size} x double]", each)
+            lhs, rhs = (self.entries(x) if _size(x) else [x] * size for x in (a, b))
+            each = [self.binary(op, x, y) for x, y in zip(lhs, rhs, strict=True)]
+            return self.combine(f"[{size} x double]", each)
         if isinstance(op, ast.Pow):
-            a, b = self.convert(a, "double"), self.convert(b, "double")
+            a = self.convert(a, "double")
+            b = self.convert(b, "double")
+            # `nobuiltin`: LLVM would replace some powers by operations that may round differently.
             return self.emit(
                 "double", f"call double @pow(double {a.text}, double {b.text}) nobuiltin"
             )
         if isinstance(op, ast.Div):
             a, b = (self.convert(x, x.type.replace("i64", "double")) for x in (a, b))
-        a, b = self.alike(a, b)
+        a, b = self.common_type(a, b)
         table: Any = _INT_OPS if "i64" in a.type else _FLOAT_OPS
         return self.emit(a.type, f"{table[type(op)]} {a.type} {a.text}, {b.text}")
 
     def comparison(self, op: ast.cmpop, a: Value, b: Value) -> Value:
-        a, b = self.alike(a, b)
+        a, b = self.common_type(a, b)
         flags = a.type.replace("double", "i1").replace("i64", "i1")
         if "i64" in a.type or _is_bool(a.type):
             test: Any = f"icmp {_INT_TESTS[type(op)]}"
@@ -629,8 +658,8 @@ class _LlvmWriter:
             test = f"fcmp {_FLOAT_TESTS[type(op)]}"
         return self.emit(flags, f"{test} {a.type} {a.text}, {b.text}")
 
-    def truth(self, node: ast.expr) -> Value:
-        """Return a condition as a value; in lanes all its parts are computed."""
+    def condition_value(self, node: ast.expr) -> Value:
+        """Return a condition as a value; in lanes all operands are evaluated."""
         if not self.each and isinstance(node, ast.BoolOp):
             return self.choice(ast.IfExp(node, ast.Constant(True), ast.Constant(False)), "i1")
         if isinstance(node, ast.UnaryOp):
@@ -639,27 +668,30 @@ class _LlvmWriter:
             return self.emit(x.type, f"xor {x.type} {x.text}, {ones}")
         assert isinstance(node, ast.BoolOp)
         word = "and" if isinstance(node.op, ast.And) else "or"
-        found = self.value(node.values[0])
+        combined = self.value(node.values[0])
         for other in node.values[1:]:
-            found, x = self.alike(found, self.value(other))
-            found = self.emit(x.type, f"{word} {x.type} {found.text}, {x.text}")
-        return found
+            combined, x = self.common_type(combined, self.value(other))
+            combined = self.emit(x.type, f"{word} {x.type} {combined.text}, {x.text}")
+        return combined
 
     def choice(self, node: ast.IfExp, kind: str = "") -> Value:
         if self.each:
             test = self.value(node.test)
-            a, b = self.alike(self.value(node.body), self.value(node.orelse))
+            a, b = self.common_type(self.value(node.body), self.value(node.orelse))
             if test.type == "i1" or a.type.startswith("<"):
                 return self.select(test, a, b)
             kind = _vector(self.width, a.type)
             return self.select(test, self.convert(a, kind), self.convert(b, kind))
-        kind = kind or type_of(self.it.kinds[node])
-        yes, no, end, slot = self.new(), self.new(), self.new(), f"%{self.new()}"
+        kind = kind or type_of(self.definition.kinds[node])
+        yes = self.new()
+        no = self.new()
+        end = self.new()
+        slot = f"%{self.new()}"
         self.slots.append(f"  {slot} = alloca {kind}")
         self.test(node.test, yes, no)
-        for label, part in ((yes, node.body), (no, node.orelse)):
+        for label, branch in ((yes, node.body), (no, node.orelse)):
             self.label(label)
-            x = self.convert(self.value(part), kind)
+            x = self.convert(self.value(branch), kind)
             self.lines.append(f"  store {kind} {x.text}, ptr {slot}")
             self.jump(end)
         self.label(end)
@@ -672,8 +704,8 @@ class _LlvmWriter:
     def call(self, target: Any, args: list[Value]) -> Value:
         if isinstance(target, Routine):
             kinds = [type_of(kind) for kind in target.parameters.values()]
-            given = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]
-            text = ", ".join(f"{_argument(a.type)} {a.text}" for a in given)
+            converted = [self.convert(a, k) for a, k in zip(args, kinds, strict=True)]
+            text = ", ".join(f"{_argument(a.type)} {a.text}" for a in converted)
             returns = type_of(target.returns)
             line = f"call {_extended(returns)} @{self.symbols[target]}({text})"
             if returns != "void":
@@ -681,39 +713,42 @@ class _LlvmWriter:
             self.lines.append(f"  {line}")
             return Value("void", "")
         if target == "call":
-            where = self.emit("ptr", f"inttoptr i64 {args[0].text} to ptr")
+            address = self.emit("ptr", f"inttoptr i64 {args[0].text} to ptr")
             text = ", ".join(f"{a.type} {a.text}" for a in args[1:])
-            self.lines.append(f"  call void {where.text}({text})")
+            self.lines.append(f"  call void {address.text}({text})")
             return Value("void", "")
         if is_fixed(target):
-            return self.together(_vector_type(target), [self.convert(a, "double") for a in args])
+            return self.combine(_vector_type(target), [self.convert(a, "double") for a in args])
         if is_enum(target):
             return args[0]
         return self.function_of(target, args)
 
     def product(self, word: str, a: Value, b: Value) -> Value:
         """Return the scalar or the vector product of two fixed-size vectors."""
-        x, y = self.entries(a), self.entries(b)
+        x = self.entries(a)
+        y = self.entries(b)
         if word == "dot":
             total, *others = (self.binary(ast.Mult(), p, q) for p, q in zip(x, y, strict=True))
             for term in others:
                 total = self.binary(ast.Add(), total, term)
             return total
         pairs = [(1, 2), (2, 0), (0, 1)]
-        found = []
+        entries = []
         for i, j in pairs:
-            first, second = self.binary(ast.Mult(), x[i], y[j]), self.binary(ast.Mult(), x[j], y[i])
-            found.append(self.binary(ast.Sub(), first, second))
-        return self.together(a.type, found)
+            first = self.binary(ast.Mult(), x[i], y[j])
+            second = self.binary(ast.Mult(), x[j], y[i])
+            entries.append(self.binary(ast.Sub(), first, second))
+        return self.combine(a.type, entries)
 
     def function_of(self, word: str, args: list[Value]) -> Value:
-        """Return a function of numbers: Python's min and max keep their first argument unless the
-        second is less, or more.
+        """Return a function of numbers.
+
+        As in Python, min and max return their first argument unless the second is less, or greater.
         """
         if word in ("dot", "cross"):
             return self.product(word, *args)
         if word in ("min", "max"):
-            a, b = self.alike(*args)
+            a, b = self.common_type(*args)
             op = ast.Lt() if word == "min" else ast.Gt()
             return self.select(self.comparison(op, b, a), b, a)
         (x,) = args
@@ -734,6 +769,7 @@ class _LlvmWriter:
         if word == "float":
             return x
         if word == "isfinite":
+            # |x| < inf is false for inf and for nan.
             size = self.function_of("abs", [x])
             return self.comparison(ast.Lt(), size, Value(x.type, constant(x.type, np.inf)))
         name = "fabs" if word == "abs" else word

@@ -1,7 +1,7 @@
-"""Routines as functions to call from Python: machine code, or the Python functions themselves.
+"""Compiled routines as Python callables: machine code, or the Python functions themselves.
 
-If the environment variable DRAISINE_INTERPRET is 1, every routine runs as plain Python on the same
-records, so that a debugger, coverage and mutation testing see into it. Programs stay machine code.
+If the environment variable DRAISINE_INTERPRET is 1, every routine runs as plain Python on the same records,
+so that debuggers, coverage and mutation testing work. Programs stay machine code.
 """
 
 import ctypes
@@ -50,14 +50,21 @@ from draisine.codegen.targets._llvm_routine import (
     write,
 )
 
-__all__ = ["NativeRoutine", "Packed", "compile_routines", "is_interpreted", "make_record", "room"]
+__all__ = [
+    "NativeRoutine",
+    "Packed",
+    "compile_routines",
+    "is_interpreted",
+    "make_record",
+    "workspace",
+]
 
-_C: dict[str, Any] = {
+_C_TYPES: dict[str, Any] = {
     "i64": ctypes.c_int64, "double": ctypes.c_double, "ptr": ctypes.c_void_p, "void": None,
     "i1": ctypes.c_bool,
 }  # fmt: skip
-_FILES = (front, fixed, function, kinds, record, subset, syntax, vectors, _llvm_routine)
-"""The modules that decide what the machine code of a routine is."""
+_COMPILER_MODULES = (front, fixed, function, kinds, record, subset, syntax, vectors, _llvm_routine)
+"""Modules of the compiler of routines; their digest is part of the key of the cache."""
 
 
 def is_interpreted() -> bool:
@@ -65,38 +72,40 @@ def is_interpreted() -> bool:
     return os.environ.get("DRAISINE_INTERPRET") == "1"
 
 
-class _Rooms(threading.local):
+class _Workspaces(threading.local):
     """The workspaces of a thread."""
 
     def __init__(self) -> None:
         self.kept: dict[Any, Any] = {}
 
 
-_rooms = _Rooms()
+_workspaces = _Workspaces()
 
-ROOMS = 16
-"""How many workspaces a thread keeps: the latest ones."""
+MAX_WORKSPACES = 16
+"""Number of workspaces that a thread keeps; the oldest one is dropped."""
 
 
-def room(make: Callable[..., Any], *sizes: int) -> Any:
-    """Return a record of some sizes that belongs to this thread, packed if it is a named tuple: made once,
-    and left as its last user left it.
+def workspace(make: Callable[..., Any], *sizes: int) -> Any:
+    """Return a record of given sizes that belongs to this thread, packed if it is a named tuple.
+
+    It is created by `make(*sizes)` once, and keeps the values of its last use.
     """
-    kept, wanted = _rooms.kept, (make, *sizes)
-    if wanted not in kept:
-        if len(kept) >= ROOMS:
-            del kept[next(iter(kept))]
-        kept[wanted] = pack(make(*sizes))
-    return kept[wanted]
+    records = _workspaces.kept
+    key = (make, *sizes)
+    if key not in records:
+        if len(records) >= MAX_WORKSPACES:
+            del records[next(iter(records))]
+        records[key] = pack(make(*sizes))
+    return records[key]
 
 
 def entry_symbol(routine: Routine) -> str:
-    """Return the function that Python calls: with several results, one that stores them in memory."""
+    """Return the symbol that Python calls; with several results, it stores them in memory."""
     return symbol(routine) + (".results" if has_results(routine.returns) else "")
 
 
 class NativeRoutine:
-    """A routine to call from Python like the routine itself; named tuples are given `Packed`."""
+    """A compiled routine, called like the routine itself; named tuples are passed as `Packed`."""
 
     def __init__(self, routine: Routine, code: MachineCode) -> None:
         self.routine = routine
@@ -104,46 +113,47 @@ class NativeRoutine:
         kinds = list(routine.parameters.values())
         self._several = has_results(routine.returns)
         self.address: int = code.addresses[entry_symbol(routine)]
-        types = [one for kind in kinds for one in _c_types(kind)]
-        returns = None if self._several else _C[type_of(routine.returns)]
+        types = [c_type for kind in kinds for c_type in _c_types(kind)]
+        returns = None if self._several else _C_TYPES[type_of(routine.returns)]
         if self._several:
             self._results = _Results(routine.returns)
             types.append(ctypes.c_void_p)
         self._call = ctypes.CFUNCTYPE(returns, *types)(self.address)
         self._enum = routine.returns if is_enum(routine.returns) else None
+        # Routines that are called often have plain arguments only; their calls skip the encoders.
         wide = any(is_matrix(kind) or is_fixed(kind) or is_sequence(kind) for kind in kinds)
         self._is_plain = not wide and not self._several and self._enum is None
         self._encoders = [_encoder(kind) for kind in kinds]
         self._dtypes = [DTYPES[kind.element] if is_flat(kind) else None for kind in kinds]
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the routine returns."""
+        """Call the machine code and return its result."""
         if not self._is_plain:
             return self._call_encoded(arguments)
-        given = zip(arguments, self._dtypes, strict=True)
-        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in given])
+        pairs = zip(arguments, self._dtypes, strict=True)
+        return self._call(*[x if dtype is None else find_array(x, dtype) for x, dtype in pairs])
 
     def _call_encoded(self, arguments: tuple[Any, ...]) -> Any:
-        """Return the result of a call with arguments or results of several parts."""
-        given: list[Any] = []
-        kept: list[Any] = []  # until the call is over
+        """Return the result of a call whose arguments or results occupy several machine values."""
+        encoded: list[Any] = []
+        references: list[Any] = []  # until the call is over
         for x, encode in zip(arguments, self._encoders, strict=True):
-            given += encode(x, kept)
+            encoded += encode(x, references)
         if self._several:
-            return self._results.read(lambda where: self._call(*given, where))
-        found = self._call(*given)
-        return found if self._enum is None else self._enum(found)
+            return self._results.read(lambda address: self._call(*encoded, address))
+        result = self._call(*encoded)
+        return result if self._enum is None else self._enum(result)
 
 
 def _c_types(kind: Kind) -> list[Any]:
     """Return the C types of an argument of a kind."""
     if is_matrix(kind):
         return [ctypes.c_void_p, ctypes.c_int64]
-    return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C[type_of(kind)]]
+    return [ctypes.c_double] * kind.size if is_fixed(kind) else [_C_TYPES[type_of(kind)]]
 
 
 def _encoder(kind: Kind) -> Encoder:
-    """Return how an argument becomes C arguments: a matrix two, a fixed-size vector one per entry."""
+    """Return the encoder of an argument: a matrix becomes two, a vector one C argument per entry."""
     if is_record(kind):
         return lambda value, _: (value,)
     if is_flat(kind):
@@ -156,24 +166,27 @@ class _Results:
     """Several results, which machine code writes into memory."""
 
     def __init__(self, kind: Kind) -> None:
-        self._kinds, self._several = result_kinds(kind), isinstance(kind, tuple)
+        self._kinds = result_kinds(kind)
+        self._several = isinstance(kind, tuple)
         slots = [kind.size if is_fixed(kind) else 1 for kind in self._kinds]
         letters = ("d" if k == FLOAT or is_fixed(k) else "q" for k in self._kinds)
         form = "".join(letter * n for letter, n in zip(letters, slots, strict=True))
-        self._form, self._slots = struct.Struct("=" + form), slots
+        self._form = struct.Struct("=" + form)
+        self._slots = slots
 
     def read(self, call: Callable[[int], None]) -> Any:
         """Return the results of a call with the address of memory for them."""
         memory = bytearray(self._form.size)
         call(ctypes.addressof(ctypes.c_char.from_buffer(memory)))
-        entries, found = iter(self._form.unpack(memory)), []
+        entries = iter(self._form.unpack(memory))
+        results = []
         for kind, slots in zip(self._kinds, self._slots, strict=True):
-            found.append(_as_python(kind, *(next(entries) for _ in range(slots))))
-        return tuple(found) if self._several else found[0]
+            results.append(_as_python(kind, *(next(entries) for _ in range(slots))))
+        return tuple(results) if self._several else results[0]
 
 
 def _as_python(kind: Kind, *slots: Any) -> Any:
-    """Return a result as Python has it."""
+    """Return a result from its slots as a Python value."""
     if is_enum(kind) or is_fixed(kind):
         return kind(*slots)
     return bool(slots[0]) if kind == BOOL else slots[0]
@@ -187,16 +200,16 @@ class InterpretedRoutine(NativeRoutine):
         self._kinds = list(routine.parameters.values())
 
     def __call__(self, *arguments: Any) -> Any:
-        """Return what the Python function returns."""
-        given = map(_as_argument, arguments, self._kinds)
+        """Run the Python function and return its result."""
+        converted = map(_as_argument, arguments, self._kinds)
         with np.errstate(
             all="ignore"
         ):  # like machine code, which knows inf and nan without warnings
-            found = self.routine.function(*given)
+            result = self.routine.function(*converted)
         kind = self.routine.returns
         if not isinstance(kind, tuple):
-            return _as_result(found, kind)
-        return tuple(map(_as_result, found, kind))
+            return _as_result(result, kind)
+        return tuple(map(_as_result, result, kind))
 
 
 def _as_argument(value: Any, kind: Kind) -> Any:
@@ -221,7 +234,7 @@ def compile_routines(
     known: KnownFields = (),
     store: Store | None = None,
 ) -> list[NativeRoutine]:
-    """Return routines as functions to call from Python.
+    """Compile routines to functions that Python calls.
 
     Parameters
     ----------
@@ -234,16 +247,21 @@ def compile_routines(
     known
         Fields of records whose integers the code may assume.
     store
-        Where machine code is looked up and kept.
+        Cache of machine code; none by default.
+
+    Returns
+    -------
+    list of NativeRoutine
+        One per routine, in the same order.
     """
     if is_interpreted():
-        return [InterpretedRoutine(one) for one in routines]
+        return [InterpretedRoutine(routine) for routine in routines]
     task = (
-        source([str(module.__file__) for module in _FILES]),
+        source([str(module.__file__) for module in _COMPILER_MODULES]),
         width,
         [(record.__qualname__, field, number) for record, field, number in known],
-        tuple(one.text for one in routines),
+        tuple(routine.text for routine in routines),
     )
-    names = [entry_symbol(one) for one in routines]
+    names = [entry_symbol(routine) for routine in routines]
     code = load(task, lambda: write(routines, width, known), names, store, passes)
-    return [NativeRoutine(one, code) for one in routines]
+    return [NativeRoutine(routine, code) for routine in routines]

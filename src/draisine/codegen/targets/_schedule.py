@@ -1,9 +1,9 @@
-"""The order of a program's steps for one state: what the longest path still needs comes first.
+"""List scheduling of a program's steps for one state: steps on the longest path come first.
 
-One state is bound by latency: a core looks a hundred instructions ahead, a program has several times
-as many, and the order in which it was traced lets the core wait. List scheduling (Gibbons and
-Muchnick 1986, doi:10.1145/13310.13312) on a core that begins three steps per cycle: 13 percent faster
-than LLVM's own order, bit for bit the same.
+The evaluation of one state is limited by latency: the instruction window of a core is about a hundred
+instructions, a program has several times as many, and the order of tracing lets the core wait. List
+scheduling (Gibbons and Muchnick 1986, doi:10.1145/13310.13312) for a core that begins three steps per cycle
+is 13 % faster than LLVM's own order, with identical results.
 """
 
 from bisect import insort
@@ -12,39 +12,41 @@ from heapq import heappop, heappush
 
 from draisine.codegen.program import Program, arguments
 
-BEGUN = 3
-"""How many steps begin in a cycle."""
+STEPS_PER_CYCLE = 3
+"""Steps that the modelled core begins in one cycle."""
 
-ALIVE, CHOICE = 28, 4
-"""With more values than this alive, of so many steps that are most urgent the one goes first that
-frees most."""
+MAX_LIVE_VALUES = 28
+"""Live values above which steps that free registers are preferred; a core has 16 or 32 vector registers."""
+
+MAX_CANDIDATES = 4
+"""Number of the most urgent steps among which the one that frees most values is chosen."""
 
 LATENCY = {"inv": 13, "sqrt": 21, "sin": 50, "cos": 50, "exp": 60, "atan2": 80, "neg": 1}
-"""Cycles until a result is there; 4 of what is not named, and 1 of a product that a sum takes in."""
+"""Latency in cycles by operation; others have 4, and a product that is fused with a sum 1."""
 
 
 def by_longest_path(program: Program, steps: Sequence[int]) -> list[int]:
-    """Return steps, given in an order in which each comes after what it reads, in another such order.
+    """Return steps in an order that minimises waiting; given and result are topological orders.
 
     >>> chain = [("input", "x", 0), ("neg", 0), ("sin", 0), ("sin", 2), ("add", 1, 3)]
     >>> by_longest_path(Program("f", {"x": 1}, chain, {"y": [4]}, [False] * 5), [1, 2, 3, 4])
     [2, 1, 3, 4]
     """
-    own = set(steps)
-    reads = {i: own.intersection(arguments(program.steps[i])) for i in steps}
+    scheduled = set(steps)
+    reads = {i: scheduled.intersection(arguments(program.steps[i])) for i in steps}
     users: dict[int, list[int]] = {i: [] for i in steps}
     for i in steps:
         for k in reads[i]:
             users[k].append(i)
-    takes = {i: _latency(program, i, users[i]) for i in steps}
-    left: dict[int, int] = {}
+    latency = {i: _latency(program, i, users[i]) for i in steps}
+    remaining: dict[int, int] = {}
     for i in reversed(steps):
-        left[i] = takes[i] + max((left[k] for k in users[i]), default=0)
-    return _begin_in_turn(steps, reads, users, takes, left)
+        remaining[i] = latency[i] + max((remaining[k] for k in users[i]), default=0)
+    return _begin_in_turn(steps, reads, users, latency, remaining)
 
 
 def _latency(program: Program, i: int, users: Sequence[int]) -> int:
-    """Return how many cycles a step takes."""
+    """Return the latency of a step in cycles."""
     op = program.steps[i][0]
     taken_in = op == "mul" and len(users) == 1 and program.steps[users[0]][0] in ("add", "sub")
     return 1 if taken_in else LATENCY.get(op, 4)
@@ -54,31 +56,36 @@ def _begin_in_turn(
     steps: Sequence[int],
     reads: dict[int, set[int]],
     users: dict[int, list[int]],
-    takes: dict[int, int],
-    left: dict[int, int],
+    latency: dict[int, int],
+    remaining: dict[int, int],
 ) -> list[int]:
-    """Return steps as they begin: among those that can, the one with most cycles left to an output."""
-    missing = {i: len(reads[i]) for i in steps}
+    """Return steps in the order in which they begin: of the ready ones, that with the longest path left."""
+    unresolved = {i: len(reads[i]) for i in steps}
     unread = {i: len(users[i]) for i in steps}
-    ready = sorted((-left[i], i) for i in steps if not missing[i])
+    ready = sorted((-remaining[i], i) for i in steps if not unresolved[i])
     later: list[tuple[int, int, int]] = []
-    order, there, now, alive = list[int](), dict[int, int](), 0, 0
+    order = list[int]()
+    available = dict[int, int]()
+    cycle = 0
+    alive = 0
+    # `ready` is sorted by the remaining path; `later` is a heap of steps by the cycle of their operands.
     while ready or later:
-        now = now if ready else max(now, later[0][0])
-        while later and later[0][0] <= now:
+        cycle = cycle if ready else max(cycle, later[0][0])
+        while later and later[0][0] <= cycle:
             insort(ready, heappop(later)[1:])
-        for _ in range(min(BEGUN, len(ready))):
-            choice = range(min(CHOICE if alive > ALIVE else 1, len(ready)))
+        for _ in range(min(STEPS_PER_CYCLE, len(ready))):
+            choice = range(min(MAX_CANDIDATES if alive > MAX_LIVE_VALUES else 1, len(ready)))
             best = max(choice, key=lambda c: sum(unread[k] == 1 for k in reads[ready[c][1]]))
             i = ready.pop(best)[1]
             order.append(i)
-            there[i], alive = now + takes[i], alive + 1
+            available[i] = cycle + latency[i]
+            alive = alive + 1
             for k in reads[i]:
                 unread[k] -= 1
                 alive -= unread[k] == 0
             for k in users[i]:
-                missing[k] -= 1
-                if not missing[k]:
-                    heappush(later, (max(there[r] for r in reads[k]), -left[k], k))
-        now += 1
+                unresolved[k] -= 1
+                if not unresolved[k]:
+                    heappush(later, (max(available[r] for r in reads[k]), -remaining[k], k))
+        cycle += 1
     return order

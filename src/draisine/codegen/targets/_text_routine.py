@@ -22,8 +22,11 @@ from draisine.codegen.statements import ATOM, PRODUCT, SUM
 from draisine.codegen.targets._dialects import Dialect
 from draisine.errors import RoutineError
 
-CHOICE, OR, AND, TEST = -3, -2, -1, 0
-"""The precedence of conditions, below sums and products."""
+CHOICE_LEVEL = -3
+OR_LEVEL = -2
+AND_LEVEL = -1
+TEST_LEVEL = 0
+"""Precedence levels of conditions, below those of sums and products in `statements`."""
 
 _ARITHMETIC: dict[type[ast.operator], tuple[str, int]] = {
     ast.Add: ("+", SUM), ast.Sub: ("-", SUM), ast.Mult: ("*", PRODUCT), ast.Div: ("/", PRODUCT),
@@ -41,13 +44,13 @@ _WORDS: dict[type[ast.operator], str] = {
 def write(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
     family = routine.family
-    names = {one: f"{name}_{one.__name__}" for one in family}
-    taken = list(names.values())
-    for k, one in enumerate(family):
-        if taken.count(names[one]) > 1:
-            names[one] += f"_{k}"
+    names = {member: f"{name}_{member.__name__}" for member in family}
+    all_names = list(names.values())
+    for k, member in enumerate(family):
+        if all_names.count(names[member]) > 1:
+            names[member] += f"_{k}"
     names[routine] = name
-    return "\n".join(_TextWriter(read(one), dialect, names).function() for one in family)
+    return "\n".join(_TextWriter(read(member), dialect, names).function() for member in family)
 
 
 BoundText = tuple[str, int]
@@ -58,25 +61,27 @@ class _TextWriter:
     """Writes one function."""
 
     def __init__(self, definition: Definition, dialect: Dialect, names: dict[Routine, str]) -> None:
-        self.it, self.say, self.names = definition, dialect, names
+        self.definition = definition
+        self.dialect = dialect
+        self.names = names
         self.lines: list[str] = []
         self.depth = 1
         self.indexing = False
 
     def function(self) -> str:
         """Return the text of the function."""
-        routine = self.it.routine
-        self.block(self.it.body)
-        nodes = [n for s in self.it.body for n in ast.walk(s)]
+        routine = self.definition.routine
+        self.block(self.definition.body)
+        nodes = [n for s in self.definition.body for n in ast.walk(s)]
         used = {n.id for n in nodes if isinstance(n, ast.Name)}
         loops = {
             n.target.id for n in nodes if isinstance(n, ast.For) and isinstance(n.target, ast.Name)
         }
-        local = [(n, kind) for n, kind in self.it.names.items() if n not in loops]
-        head = [f"    {self.say.declare(kind, n)}" for n, kind in local]
+        local = [(n, kind) for n, kind in self.definition.names.items() if n not in loops]
+        head = [f"    {self.dialect.declare(kind, n)}" for n, kind in local]
         if self.is_c:
             head += [f"    (void){n};" for n in routine.parameters if n not in used]
-        first = f"{self.say.head(routine, self.names[routine])}"
+        first = f"{self.dialect.head(routine, self.names[routine])}"
         return "\n".join([f"{first}\n{{", *head, *self.lines, "}", ""])
 
     def line(self, text: str) -> None:
@@ -88,7 +93,7 @@ class _TextWriter:
         for statement in body:
             self.statement(statement)
 
-    def inside(self, head: str, body: Iterable[ast.stmt]) -> None:
+    def write_block(self, head: str, body: Iterable[ast.stmt]) -> None:
         self.line(f"{head} {{")
         self.depth += 1
         self.block(body)
@@ -98,15 +103,15 @@ class _TextWriter:
     def statement(self, node: ast.stmt) -> None:
         match node:
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                self.together(targets, values)
+                self.assign_in_parallel(targets, values)
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                self.take_apart(targets, value)
+                self.unpack_values(targets, value)
             case ast.Assign(targets=[target], value=value):
                 self.line(f"{self.target(target)} = {self.text(value)};")
             case ast.AugAssign(target=target, op=op, value=value):
-                self.change(target, op, value)
+                self.augment(target, op, value)
             case ast.If():
-                self.inside(f"if ({self.text(node.test)})", node.body)
+                self.write_block(f"if ({self.text(node.test)})", node.body)
                 if node.orelse:
                     self.lines[-1] += " else {"
                     self.depth += 1
@@ -114,11 +119,11 @@ class _TextWriter:
                     self.depth -= 1
                     self.line("}")
             case ast.While():
-                self.inside(f"while ({self.text(node.test)})", node.body)
+                self.write_block(f"while ({self.text(node.test)})", node.body)
             case ast.For():
                 self.loop(node)
             case ast.Return(value=value):
-                self.give_back(value)
+                self.write_return(value)
             case ast.Break():
                 self.line("break;")
             case ast.Continue():
@@ -126,28 +131,28 @@ class _TextWriter:
             case ast.Expr(value=value):
                 self.line(f"{self.text(value)};")
 
-    def change(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
+    def augment(self, target: ast.expr, op: ast.operator, value: ast.expr) -> None:
         """Write += and its kin; fixed-size vectors have functions instead."""
-        if not is_fixed(self.it.kinds[target]):
+        if not is_fixed(self.definition.kinds[target]):
             self.line(f"{self.target(target)} {_ARITHMETIC[type(op)][0]}= {self.text(value)};")
             return
         arguments = (target, target, value)
         text = self.vector_function(_WORDS[type(op)], *arguments)
         self.line(f"{self.target(target)} = {text};")
 
-    def give_back(self, value: ast.expr | None) -> None:
+    def write_return(self, value: ast.expr | None) -> None:
         match value:
             case None:
                 self.line("return;")
             case ast.Tuple(elts=values):
                 self.line(f"return {self.results(map(self.text, values))};")
-            case ast.Call() if isinstance(self.it.kinds[value], tuple):
-                self.pass_on(value)
+            case ast.Call() if isinstance(self.definition.kinds[value], tuple):
+                self.return_results_of(value)
             case _:
                 self.line(f"return {self.text(value)};")
 
-    def together(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
-        """Write several assignments: one after the other if none reads what another writes."""
+    def assign_in_parallel(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
+        """Write several assignments, in sequence if none reads a target of another."""
         written = {ast.unparse(t) for t in targets}
         read = {ast.unparse(n) for v in values for n in ast.walk(v)}
         if not written & read and all(isinstance(t, ast.Name) for t in targets):
@@ -157,7 +162,9 @@ class _TextWriter:
         self.line("{")
         self.depth += 1
         for k, value in enumerate(values):
-            kind = self.say.declare(self.it.kinds[value], f"value_{k}").partition(" = ")[0]
+            kind = self.dialect.declare(self.definition.kinds[value], f"value_{k}").partition(
+                " = "
+            )[0]
             self.line(f"{kind.rstrip(';')} = {self.text(value)};")
         for k, target in enumerate(targets):
             self.line(f"{self.target(target)} = value_{k};")
@@ -169,20 +176,21 @@ class _TextWriter:
     @property
     def is_c(self) -> bool:
         """Whether the language is C."""
-        return self.say.field == "->"
+        return self.dialect.field == "->"
 
     def results(self, values: Iterable[str]) -> str:
         """Return several results as one expression."""
-        name = self.names[self.it.routine]
-        return self.say.results.format(name=name, values=", ".join(values))
+        name = self.names[self.definition.routine]
+        return self.dialect.results.format(name=name, values=", ".join(values))
 
-    def take_apart(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
-        """Assign several results, or the entries of a vector, to as many targets."""
+    def unpack_values(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        """Assign several results, or the entries of a vector, to one target each."""
         if not self.is_c:
             self.line(f"[{', '.join(map(self.target, targets))}] = {self.text(value)};")
             return
-        kind, text = self.results_type(value), self.text(value)
-        entry = "results.at[{}]" if is_fixed(self.it.kinds[value]) else "results.value_{}"
+        kind = self.results_type(value)
+        text = self.text(value)
+        entry = "results.at[{}]" if is_fixed(self.definition.kinds[value]) else "results.value_{}"
         self.line("{")
         self.depth += 1
         self.line(f"const {kind} results = {text};")
@@ -193,15 +201,15 @@ class _TextWriter:
 
     def results_type(self, value: ast.expr) -> str:
         """Return the type in C of several values."""
-        kind = self.it.kinds[value]
+        kind = self.definition.kinds[value]
         if is_fixed(kind):
             return name_of(kind)
         assert isinstance(value, ast.Call) and isinstance(value.func, ast.Name)
-        return f"{self.names[self.it.meaning[value.func.id]]}_results"
+        return f"{self.names[self.definition.meaning[value.func.id]]}_results"
 
-    def pass_on(self, value: ast.Call) -> None:
+    def return_results_of(self, value: ast.Call) -> None:
         """Return the results of a call; in C those of each function have their own type."""
-        kind = self.it.kinds[value]
+        kind = self.definition.kinds[value]
         assert isinstance(kind, tuple)
         if not self.is_c:
             self.line(f"return {self.text(value)};")
@@ -216,21 +224,22 @@ class _TextWriter:
     def loop(self, node: ast.For) -> None:
         low, high = bounds(node)
         assert isinstance(node.target, ast.Name)
-        name, step = node.target.id, step_of(node)
+        name = node.target.id
+        step = step_of(node)
         start = "0" if low is None else self.place(low)
         test = f"{name} {'<' if step > 0 else '>'} {self.place(high, SUM)}"
         grow = {1: f"++{name}", -1: f"--{name}"}.get(step, f"{name} += {step}")
-        self.inside(f"for ({self.say.loop} {name} = {start}; {test}; {grow})", node.body)
+        self.write_block(f"for ({self.dialect.loop} {name} = {start}; {test}; {grow})", node.body)
 
     # --- expressions
 
-    def text(self, node: ast.expr, level: int = CHOICE) -> str:
+    def text(self, node: ast.expr, level: int = CHOICE_LEVEL) -> str:
         """Return an expression, in parentheses if its precedence is below a level."""
-        text, own = self.expression(node)
-        return text if own >= level else f"({text})"
+        text, precedence = self.expression(node)
+        return text if precedence >= level else f"({text})"
 
     def target(self, node: ast.expr) -> str:
-        """Return the place that an assignment writes to."""
+        """Return the target of an assignment."""
         return self.element(node) if isinstance(node, ast.Subscript) else self.text(node)
 
     def expression(self, node: ast.expr) -> BoundText:
@@ -238,32 +247,40 @@ class _TextWriter:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self.number(value)
             case ast.Name(id=name):
-                known = name in self.it.routine.parameters or name in self.it.names
-                return (name, ATOM) if known else self.number(self.it.meaning[name])
-            case ast.Attribute() if node in self.it.constants:
-                member = self.it.constants[node]
+                is_local = (
+                    name in self.definition.routine.parameters or name in self.definition.names
+                )
+                return (name, ATOM) if is_local else self.number(self.definition.meaning[name])
+            case ast.Attribute() if node in self.definition.constants:
+                member = self.definition.constants[node]
                 return f"{self.number(int(member))[0]} /* {ast.unparse(node)} */", SUM
             case ast.Attribute(value=value, attr=field):
-                return f"{self.text(value, ATOM)}{self.say.field}{field}", ATOM
+                return f"{self.text(value, ATOM)}{self.dialect.field}{field}", ATOM
             case ast.Subscript():
                 return self.subscript(node)
-            case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(self.it.kinds[node]):
+            case ast.UnaryOp(op=ast.USub(), operand=operand) if is_fixed(
+                self.definition.kinds[node]
+            ):
                 return self.vector_function("neg", operand, operand), ATOM
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                whole = self.it.kinds[node] == INT and not isinstance(operand, ast.Constant)
-                return (self.say.negative if whole else "-{}").format(self.text(operand, ATOM)), SUM
+                is_integer = self.definition.kinds[node] == INT and not isinstance(
+                    operand, ast.Constant
+                )
+                return (self.dialect.negative if is_integer else "-{}").format(
+                    self.text(operand, ATOM)
+                ), SUM
             case ast.UnaryOp(op=ast.Not(), operand=operand):
                 return f"!{self.text(operand, ATOM)}", PRODUCT
             case ast.BoolOp(op=op, values=values):
-                level, word = (AND, " && ") if isinstance(op, ast.And) else (OR, " || ")
+                level, word = (AND_LEVEL, " && ") if isinstance(op, ast.And) else (OR_LEVEL, " || ")
                 return word.join(f"({self.text(v)})" for v in values), level
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                same = self.say.equal[isinstance(op, (ast.NotEq, ast.IsNot))]
+                same = self.dialect.equal[isinstance(op, (ast.NotEq, ast.IsNot))]
                 word = _TESTS.get(type(op), same)
-                return f"{self.text(left, SUM)} {word} {self.text(right, SUM)}", TEST
+                return f"{self.text(left, SUM)} {word} {self.text(right, SUM)}", TEST_LEVEL
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                parts = [self.text(x, OR) for x in (test, body, orelse)]
-                return f"{parts[0]} ? {parts[1]} : {parts[2]}", CHOICE
+                parts = [self.text(x, OR_LEVEL) for x in (test, body, orelse)]
+                return f"{parts[0]} ? {parts[1]} : {parts[2]}", CHOICE_LEVEL
             case ast.BinOp():
                 return self.binary(node)
             case ast.Call(func=ast.Name(id=name), args=args):
@@ -275,34 +292,38 @@ class _TextWriter:
     # --- elements and views
 
     def subscript(self, node: ast.Subscript) -> BoundText:
-        kind, own = self.it.kinds[node.value], self.it.kinds[node]
+        kind = self.definition.kinds[node.value]
+        result = self.definition.kinds[node]
         base = self.text(node.value, ATOM)
         match node.slice:
             case ast.Slice(lower=ast.expr() as low) if not is_matrix(kind):
-                return self.say.rest.format(base, self.place(low, SUM)), ATOM
+                return self.dialect.rest.format(base, self.place(low, SUM)), ATOM
             case ast.Slice(lower=low):
                 return self.view(node, base, low, None), ATOM
             case ast.Tuple(elts=[ast.Slice(lower=row), ast.Slice(lower=column)]):
                 return self.view(node, base, row, column), ATOM
-        if is_matrix(kind) and isinstance(own, ArrayKind):
-            return self.say.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
+        if is_matrix(kind) and isinstance(result, ArrayKind):
+            return self.dialect.rest.format(f"{base}.at", self.offset(base, node.slice, None)), ATOM
         text = self.element(node)
-        return (self.say.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
+        return (self.dialect.flag.format(text), PRODUCT) if kind == FLAGS else (text, ATOM)
 
     def element(self, node: ast.Subscript) -> str:
         """Return an element of an array, of a matrix or of a fixed-size vector."""
-        base, place = node.value, node.slice
-        if isinstance(base, ast.Subscript) and is_matrix(self.it.kinds[base.value]):
+        base = node.value
+        place = node.slice
+        if isinstance(base, ast.Subscript) and is_matrix(self.definition.kinds[base.value]):
             # An entry of a row A[i][j] is an entry of the matrix; a view would cost JavaScript an object.
-            matrix, row, column = self.text(base.value, ATOM), base.slice, place
+            matrix = self.text(base.value, ATOM)
+            row = base.slice
+            column = place
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         if isinstance(place, ast.Tuple):
             row, column = place.elts
             matrix = self.text(base, ATOM)
             return f"{matrix}.at[{self.offset(matrix, row, column)}]"
         array = self.text(base, ATOM)
-        if is_fixed(self.it.kinds[base]):
-            return self.say.entry.format(array, self.place(place))
+        if is_fixed(self.definition.kinds[base]):
+            return self.dialect.entry.format(array, self.place(place))
         return f"{array}[{self.place(place)}]"
 
     def offset(self, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
@@ -313,73 +334,82 @@ class _TextWriter:
 
     def view(self, node: ast.expr, base: str, row: ast.expr | None, column: ast.expr | None) -> str:
         """Return the part of a matrix from a row and a column on."""
-        at = self.say.rest.format(f"{base}.at", self.offset(base, row, column))
-        kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=f"{base}.stride")
+        first = self.dialect.rest.format(f"{base}.at", self.offset(base, row, column))
+        kind = name_of(self.definition.kinds[node])
+        return self.dialect.matrix.format(kind=kind, at=first, stride=f"{base}.stride")
 
-    def reshape(self, node: ast.expr, part: ast.expr, columns: ast.expr) -> str:
+    def reshape(self, node: ast.expr, array_slice: ast.expr, columns: ast.expr) -> str:
         """Return a matrix on the elements of an array."""
-        assert isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice)
-        at, low = self.text(part.value, ATOM), part.slice.lower
+        assert isinstance(array_slice, ast.Subscript) and isinstance(array_slice.slice, ast.Slice)
+        first = self.text(array_slice.value, ATOM)
+        low = array_slice.slice.lower
         if low is not None:
-            at = self.say.rest.format(at, self.place(low, SUM))
-        kind = name_of(self.it.kinds[node])
-        return self.say.matrix.format(kind=kind, at=at, stride=self.place(columns))
+            first = self.dialect.rest.format(first, self.place(low, SUM))
+        kind = name_of(self.definition.kinds[node])
+        return self.dialect.matrix.format(kind=kind, at=first, stride=self.place(columns))
 
     def vector_function(self, word: str, first: ast.expr, *args: ast.expr) -> str:
         """Return a function of fixed-size vectors; `first` is one of its size."""
-        kind, arguments = name_of(self.it.kinds[first]), ", ".join(map(self.text, args))
-        return self.say.vector_function.format(kind=kind, word=word, arguments=arguments)
+        kind = name_of(self.definition.kinds[first])
+        arguments = ", ".join(map(self.text, args))
+        return self.dialect.vector_function.format(kind=kind, word=word, arguments=arguments)
 
-    def place(self, index: ast.expr, level: int = CHOICE) -> str:
-        """Return an index or a bound, for which a zero with a sign is as good as one without."""
-        outer, self.indexing = self.indexing, True
+    def place(self, index: ast.expr, level: int = CHOICE_LEVEL) -> str:
+        """Return an index or a bound, for which negative zero is harmless in JavaScript."""
+        outer = self.indexing
+        self.indexing = True
         text = self.text(index, level)
         self.indexing = outer
         return text
 
     def number(self, x: bool | int | float) -> BoundText:
         if isinstance(x, bool):
-            return self.say.bools[x], ATOM
-        text = str(x) if isinstance(x, int) else self.say.number(float(x))
+            return self.dialect.bools[x], ATOM
+        text = str(x) if isinstance(x, int) else self.dialect.number(float(x))
         return text, SUM if text.startswith("-") else ATOM
 
     def binary(self, node: ast.BinOp) -> BoundText:
-        if is_fixed(self.it.kinds[node]):
-            left, right = node.left, node.right
-            if not is_fixed(self.it.kinds[left]):
-                left, right = right, left
-            return self.vector_function(_WORDS[type(node.op)], left, left, right), ATOM
+        if is_fixed(self.definition.kinds[node]):
+            vector = node.left
+            operand = node.right
+            if not is_fixed(self.definition.kinds[vector]):
+                vector, operand = operand, vector
+            return self.vector_function(_WORDS[type(node.op)], vector, vector, operand), ATOM
         if isinstance(node.op, ast.Pow):
             parts = (self.text(node.left), self.text(node.right))
-            return self.say.functions["pow"].format(*parts), ATOM
+            return self.dialect.functions["pow"].format(*parts), ATOM
         sign, level = _ARITHMETIC[type(node.op)]
-        a, b = self.text(node.left, level), self.text(node.right, level + 1)
-        whole = self.it.kinds[node.left] == INT and self.it.kinds[node.right] == INT
+        a = self.text(node.left, level)
+        b = self.text(node.right, level + 1)
+        are_integers = (
+            self.definition.kinds[node.left] == INT and self.definition.kinds[node.right] == INT
+        )
         if isinstance(node.op, ast.FloorDiv):
-            return self.say.whole_quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Div) and whole:
-            return self.say.quotient.format(a, b), PRODUCT
-        if isinstance(node.op, ast.Mult) and whole and not self.indexing:
-            return self.say.product.format(a, b), SUM
+            return self.dialect.whole_quotient.format(a, b), PRODUCT
+        if isinstance(node.op, ast.Div) and are_integers:
+            return self.dialect.quotient.format(a, b), PRODUCT
+        # In JavaScript, 0 * -1 is negative zero, which an index may be and a value may not.
+        if isinstance(node.op, ast.Mult) and are_integers and not self.indexing:
+            return self.dialect.product.format(a, b), SUM
         return f"{a} {sign} {b}", level
 
     def call(self, name: str, args: list[ast.expr]) -> BoundText:
-        target, texts = self.it.meaning[name], [self.text(a) for a in args]
+        target = self.definition.meaning[name]
+        texts = [self.text(a) for a in args]
         if isinstance(target, Routine):
             return f"{self.names[target]}({', '.join(texts)})", ATOM
         if is_fixed(target):
             entries = ", ".join(texts)
-            return self.say.vector.format(kind=target.__name__, entries=entries), ATOM
+            return self.dialect.vector.format(kind=target.__name__, entries=entries), ATOM
         if is_enum(target):
-            return texts[0], CHOICE
+            return texts[0], CHOICE_LEVEL
         if target in ("dot", "cross"):
             return self.vector_function(target, args[0], *args), ATOM
         if target == "address":
             raise RoutineError(
-                f"{self.it.routine!r}: addresses as integers exist in machine code only."
+                f"{self.definition.routine!r}: integers as addresses are supported in machine code only."
             )
-        kinds = {self.it.kinds[a] for a in args}
+        kinds = {self.definition.kinds[a] for a in args}
         word = f"{target} of int" if kinds == {INT} and target in ("abs", "min", "max") else target
         word = f"{target} of bool" if kinds == {BOOL} else word
-        return self.say.functions[word].format(*texts), ATOM
+        return self.dialect.functions[word].format(*texts), ATOM

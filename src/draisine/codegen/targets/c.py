@@ -13,13 +13,13 @@ from textwrap import fill
 
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
-from draisine.codegen.statements import TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, sections
 from draisine.codegen.targets._dialects import c_dialect
 
-CHUNK = 2000
-"""Longest stretch of steps in one function: compilers are superlinear beyond."""
+MAX_C_FUNCTION_STEPS = 2000
+"""Largest number of steps in one function; the time of C compilers is superlinear in longer ones."""
 
-RESERVED = [
+C_RESERVED = [
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
     "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
     "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
@@ -39,23 +39,43 @@ RESERVED = [
     "strcmp", "strcpy", "strlen", "strstr", "strtok", "clock", "ctime", "difftime", "gmtime",
     "localtime", "mktime", "raise", "signal", "time",
 ]  # fmt: skip
-"""Words of the language and of its library: a program or array so named gets an underscore."""
+"""Keywords and library functions; a program or array with such a name gets an underscore."""
 
 
 def emit(
     program: Program, names: Mapping[str, Sequence[str]] | None = None, linkage: str = ""
 ) -> str:
-    """Return the program as the text of a C file, its functions "static" or not; `names` are told of
-    the entries of arrays.
+    """Return the program as the text of a C file.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    names
+        Names of the entries of arrays, listed in the comment at the top.
+    linkage
+        "static", or empty for external linkage.
+
+    Returns
+    -------
+    str
+        C99 text that needs libm only.
     """
-    name = free_word(program.name, RESERVED)
+    name = free_word(program.name, C_RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(
-        program, [*RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
+        program, [*C_RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
     )
-    given = {"parameters": "parameters"}
-    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
-    second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
+    prologue_inputs = {"parameters": "parameters"}
+    first = Listing(
+        program,
+        prologue,
+        _C_NOTATION,
+        prologue_inputs,
+        {PROLOGUE_TABLE: "table"},
+        MAX_C_FUNCTION_STEPS,
+    )
+    second = Listing(program, body, _C_NOTATION, sources, sinks, MAX_C_FUNCTION_STEPS)
     scope = f"{linkage} " if linkage else ""
     lines = [
         f"/* The program {name}, written by draisine.",
@@ -76,7 +96,7 @@ def emit(
 
 
 def number(x: float) -> str:
-    """Return a number exactly: in decimal where that is exact, else in hexadecimal."""
+    """Return a number exactly: in decimal notation if that is exact, otherwise in hexadecimal."""
     if math.isnan(x):
         return "NAN"
     if math.isinf(x):
@@ -84,7 +104,7 @@ def number(x: float) -> str:
     return repr(x) if Decimal(repr(x)) == Decimal(x) else x.hex()
 
 
-_NOTATION = Notation(
+_C_NOTATION = Notation(
     number,
     {op: op for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "(double)({0} < {1})",
@@ -93,38 +113,48 @@ _NOTATION = Notation(
 
 
 def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
-    """Return the head of a function, its arguments kept whole where the line is broken."""
+    """Return the head of a function; lines break between arguments only."""
     arguments = [f"const~double~*{x}" for x in read] + [f"double~*{x}" for x in filled]
     text = f"{start.replace(' ', '~')}({', '.join(arguments) or 'void'})"
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
 
 
 def _function(name: str, listing: Listing, scope: str) -> list[str]:
-    """Return the lines of a function; a long one calls static ones that share a scratch array."""
+    """Return the lines of a function; a long one calls static functions that share a scratch array."""
     read = {x for piece in listing.pieces for x in listing.read(piece)}
     filled = {x for piece in listing.pieces for x in listing.filled(piece)}
     arrays = [*listing.sources.values(), *listing.sinks.values()]
+    # All arrays are arguments, whether used or not; the casts silence warnings.
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
     head = _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
     if len(listing.pieces) == 1:
-        return ["", head, "{", *unused, *_indented(listing.lines(listing.pieces[0], _NEW)), "}"]
-    lines, calls = list[str](), list[str]()
+        return [
+            "",
+            head,
+            "{",
+            *unused,
+            *_indented(listing.lines(listing.pieces[0], _DECLARATION)),
+            "}",
+        ]
+    lines = list[str]()
+    calls = list[str]()
     for k, piece in enumerate(listing.pieces):
         shared = ["scratch"] if piece.fetches or piece.keeps else []
-        sources, sinks = listing.read(piece), [*listing.filled(piece), *shared]
+        sources = listing.read(piece)
+        sinks = [*listing.filled(piece), *shared]
         lines += ["", _head(f"static void {name}_part{k}", sources, sinks), "{"]
-        lines += [*_indented(listing.lines(piece, _NEW)), "}"]
+        lines += [*_indented(listing.lines(piece, _DECLARATION)), "}"]
         calls.append(f"    {name}_part{k}({', '.join([*sources, *sinks])});")
-    room = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
-    return [*lines, "", head, "{", *room, *unused, *calls, "}"]
+    declaration = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
+    return [*lines, "", head, "{", *declaration, *unused, *calls, "}"]
 
 
-_NEW = "const double"
+_DECLARATION = "const double"
 
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-DIALECT = c_dialect(number)
-"""How routines are written."""
+C_DIALECT = c_dialect(number)
+"""Notation of routines in C."""

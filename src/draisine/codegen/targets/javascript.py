@@ -1,9 +1,9 @@
 """Programs as a JavaScript module over Float64Array.
 
-A program `f` becomes two functions, and a constant that tells the size of the table:
+A program `f` becomes two functions and a constant, the size of the table:
     fPrologue(parameters, table)    f(<inputs>..., table, <outputs>...)    fTableSize
 All inputs but the parameters come in the program's order, whether used or not. Engines do not
-optimise one huge function, so a long program is cut into short ones that share a scratch array.
+optimise one huge function, so a long program is split into short ones that share a scratch array.
 """
 
 import math
@@ -18,13 +18,13 @@ from draisine.codegen.listing import (
     free_word,
 )
 from draisine.codegen.program import Program
-from draisine.codegen.statements import TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, sections
 from draisine.codegen.targets._dialects import js_dialect
 
-CHUNK = 300
-"""Longest stretch of steps in one function."""
+MAX_JS_FUNCTION_STEPS = 300
+"""Largest number of steps in one function; JavaScript engines do not optimise much longer ones."""
 
-RESERVED = [
+JS_RESERVED = [
     "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger",
     "default", "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally",
     "for", "function", "if", "implements", "import", "in", "instanceof", "interface", "let",
@@ -35,20 +35,42 @@ RESERVED = [
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return the program as the text of an ES module; `names` are told of the entries of arrays."""
-    name = free_word(program.name, RESERVED)
+    """Return the program as the text of an ES module.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    names
+        Names of the entries of arrays, listed in the comment at the top.
+
+    Returns
+    -------
+    str
+        JavaScript text.
+    """
+    name = free_word(program.name, JS_RESERVED)
     prologue, body = sections(program)
-    sources, sinks = array_names(program, [*RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
-    given = {"parameters": "parameters"}
-    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
-    second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
-    room = max(len(first.scratch), len(second.scratch))
+    sources, sinks = array_names(
+        program, [*JS_RESERVED, name, f"{name}Prologue", f"{name}TableSize"]
+    )
+    prologue_inputs = {"parameters": "parameters"}
+    first = Listing(
+        program,
+        prologue,
+        _JS_NOTATION,
+        prologue_inputs,
+        {PROLOGUE_TABLE: "table"},
+        MAX_JS_FUNCTION_STEPS,
+    )
+    second = Listing(program, body, _JS_NOTATION, sources, sinks, MAX_JS_FUNCTION_STEPS)
+    scratch_size = max(len(first.scratch), len(second.scratch))
     lines = [
         f"// The program {name}, written by draisine.",
         *[f"// {line}" for line in describe_arrays(program, names)],
         "",
         f"export const {name}TableSize = {len(program.table)};",
-        *([f"const scratch = new Float64Array({room});"] if room else []),
+        *([f"const scratch = new Float64Array({scratch_size});"] if scratch_size else []),
         *_function(f"{name}Prologue", first),
         *_function(name, second),
         "",
@@ -63,7 +85,7 @@ def number(x: float) -> str:
     return repr(x) if math.isfinite(x) else "Infinity" if x > 0 else "-Infinity"
 
 
-_NOTATION = Notation(
+_JS_NOTATION = Notation(
     number,
     {op: f"Math.{op}" for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "({0} < {1} ? 1.0 : 0.0)",
@@ -72,16 +94,17 @@ _NOTATION = Notation(
 
 
 def _function(name: str, listing: Listing) -> list[str]:
-    """Return the lines of an exported function and of the short ones that it calls."""
+    """Return the lines of an exported function and of the short functions that it calls."""
     arrays = ", ".join([*listing.sources.values(), *listing.sinks.values()])
     head = f"export function {name}({arrays}) {{"
     if len(listing.pieces) == 1:
         return ["", head, *_body(listing, listing.pieces[0]), "}"]
-    lines, calls = list[str](), list[str]()
+    lines = list[str]()
+    calls = list[str]()
     for k, piece in enumerate(listing.pieces):
-        taken = ", ".join([*listing.read(piece), *listing.filled(piece)])
-        lines += ["", f"function {name}Part{k}({taken}) {{", *_body(listing, piece), "}"]
-        calls.append(f"  {name}Part{k}({taken});")
+        piece_arrays = ", ".join([*listing.read(piece), *listing.filled(piece)])
+        lines += ["", f"function {name}Part{k}({piece_arrays}) {{", *_body(listing, piece), "}"]
+        calls.append(f"  {name}Part{k}({piece_arrays});")
     return [*lines, "", head, *calls, "}"]
 
 
@@ -89,5 +112,5 @@ def _body(listing: Listing, piece: Segment) -> list[str]:
     return [f"  {line}" for line in listing.lines(piece, "const")]
 
 
-DIALECT = js_dialect(number)
-"""How routines are written."""
+JS_DIALECT = js_dialect(number)
+"""Notation of routines in JavaScript."""

@@ -12,7 +12,18 @@ from draisine.codegen.targets.python import write
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return the program as the text of a Python module that needs JAX alone; `names` are told of the
-    entries of arrays.
+    """Return the program as the text of a Python module that needs JAX only.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    names
+        Names of the entries of arrays, listed in the docstring at the top.
+
+    Returns
+    -------
+    str
+        Python text.
     """
     return write(program, names, "import jax.numpy as jnp", "jnp")

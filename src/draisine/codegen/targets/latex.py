@@ -1,8 +1,8 @@
-r"""Programs as LaTeX: a document of its own, to read.
+r"""Programs as a complete LaTeX document, to be read.
 
-Steps used once are written where they are used, the others get a letter and a number. What depends
-on the parameters alone comes first. Quotients are written as such, products and sums without
-needless parentheses: the text says what is computed, not how it is rounded.
+Steps used once are inlined, the others get a letter and an index. Steps that depend on parameters alone come
+first. Quotients are written as fractions, products and sums without unnecessary parentheses: the text shows
+what is computed, not the order of rounding.
 """
 
 import re
@@ -21,11 +21,11 @@ from draisine.codegen.statements import (
     sections,
 )
 
-WIDTH = 74
-"""Widest expression, in characters, before a part of it gets a name."""
+MAX_LATEX_WIDTH = 74
+"""Characters; wider expressions are split, so that lines fit on A4."""
 
-ROWS = 60
-"""Most rows of one aligned display."""
+MAX_DISPLAY_ROWS = 60
+"""Largest number of rows of one aligned display; TeX keeps a display in memory as a whole."""
 
 _GREEK = {
     "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
@@ -33,7 +33,7 @@ _GREEK = {
     "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
 }  # fmt: skip
 
-_HEAD = r"""\documentclass[a4paper,fleqn]{article}
+_PROGRAM_PREAMBLE = r"""\documentclass[a4paper,fleqn]{article}
 \usepackage{amsmath}
 \usepackage[margin=20mm]{geometry}
 \setlength{\mathindent}{0pt}
@@ -46,53 +46,74 @@ Written by draisine. Entries are counted from zero; $[a < b]$ is one where $a < 
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return the program as a LaTeX document; `names` may name the entries of an array."""
+    """Return the program as a LaTeX document.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    names
+        Names of the entries of arrays, used as their symbols.
+
+    Returns
+    -------
+    str
+        LaTeX text.
+    """
     symbols = _symbols(program.inputs, names or {}, ())
     sizes = {array: len(entries) for array, entries in program.outputs.items()}
     outputs = _symbols(sizes, names or {}, symbols.values())
     prologue, body = sections(program)
     letters = _letters([*symbols.values(), *outputs.values()])
-    known = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
-    first = _gathered(program, prologue, known)
-    given = [s for s in first if s.place is None or s.term.op]
-    known |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(given, 1)}
-    second = _gathered(program, body, known)
+    name_of = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
+    first = _gathered(program, prologue, name_of)
+    parameter_steps = [s for s in first if s.place is None or s.term.op]
+    name_of |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(parameter_steps, 1)}
+    second = _gathered(program, body, name_of)
     named = [s for s in second if s.place is None]
-    known |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
-    parts = [_HEAD % _escaped(program.name), r"\subsection*{Inputs}", *_inputs(program, symbols)]
+    name_of |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
+    parts = [
+        _PROGRAM_PREAMBLE % _escaped(program.name),
+        r"\subsection*{Inputs}",
+        *_inputs(program, symbols),
+    ]
     for title, statements in (
-        ("Of the parameters alone", given),
+        ("Of the parameters alone", parameter_steps),
         ("Of the state", named),
         ("Outputs", [s for s in second if s.place is not None]),
     ):
-        rows = [_row(s, known, outputs) for s in statements]
+        rows = [_row(s, name_of, outputs) for s in statements]
         if rows:
             parts += [rf"\subsection*{{{title}}}", *_displays(rows)]
     return "\n".join([*parts, r"\end{document}", ""])
 
 
-def _gathered(program: Program, section: Section, known: dict[int, str]) -> list[Statement]:
-    """Return the statements of a section; a step without a name yet is its number between marks."""
+def _gathered(program: Program, section: Section, names: dict[int, str]) -> list[Statement]:
+    """Return the statements of a section; a step without a name is written as its index between marks."""
 
     def name(i: int) -> Term:
-        return Term(known[i], width=_width(known[i])) if i in known else Term(f"@{i}@", width=4)
+        return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
 
-    return gather(program, section, _compose, name, WIDTH)
+    return gather(program, section, _compose, name, MAX_LATEX_WIDTH)
 
 
-def _row(statement: Statement, known: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
-    left = known.get(statement.step, "")
+def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
+    left_side = names.get(statement.step, "")
     if statement.place is not None and statement.place in outputs:
-        left = outputs[statement.place]
-    right = re.sub(r"@(\d+)@", lambda m: known[int(m[1])], statement.term.text)
-    return f"{left} &= {right}"
+        left_side = outputs[statement.place]
+    right = re.sub(r"@(\d+)@", lambda m: names[int(m[1])], statement.term.text)
+    return f"{left_side} &= {right}"
 
 
 def _displays(rows: list[str]) -> list[str]:
-    """Return rows as displays, none so long that TeX runs out of memory."""
+    """Return rows as displays of limited length."""
     lines = []
-    for k in range(0, len(rows), ROWS):
-        lines += [r"\begin{align*}", " \\\\\n".join(rows[k : k + ROWS]), r"\end{align*}"]
+    for k in range(0, len(rows), MAX_DISPLAY_ROWS):
+        lines += [
+            r"\begin{align*}",
+            " \\\\\n".join(rows[k : k + MAX_DISPLAY_ROWS]),
+            r"\end{align*}",
+        ]
     return lines
 
 
@@ -112,18 +133,18 @@ def _escaped(name: str) -> str:
 def _symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
 ) -> dict[Entry, str]:
-    """Return how each entry of each array is written, no two alike and none as one in use."""
-    found: dict[Entry, str] = {}
-    taken = set(used)
+    """Return unique symbols of all entries of arrays, different from those in use."""
+    symbols: dict[Entry, str] = {}
+    used_symbols = set(used)
     for array, size in arrays.items():
         for k in range(size):
-            own = names[array][k] if array in names else ""
-            text = _symbol(own, []) if own else _symbol(array, [k] if size > 1 else [])
-            while text in taken:
+            own_name = names[array][k] if array in names else ""
+            text = _symbol(own_name, []) if own_name else _symbol(array, [k] if size > 1 else [])
+            while text in used_symbols:
                 text = f"{{{text}}}'"
-            taken.add(text)
-            found[array, k] = text
-    return found
+            used_symbols.add(text)
+            symbols[array, k] = text
+    return symbols
 
 
 def _symbol(name: str, indices: Sequence[int]) -> str:
@@ -145,14 +166,14 @@ def _symbol(name: str, indices: Sequence[int]) -> str:
 
 
 def _letters(symbols: Iterable[str]) -> list[str]:
-    """Return two letters that no symbol begins with: for the parameters' steps and the others."""
+    """Return two letters with which no symbol begins, for steps of the prologue and of the body."""
     used = {text.lstrip("{")[0] for text in symbols if text}
     free = [x for x in "kzabdefhijlmnosvxyCDEGHJKLNPQSTUVWXYZ" if x not in used]
     return [*free, "k", "z"][:2]
 
 
 def _width(text: str) -> int:
-    """Return about how many characters wide a symbol is set."""
+    """Return the approximate width of a symbol in characters."""
     plain = re.sub(r"\\mathit|[{}_^]", "", text)
     return len(re.sub(r"\\[A-Za-z]+", "x", plain))
 
@@ -175,7 +196,12 @@ def _number(x: float) -> str:
     return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
 
 
-_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "exp": r"\exp", "atan2": r"\operatorname{atan2}"}
+_LATEX_OPERATORS = {
+    "sin": r"\sin",
+    "cos": r"\cos",
+    "exp": r"\exp",
+    "atan2": r"\operatorname{atan2}",
+}
 
 
 def _compose(step: Instruction, args: Sequence[Term]) -> Term:
@@ -211,11 +237,11 @@ def _compose(step: Instruction, args: Sequence[Term]) -> Term:
         case "where":
             return _choice(args)
     inside = _bracketed(", ".join(a.text for a in args))
-    return Term(_FUNCTIONS[step[0]] + inside, ATOM, width + len(step[0]), step[0])
+    return Term(_LATEX_OPERATORS[step[0]] + inside, ATOM, width + len(step[0]), step[0])
 
 
 def _product(step: Instruction, args: Sequence[Term]) -> Term:
-    """Return a product; a factor 1 / x makes it a quotient, equal factors a square."""
+    """Return a product; with a factor 1 / x it becomes a quotient, with equal factors a square."""
     a, b = args
     width = a.width + b.width + (a.level < PRODUCT) + (b.level < PRODUCT)
     if step[1] == step[2] and a.level == ATOM:
@@ -223,23 +249,28 @@ def _product(step: Instruction, args: Sequence[Term]) -> Term:
     if a.op == "inv" and b.op != "inv":
         a, b = b, a
     if b.op == "inv":
-        above, below = a.text, b.parts[0]
+        above = a.text
+        below = b.parts[0]
         if a.op == "inv":
             inner = _product(("mul", 0, 1), (a.parts[0], below))
-            above, below = "1", inner
+            above = "1"
+            below = inner
         text = rf"\frac{{{above}}}{{{below.text}}}"
         return Term(text, ATOM, max(a.width, below.width) + 1, "quotient")
+    # Numbers come first, as in textbooks.
     if b.op == "const" and a.op != "const":
         a, b = b, a
-    left, right = _held(a, PRODUCT), _held(b, PRODUCT)
-    space = r" \cdot " if right[0].isdigit() else r"\,"
-    return Term(f"{left}{space}{right}", PRODUCT, width, "mul")
+    first = _held(a, PRODUCT)
+    second = _held(b, PRODUCT)
+    space = r" \cdot " if second[0].isdigit() else r"\,"
+    return Term(f"{first}{space}{second}", PRODUCT, width, "mul")
 
 
 def _choice(args: Sequence[Term]) -> Term:
     test, yes, no = args
     condition = test.parts[0].text if test.op == "lt" else rf"{test.text} \neq 0"
-    first, second = rf"{yes.text} & \text{{if }} {condition}", rf"{no.text} & \text{{otherwise}}"
-    text = rf"\begin{{cases}} {first} \\ {second} \end{{cases}}"
+    yes_case = rf"{yes.text} & \text{{if }} {condition}"
+    no_case = rf"{no.text} & \text{{otherwise}}"
+    text = rf"\begin{{cases}} {yes_case} \\ {no_case} \end{{cases}}"
     width = max(yes.width, no.width) + test.width + 14
     return Term(text, ATOM, width, "where", alone=True)

@@ -1,16 +1,15 @@
 """Programs as machine code through LLVM: one state at a time, or one state per SIMD lane.
 
 Scalar and SIMD code come from the same text, with the same polynomial sine and cosine (fdlibm's
-coefficients on a quarter turn, arguments reduced with fused multiply-adds, good to 0.8 ulp up to
-some 1e9 rad, next to their zeros to 1e-27), so they agree bit for bit on one CPU.
+coefficients on a quarter turn, arguments reduced with fused multiply-adds, accurate to 0.8 ulp up to some
+1e9 rad, near their zeros to 1e-27), so they agree bit for bit on one CPU.
 
-A program `f` becomes three functions over arrays of doubles; `x` holds its inputs one after the
-other (parameters left out), `table` what its prologue leaves, `out` its outputs one after the
-other:
+A program `f` becomes three functions over arrays of doubles. `x` holds its concatenated inputs without
+parameters, `table` the results of its prologue, `out` its concatenated outputs:
     f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
-In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple of the lanes. It may
-compute in single precision, twice as many lanes at once; then its table is, too, and all else are
-doubles still.
+In `f_batch` the index of entry k of state i is `k * count + i`; count is a multiple of the lanes. It can
+compute in single precision with twice as many lanes; then its table has single precision, too, and all
+other arrays have doubles.
 """
 
 import re
@@ -37,7 +36,7 @@ from draisine.codegen.targets._native_routine import (
     Packed,
     compile_routines,
     make_record,
-    room,
+    workspace,
 )
 from draisine.codegen.targets._schedule import by_longest_path
 
@@ -49,27 +48,31 @@ __all__ = [
     "emit",
     "lanes",
     "make_record",
-    "room",
     "routine_code",
     "share_code",
     "shared_code",
+    "workspace",
 ]
 
-WHOLE, CHUNK = 1500, 400
-"""Most steps in one function, and how many a piece of a longer program has: code generation is
-superlinear in the length of a block, and more so the more of its values others read.
+MAX_UNSPLIT_STEPS = 1500
+"""Largest number of steps of a program in one function. Code generation is superlinear in the length of a
+block, the more so the more often its values are read.
 """
+
+NATIVE_CHUNK_STEPS = 400
+"""Number of steps per function of a longer program."""
 
 
 class Native:
     """A program as machine code: addresses of its functions and sizes of their arrays.
 
-    Code for one state, for SIMD lanes and in single precision is made when it is first asked for, or
-    taken from the store, the prologue with each of them. The object keeps the machine code alive.
+    Code for one state, for SIMD lanes and in single precision is compiled at first use, or loaded from the
+    store; each contains the prologue. The object keeps the machine code alive.
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
-        self.program, self._store = program, store
+        self.program = program
+        self._store = store
         self._pieces: dict[tuple[int, bool], MachineCode] = {}
         self.lanes = lanes()
         self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
@@ -79,13 +82,14 @@ class Native:
     def _find(self, ending: str, width: int = 1, single: bool = False) -> int:
         """Return the address of a function in the piece for a width and precision."""
         piece = (width, single)
+        # Two threads may load the same piece; `setdefault` keeps the first one for both.
         if piece not in self._pieces:
             self._pieces.setdefault(piece, _load(self.program, width, self._store, single))
         return self._pieces[piece].addresses[_symbol(self.program) + ending]
 
     @property
     def prologue(self) -> int:
-        """The address of the prologue, in a piece that is there already, or else that for one state."""
+        """The address of the prologue, in a piece that is loaded already, otherwise in that for one state."""
         pieces = list(self._pieces)
         return self._find("_prologue", *(pieces[0] if pieces else ()))
 
@@ -101,7 +105,7 @@ class Native:
 
     @cached_property
     def single_batch(self) -> int:
-        """The address of the loop in single precision, over twice as many lanes."""
+        """The address of the loop in single precision, with twice the number of lanes."""
         return self._find("_batch", 2 * self.lanes, single=True)
 
 
@@ -109,20 +113,20 @@ class Native:
 def routine_code(
     *routines: Routine, width: int = 1, passes: str = "all", known: KnownFields = ()
 ) -> list[NativeRoutine]:
-    """Return routines as machine code in vectors of a width, made once; the latest are kept."""
+    """Return routines as machine code with `width` lanes, compiled once; the latest 64 are cached."""
     return compile_routines(*routines, width=width, passes=passes, known=known, store=Store())
 
 
 _shared: dict[Routine, NativeRoutine] = {}
 
 
-def share_code(some: Sequence[NativeRoutine]) -> None:
-    """Let others have routines that are parts of a larger piece; none of them may have lanes."""
-    _shared.update((one.routine, one) for one in some)
+def share_code(routines: Sequence[NativeRoutine]) -> None:
+    """Register routines of a larger piece of machine code for `shared_code`; none may have lanes."""
+    _shared.update((native.routine, native) for native in routines)
 
 
 def shared_code(routine: Routine) -> NativeRoutine:
-    """Return a routine without lanes as machine code: part of a larger piece, or by itself."""
+    """Return a routine without lanes as machine code, from a larger piece if it is registered."""
     return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
 
@@ -130,8 +134,8 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
     """Return the program's machine code: for one state, or for SIMD lanes."""
     task = (
         source([__file__, _elementary.__file__, _schedule.__file__]),
-        WHOLE,
-        CHUNK,
+        MAX_UNSPLIT_STEPS,
+        NATIVE_CHUNK_STEPS,
         width,
         single,
         program,
@@ -149,8 +153,21 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
 
 
 def emit(program: Program, width: int = 1, single: bool = False) -> str:
-    """Return the program as LLVM text: prologue, and body for one state, or the loop over SIMD lanes
-    where width is more than one, in single precision if so wished.
+    """Return the program as LLVM text: prologue, and body for one state or loop over SIMD lanes.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    width
+        Number of SIMD lanes; 1 for the body of one state.
+    single
+        Compute in single precision.
+
+    Returns
+    -------
+    str
+        Text of an LLVM module.
     """
     entry = "float" if single else "double"
     kind = entry if width == 1 else f"<{width} x {entry}>"
@@ -159,39 +176,39 @@ def emit(program: Program, width: int = 1, single: bool = False) -> str:
     parts.append(_ProgramWriter(program, kind).function())
     if width > 1:
         parts.append(_batch(_symbol(program), width, entry))
-    if f"@{_CLEAR}(" in parts[-1 if width == 1 else -2]:
+    if f"@{_CLEAR_FUNCTION}(" in parts[-1 if width == 1 else -2]:
         parts.append(_clear(alike(kind, "double")))
     return "\n".join(parts)
 
 
 def _symbol(program: Program) -> str:
-    """Return a name that no function of C can have: a program may well be called `free`."""
+    """Return a symbol that no function of C has, because a program may be called `free`."""
     return "draisine." + re.sub(r"\W", "_", program.name, flags=re.ASCII)
 
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
-_CLEAR = "draisine.clear"
+_CLEAR_FUNCTION = "draisine.clear"
 
 
-def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where places follow each other: the first, and how many.
+def _runs(indices: Sequence[int]) -> list[tuple[int, int]]:
+    """Return runs of consecutive indices as (first, length).
 
     >>> _runs([2, 3, 4, 8])
     [(2, 3), (8, 1)]
     """
-    out: list[tuple[int, int]] = []
-    for k in places:
-        if out and k == sum(out[-1]):
-            out[-1] = (out[-1][0], out[-1][1] + 1)
+    runs: list[tuple[int, int]] = []
+    for k in indices:
+        if runs and k == sum(runs[-1]):
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
         else:
-            out.append((k, 1))
-    return out
+            runs.append((k, 1))
+    return runs
 
 
 def _clear(kind: str) -> str:
-    """Return the loop that writes zeros: programs may have thousands of them, one after the other."""
+    """Return the loop that writes zeros, because programs may have thousands of consecutive ones."""
     step = "1" if kind == "double" else "%stride"
-    return f"""define internal void @{_CLEAR}(ptr %out, i64 %count, i64 %stride) noinline {{
+    return f"""define internal void @{_CLEAR_FUNCTION}(ptr %out, i64 %count, i64 %stride) noinline {{
 entry:
   br label %loop
 loop:
@@ -209,16 +226,18 @@ done:
 
 
 class _ProgramWriter:
-    """Writes one function: the prologue, or the body in scalars or lanes, cut into chunks where it
-    is long.
-    """
+    """Writes one function: the prologue, or the body in scalars or lanes; long ones are split."""
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
-        self.program, self.kind, self.prologue = program, kind, prologue
-        self.simd, self.entry = kind != "double", "float" if "float" in kind else "double"
+        self.program = program
+        self.kind = kind
+        self.prologue = prologue
+        self.simd = kind != "double"
+        self.entry = "float" if "float" in kind else "double"
         self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
         self.slot = {step: k for k, step in enumerate(program.table)}
-        offset, self.offsets = 0, dict[str, int]()
+        offset = 0
+        self.offsets = dict[str, int]()
         for array, size in program.inputs.items():
             self.offsets[array] = 0 if array == "parameters" else offset
             offset += 0 if array == "parameters" else size
@@ -226,7 +245,7 @@ class _ProgramWriter:
         self.results = self._results()
 
     def _results(self) -> list[tuple[int, int]]:
-        """Return (place in the result array, step)."""
+        """Return (index in the result array, step)."""
         if self.prologue:
             return [(k, step) for step, k in self.slot.items()]
         flat = [k for entries in self.program.outputs.values() for k in entries]
@@ -235,7 +254,7 @@ class _ProgramWriter:
     def function(self) -> str:
         """Return the text of the function and its chunks."""
         steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
-        size = CHUNK if len(steps) > WHOLE else WHOLE
+        size = NATIVE_CHUNK_STEPS if len(steps) > MAX_UNSPLIT_STEPS else MAX_UNSPLIT_STEPS
         chunks = [steps[k : k + size] for k in range(0, len(steps), size)] or [[]]
         self.split = len(chunks) > 1
         if not self.split:
@@ -246,7 +265,8 @@ class _ProgramWriter:
             for k in arguments(self.program.steps[i]):
                 if k in home and home[k] != home[i]:
                     shared.setdefault(k, len(shared))
-        texts, calls = [], []
+        texts = []
+        calls = []
         for c, chunk in enumerate(chunks):
             results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
             name = f"{self.name}_{c}"
@@ -268,12 +288,15 @@ class _ProgramWriter:
     ) -> str:
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
-        self.shared, self.own = shared, set(steps)
+        self.shared = shared
+        self.own = set(steps)
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
+        # Lanes hide latency by themselves; there, short lifetimes in registers matter more.
         order = steps if self.simd or self.prologue else by_longest_path(self.program, steps)
-        for i in order:  # what is done with is stored at once: few values are alive at a time
+        # Results are stored as soon as they are computed, so that few values are live at a time.
+        for i in order:
             self._step(i, self.program.steps[i])
             if i in keeps:
                 self._store("%scratch", shared[i], self._value(i), strided=False)
@@ -281,46 +304,49 @@ class _ProgramWriter:
                 self._store("%out", k, self._value(i), strided=True)
         zeros = [i for i in places if self.program.steps[i] == ("const", 0.0)]
         for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
-            where = self._address("%out", first, strided=True)
-            self.lines.append(f"  call void @{_CLEAR}(ptr {where}, i64 {count}, i64 %stride)")
-        for i, rest in places.items():
-            for k in rest:
+            address = self._address("%out", first, strided=True)
+            self.lines.append(
+                f"  call void @{_CLEAR_FUNCTION}(ptr {address}, i64 {count}, i64 %stride)"
+            )
+        for i, entries in places.items():
+            for k in entries:
                 self._store("%out", k, self._value(i), strided=True)
         scratch = ", ptr %scratch" if self.split else ""
         linkage = "internal " if self.split else ""
+        # Callers pass disjoint arrays, so that loads may move across stores.
         pointers = "ptr noalias %x, ptr noalias %table, ptr noalias %out"
         head = f"define {linkage}void @{name}({pointers}, i64 %stride{scratch})"
         attributes = " noinline" if self.split else ""
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _address(self, base: str, k: int, strided: bool) -> str:
-        tag = f"%a{len(self.lines)}"
+        name = f"%a{len(self.lines)}"
         if self.simd and strided:
             entry = self.entry if base == "%table" else "double"
-            self.lines.append(f"  {tag}m = mul i64 %stride, {k}")
-            self.lines.append(f"  {tag} = getelementptr {entry}, ptr {base}, i64 {tag}m")
+            self.lines.append(f"  {name}m = mul i64 %stride, {k}")
+            self.lines.append(f"  {name} = getelementptr {entry}, ptr {base}, i64 {name}m")
         else:
-            self.lines.append(f"  {tag} = getelementptr {self.kind}, ptr {base}, i64 {k}")
-        return tag
+            self.lines.append(f"  {name} = getelementptr {self.kind}, ptr {base}, i64 {k}")
+        return name
 
     def _load(self, base: str, k: int, strided: bool) -> str:
-        where = self._address(base, k, strided)
+        address = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        kept = alike(self.kind, "double") if strided and base != "%table" else self.kind
-        self.lines.append(f"  {where}v = load {kept}, ptr {where}, {align}")
-        if kept == self.kind:
-            return f"{where}v"
-        self.lines.append(f"  {where}s = fptrunc {kept} {where}v to {self.kind}")
-        return f"{where}s"
+        stored = alike(self.kind, "double") if strided and base != "%table" else self.kind
+        self.lines.append(f"  {address}v = load {stored}, ptr {address}, {align}")
+        if stored == self.kind:
+            return f"{address}v"
+        self.lines.append(f"  {address}s = fptrunc {stored} {address}v to {self.kind}")
+        return f"{address}s"
 
     def _store(self, base: str, k: int, value: str, strided: bool) -> None:
-        where = self._address(base, k, strided)
+        address = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        kept = alike(self.kind, "double") if strided else self.kind
-        if kept != self.kind:
-            self.lines.append(f"  {where}d = fpext {self.kind} {value} to {kept}")
-            value = f"{where}d"
-        self.lines.append(f"  store {kept} {value}, ptr {where}, {align}")
+        stored = alike(self.kind, "double") if strided else self.kind
+        if stored != self.kind:
+            self.lines.append(f"  {address}d = fpext {self.kind} {value} to {stored}")
+            value = f"{address}d"
+        self.lines.append(f"  store {stored} {value}, ptr {address}, {align}")
 
     def _value(self, i: int) -> str:
         if i in self.known:
@@ -335,16 +361,18 @@ class _ProgramWriter:
         elif i in self.shared and i not in self.own:
             value = self._load("%scratch", self.shared[i], strided=False)
         else:
-            raise AssertionError(f"step {i} {step} is not at hand")
+            raise AssertionError(f"step {i} {step} is not computed in this chunk")
         self.known[i] = value
         return value
 
     def _step(self, i: int, step: Instruction) -> None:
-        kind, tag = self.kind, f"%s{i}"
+        kind = self.kind
+        tag = f"%s{i}"
         args = [self._value(k) for k in step[1:]]
         op = step[0]
         kind_name = suffix(kind)
         typed = ", ".join(f"{kind} {a}" for a in args)
+        # `contract` allows fused multiply-adds, in scalar and SIMD code alike.
         if op in _BINARY:
             line = f"{_BINARY[op]} contract {kind} {args[0]}, {args[1]}"
         elif op == "neg":
@@ -376,7 +404,7 @@ _HEADER = """declare double @atan2(double, double)
 
 
 def _batch(name: str, width: int, entry: str) -> str:
-    """Return the loop that takes `width` states at a time; the table has entries of a kind."""
+    """Return the loop over groups of `width` states; `entry` is the type of the table."""
     return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
 entry:
   %any = icmp sgt i64 %count, 0

@@ -1,7 +1,7 @@
-"""Programs as plain Python over NumPy: to read, to ship without draisine, to run anywhere.
+"""Programs as plain Python over NumPy, which runs without draisine.
 
-A program `f` becomes two functions; entries may be numbers or arrays, so that inputs may carry
-further axes behind the first:
+A program `f` becomes two functions; entries may be numbers or arrays, so that inputs may have further axes
+after the first:
     f_prologue(parameters) -> table    f(inputs..., table) -> {output: array}
 """
 
@@ -11,12 +11,23 @@ from collections.abc import Mapping, Sequence
 
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
-from draisine.codegen.statements import TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, sections
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
-    """Return the program as the text of a Python module that needs NumPy alone; `names` are told of
-    the entries of arrays.
+    """Return the program as the text of a Python module that needs NumPy only.
+
+    Parameters
+    ----------
+    program
+        Program to write.
+    names
+        Names of the entries of arrays, listed in the docstring at the top.
+
+    Returns
+    -------
+    str
+        Python text.
     """
     return write(program, names, "import numpy as np", "np")
 
@@ -27,8 +38,8 @@ def write(
     """Return the program as Python over an array library that has NumPy's functions."""
     name = free_word(program.name, keyword.kwlist)
     prologue, body = sections(program)
-    own = [library, "parameters", "_array", name, f"{name}_prologue"]
-    sources, _ = array_names(program, [*keyword.kwlist, *own])
+    reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
+    sources, _ = array_names(program, [*keyword.kwlist, *reserved_names])
     notation = _notation(library)
     first = Listing(program, prologue, notation, {"parameters": "parameters"}, {})
     second = Listing(program, body, notation, sources, {})
@@ -44,7 +55,7 @@ def write(
         f"def {name}_prologue(parameters):",
         '    """Return the table: all that depends on the parameters alone."""',
         *_values(first),
-        f"    return {_array(first, TABLE, library, 4)}",
+        f"    return {_array(first, PROLOGUE_TABLE, library, 4)}",
         "",
         "",
         f"def {name}({', '.join(sources.values())}):",
@@ -74,7 +85,7 @@ def _notation(library: str) -> Notation:
 
 
 def _values(listing: Listing) -> list[str]:
-    """Return the lines that give every step its value."""
+    """Return the assignments of all steps."""
     lines = [
         f"    {listing.name(i)} = {listing.sources[array]}[{k}]"
         for i, (array, k) in listing.section.leaves.items()

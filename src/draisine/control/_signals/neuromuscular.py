@@ -50,9 +50,9 @@ class Neuromuscular:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.delay < float("inf"):
-            raise ParameterError(f"delay = {self.delay} s: give a time that is not negative.")
+            raise ParameterError(f"delay = {self.delay} s must not be negative or infinite.")
         if isinstance(self.order, bool) or self.order not in range(1, 13):
-            raise ParameterError(f"order = {self.order}: give an integer from 1 to 12.")
+            raise ParameterError(f"order = {self.order} must be an integer from 1 to 12.")
         if self.frequency is not None and not self.frequency > 0.0:
             raise ParameterError(
                 f"frequency = {self.frequency} rad/s must be positive; None leaves the muscles out."
@@ -73,8 +73,8 @@ class Neuromuscular:
     @property
     def state_names(self) -> tuple[str, ...]:
         """Names of all states."""
-        late = tuple(f"delay_{k}" for k in range(1, self.delay_states + 1))
-        return late if self.frequency is None else (*late, "torque", "torque_rate")
+        delayed = tuple(f"delay_{k}" for k in range(1, self.delay_states + 1))
+        return delayed if self.frequency is None else (*delayed, "torque", "torque_rate")
 
     def __call__(self, command: Scalar, z: Array) -> tuple[Scalar, list[Scalar]]:
         """Return the torque for a command and the states z, and the rates of z."""
@@ -82,5 +82,5 @@ class Neuromuscular:
         torque, rates = delay(command, z[:count], self.delay)
         if self.frequency is None:
             return torque, rates
-        torque, more = lag(torque, z[count:], self.frequency, self.damping)
-        return torque, [*rates, *more]
+        torque, lag_rates = lag(torque, z[count:], self.frequency, self.damping)
+        return torque, [*rates, *lag_rates]

@@ -1,4 +1,4 @@
-"""Limits of what an actuator can do."""
+"""Saturation of actuators."""
 
 import math
 
@@ -7,7 +7,7 @@ from draisine.errors import ParameterError
 
 
 def saturate(x: Scalar, limit: float) -> Scalar:
-    """Return x, held between -limit and limit; an infinite limit leaves it as it is.
+    """Return x clipped to -limit ... limit; unchanged for an infinite limit.
 
     >>> saturate(7.0, 5.0), saturate(-7.0, 5.0), saturate(7.0, float("inf"))
     (5.0, -5.0, 7.0)
@@ -16,6 +16,6 @@ def saturate(x: Scalar, limit: float) -> Scalar:
 
 
 def check_limit(name: str, limit: float) -> None:
-    """Raise where a limit is not a positive number."""
+    """Raise `ParameterError` if a limit is not positive."""
     if not limit > 0.0:
-        raise ParameterError(f"{name} = {limit} is not a positive limit; leave it out for none.")
+        raise ParameterError(f"{name} = {limit} must be positive; leave it out for no limit.")

@@ -16,7 +16,7 @@ def smooth_step(t: Scalar, start: float, end: float) -> Scalar:
     (0.0, 0.5, 1.0)
     """
     if not start <= end:
-        raise ParameterError(f"a smooth step that starts at {start} s cannot end at {end} s.")
+        raise ParameterError(f"A smooth step must not end ({end} s) before its start ({start} s).")
     if start == end:
         return where(t < start, 0.0, 1.0)
     s = (t - start) / (end - start)

@@ -1,4 +1,4 @@
-"""Inputs as functions of time alone: steps, ramps, sines, tables."""
+"""Inputs as functions of time: steps, ramps, sines, tables."""
 
 import math
 from bisect import bisect_right
@@ -21,12 +21,13 @@ class Window:
 
     def __post_init__(self) -> None:
         if not self.start <= self.end:
-            late = f"the end {self.end} s lies before the start {self.start} s"
-            raise ParameterError(f"input {self.input!r}: {late}.")
+            raise ParameterError(
+                f"input {self.input!r}: the end {self.end} s is before the start {self.start} s."
+            )
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """Where the input jumps or has a corner."""
+        """Times at which the input jumps or has a corner, s."""
         return tuple(t for t in (self.start, self.end) if math.isfinite(t))
 
 
@@ -85,8 +86,9 @@ class Sine(Window):
 
 @dataclass(frozen=True)
 class Table:
-    """An input given at some times: on straight lines between them, or each value held until the
-    next; before the first and after the last it stays what it is there.
+    """An input by a table of times (s) and values; constant before the first and after the last time.
+
+    `between` is "linear" for linear interpolation, or "hold" for a constant value until the next time.
     """
 
     input: str
@@ -117,15 +119,17 @@ class Table:
         return self._search(t, 0, len(self.times) - 1)
 
     def _search(self, t: Scalar, low: int, high: int) -> Scalar:
-        """Return the input by bisection over the pieces low ... high, written as nested choices."""
+        """Return the input by bisection over the intervals low ... high, as nested `where`."""
         if low == high:
             piece = self._piece(low, t)
             return where(t < self.times[0], self.values[0], piece) if low == 0 else piece
         middle = (low + high + 1) // 2
-        before, after = self._search(t, low, middle - 1), self._search(t, middle, high)
+        before = self._search(t, low, middle - 1)
+        after = self._search(t, middle, high)
         return where(t < self.times[middle], before, after)
 
     def _piece(self, k: int, t: Scalar) -> Scalar:
+        """Return the input on the interval that begins with time k."""
         if self.between == "hold" or k == len(self.times) - 1:
             return self.values[k]
         slope = (self.values[k + 1] - self.values[k]) / (self.times[k + 1] - self.times[k])
@@ -140,12 +144,12 @@ SIGNALS: dict[str, Callable[..., Signal]] = {
     "sine": Sine,
     "table": Table,
 }
-"""The shapes in which an input can be given."""
+"""Classes of signals by the name of their shape in scenario files."""
 
 
 @dataclass(frozen=True)
 class TimeInputs:
-    """A law that adds up signals, each for one input."""
+    """A law that adds signals, each for one input."""
 
     signals: tuple[Signal, ...]
 
@@ -158,11 +162,12 @@ class TimeInputs:
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return the inputs at the time of the readings."""
-        given: dict[str, Scalar] = {}
+        inputs: dict[str, Scalar] = {}
         for signal in self.signals:
             value = signal.at(readings.t)
-            given[signal.input] = given[signal.input] + value if signal.input in given else value
-        return given, ()
+            name = signal.input
+            inputs[name] = inputs[name] + value if name in inputs else value
+        return inputs, ()
 
 
 def _window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:

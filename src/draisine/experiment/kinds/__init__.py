@@ -1,1 +1,1 @@
-"""What each kind of scenario does: `run`, `linear`, `cycle`, `gait`, `map`."""
+"""Computations behind the kinds of scenarios: `run`, `linear`, `cycle`, `gait` and `map`."""

@@ -1,5 +1,5 @@
-"""Gaits: where a closed path of the shape leads by the machine's connection, or small loops about
-shapes.
+"""Scenarios of the kind `gait`: net displacement of a closed path in shape space by the local connection
+of the machine, or the curvature of the connection (displacement per area of small loops).
 """
 
 from collections.abc import Mapping
@@ -24,48 +24,46 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def gait_dataset(system: System, asked: GaitPart) -> "Dataset":
-    """Return where a gait leads in one cycle, for each of its sizes; or, for each shape, the
-    displacement per area of small loops.
-    """
-    connection = local_connection(system, asked.ruler)
-    if asked.shapes is None:
-        return _displacements(connection, asked)
-    first, second = asked.plane or connection.joints[:2]
-    F = connection.curvature(asked.shapes, first, second)
-    told = {f"curvature_{name}": F[:, k] for k, name in enumerate(connection.twist)}
-    return _told(system, "shape", np.arange(1.0, len(F) + 1.0), told, CURVATURE)
+def compute_gait(system: System, request: GaitPart) -> "Dataset":
+    """Return the displacement of a gait per cycle over its amplitudes, or the curvature over shapes."""
+    connection = local_connection(system, request.ruler)
+    if request.shapes is None:
+        return _displacements(connection, request)
+    first, second = request.plane or connection.joints[:2]
+    F = connection.curvature(request.shapes, first, second)
+    values = {f"curvature_{name}": F[:, k] for k, name in enumerate(connection.twist)}
+    return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, CURVATURE)
 
 
-def _displacements(connection: LocalConnection, asked: GaitPart) -> "Dataset":
-    """Return where a gait leads in one cycle, for each of its sizes."""
-    path, theta = shape_path(asked)
-    found = [displacement(connection, path, size * theta) for size in asked.sizes]
+def _displacements(connection: LocalConnection, request: GaitPart) -> "Dataset":
+    """Return the displacement of a gait in one cycle for each amplitude."""
+    path, theta = make_shape_path(request)
+    cycles = [displacement(connection, path, size * theta) for size in request.sizes]
     values = {
-        "x": [one.p[0] for one in found],
-        "y": [one.p[1] for one in found],
-        "yaw": [one.yaw for one in found],
-        "distance": [one.distance for one in found],
+        "x": [cycle.p[0] for cycle in cycles],
+        "y": [cycle.p[1] for cycle in cycles],
+        "yaw": [cycle.yaw for cycle in cycles],
+        "distance": [cycle.distance for cycle in cycles],
     }
-    return _told(connection.system, "size", np.array(asked.sizes), values, GAIT)
+    return _dataset(connection.system, "size", np.array(request.sizes), values, GAIT)
 
 
-def _told(
-    system: System, side: str, along: Floats, values: Mapping[str, Any], units: Mapping[str, str]
+def _dataset(
+    system: System, dim: str, nodes: Floats, values: Mapping[str, Any], units: Mapping[str, str]
 ) -> "Dataset":
-    """Return values along a side as a dataset."""
+    """Return values along one dimension as a dataset."""
     import xarray
 
-    told = {name: (side, value, {"units": units[name]}) for name, value in values.items()}
-    outcome = (side, ["completed"] * len(along))
-    coords = {side: (side, along, {"units": "1"})}
-    return xarray.Dataset(told | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
+    data = {name: (dim, value, {"units": units[name]}) for name, value in values.items()}
+    outcome = (dim, ["completed"] * len(nodes))
+    coords = {dim: (dim, nodes, {"units": "1"})}
+    return xarray.Dataset(data | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
 
 
-def shape_path(asked: GaitPart) -> tuple[ShapePath, Floats]:
-    """Return the path of a gait, and its parameters where its size is one."""
-    if asked.corners is not None:
-        return polygon(asked.corners), np.ones(1)
-    assert asked.harmonics is not None  # see the schema
-    order = (len(asked.harmonics[0]) - 1) // 2
-    return fourier(len(asked.harmonics), order), np.ravel(asked.harmonics)
+def make_shape_path(request: GaitPart) -> tuple[ShapePath, Floats]:
+    """Return the shape path of a gait and its parameters at amplitude one."""
+    if request.corners is not None:
+        return polygon(request.corners), np.ones(1)
+    assert request.harmonics is not None  # the schema requires corners, harmonics or shapes
+    order = (len(request.harmonics[0]) - 1) // 2
+    return fourier(len(request.harmonics), order), np.ravel(request.harmonics)

@@ -1,5 +1,10 @@
-"""Straight running as data: canonical matrices, eigenvalues against speed, critical speeds; of machines
-that are no bicycles the eigenvalues about their steady motions; and runs by linear equations.
+"""Scenarios of the kind `linear`: eigenvalues against speed and critical speeds.
+
+The ideal bicycle has canonical matrices M, C0, C1, Ks, K0, K2 of the linearised equations
+M q'' + (C0 + v C1) q' + (Ks + g K0 + v^2 K2) q = 0, q = (lean, steer). Two-wheelers with more states
+(tyres, flexible parts, control laws) are followed over speed by name of the eigenmode, and other
+machines are linearised about their steady motions. `simulate_linear` integrates linear equations
+beside a nonlinear run.
 """
 
 import json
@@ -19,7 +24,7 @@ from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
 from draisine.results.bodies import Bodies
-from draisine.results.questions import series
+from draisine.results.queries import evaluate_series
 from draisine.results.straight import COORDINATES
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import Expected, LinearScenario, RunScenario
@@ -31,61 +36,75 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def straight_running(scenario: LinearScenario, system: System, law: Law | None = None) -> "Dataset":
-    """Return matrices, eigenvalues and critical speeds of a bicycle that runs straight, in the axes
-    of the benchmark (lean and steer to the right); at the scenario's speeds, and at those of its
-    measurements, which stand beside.
+def analyse_straight_running(
+    scenario: LinearScenario, system: System, law: Law | None = None
+) -> "Dataset":
+    """Return matrices, eigenvalues and critical speeds of straight running.
+
+    Lean and steer are positive to the right, as in the benchmark. The dataset covers the speeds of the
+    scenario and those of its measurements, and includes the measured values.
     """
     measured = [block for block in scenario.expected if block.origin == "measured" and block.at]
-    asked = _usual_speeds(system) if scenario.speeds is None else scenario.speeds.values()
-    v = np.unique([*asked, *(x for block in measured for x in block.at or ())])
-    found = _computed(system, law, v).assign(_measurements(measured))
-    return found.assign(_uncertainty(scenario, system, law, v))
+    speeds = _default_speeds(system) if scenario.speeds is None else scenario.speeds.values()
+    v = np.unique([*speeds, *(x for block in measured for x in block.at or ())])
+    data = _compute(system, law, v).assign(_measurements(measured))
+    return data.assign(_uncertainty(scenario, system, law, v))
 
 
-def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
-    """Return how a run on the plane that nothing drives goes by the linear equations about the steady
-    motion of its first speed: from the same start, at the same times, what of it these equations tell.
+def simulate_linear(plan: Plan, data: "Dataset") -> "Dataset":
+    """Simulate a run on the plane by the linear equations about the steady motion at its initial speed.
+
+    The linear run has the same initial state and the same times; the dataset has the states of the
+    linear system.
     """
     assert isinstance(plan.scenario, RunScenario)
-    asked: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
-    about = steady_driven(plan.system, mode=plan.scenario.run.mode, **asked)
-    found, bodies = about.linear(), Bodies(data, plan.system.model)
-    start = {name: float(series(name, bodies)[0]) for name in found.states}
-    title = f"linear, about {asked.get('forward_speed', 0.0):g} m/s"
-    return found.simulate(start, data["time"].values).assign_attrs(title=title)
+    speed: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
+    steady = steady_driven(plan.system, mode=plan.scenario.run.mode, **speed)
+    linear = steady.linear()
+    bodies = Bodies(data, plan.system.model)
+    start = {name: float(evaluate_series(name, bodies)[0]) for name in linear.states}
+    title = f"linear, about {speed.get('forward_speed', 0.0):g} m/s"
+    return linear.simulate(start, data["time"].values).assign_attrs(title=title)
 
 
-def _usual_speeds(system: System) -> Floats:
-    """Return the speeds at which a machine is looked at if nobody says."""
+def _default_speeds(system: System) -> Floats:
+    """Return the speeds (m/s) of a scenario without speeds: 0 to 10 for two-wheelers, else rest."""
     return np.linspace(0.0, 10.0, 101) if is_two_wheeler(system) else np.zeros(1)
 
 
 def _uncertainty(
     scenario: LinearScenario, system: System, law: Law | None, v: Floats
 ) -> dict[str, Any]:
-    """Return the standard deviations of eigenvalues and critical speeds where those of the parameters
-    are known, as variables of a dataset.
+    """Return standard deviations of eigenvalues and critical speeds as variables of a dataset.
+
+    They are propagated from the standard deviations of the parameter set; empty if it has none.
     """
-    named, changed = scenario.vehicle.parameter_set, scenario.vehicle.parameters
-    if not isinstance(named, str) or not is_two_wheeler(system) or isinstance(law, StateFeedback):
+    parameter_set = scenario.vehicle.parameter_set
+    if not isinstance(parameter_set, str) or not is_two_wheeler(system):
         return {}
-    known = parameter_deviations(system.vehicle.__name__, named)
-    deviations = {name: size for name, size in known.items() if name not in changed}
+    # With state feedback, eigenvalues are not followed by the name of their eigenmode (see
+    # `_compute`), as `spread` requires.
+    if isinstance(law, StateFeedback):
+        return {}
+    published = parameter_deviations(system.vehicle.__name__, parameter_set)
+    # A parameter that the scenario replaces has no measured deviation any more.
+    replaced = scenario.vehicle.parameters
+    deviations = {name: sigma for name, sigma in published.items() if name not in replaced}
     if not deviations:
         return {}
-    found = spread(system, deviations, v, law)
-    out: dict[str, Any] = {
-        f"{name}_speed_deviation": ((), x, {"units": "m/s"}) for name, x in found.critical.items()
+    sigma = spread(system, deviations, v, law)
+    dims = ("speed", "eigenmode")
+    variables: dict[str, Any] = {
+        f"{name}_speed_deviation": ((), x, {"units": "m/s"}) for name, x in sigma.critical.items()
     }
-    for part, x, unit in (("real", found.real, "1/s"), ("imaginary", found.imaginary, "rad/s")):
-        out[f"eigenvalue_{part}_deviation"] = (("speed", "eigenmode"), x, {"units": unit})
-    return out
+    variables["eigenvalue_real_deviation"] = (dims, sigma.real, {"units": "1/s"})
+    variables["eigenvalue_imaginary_deviation"] = (dims, sigma.imaginary, {"units": "rad/s"})
+    return variables
 
 
 def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
-    """Return measured numbers by quantity and speed, as variables of a dataset: how they are spread,
-    and in which windows of the speed they were measured, where that is known.
+    """Return measured values as variables of a dataset: quantity, speed, value, standard deviation
+    (NaN if unknown) and the window of speeds of each measurement.
     """
     rows = []
     for block in blocks:
@@ -94,8 +113,10 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
         for quantity, values in block.values.items():
             spreads = block.spread.get(quantity, unknown)
             windows = block.windows or [(v, v) for v in speeds]
-            told = zip(speeds, np.atleast_1d(values), np.atleast_1d(spreads), windows, strict=True)
-            rows += [(quantity, v, x, spread, *window) for v, x, spread, window in told]
+            points = zip(
+                speeds, np.atleast_1d(values), np.atleast_1d(spreads), windows, strict=True
+            )
+            rows += [(quantity, v, x, sigma, *window) for v, x, sigma, window in points]
     if not rows:
         return {}
     names, *numbers = (np.array(column) for column in zip(*rows, strict=True))
@@ -106,14 +127,16 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
-    """Return what is computed at speeds v."""
+def _compute(system: System, law: Law | None, v: Floats) -> "Dataset":
+    """Return eigenvalues, critical speeds and matrices at the speeds v (m/s)."""
     if not is_two_wheeler(system) or isinstance(law, StateFeedback):
-        return _steady(system, law, v)
+        return _linearise_steady(system, law, v)
+    # Canonical matrices exist for the ideal bicycle only: four states, polynomial in the speed.
     if law is not None or not is_plain(system):
-        return _followed(TwoWheeler(system, law), v)
+        return _follow_eigenmodes(TwoWheeler(system, law), v)
     matrices = canonical_matrices(system)
-    modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
+    modes = eigenmodes_of(matrices, v)
+    critical = critical_of(matrices)
     data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C0": (("row", "column"), matrices.C0, "kg m2/s"),
@@ -132,12 +155,13 @@ def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
     return _dataset(system, modes, data)
 
 
-def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
-    """Return the eigenvalues of a two-wheeler that is more than the ideal bicycle, and the speeds at
-    which weave, capsize and wobble first change their stability.
+def _follow_eigenmodes(running: TwoWheeler, v: Floats) -> "Dataset":
+    """Return the eigenvalues of a two-wheeler with tyres, flexible parts or a control law, and the
+    lowest speeds at which weave, capsize and wobble change their stability.
     """
     modes = running.eigenmodes(v)
-    low, high = max(float(v.min()), SEARCHED_SPEEDS[0]), float(v.max())
+    low = max(float(v.min()), SEARCHED_SPEEDS[0])
+    high = float(v.max())
     crossings = running.crossings(low, high) if low < high else []
     data: dict[str, Any] = {}
     for name in ("weave", "capsize", "wobble"):
@@ -147,32 +171,32 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
         data[f"{name}_speed"] = ((), first.speed, "m/s")
         if name != "capsize":
             data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
-    told = [asdict(crossing) for crossing in crossings]
-    found = _dataset(running.system, modes, data)
-    return found.assign_attrs(crossings=json.dumps(told), looked_from=low, looked_to=high)
+    records = json.dumps([asdict(crossing) for crossing in crossings])
+    dataset = _dataset(running.system, modes, data)
+    return dataset.assign_attrs(crossings=records, searched_from=low, searched_to=high)
 
 
-def _steady(system: System, law: Law | None, v: Floats) -> "Dataset":
+def _linearise_steady(system: System, law: Law | None, v: Floats) -> "Dataset":
     """Return the eigenvalues of any machine about its steady motions, and these motions."""
     modes, motions = steady_modes(system, v, law)
-    about = np.array([[one.values.get(name, 0.0) for name in modes.states] for one in motions])
-    needed = np.array([list(one.inputs.values()) for one in motions])
+    states = np.array([[m.values.get(name, 0.0) for name in modes.states] for m in motions])
+    inputs = np.array([list(m.inputs.values()) for m in motions])
     data = {
-        "steady_motion": (("speed", "state"), about, "SI"),
-        "steady_input": (("speed", "input"), needed, "SI"),
+        "steady_motion": (("speed", "state"), states, "SI"),
+        "steady_input": (("speed", "input"), inputs, "SI"),
     }
-    found = _dataset(system, modes, data)
+    dataset = _dataset(system, modes, data)
     if isinstance(law, StateFeedback):
         gain = (("fed_input", "fed_state"), law.K, {"units": "SI"})
-        told = {"fed_input": list(law.inputs), "fed_state": list(law.states_read)}
-        found = found.assign(gain=gain).assign_coords(told)
-    return found.assign_coords(state=list(modes.states), input=list(system.model.inputs))
+        labels = {"fed_input": list(law.inputs), "fed_state": list(law.states_read)}
+        dataset = dataset.assign(gain=gain).assign_coords(labels)
+    return dataset.assign_coords(state=list(modes.states), input=list(system.model.inputs))
 
 
 def _dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
-    """Return the eigenvalues of a machine with what else is known, by dimensions, values and unit."""
-    found = modes.to_xarray().assign_coords(row=list(COORDINATES), column=list(COORDINATES))
-    found = found.assign(
+    """Return eigenvalues and further variables, given as (dimensions, values, unit), as a dataset."""
+    dataset = modes.to_xarray().assign_coords(row=list(COORDINATES), column=list(COORDINATES))
+    dataset = dataset.assign(
         {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
     )
-    return found.assign_attrs(vehicle=system.vehicle.__name__)
+    return dataset.assign_attrs(vehicle=system.vehicle.__name__)

@@ -1,4 +1,4 @@
-"""Runs: a machine that moves from an initial state until a time."""
+"""Scenarios of the kind `run`: integrate a machine from its initial state to an end time."""
 
 import json
 import warnings
@@ -18,15 +18,26 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def carry_out(
+def simulate_plan(
     plan: Plan, progress: Progress = None, mu: float | None = None, strict: bool = False
 ) -> Trajectory:
-    """Return the motion that a scenario of the kind `run` plans. If `strict`, raise `ValidityError` if it
-    is not physically valid.
+    """Simulate a scenario of the kind `run`.
+
+    Parameters
+    ----------
+    plan
+        Machine, initial state, terrain, control law and options of the scenario.
+    progress
+        Called with the completed fraction of the run; True shows a progress bar.
+    mu
+        Coefficient of friction that replaces the one of the scenario.
+    strict
+        Raise `ValidityError` if the run is not physically valid.
     """
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
-    with warnings.catch_warnings():  # events tell of energy that an impact creates
+    # Each event records the energy that its impact creates; a warning would report it twice.
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", EnergyWarning)
         return compute_run(
             plan.system,
@@ -42,16 +53,17 @@ def carry_out(
 
 
 def was_interrupted(error: SimulationError) -> bool:
-    """Return whether a run had to stop because somebody asked for it."""
+    """Return whether a run stopped because the user interrupted it (Ctrl-C)."""
     return getattr(error.partial, "outcome", None) == "interrupted"
 
 
-def run_dataset(found: Trajectory) -> "Dataset":
-    """Return all that can be seen of a motion; only a second Ctrl-C gives up what is computed."""
+def run_dataset(trajectory: Trajectory) -> "Dataset":
+    """Return all recorded quantities of a motion, with its events as attributes."""
+    # A second Ctrl-C during the conversion is needed to discard the computed run.
     try:
-        data = found.to_xarray()
+        data = trajectory.to_xarray()
     except KeyboardInterrupt:
-        data = found.to_xarray()
-    if found.events:
-        data.attrs["events"] = json.dumps(event_records(found.events))
+        data = trajectory.to_xarray()
+    if trajectory.events:
+        data.attrs["events"] = json.dumps(event_records(trajectory.events))
     return data

@@ -1,7 +1,7 @@
-"""The runs of a sweep.
+"""Parameter sweeps: many runs of one scenario with varied values.
 
-`designs`: which runs there are. `lanes`: runs side by side, `samples` of them while they last, and
-`free_law`: laws whose numbers differ. `chunks`: some runs carried out. `engines`: who does that.
-`driver`: chunks put together. `table`: what is known of each, as a dataset. `store`: the same on disk,
-chunk by chunk.
+`designs` selects the values of each run. `lanes` runs machines in SIMD lanes, with `samples` of the
+lanes and `free_law` for control laws with varied constants. `chunks` runs a range of runs, `engines`
+distributes ranges over processes or a Dask cluster, and `driver` assembles them. `table` is the
+result as a dataset, `store` the same in a Zarr store.
 """

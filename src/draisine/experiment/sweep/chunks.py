@@ -1,4 +1,4 @@
-"""Some runs of a sweep carried out: side by side where that can be, the others one after the other."""
+"""Run a range of the runs of a sweep: machines of one structure in SIMD lanes, the others one by one."""
 
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
-from draisine.experiment.kinds.run import carry_out, run_dataset, was_interrupted
+from draisine.experiment.kinds.run import run_dataset, simulate_plan, was_interrupted
 from draisine.experiment.sweep.designs import Columns, Design, design_of, side
 from draisine.experiment.sweep.free_law import can_differ
-from draisine.experiment.sweep.lanes import INITIAL, PARAMETERS, Lanes
+from draisine.experiment.sweep.lanes import INITIAL_TABLE, PARAMETER_TABLE, Lanes
 from draisine.experiment.sweep.table import (
-    FELL,
+    FELL_OUTCOME,
     NO_MACHINE,
     NO_START,
-    TURNED,
+    STEER_LIMIT_OUTCOME,
     SweepRows,
     as_numbers,
-    outcome_words,
+    short_outcome,
 )
 from draisine.results.bodies import Bodies
-from draisine.results.questions import parse_question
+from draisine.results.queries import parse_query
 from draisine.scenario.library import Loaded, accept
-from draisine.scenario.overrides import single
+from draisine.scenario.overrides import single_run
 from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.trajectory import Trajectory
@@ -35,80 +35,102 @@ from draisine.system.system import System
 
 
 class Runner:
-    """Carries out runs of a sweep; lanes are shared out over `threads`, by default all there are."""
+    """Runs ranges of the runs of a sweep.
+
+    Attributes
+    ----------
+    loaded
+        The scenario of the sweep.
+    threads
+        Threads that share the lanes; by default those of the scenario.
+    questions
+        Names of the outputs of each run.
+    chunk
+        Number of runs per chunk.
+    """
 
     def __init__(self, loaded: Loaded, threads: int | None = None) -> None:
         assert isinstance(loaded.scenario, SweepScenario)
-        self.loaded, self.scenario, self.threads = loaded, loaded.scenario, threads
-        self.questions, self.chunk = self.scenario.sweep.outputs, self.scenario.sweep.chunk
-        self._lanes = lru_cache(maxsize=64)(self._find_lanes)
+        self.loaded = loaded
+        self.scenario = loaded.scenario
+        self.threads = threads
+        self.questions = self.scenario.sweep.outputs
+        self.chunk = self.scenario.sweep.chunk
+        self._lanes = lru_cache(maxsize=64)(self._make_lanes)
 
     @cached_property
     def design(self) -> Design:
-        """Which values each run has."""
+        """The values of each run."""
         return design_of(self.scenario.sweep, self.loaded)
 
     @cached_property
     def free(self) -> tuple[str, ...]:
-        """The key paths of numbers of laws that may differ from lane to lane."""
-        found, plan = [], self.loaded.plan
+        """Key paths of constants of control laws that may differ between lanes."""
+        plan = self.loaded.plan
+        paths = []
         for path, values in self.scenario.sweep.values().items():
             numbers = as_numbers(side(values))
             if numbers is not None and can_differ(plan.law, path, numbers):
-                found.append(path)
-        fits = found and Lanes(plan, self.scenario.run.until, self.questions, found).fits(found)
-        return tuple(found) if fits else ()
+                paths.append(path)
+        fits = paths and Lanes(plan, self.scenario.run.until, self.questions, paths).fits(paths)
+        return tuple(paths) if fits else ()
 
     @cached_property
     def lanes(self) -> bool:
-        """Whether runs go side by side, judged by the first one."""
+        """Whether runs share SIMD lanes, decided by the first run."""
         return self._lanes(*self._split(self.design.columns(0, 1), 0)) is not None
 
     def rows(self, first: int, last: int) -> SweepRows:
-        """Return what is known of the runs from number `first` to `last`."""
+        """Return outputs and outcomes of the runs from number `first` up to `last`."""
         columns = self.design.columns(first, last)
         count = len(next(iter(columns.values())))
-        rows, groups = SweepRows.empty(self.questions, count), dict[Any, list[int]]()
+        rows = SweepRows.empty(self.questions, count)
+        # Runs with equal structural values form a group that may share lanes. Without structural
+        # values all runs are one group: splitting the first one suffices.
+        groups: dict[Any, list[int]] = {}
         for k in range(count) if self._structural(columns) else [0]:
             groups.setdefault(self._split(columns, k), []).append(k)
         if not self._structural(columns):
             groups = {key: list(range(count)) for key in groups}
-        for (paths, at), members in groups.items():
-            lanes, alone = self._lanes(paths, at), members
+        for (paths, values), members in groups.items():
+            lanes = self._lanes(paths, values)
+            single = members
             if lanes is not None:
-                own = {path: as_numbers(columns[path][members]) for path in paths}
-                found, again = lanes.run({path: x for path, x in own.items() if x is not None})
-                rows.put(members, found)
-                alone = [members[k] for k in again]
-            for k in alone:
-                self._run_alone(columns, k, rows)
+                numbers = {path: as_numbers(columns[path][members]) for path in paths}
+                lane_rows, degenerate = lanes.run(
+                    {path: x for path, x in numbers.items() if x is not None}
+                )
+                rows.put(members, lane_rows)
+                single = [members[k] for k in degenerate]
+            for k in single:
+                self._run_single(columns, k, rows)
         return rows
 
     def _structural(self, columns: Columns) -> list[str]:
-        """Return the key paths whose values cannot differ from lane to lane."""
+        """Return the key paths whose values must be equal in all lanes."""
         return [
             path
             for path, values in columns.items()
-            if not (path.startswith((PARAMETERS, INITIAL)) or path in self.free)
+            if not (path.startswith((PARAMETER_TABLE, INITIAL_TABLE)) or path in self.free)
             or as_numbers(values) is None
         ]
 
     def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-        """Return the key paths whose numbers may differ from lane to lane, and the values of a run at
-        all others, as something that can be told from others.
+        """Return the key paths that may differ between lanes, and the structural values of run k as a
+        hashable key.
         """
-        fixed = self._structural(columns)
-        at = tuple((path, _plain(columns[path], k)) for path in fixed)
-        return tuple(path for path in columns if path not in fixed), _Key(at)
+        structural = self._structural(columns)
+        values = tuple((path, _scalar(columns[path], k)) for path in structural)
+        return tuple(path for path in columns if path not in structural), _Key(values)
 
-    def _find_lanes(self, paths: tuple[str, ...], at: "_Key") -> Lanes | None:
-        """Return what runs machines side by side that have some values, if that can be."""
+    def _make_lanes(self, paths: tuple[str, ...], values: "_Key") -> Lanes | None:
+        """Return lanes for machines with these structural values, or None if they must run alone."""
         plan = self.loaded.plan
-        if not paths:  # there is one of each
+        if not paths:  # each structure occurs once
             return None
-        if at:
+        if values:
             try:
-                plan = self._plan(dict(at))
+                plan = self._plan(dict(values))
             except DataError:
                 return None
         scenario = plan.scenario
@@ -119,58 +141,68 @@ class Runner:
         lanes = Lanes(plan, scenario.run.until, self.questions, free)
         return lanes if lanes.fits(paths) else None
 
-    def _plan(self, at: dict[str, Any]) -> Plan:
-        """Return what a run plans; machines of one structure share what is derived and compiled."""
-        plan = accept(self.loaded.name, self.loaded.file, single(self.loaded.content, at)).plan
-        own, shared = plan.system.artifacts, self.loaded.plan.system.artifacts
-        alike = own.vehicle is shared.vehicle and (
-            fingerprint(own.structure) == fingerprint(shared.structure) is not None
+    def _plan(self, values: dict[str, Any]) -> Plan:
+        """Return the plan of a run with these values by key path."""
+        plan = accept(
+            self.loaded.name, self.loaded.file, single_run(self.loaded.content, values)
+        ).plan
+        # Machines of one structure share derivation and compiled code: only parameters differ.
+        artifacts = plan.system.artifacts
+        shared = self.loaded.plan.system.artifacts
+        same_structure = artifacts.vehicle is shared.vehicle and (
+            fingerprint(artifacts.structure) == fingerprint(shared.structure) is not None
         )
-        return replace(plan, system=System(shared, plan.system.parameters)) if alike else plan
+        if not same_structure:
+            return plan
+        return replace(plan, system=System(shared, plan.system.parameters))
 
-    def _run_alone(self, columns: Columns, k: int, rows: SweepRows) -> None:
-        """Fill in one run: as far as it went, or until it fell."""
+    def _run_single(self, columns: Columns, k: int, rows: SweepRows) -> None:
+        """Simulate run k alone and fill in its row, until it stopped or fell."""
         try:
-            plan = self._plan({path: _plain(values, k) for path, values in columns.items()})
+            plan = self._plan({path: _scalar(values, k) for path, values in columns.items()})
         except DataError:
             rows.outcome[k] = NO_MACHINE
             return
         try:
-            found = carry_out(plan)
+            trajectory = simulate_plan(plan)
         except ConfigurationError:
             rows.outcome[k] = NO_START
             return
         except SimulationError as error:
-            found = error.partial
-            if found is None:
-                rows.outcome[k] = outcome_words(str(error))
+            trajectory = error.partial
+            if trajectory is None:
+                rows.outcome[k] = short_outcome(str(error))
                 return
             if was_interrupted(error):
                 raise KeyboardInterrupt from error
-        found, validity = _ridden(found)
-        data, model = run_dataset(found), plan.system.model
+        trajectory, validity = _cut_at_fall(trajectory)
+        data = run_dataset(trajectory)
+        model = plan.system.model
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
         for text in self.questions:
-            rows.answers[text][k] = parse_question(text, model).answer(bodies)
-        rows.outcome[k] = outcome_words(found.outcome)
+            rows.answers[text][k] = parse_query(text, model).evaluate(bodies)
+        rows.outcome[k] = short_outcome(trajectory.outcome)
 
 
-def _ridden(found: Trajectory) -> tuple[Trajectory, Validity]:
-    """Return a run until it falls or its steer is turned too far, and whether it can be believed."""
-    fall, turn = found.validity.fall_from, found.validity.steer_beyond
-    if fall is None and turn is None:
-        return found, found.validity
-    if turn is None or (fall is not None and fall <= turn):
+def _cut_at_fall(trajectory: Trajectory) -> tuple[Trajectory, Validity]:
+    """Return a run until it falls or its steer angle exceeds its limit, and its validity."""
+    fall = trajectory.validity.fall_from
+    steer_limit = trajectory.validity.steer_beyond
+    if fall is None and steer_limit is None:
+        return trajectory, trajectory.validity
+    if steer_limit is None or (fall is not None and fall <= steer_limit):
         assert fall is not None
-        part = part_until(found, fall, FELL)
-        return part, replace(part.validity, fall_from=fall)
-    part = part_until(found, turn, TURNED)
-    return part, replace(part.validity, steer_beyond=turn)
+        run = part_until(trajectory, fall, FELL_OUTCOME)
+        return run, replace(run.validity, fall_from=fall)
+    run = part_until(trajectory, steer_limit, STEER_LIMIT_OUTCOME)
+    return run, replace(run.validity, steer_beyond=steer_limit)
 
 
 class _Key(tuple[tuple[str, Any], ...]):
-    """Values by key path that are told from others by how they are written."""
+    """Hashable values by key path. Values compare by their `repr`, since tables and lists of a scenario
+    are not hashable and 1 differs from 1.0.
+    """
 
     __slots__ = ()
 
@@ -181,6 +213,6 @@ class _Key(tuple[tuple[str, Any], ...]):
         return isinstance(other, _Key) and repr(tuple(self)) == repr(tuple(other))
 
 
-def _plain(values: NDArray[Any], k: int) -> Any:
-    """Return a value as it stands in a file."""
+def _scalar(values: NDArray[Any], k: int) -> Any:
+    """Return value k as the Python object that a scenario file has."""
     return values[k].item() if isinstance(values[k], np.generic) else values[k]

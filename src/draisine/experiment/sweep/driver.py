@@ -1,23 +1,23 @@
-"""Sweeps: runs that differ in some values, and what is asked of each."""
+"""Driver of a sweep: divide chunks into tasks, run them by an engine, and store complete chunks."""
 
 from collections.abc import Callable, Iterable, Sequence
 
 from draisine.experiment.sweep.chunks import Runner
-from draisine.experiment.sweep.engines import Found, Stretch
+from draisine.experiment.sweep.engines import RunRange, TaskResults
 from draisine.experiment.sweep.table import SweepRows
 from draisine.simulation.options import Progress, report_progress
 
-Engine = Callable[[Runner, Sequence[Stretch]], Found]
-"""Who carries out stretches of runs."""
+Engine = Callable[[Runner, Sequence[RunRange]], TaskResults]
+"""Function that runs tasks and yields their rows in any order."""
 
 
-def tasks_of(runner: Runner, chunks: Iterable[int]) -> list[Stretch]:
-    """Return the stretches of runs that are given away together: chunks that go side by side, or each
-    run by itself.
-    """
-    count, tasks = runner.design.count, []
+def make_tasks(runner: Runner, chunks: Iterable[int]) -> list[RunRange]:
+    """Return the tasks of chunks: a whole chunk if its runs share SIMD lanes, else single runs."""
+    count = runner.design.count
+    tasks = []
     for k in chunks:
-        first, last = k * runner.chunk, min((k + 1) * runner.chunk, count)
+        first = k * runner.chunk
+        last = min((k + 1) * runner.chunk, count)
         tasks += [(first, last)] if runner.lanes else [(j, j + 1) for j in range(first, last)]
     return tasks
 
@@ -29,13 +29,16 @@ def run_sweep(
     keep: Callable[[int, SweepRows], None],
     progress: Progress = None,
 ) -> None:
-    """Carry out chunks of runs by an engine, and keep each as soon as all its runs are known; an
-    interruption ends it, with the chunks that it hit kept as far as they are.
+    """Run chunks by an engine and pass each complete chunk to `keep`.
+
+    On Ctrl-C, incomplete chunks are passed to `keep` with the rows computed until then.
     """
     open_chunks: dict[int, SweepRows] = {}
-    tasks, chunk = tasks_of(runner, chunks), runner.chunk
-    total, done = sum(last - first for first, last in tasks), 0
-    with report_progress(progress, f"running {runner.loaded.name}", total) as tell:
+    tasks = make_tasks(runner, chunks)
+    chunk = runner.chunk
+    total = sum(last - first for first, last in tasks)
+    completed = 0
+    with report_progress(progress, f"running {runner.loaded.name}", total) as report:
         try:
             for (first, last), rows in engine(runner, tasks):
                 k = first // chunk
@@ -45,9 +48,9 @@ def run_sweep(
                 open_chunks[k].put(slice(first - k * chunk, last - k * chunk), rows)
                 if open_chunks[k].finished:
                     keep(k, open_chunks.pop(k))
-                done += last - first
-                if tell is not None:
-                    tell(done / total)
+                completed += last - first
+                if report is not None:
+                    report(completed / total)
         except KeyboardInterrupt:
             for k, rows in open_chunks.items():
                 keep(k, rows)

@@ -1,7 +1,8 @@
-"""Engines: who carries out the runs of a sweep, and what happens when one of them dies.
+"""Engines that run the tasks of a sweep: in this process, in worker processes, or on a Dask cluster.
 
-A task is a stretch of runs, (first, last). An engine gives back what is known of each, in any order.
-Workers get the scenario once and then numbers of runs; they never write: the driver does, alone.
+A task is a range of runs (first, last). An engine yields the rows of each task in any order. Workers
+receive the scenario once and then ranges of runs; only the driver writes to the store. A task whose
+worker died is given to another worker, at most `MAX_ATTEMPTS` times.
 """
 
 import json
@@ -25,62 +26,75 @@ from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.table import SweepRows
 from draisine.scenario.library import Loaded, accept
 
-Stretch = tuple[int, int]
-Found = Iterator[tuple[Stretch, SweepRows]]
+RunRange = tuple[int, int]
+TaskResults = Iterator[tuple[RunRange, SweepRows]]
 Source = tuple[str, str, str, str]
-"""A scenario for other processes: its name, its file, its content in JSON, and the version that runs it."""
+"""A scenario for other processes: name, file, content in JSON, and the version of draisine."""
 
-TRIES = 3
-"""How often a stretch is given to another worker after one died of it."""
-
-AHEAD = 4
-"""How many stretches lie ready for each thread of a Dask cluster."""
-
-QUIET = "import logging; logging.getLogger('distributed').setLevel('CRITICAL')"
-"""What workers of a cluster of one's own do first: what fails comes back to the driver, which tells of it;
-a scheduler that ends while they ask it is no news.
+MAX_ATTEMPTS = 3
+"""Number of workers that try a task before it is an error: a worker may die for lack of memory, but a
+task that ends three of them will end the next one, too.
 """
 
-SOON, LONG = 1.0, 5.0
-"""After so many seconds one looks how long the rest will take; workers are worth it from so many."""
+TASKS_PER_THREAD = 4
+"""Number of submitted tasks per thread of a Dask cluster: hides the latency of the scheduler."""
+
+SILENCE_WORKER_LOGS = "import logging; logging.getLogger('distributed').setLevel('CRITICAL')"
+"""Code that workers of a local cluster run first. Errors return to the driver, which reports them; the
+log of a worker whose scheduler ends would only alarm the user.
+"""
+
+ESTIMATION_TIME = 1.0
+"""Time in s after which the remaining time of a sweep is estimated, and between two counts of the workers
+of a cluster.
+"""
+
+MIN_PARALLEL_TIME = 5.0
+"""Remaining time in s from which worker processes are started: they need a second or two to start."""
 
 
 def run_tasks(
     runner: Runner,
-    tasks: Sequence[Stretch],
+    tasks: Sequence[RunRange],
     engine: str = "processes",
     workers: int | None = None,
     scheduler: str | None = None,
-) -> Found:
-    """Return what is known of each stretch of runs, as it becomes known.
+) -> TaskResults:
+    """Run tasks by an engine and yield their rows in the order of completion.
 
-    `processes` begins in this process, and starts workers, one per core, where the rest takes long; a
-    number of `workers` is started at once (1: none but this process). `dask` uses the cluster of a
-    scheduler, or one of its own on this computer.
+    "processes" starts in this process and adds one worker per core if the rest takes long; with a
+    number of `workers`, these are started at once (1: this process alone). "dask" uses the cluster of a
+    scheduler, or a local one.
     """
     if engine == "dask":
-        return _by_dask(source_of(runner.loaded), tasks, workers, scheduler)
+        return _run_on_dask(source_of(runner.loaded), tasks, workers, scheduler)
     if scheduler is not None:
-        raise ParameterError("a scheduler goes with the engine 'dask'.")
+        raise ParameterError("A scheduler applies to the engine 'dask' only. Set engine='dask'.")
     if engine != "processes":
-        raise ParameterError(f"engine {engine!r}: take 'processes' or 'dask'.")
+        raise ParameterError(f"Unknown engine {engine!r}. Available engines: processes, dask.")
     if workers is None:
-        return _here_first(runner, tasks)
+        return _run_adaptively(runner, tasks)
     if workers > 1:
-        return _by_processes(source_of(runner.loaded), tasks, workers)
+        return _run_in_processes(source_of(runner.loaded), tasks, workers)
     return ((task, runner.rows(*task)) for task in tasks)
 
 
-def _here_first(runner: Runner, tasks: Sequence[Stretch]) -> Found:
-    """Begin in this process; go on with one worker per core where that pays. The first stretch
-    compiles, and tells nothing of the others.
-    """
-    begun, cores = 0.0, os.cpu_count() or 1
-    for done, task in enumerate(tasks):
-        begun = time.perf_counter() if done < 2 else begun
-        spent, left = time.perf_counter() - begun, len(tasks) - done
-        if spent > SOON and spent / (done - 1) * left > LONG and min(cores, left) > 1:
-            yield from _by_processes(source_of(runner.loaded), tasks[done:], min(cores, left))
+def _run_adaptively(runner: Runner, tasks: Sequence[RunRange]) -> TaskResults:
+    """Start in this process; continue with one worker per core if that saves time."""
+    cores = os.cpu_count() or 1
+    start_time = 0.0
+    for completed, task in enumerate(tasks):
+        # The first task includes the compilation and is left out of the estimate.
+        start_time = time.perf_counter() if completed < 2 else start_time
+        elapsed = time.perf_counter() - start_time
+        remaining = len(tasks) - completed
+        workers = min(cores, remaining)
+        if (
+            elapsed > ESTIMATION_TIME
+            and elapsed / (completed - 1) * remaining > MIN_PARALLEL_TIME
+            and workers > 1
+        ):
+            yield from _run_in_processes(source_of(runner.loaded), tasks[completed:], workers)
             return
         yield task, runner.rows(*task)
 
@@ -92,22 +106,23 @@ def source_of(loaded: Loaded) -> Source:
 
 @lru_cache(maxsize=1)
 def runner_of(source: Source) -> Runner:
-    """Return what carries out the runs of a scenario in another process, one thread each."""
+    """Return the runner of a scenario in a worker, with one thread: there is one worker per core."""
     name, file, content, version = source
     if version != draisine.__version__:
         raise SimulationError(
-            f"a worker has draisine {draisine.__version__}, who asks it {version}: install the same."
+            f"A worker has draisine {draisine.__version__}, the driver has {version}. Install the same "
+            "version on both."
         )
     return Runner(accept(name, file, json.loads(content)), threads=1)
 
 
-def run_stretch(source: Source, first: int, last: int) -> SweepRows:
-    """Return what is known of a stretch of runs; what a worker does."""
+def run_range(source: Source, first: int, last: int) -> SweepRows:
+    """Return the rows of a range of runs; called in a worker."""
     return runner_of(source).rows(first, last)
 
 
 class Worker:
-    """Another process that carries out stretches; it ends with this one."""
+    """Worker process that runs tasks sent through a pipe; it ends with the driver."""
 
     CODE = "from draisine.experiment.sweep.engines import serve; serve()"
 
@@ -117,20 +132,20 @@ class Worker:
         )
         self._send(source)
 
-    def _send(self, thing: Any) -> None:
+    def _send(self, message: Any) -> None:
         assert self.process.stdin is not None
-        pickle.dump(thing, self.process.stdin)
+        pickle.dump(message, self.process.stdin)
         self.process.stdin.flush()
 
-    def run(self, task: Stretch) -> SweepRows | Exception:
-        """Return what is known of a stretch, or what went wrong with it; EOFError: it died."""
+    def run(self, task: RunRange) -> SweepRows | Exception:
+        """Return the rows of a task, or the exception that it raised; raise EOFError if the worker died."""
         assert self.process.stdout is not None
         try:
             self._send(task)
-            found: SweepRows | Exception = pickle.load(self.process.stdout)
+            reply: SweepRows | Exception = pickle.load(self.process.stdout)
         except (OSError, pickle.UnpicklingError) as error:
             raise EOFError from error
-        return found
+        return reply
 
     def end(self) -> None:
         """End the process."""
@@ -143,98 +158,108 @@ class Worker:
 
 
 def serve() -> None:
-    """Carry out stretches that come by standard input until that ends; nothing else is printed there."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
-    answers = os.fdopen(os.dup(1), "wb")
+    """Run the tasks that arrive by standard input until it is closed; send rows by standard output."""
+    # Ctrl-C reaches all processes of a terminal; the driver alone handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output carries pickled rows. Anything that user code prints goes to standard error.
+    replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     source: Source = pickle.load(sys.stdin.buffer)
     while True:
-        found: SweepRows | Exception
+        reply: SweepRows | Exception
         try:
             task = pickle.load(sys.stdin.buffer)
         except EOFError:
             return
         try:
-            found = run_stretch(source, *task)
+            reply = run_range(source, *task)
         except Exception as error:
-            found = error
+            reply = error
         try:
-            pickle.dump(found, answers)
-            answers.flush()
+            pickle.dump(reply, replies)
+            replies.flush()
         except BrokenPipeError:
-            os._exit(1)  # nobody is there any more
+            # The driver has ended. Skip the clean-up, which would write to the pipe again.
+            os._exit(1)
 
 
-def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Found:
-    """Give stretches to other processes; one that dies is replaced."""
-    waiting, found = deque(tasks), SimpleQueue[tuple[Stretch, SweepRows | Exception]]()
-    alive: list[Worker] = []
+def _run_in_processes(source: Source, tasks: Sequence[RunRange], workers: int) -> TaskResults:
+    """Run tasks in worker processes, one thread of this process for each; replace workers that die."""
+    queue = deque(tasks)
+    replies = SimpleQueue[tuple[RunRange, SweepRows | Exception]]()
+    started: list[Worker] = []
 
-    def attend() -> None:
-        worker = start()
-        while waiting and not stopped:
+    def feed_worker() -> None:
+        worker = start_worker()
+        while queue and not stopped:
+            # Another thread may take the last task between the test and `popleft`.
             with suppress(IndexError):
-                task = waiting.popleft()
-                for _ in range(TRIES):
+                task = queue.popleft()
+                for _ in range(MAX_ATTEMPTS):
                     try:
-                        found.put((task, worker.run(task)))
+                        replies.put((task, worker.run(task)))
                         break
                     except EOFError:
                         worker.end()
                         if stopped:
                             return
-                        worker = start()
+                        worker = start_worker()
                 else:
-                    found.put((task, _deadly(task)))
+                    replies.put((task, _worker_death_error(task)))
         worker.end()
 
-    def start() -> Worker:
-        alive.append(Worker(source))
-        return alive[-1]
+    def start_worker() -> Worker:
+        started.append(Worker(source))
+        return started[-1]
 
     stopped = False
-    threads = [Thread(target=attend, daemon=True) for _ in range(min(workers, len(tasks)))]
+    threads = [Thread(target=feed_worker, daemon=True) for _ in range(min(workers, len(tasks)))]
     for thread in threads:
         thread.start()
     try:
-        yield from (_sound(*found.get()) for _ in tasks)
+        yield from (_raise_errors(*replies.get()) for _ in tasks)
     finally:
         stopped = True
-        for worker in alive:
+        for worker in started:
             worker.process.kill()
         for thread in threads:
             thread.join()
 
 
-def _deadly(task: Stretch) -> SimulationError:
-    """Return the error that a stretch is which no worker survived."""
-    runs = f"the runs {task[0]} to {task[1] - 1}"
-    return SimulationError(f"{runs} ended one worker after the other.")
+def _worker_death_error(task: RunRange) -> SimulationError:
+    """Return the error of a task during which every worker died."""
+    return SimulationError(
+        f"Every worker died during the runs {task[0]} to {task[1] - 1}. Check the memory of the "
+        "workers, or compute these runs alone."
+    )
 
 
-def _sound(task: Stretch, rows: SweepRows | Exception) -> tuple[Stretch, SweepRows]:
-    """Return what is known of a stretch; raise what went wrong with it."""
+def _raise_errors(task: RunRange, rows: SweepRows | Exception) -> tuple[RunRange, SweepRows]:
+    """Return a task with its rows, or raise its exception."""
     if isinstance(rows, Exception):
         raise rows
     return task, rows
 
 
-def _by_dask(
-    source: Source, tasks: Sequence[Stretch], workers: int | None, scheduler: str | None
-) -> Found:
-    """Give stretches to the workers of a Dask cluster, a few for each at a time; Dask itself gives those
-    of one that died to others.
-    """
+def _run_on_dask(
+    source: Source, tasks: Sequence[RunRange], workers: int | None, scheduler: str | None
+) -> TaskResults:
+    """Run tasks on a Dask cluster, a few per thread at a time; Dask moves the tasks of dead workers."""
     distributed = import_extra("distributed", "dask")
     with _dask_client(distributed, workers, scheduler) as client:
-        waiting, running = deque(tasks), dict[Any, Stretch]()
-        futures, looked, room = distributed.as_completed(loop=client.loop), -SOON, 0
-        while waiting or running:
-            if time.monotonic() - looked >= SOON:  # workers come and go
-                looked, room = time.monotonic(), AHEAD * max(1, sum(client.nthreads().values()))
-            while waiting and len(running) < room:
-                task = waiting.popleft()
-                future = client.submit(run_stretch, source, *task, pure=False)
+        queue = deque(tasks)
+        running: dict[Any, RunRange] = {}
+        futures = distributed.as_completed(loop=client.loop)
+        last_count = -ESTIMATION_TIME
+        capacity = 0
+        while queue or running:
+            # Workers join and leave a cluster, so the capacity is updated once per second.
+            if time.monotonic() - last_count >= ESTIMATION_TIME:
+                last_count = time.monotonic()
+                capacity = TASKS_PER_THREAD * max(1, sum(client.nthreads().values()))
+            while queue and len(running) < capacity:
+                task = queue.popleft()
+                future = client.submit(run_range, source, *task, pure=False)
                 running[future] = task
                 futures.add(future)
             future = next(futures)
@@ -242,28 +267,28 @@ def _by_dask(
             try:
                 rows = future.result()
             except distributed.KilledWorker as error:
-                raise _deadly(task) from error
+                raise _worker_death_error(task) from error
             yield task, rows
 
 
 def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -> Any:
-    """Return who asks the cluster of a scheduler, or one of its own whose workers leave Ctrl-C to the
-    driver.
-    """
+    """Return a client of the cluster of a scheduler, or of a new local cluster."""
     if scheduler is not None:
         if workers is not None:
             raise ParameterError(
-                f"workers = {workers}: the cluster at {scheduler} has its own; leave them out."
+                f"The cluster at {scheduler} has its own workers. Remove workers={workers}."
             )
         try:
             return distributed.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    options: dict[str, Any] = {"dashboard_address": None, "preload": [QUIET]}
+            raise ParameterError(f"No Dask scheduler answers at {scheduler}: {error}") from error
+    options: dict[str, Any] = {"dashboard_address": None, "preload": [SILENCE_WORKER_LOGS]}
     options |= {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
     if current_thread() is not main_thread():
         return distributed.Client(set_as_default=False, **options)
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
+    # Workers inherit the ignored Ctrl-C, which the driver alone handles. Only the main thread may
+    # change signal handlers.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         return distributed.Client(set_as_default=False, **options)
     finally:

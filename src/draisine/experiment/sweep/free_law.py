@@ -1,5 +1,7 @@
-"""Laws whose numbers differ from run to run: such a number is a state of the law that stays what it is
-at the start, so that machines side by side share one code.
+"""Control laws with constants that differ between runs in SIMD lanes.
+
+Such a constant becomes a state of the law with zero rate, so that all lanes share one compiled program
+and differ in initial states only.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,8 +11,8 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.control._combined import CombinedLaws
 from draisine.control._signals.time_inputs import TimeInputs
-from draisine.control._together import Together
 from draisine.errors import DraisineError
 from draisine.mechanics.readings import Readings, call_law, law_start, law_states
 from draisine.scenario.overrides import key_parts
@@ -18,8 +20,14 @@ from draisine.scenario.overrides import key_parts
 
 @dataclass(frozen=True)
 class FreeLaw:
-    """The laws and inputs of a scenario, with the numbers at some key paths as states that follow their
-    own ones.
+    """Laws and inputs of a scenario with varied constants as additional states.
+
+    Attributes
+    ----------
+    law
+        The law with its nominal constants.
+    paths
+        Key paths of the varied constants; their states follow those of the law.
     """
 
     law: Any
@@ -27,23 +35,23 @@ class FreeLaw:
 
     @property
     def states(self) -> int:
-        """How many states there are: those of the laws, and one for each number."""
+        """Number of states: those of the law and one per varied constant."""
         return law_states(self.law) + len(self.paths)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """When the laws may jump."""
+        """Times in s at which the law may be discontinuous."""
         return tuple(getattr(self.law, "breakpoints", ()))
 
     def start_at(self, x: float, y: float, yaw: float) -> Floats:
-        """Return the states at the start, with the numbers that stand in the scenario."""
-        stands = [getattr(*_place(self.law, path)[:2]) for path in self.paths]
-        return np.concatenate([law_start(self.law, x, y, yaw), stands])
+        """Return the initial states at a position (m) and heading (rad), with the nominal constants."""
+        nominal = [getattr(*_locate(self.law, path)[:2]) for path in self.paths]
+        return np.concatenate([law_start(self.law, x, y, yaw), nominal])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[Mapping[str, Any], tuple[Scalar, ...]]:
-        """Return what the laws give with the numbers that their last states are; these stay."""
+        """Return the inputs and the rates of the states; constants, the last states, have zero rate."""
         count = law_states(self.law)
         law = with_numbers(self.law, dict(zip(self.paths, z[count:], strict=True)))
         inputs, rates = call_law(law, readings, z[:count])
@@ -51,56 +59,61 @@ class FreeLaw:
 
 
 def with_numbers(law: Any, numbers: Mapping[str, Any]) -> Any:
-    """Return the law of a scenario with other numbers at some key paths.
+    """Return the law of a scenario with other constants at some key paths.
 
     >>> from draisine.control.steer_into_lean import SteerIntoLean
     >>> with_numbers(SteerIntoLean(1.0, 2.0), {"law[0].rate_gain": 5.0}).rate_gain
     5.0
     """
     for path, x in numbers.items():
-        part, name, within = _place(law, path)
-        new = replace(part, **{name: x})
-        for whole, key, k in reversed(within):
-            parts = list(getattr(whole, key))
-            parts[k] = new
-            new = replace(whole, **{key: tuple(parts)})
+        member, name, parents = _locate(law, path)
+        new = replace(member, **{name: x})
+        # Records are immutable: rebuild the parents from the inside out.
+        for parent, key, k in reversed(parents):
+            children = list(getattr(parent, key))
+            children[k] = new
+            new = replace(parent, **{key: tuple(children)})
         law = new
     return law
 
 
-def _place(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
-    """Return the law or signal that a key path leads to, the name of its number, and what it is part of,
-    from the outside in.
+def _locate(law: Any, path: str) -> tuple[Any, str, list[tuple[Any, str, int]]]:
+    """Return the law or signal at a key path, the name of its constant, and its parents as (record,
+    field, index), outermost first.
     """
     table, number, *rest = key_parts(path)
-    within: list[tuple[Any, str, int]] = []
-    k, name = int(number), ".".join(map(str, rest))
-    if isinstance(law, Together):
-        within.append((law, "laws", k if table == "law" else len(law.laws) - 1))
-        law = law.laws[within[-1][2]]
+    parents: list[tuple[Any, str, int]] = []
+    k = int(number)
+    name = ".".join(map(str, rest))
+    if isinstance(law, CombinedLaws):
+        # Input signals are combined into the last law.
+        parents.append((law, "laws", k if table == "law" else len(law.laws) - 1))
+        law = law.laws[parents[-1][2]]
     if table == "inputs":
-        within.append((law, "signals", k))
+        parents.append((law, "signals", k))
         law = law.signals[k]
-    return law, name, within
+    return law, name, parents
 
 
 def can_differ(law: Any, path: str, numbers: Sequence[float] | Floats) -> bool:
-    """Return whether a number of a law may differ from lane to lane: neither how many states the law has,
-    nor where they start, nor when it may jump depends on it.
+    """Return whether a constant of a law may differ between lanes.
+
+    It must not influence the number of states, their initial values or the breakpoints of the law. Only
+    the smallest and the largest value are tested.
     """
     if not path.startswith(("law[", "inputs[")):
         return False
     try:
-        part, name, _ = _place(law, path)
-        if isinstance(part, TimeInputs) or get_type_hints(type(part)).get(name) is not float:
+        member, name, _ = _locate(law, path)
+        if isinstance(member, TimeInputs) or get_type_hints(type(member)).get(name) is not float:
             return False
-        ends = [with_numbers(law, {path: x}) for x in (np.min(numbers), np.max(numbers))]
-        return all(_frame(one) == _frame(law) for one in ends)
+        extremes = [with_numbers(law, {path: x}) for x in (np.min(numbers), np.max(numbers))]
+        return all(_invariants(extreme) == _invariants(law) for extreme in extremes)
     except (DraisineError, LookupError, TypeError, ValueError, AttributeError):
         return False
 
 
-def _frame(law: Any) -> tuple[Any, ...]:
-    """Return what does not move with the numbers of a law."""
+def _invariants(law: Any) -> tuple[Any, ...]:
+    """Return the properties of a law that all lanes must share: states, breakpoints, initial values."""
     start = law_start(law, 0.0, 0.0, 0.0)
     return law_states(law), tuple(getattr(law, "breakpoints", ())), tuple(start.tolist())

@@ -1,5 +1,8 @@
-"""Runs of a sweep side by side, one per SIMD lane: those of one machine on the plane that differ in
-numbers only. What is asked of them is computed on the fly; no trajectory is kept.
+"""Runs of a sweep in SIMD lanes, for machines of one structure on the plane that differ in numbers only.
+
+All lanes take equal time steps in one contact mode. The samples of a block of lanes are reduced to the
+outputs of the sweep as soon as they are computed; no trajectory is stored. A lane whose pivots become
+too small is run again alone, where its pivots are chosen for it.
 """
 
 import math
@@ -14,26 +17,26 @@ from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
 from draisine.control.follow_path import FollowPath
-from draisine.control.lqr import LeastCost
+from draisine.control.lqr import LQR
 from draisine.errors import DraisineError
 from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
 from draisine.experiment.sweep.samples import Indices, Samples
 from draisine.experiment.sweep.table import (
-    FELL,
+    FELL_OUTCOME,
     NO_MACHINE,
     NO_START,
-    TURNED,
+    STEER_LIMIT_OUTCOME,
     SweepRows,
-    outcome_words,
+    short_outcome,
 )
 from draisine.mechanics.readings import law_states
 from draisine.model.names import state_names
 from draisine.registry import find
-from draisine.results.questions import (
-    Question,
-    ValidityQuestion,
+from draisine.results.queries import (
+    SeriesQuery,
+    ValidityQuery,
     observed_entry,
-    parse_question,
+    parse_query,
 )
 from draisine.scenario.plan import Plan
 from draisine.simulation.bilateral import REASONS
@@ -51,46 +54,68 @@ from draisine.simulation.validity.assess import (
 from draisine.simulation.validity.fall import fall_rule
 from draisine.simulation.validity.margins import crossing_times
 from draisine.simulation.validity.record import ENERGY_DRIFT
-from draisine.system.artifacts import impossible_machines
+from draisine.system.artifacts import find_invalid_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
 from draisine.system.state import State, states
 from draisine.system.tracing import UntraceableLawError
 
-PARAMETERS, INITIAL = "vehicle.parameters.", "initial."
-"""The tables whose numbers may differ from lane to lane."""
+PARAMETER_TABLE = "vehicle.parameters."
+"""Prefix of the key paths of parameters, which may differ between lanes."""
 
-ROOM = 2**28
-"""How many bytes the samples of the machines of one block may take."""
+INITIAL_TABLE = "initial."
+"""Prefix of the key paths of initial values, which may differ between lanes."""
 
+MAX_BLOCK_BYTES = 2**28
+"""Largest memory in bytes for the samples of one block of lanes: 256 MiB, small beside usual memories."""
 
-SLACK = 1e-4
-"""How much smaller pivots may be than in a run alone, which chooses others there: machines come near
-that where they fall, and end. Five digits of sixteen are lost instead of one; equal steps keep fewer.
+LANE_PIVOT_FACTOR = 1e-4
+"""Factor by which pivots may be smaller than in a single run, which would choose other pivots there.
+Machines come near this bound while they fall and stop. Five of sixteen digits are lost instead of one;
+the error of equal time steps is larger than that.
 """
 
-WORDS = np.array([outcome_words(REASONS.get(k, "completed")) for k in range(8)], dtype=object)
-"""How a run ended in few words, by its status."""
+OUTCOME_BY_STATUS = np.array(
+    [short_outcome(REASONS.get(k, "completed")) for k in range(8)], dtype=object
+)
+"""Short outcome of a run by the status of its integration."""
 
 
 class Lanes:
-    """Runs of one plan that differ in parameters, initial values and the `free` numbers of laws, side
-    by side.
+    """Runs of one plan in SIMD lanes that differ in parameters, initial values and constants of laws.
+
+    Parameters
+    ----------
+    plan
+        Machine, initial values, law and options that the runs share.
+    until
+        End time in s.
+    questions
+        Names of the outputs of each run.
+    free
+        Key paths of the constants of laws that differ between lanes.
     """
 
     def __init__(
         self, plan: Plan, until: float, questions: Sequence[str], free: Sequence[str] = ()
     ) -> None:
-        self.plan, self.until, self.free, model = plan, until, tuple(free), plan.system.model
+        self.plan = plan
+        self.until = until
+        self.free = tuple(free)
+        model = plan.system.model
         self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
-        self.questions = {text: parse_question(text, model) for text in questions}
+        self.questions = {text: parse_query(text, model) for text in questions}
 
     def fits(self, paths: Sequence[str]) -> bool:
-        """Return whether runs that differ in these key paths can go side by side with the numbers that
-        each would have alone: with equal steps, in one contact mode, asked for what one state tells.
+        """Return whether runs that differ in these key paths may share lanes.
+
+        Their results must equal those of single runs: equal time steps, one contact mode, and outputs
+        that are functions of single states.
         """
-        plan, numerics = self.plan, self.plan.numerics
-        parameters, initial = names_in(paths, PARAMETERS), names_in(paths, INITIAL)
+        plan = self.plan
+        numerics = plan.numerics
+        parameters = names_of_table(paths, PARAMETER_TABLE)
+        initial = names_of_table(paths, INITIAL_TABLE)
         return (
             plan.terrain is None
             and plan.start.mode is None
@@ -107,24 +132,25 @@ class Lanes:
             and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
-                for row in plan.system.survey(plan.contact.mode).spare
+                for row in plan.system.survey(plan.contact.mode).redundant
             )
             and self._is_traced()
-            and self._bytes() < ROOM
+            and self._bytes() < MAX_BLOCK_BYTES
         )
 
     def _is_observed(self, question: object) -> bool:
-        if isinstance(question, Question):
+        """Return whether an output is computed from single states or from the validity of the run."""
+        if isinstance(question, SeriesQuery):
             return observed_entry(question.series, self.plan.system.model) is not None
-        return isinstance(question, ValidityQuestion)
+        return isinstance(question, ValidityQuery)
 
     def _is_designed(self) -> bool:
-        """Return whether a law is made for each machine and its speed anew."""
+        """Return whether a law is designed for each machine and its speed (LQR, path following)."""
         laws = getattr(self.plan.scenario, "law", None) or ()
-        return any(find("law", str(entry["name"])) in (LeastCost, FollowPath) for entry in laws)
+        return any(find("law", str(entry["name"])) in (LQR, FollowPath) for entry in laws)
 
     def _is_traced(self) -> bool:
-        """Return whether the control law can be compiled; one that runs in Python drives one machine."""
+        """Return whether the control law can be traced; Python code cannot drive several lanes."""
         try:
             self.machine.rate  # noqa: B018 - traces the law
         except UntraceableLawError:
@@ -132,37 +158,41 @@ class Lanes:
         return True
 
     def _bytes(self) -> float:
+        """Return the memory in bytes for the samples of one block: four vectors of lanes."""
         steps = self.until / self.plan.numerics.dt
         return 8.0 * steps * 4 * self.machine.rate.lanes * self.machine.observe.inputs.size
 
     @cached_property
     def machine(self) -> ClosedForm:
-        """The machine in its mode, driven by the law."""
+        """The machine in its contact mode, under its control law."""
         plan = self.plan
         assert not isinstance(plan.contact.mode, GripSchedule)
         return plan.system.machine(plan.contact.mode, self.law, law_states(self.law))
 
     @cached_property
     def _entries(self) -> dict[str, list[int]]:
-        """Which numbers are asked of a state, as entries of what `observe` tells."""
-        model, found = self.plan.system.model, dict[str, list[int]]()
-        asked = [
-            observed_entry(question.series, model)
-            for question in self.questions.values()
-            if isinstance(question, Question)
-        ]
-        wanted = [one for one in asked if one is not None]
-        if any(isinstance(question, ValidityQuestion) for question in self.questions.values()):
-            wanted += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
-            wanted += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
-        for name, k in dict.fromkeys(wanted):
+        """Entries of the outputs of the program `observe` that the outputs of the sweep need."""
+        model = self.plan.system.model
+        entries: list[tuple[str, int]] = []
+        for question in self.questions.values():
+            if isinstance(question, SeriesQuery):
+                entry = observed_entry(question.series, model)
+                if entry is not None:
+                    entries.append(entry)
+        # The validity needs contact forces, and the energy of a conservative machine.
+        if any(isinstance(question, ValidityQuery) for question in self.questions.values()):
+            entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
+            entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
+        by_array: dict[str, list[int]] = {}
+        for name, k in dict.fromkeys(entries):
+            # Joint coordinates and time are samples themselves.
             if name not in ("r", "time"):
-                found.setdefault(name, []).append(k)
-        return found
+                by_array.setdefault(name, []).append(k)
+        return by_array
 
     @cached_property
     def _observe(self) -> Compiled | None:
-        """The part of `observe` that tells them."""
+        """Compiled part of the program `observe` that computes `_entries`; None if there are none."""
         if not self._entries:
             return None
         program = select(self.machine.programs["observe"], self._entries)
@@ -170,142 +200,191 @@ class Lanes:
 
     @property
     def _wheels(self) -> list[int]:
-        """Which contacts are wheels."""
+        """Indices of the contacts that are wheels."""
         model = self.plan.system.model
         return [k for k, contact in enumerate(model.contacts) if contact in model.wheels]
 
     @property
     def _conserves_energy(self) -> bool:
-        """Whether nothing drives or brakes the machine."""
+        """Whether the machine has neither a law nor dissipation, so that its energy is constant."""
         return self.plan.law is None and conserves_energy(self.plan.system.model)
 
     def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
-        """Return what is known of runs with these numbers by key path, and which of them need other
-        pivots on their way and have to go alone.
+        """Run lanes with values (runs) by key path.
+
+        Returns
+        -------
+        SweepRows
+            Outputs and outcomes of all runs.
+        list of int
+            Indices of the runs whose pivots became too small; they must be run alone.
         """
         count = len(next(iter(columns.values())))
-        rows, system = SweepRows.empty(list(self.questions), count), self.plan.system
-        own = np.repeat(system.values[:, None], count, axis=1)
-        for name, path in names_in(columns, PARAMETERS).items():
-            own[list(system.parameters).index(name)] = columns[path]
-        rows.outcome[
-            [*impossible_machines(system.artifacts, own), *self._impossible_laws(columns)]
-        ] = NO_MACHINE
-        there = np.flatnonzero(rows.outcome != NO_MACHINE)
-        asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
-        asked |= {name: columns[path] for name, path in names_in(columns, INITIAL).items()}
-        start = self.plan.start
-        found, wrong = states(
+        system = self.plan.system
+        rows = SweepRows.empty(list(self.questions), count)
+        # Parameters (parameters, runs); invalid machines and laws are not run.
+        parameters = np.repeat(system.values[:, None], count, axis=1)
+        for name, path in names_of_table(columns, PARAMETER_TABLE).items():
+            parameters[list(system.parameters).index(name)] = columns[path]
+        invalid = [
+            *find_invalid_machines(system.artifacts, parameters),
+            *self._invalid_laws(columns),
+        ]
+        rows.outcome[invalid] = NO_MACHINE
+        valid = np.flatnonzero(rows.outcome != NO_MACHINE)
+        # Initial states; runs with infeasible values are not run.
+        initial = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
+        for name, path in names_of_table(columns, INITIAL_TABLE).items():
+            initial[name] = columns[path]
+        arrays, errors = states(
             system,
-            {name: x[there] for name, x in asked.items()},
-            at_rest=start.at_rest,
-            parameters=own[:, there].T,
+            {name: x[valid] for name, x in initial.items()},
+            at_rest=self.plan.start.at_rest,
+            parameters=parameters[:, valid].T,
         )
-        sound = np.array([not text for text in wrong], dtype=bool)
-        rows.outcome[there[~sound]] = NO_START
-        here = there[sound]
-        if not len(here):
+        feasible = np.array([not text for text in errors], dtype=bool)
+        rows.outcome[valid[~feasible]] = NO_START
+        runs = valid[feasible]
+        if not len(runs):
             return rows, []
-        numbers = np.array([columns[path][here] for path in self.free]).reshape(-1, len(here))
-        start_states = {n: x[:, sound] for n, x in found.items()}
-        return rows, self._record(start_states, own, numbers, here, rows)
+        constants = np.array([columns[path][runs] for path in self.free]).reshape(-1, len(runs))
+        start_states = {n: x[:, feasible] for n, x in arrays.items()}
+        return rows, self._record(start_states, parameters, constants, runs, rows)
 
-    def _impossible_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
-        """Yield which runs have numbers with which their law is none."""
-        given = (columns[path].tolist() for path in self.free)
-        for k, numbers in enumerate(zip(*given, strict=True)):
+    def _invalid_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
+        """Yield the indices of runs with constants that their law rejects."""
+        constants = (columns[path].tolist() for path in self.free)
+        for k, numbers in enumerate(zip(*constants, strict=True)):
             try:
                 with_numbers(self.plan.law, dict(zip(self.free, numbers, strict=True)))
             except DraisineError:
                 yield k
 
-    def _fleet(
-        self, found: Mapping[str, Floats], own: Floats, numbers: Floats
+    def _make_fleet(
+        self, arrays: Mapping[str, Floats], parameters: Floats, constants: Floats
     ) -> tuple[Fleet, Floats, list[float]]:
-        """Return machines that start from some states, with parameters and numbers of laws of their own,
-        their y, and the times between which nothing jumps.
+        """Return the lanes, their initial y (states, runs), and the times (s) between which inputs are
+        continuous.
+
+        `arrays` are the arrays q, p, r, v of the initial states, `parameters` (parameters, runs) and
+        `constants` (constants of laws, runs) those of each lane.
         """
-        plan, machine, count = self.plan, self.machine, own.shape[1]
-        q, p, r, v = (found[name][:, 0] for name in "qprv")
-        first, numerics = State(q, p, r, v), plan.numerics
-        task = Task(
-            plan.system, first, self.until, None, self.law, None, plan.contact, numerics, None
-        )
+        plan = self.plan
+        machine = self.machine
+        count = parameters.shape[1]
+
+        def make_task(k: int) -> Task:
+            q, p, r, v = (arrays[name][:, k] for name in "qprv")
+            start = State(q, p, r, v)
+            return Task(
+                plan.system,
+                start,
+                self.until,
+                None,
+                self.law,
+                None,
+                plan.contact,
+                plan.numerics,
+                None,
+            )
+
+        task = make_task(0)
         inputs = np.repeat(plan.system.inputs()[:, None], count, axis=1)
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
-        place = np.concatenate([found["p"][:2], found["q"]])
-        if hasattr(self.law, "start_at") and np.any(place != place[:, :1]):
-            # A law may start where its machine is.
+        pose = np.concatenate([arrays["p"][:2], arrays["q"]])
+        if hasattr(self.law, "start_at") and np.any(pose != pose[:, :1]):
+            # Initial states of the law may depend on the initial pose of its machine.
             for k in range(count):
-                q, p, r, v = (found[name][:, k] for name in "qprv")
-                one = replace(task, state=State(q, p, r, v))
-                z[:, k] = one.law_start(machine.states)
-        z[len(z) - len(numbers) :] = numbers
+                z[:, k] = make_task(k).law_start(machine.states)
+        # The varied constants are the last states of the law, see `FreeLaw`.
+        z[len(z) - len(constants) :] = constants
         rule = fall_rule(plan.system.model, plan.contact.fall)
-        fleet, y = Fleet.start(machine, found, inputs, own, z, rule)
-        return replace(fleet, slack=SLACK), y, task.edges
+        fleet, y = Fleet.start(machine, arrays, inputs, parameters, z, rule)
+        return replace(fleet, slack=LANE_PIVOT_FACTOR), y, task.edges
 
     def _record(
         self,
-        found: Mapping[str, Floats],
-        own: Floats,
-        numbers: Floats,
-        here: Floats,
+        arrays: Mapping[str, Floats],
+        parameters: Floats,
+        constants: Floats,
+        runs: Floats,
         rows: SweepRows,
     ) -> list[int]:
-        """Fill in the runs that start from some states, with numbers of laws; return those that have to
-        go alone.
+        """Simulate the lanes of these runs and fill in their rows; return the runs that must be run
+        alone.
         """
-        fleet, y, edges = self._fleet(found, own[:, here], numbers)
-        turn = fleet.frames[0]
+        fleet, y, edges = self._make_fleet(arrays, parameters[:, runs], constants)
+        frame = fleet.frames[0]
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
-        @np.errstate(all="ignore")  # what blows up may end with huge numbers
-        def take(some: slice, times: Floats, x: Floats, ends: Indices, wrong: Floats) -> None:
-            width, count = x.shape[2], some.stop - some.start
-            fallen, turned = self._falls(Samples(times, x, ends), pad_columns(turn[:, some], width))
-            first = np.fmin(fallen, turned)
+        # A run that diverges may end with huge numbers.
+        @np.errstate(all="ignore")
+        def reduce_block(
+            block: slice, times: Floats, x: Floats, ends: Indices, status: Floats
+        ) -> None:
+            width = x.shape[2]
+            count = block.stop - block.start
+            lane_frames = pad_columns(frame[:, block], width)
+            fall_times, limit_times = self._fall_times(Samples(times, x, ends), lane_frames)
+            # A run ends with the last sample before its fall.
+            first = np.fmin(fall_times, limit_times)
             ends = np.minimum(ends, np.maximum(np.searchsorted(times, first, side="right") - 1, 0))
-            seen: Mapping[str, Floats] = {}
+            observed: Mapping[str, Floats] = {}
             if self._observe is not None and tables is not None:
-                out = self._observe.batches(x, pad_columns(tables[:, some], width))
-                seen = self._observe.outputs.split(out.transpose(1, 0, 2))
-            found = self._answers(Samples(times, x, ends), seen, fallen, turned)
-            for text, values in found.items():
-                rows.answers[text][here[some]] = values[:count]
-            words = WORDS[wrong.astype(int)]
-            words[~np.isnan(fallen)], words[~np.isnan(turned)] = FELL, TURNED
-            rows.outcome[here[some]] = words[:count]
-            again = (wrong == DEGENERATE) & np.isnan(first)
-            alone.extend(here[some][again[:count]].tolist())
+                out = self._observe.batches(x, pad_columns(tables[:, block], width))
+                observed = self._observe.outputs.split(out.transpose(1, 0, 2))
+            outputs = self._evaluate(Samples(times, x, ends), observed, fall_times, limit_times)
+            for text, values in outputs.items():
+                rows.answers[text][runs[block]] = values[:count]
+            outcomes = OUTCOME_BY_STATUS[status.astype(int)]
+            outcomes[~np.isnan(fall_times)] = FELL_OUTCOME
+            outcomes[~np.isnan(limit_times)] = STEER_LIMIT_OUTCOME
+            rows.outcome[runs[block]] = outcomes[:count]
+            degenerate = (status == DEGENERATE) & np.isnan(first)
+            single.extend(runs[block][degenerate[:count]].tolist())
 
-        alone: list[int] = []
-        fleet.record(y, edges, self.plan.numerics, take)
-        return sorted(alone)
+        single: list[int] = []
+        fleet.record(y, edges, self.plan.numerics, reduce_block)
+        return sorted(single)
 
-    def _falls(self, samples: Samples, turn: Floats) -> tuple[Floats, Floats]:
-        """Return when each machine falls, and when its steer is turned too far (NaN: never, or not
-        first).
+    def _fall_times(self, samples: Samples, frames: Floats) -> tuple[Floats, Floats]:
+        """Return the times (columns, s) of falls and of steer angles beyond their limit.
+
+        A time is NaN if the run has no such event, or if the other one comes first. `frames` are
+        quaternions (4, columns) of the frames in which the lanes are integrated.
         """
-        model, at = self.plan.system.model, self.machine.layout
+        model = self.plan.system.model
+        layout = self.machine.layout
         rule = fall_rule(model, self.plan.contact.fall)
-        y, t = samples.x[:, 1:].transpose(1, 0, 2), samples.held_times
-        fallen = turned = np.full(len(t), np.nan)
+        y = samples.x[:, 1:].transpose(1, 0, 2)
+        t = samples.held_times
+        fall_times = np.full(len(t), np.nan)
+        limit_times = fall_times
         if rule.watches:
-            back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
-            q = quaternion_product(y[at.q], back[:, None])
-            fallen = crossing_times(t, samples.hold(rule.margin(q)))
-        steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
-        if steered:
-            turned = crossing_times(t, samples.hold(STEER - np.abs(y[at.r][steered[0]])))
-        first = np.fmin(fallen, turned)
-        return np.where(fallen <= first, fallen, np.nan), np.where(fallen <= first, np.nan, turned)
+            # Falls are defined in world axes: rotate back by the conjugate quaternion.
+            conjugate = frames * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
+            q = quaternion_product(y[layout.q], conjugate[:, None])
+            fall_times = crossing_times(t, samples.hold(rule.margin(q)))
+        steer_joints = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+        if steer_joints:
+            margin = STEER - np.abs(y[layout.r][steer_joints[0]])
+            limit_times = crossing_times(t, samples.hold(margin))
+        falls_first = fall_times <= np.fmin(fall_times, limit_times)
+        return (
+            np.where(falls_first, fall_times, np.nan),
+            np.where(falls_first, np.nan, limit_times),
+        )
 
-    def _answers(
-        self, samples: Samples, seen: Mapping[str, Floats], fallen: Floats, turned: Floats
+    def _evaluate(
+        self,
+        samples: Samples,
+        observed: Mapping[str, Floats],
+        fall_times: Floats,
+        limit_times: Floats,
     ) -> dict[str, Floats]:
-        """Return the answers to all questions, of what is seen (entries, time, columns)."""
-        model, t = self.plan.system.model, samples.held_times
+        """Return the outputs (columns) of a block by name, from observed entries (time, columns)."""
+        model = self.plan.system.model
+        t = samples.held_times
         shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
         def series(text: str) -> Floats:
@@ -314,51 +393,56 @@ class Lanes:
             name, k = entry
             if name == "time":
                 return t
-            return samples.hold(shape[k] if name == "r" else seen[name][self._entry(name, k)])
+            return samples.hold(shape[k] if name == "r" else observed[name][self._entry(name, k)])
 
-        def judged(text: str) -> Floats:
+        def validity_output(text: str) -> Floats:
             if text == "time to fall":
-                return fallen
-            pushes = self._pushes(samples, seen)
+                return fall_times
+            forces = self._contact_forces(samples, observed)
             if text == "friction needed":
                 ratios = [
-                    friction_ratio(push, LIGHT * push[0].max(axis=-1, keepdims=True))
-                    for push in pushes
+                    friction_ratio(force, LIGHT * force[0].max(axis=-1, keepdims=True))
+                    for force in forces
                 ]
                 return np.max(ratios, axis=0, initial=0.0)
-            largest = np.abs(pushes).max(axis=(0, 1, 3), initial=0.0)[:, None] if pushes else 0.0
-            times = [crossing_times(t, push[0] + FORCE_RESOLUTION * largest) for push in pushes]
-            return np.fmin.reduce([fallen, turned, *times, self._energy_drifts(samples, seen)])
+            # The run is valid until the first fall, pull of the ground, or drift of the energy.
+            largest = np.abs(forces).max(axis=(0, 1, 3), initial=0.0)[:, None] if forces else 0.0
+            pulls = [crossing_times(t, force[0] + FORCE_RESOLUTION * largest) for force in forces]
+            drifts = self._energy_drift_times(samples, observed)
+            return np.fmin.reduce([fall_times, limit_times, *pulls, drifts])
 
         return {
             text: question.reduce(t, series(question.series))
-            if isinstance(question, Question)
-            else judged(" ".join(text.split()))
+            if isinstance(question, SeriesQuery)
+            else validity_output(" ".join(text.split()))
             for text, question in self.questions.items()
         }
 
-    def _pushes(self, samples: Samples, seen: Mapping[str, Floats]) -> list[Floats]:
-        """Return the forces of the ground on each wheel: (normal, along, across), columns, time."""
-        places = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
-        return [np.array([samples.hold(seen["forces"][i]) for i in rows]) for rows in places]
+    def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:
+        """Return the ground forces on each wheel in N, as (normal, along, across; columns; time)."""
+        entries = [[self._entry("forces", 3 * k + i) for i in range(3)] for k in self._wheels]
+        return [np.array([samples.hold(observed["forces"][i]) for i in rows]) for rows in entries]
 
-    def _energy_drifts(self, samples: Samples, seen: Mapping[str, Floats]) -> Floats:
-        """Return when the energy of each machine drifts beyond its bound (NaN: never)."""
+    def _energy_drift_times(self, samples: Samples, observed: Mapping[str, Floats]) -> Floats:
+        """Return the times (columns, s) at which the energy drifts beyond its bound; NaN: never."""
         t = samples.held_times
         if not self._conserves_energy:
             return np.full(len(t), np.nan)
-        T, U = (samples.hold(seen[name][self._entry(name, 0)]) for name in ("kinetic", "potential"))
+        T, U = (
+            samples.hold(observed[name][self._entry(name, 0)]) for name in ("kinetic", "potential")
+        )
         drift = energy_drift(T, U) > ENERGY_DRIFT
         return np.where(drift.any(axis=1), t[np.arange(len(t)), drift.argmax(axis=1)], np.nan)
 
     def _entry(self, name: str, k: int) -> int:
+        """Return the row of entry k of an output among the compiled `_entries`."""
         return self._entries[name].index(k)
 
 
-def names_in(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
-    """Return the key paths of a table by the names that stand in it.
+def names_of_table(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
+    """Return the key paths of a table of the scenario by the last word of each path.
 
-    >>> names_in(["initial.lean", "run.dt"], INITIAL)
+    >>> names_of_table(["initial.lean", "run.dt"], INITIAL_TABLE)
     {'lean': 'initial.lean'}
     """
     return {path.removeprefix(table): path for path in paths if path.startswith(table)}

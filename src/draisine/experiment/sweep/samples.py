@@ -1,4 +1,4 @@
-"""Samples of runs side by side, each of which may end before the others."""
+"""Samples of runs in SIMD lanes; each run may end before the others."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +13,16 @@ Indices = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Samples:
-    """What programs read (time, inputs, columns) at some times, and which sample is the last of each
-    column.
+    """Inputs of compiled programs at the sample times of runs in columns.
+
+    Attributes
+    ----------
+    times
+        Sample times (time), s.
+    x
+        Inputs of the programs (time, inputs, columns).
+    ends
+        Index of the last sample of each column.
     """
 
     times: Floats
@@ -22,15 +30,15 @@ class Samples:
     ends: Indices
 
     @cached_property
-    def _until(self) -> Indices:
-        """Which sample stands at each time (columns, time): after its end the last one."""
+    def _held_indices(self) -> Indices:
+        """Index of the sample at each time (columns, time); the last one is held after the end."""
         return np.minimum(np.arange(len(self.times)), self.ends[:, None])
 
     @cached_property
     def held_times(self) -> Floats:
-        """The times (columns, time); after its end the last one."""
-        return self.times[self._until]
+        """Sample times (columns, time), s; the last one is held after the end."""
+        return self.times[self._held_indices]
 
     def hold(self, series: Floats) -> Floats:
-        """Return a series (time, columns) as (columns, time); after its end its last value."""
-        return series[self._until, np.arange(len(self.ends))[:, None]]
+        """Return a series (time, columns) as (columns, time); its last value is held after the end."""
+        return series[self._held_indices, np.arange(len(self.ends))[:, None]]

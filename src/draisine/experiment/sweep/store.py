@@ -1,5 +1,7 @@
-"""The runs of a sweep on disk: a Zarr store, filled chunk by chunk. A chunk counts once its mark is
-there, which is written last; what was interrupted before is computed again.
+"""Zarr store of the runs of a sweep, written chunk by chunk.
+
+A mark, written last, makes a chunk complete; a chunk without it is computed again on resuming. Only one
+process may write to a store: the driver locks it.
 """
 
 import hashlib
@@ -13,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import lock, whole_file
+from draisine.codegen.files import atomic_write, lock
 from draisine.errors import DataError, SimulationError
-from draisine.results.attributes import CONTENT, content_hash, origin
-from draisine.results.runs import MARK, ORDER, read_runs
+from draisine.results.attributes import CONTENT, collect_origin, content_hash
+from draisine.results.runs import COMMITTED_VARIABLE, ORDER_ATTRIBUTE, read_runs
 from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:
@@ -25,88 +27,92 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SweepStore:
-    """A place on disk for the runs of a sweep, `chunk` of them in each file of every variable."""
+    """Zarr store of a sweep at `path`, with `chunk` runs in each file of every variable."""
 
     path: Path
     chunk: int
 
     def create(self, like: "Dataset", count: int, identity: str) -> None:
-        """Lay out a store for so many runs of a table of one, with none of them filled in."""
-        with whole_file(self.path) as new:
+        """Create an empty store for `count` runs, with the variables of the one-run table `like`."""
+        with atomic_write(self.path) as new:
             group = zarr_group(new, "w")
-            for name, one in like.variables.items():
+            for name, variable in like.variables.items():
                 group.create_array(
                     str(name),
                     shape=(count,),
                     chunks=(self.chunk,),
-                    dtype="str" if one.dtype.kind in "UO" else one.dtype,
-                    fill_value={"U": "", "f": float("nan")}.get(one.dtype.kind),
-                    attributes={"_ARRAY_DIMENSIONS": ["run"], **one.attrs},
+                    dtype="str" if variable.dtype.kind in "UO" else variable.dtype,
+                    fill_value={"U": "", "f": float("nan")}.get(variable.dtype.kind),
+                    attributes={"_ARRAY_DIMENSIONS": ["run"], **variable.attrs},
                 )
             group.create_array(
-                MARK,
+                COMMITTED_VARIABLE,
                 shape=(-(-count // self.chunk),),
                 chunks=(1,),
                 dtype="int8",
                 fill_value=0,
                 attributes={"_ARRAY_DIMENSIONS": ["chunk"], "identity": identity},
             )
-            aside = [str(name) for name in like.coords if name != "run"]
+            coordinates = [str(name) for name in like.coords if name != "run"]
             order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
-            # Without a hash: `finish` adds it when all chunks are there.
-            told = like.attrs | origin()
-            group.attrs.update(told | {"coordinates": " ".join(aside), ORDER: order})
+            # The hash of the content is added by `finish`, after the last chunk.
+            attributes = like.attrs | collect_origin()
+            attributes |= {"coordinates": " ".join(coordinates), ORDER_ATTRIBUTE: order}
+            group.attrs.update(attributes)
 
     def check_identity(self, identity: str) -> None:
-        """Raise where the store is of another sweep: resuming would mix two."""
+        """Raise if the store belongs to another sweep: resuming would mix two sweeps."""
         try:
-            found = self._group[MARK].attrs.get("identity")
+            stored = self._group[COMMITTED_VARIABLE].attrs.get("identity")
         except (KeyError, ValueError, OSError):
-            raise DataError(f"{self.path}: holds no sweep that could be resumed.") from None
-        if found != identity:
             raise DataError(
-                f"{self.path}: holds another sweep: the scenario, code that it names, or the version "
-                "of draisine has changed since. Take another name, or remove it."
+                f"{self.path} is not the store of a sweep and cannot be resumed. Choose another path."
+            ) from None
+        if stored != identity:
+            raise DataError(
+                f"{self.path} belongs to another sweep: the scenario, a file that it names, or the "
+                "version of draisine has changed. Choose another path, or remove the store."
             )
 
     def missing(self) -> list[int]:
-        """Return which chunks are not there yet."""
-        return [k for k, mark in enumerate(self._group[MARK][:].tolist()) if not mark]
+        """Return the numbers of the incomplete chunks."""
+        return [k for k, mark in enumerate(self._group[COMMITTED_VARIABLE][:].tolist()) if not mark]
 
     def write(self, k: int, table: "Dataset") -> None:
-        """Write a chunk that is whole, and then its mark."""
+        """Write a complete chunk, and then its mark."""
         import zarr
 
-        here = slice(k * self.chunk, k * self.chunk + table.sizes["run"])
+        rows = slice(k * self.chunk, k * self.chunk + table.sizes["run"])
         try:
+            # Zarr skips chunks that equal the fill value; then resumed stores would differ.
             with zarr.config.set({"array.write_empty_chunks": True}):
-                for name, one in table.variables.items():
-                    text = one.dtype.kind in "UO"
-                    self._group[str(name)][here] = one.values.astype(str) if text else one.values
-                self._group[MARK][k] = 1
+                for name, variable in table.variables.items():
+                    values = variable.values
+                    is_text = variable.dtype.kind in "UO"
+                    self._group[str(name)][rows] = values.astype(str) if is_text else values
+                self._group[COMMITTED_VARIABLE][k] = 1
         except OSError as error:
             raise DataError(
-                f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. Those before "
-                "are kept; resume when there is room."
+                f"{self.path}: chunk {k} cannot be written: {error.strerror or error}. The chunks "
+                "before it are stored. Free some disk space and resume the sweep."
             ) from error
 
     def finish(self) -> "Dataset":
-        """Return all runs of a store that is complete, after giving it the hash of its content."""
+        """Store the hash of the content of a complete store and return all runs."""
         data = self.read()
         self._group.attrs[CONTENT] = content_hash(data)
         return data.assign_attrs({CONTENT: self._group.attrs[CONTENT]})
 
     def read(self) -> "Dataset":
-        """Return all runs, those on no grid read when they are looked at; or tell how many chunks there
-        are of a store that was interrupted.
-        """
+        """Return all runs; raise if chunks are missing. Runs that form no grid are read lazily."""
         import xarray
 
-        missing, count = len(self.missing()), self._group[MARK].shape[0]
+        missing = len(self.missing())
+        count = self._group[COMMITTED_VARIABLE].shape[0]
         if missing:
             raise SimulationError(
                 f"the sweep was interrupted; {self.path} keeps {count - missing} of {count} chunks. "
-                "Resume it to compute the others."
+                "Resume it to compute the missing ones."
             )
         return read_runs(
             xarray.open_dataset(self.path, engine="zarr", consolidated=False, cache=False)
@@ -128,25 +134,26 @@ def zarr_group(path: Path, mode: Any) -> Any:
 def open_store(
     like: "Dataset", count: int, path: Path, chunk: int, resume: bool
 ) -> Iterator[SweepStore]:
-    """Give the store of a sweep whose first run is known as a table: a new one, or, to resume, the one
-    that is there if it is of the same sweep. Nobody else has it meanwhile; who died has it no more.
+    """Open the store of a sweep and lock it for this process.
+
+    A new store is created after `like`, the table of the first run; an existing one is opened only to
+    `resume` the same sweep. The lock of a process that died is released by the operating system.
     """
     check_target(path, (".zarr",))
-    store, identity = SweepStore(path, chunk), _identity(like)
+    store = SweepStore(path, chunk)
+    identity = _identity(like)
     if not os.path.exists(path):
         store.create(like, count, identity)
     elif not resume:
-        raise DataError(f"{path}: is there already. Resume it, remove it, or take another name.")
+        raise DataError(f"{path} already exists. Resume it, remove it, or choose another path.")
     store.check_identity(identity)
     with lock(path):
         yield store
 
 
 def _identity(like: "Dataset") -> str:
-    """Return what tells one sweep from another: a hash of its scenario, its machine, the first of its
-    runs and the version; files that it names count by what they hold, not by where they are.
-    """
-    told = json.dumps(
+    """Return a hash that identifies a sweep: scenario, machine, values of the first run and version."""
+    text = json.dumps(
         {
             "version": draisine.__version__,
             "attributes": {k: str(x) for k, x in like.attrs.items()},
@@ -154,6 +161,7 @@ def _identity(like: "Dataset") -> str:
         },
         sort_keys=True,
     )
+    # Files enter by their content, not by their path: a sweep may be resumed from another folder.
     for file in named_files(like):
-        told = told.replace(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
-    return hashlib.sha256(told.encode()).hexdigest()
+        text = text.replace(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+    return hashlib.sha256(text.encode()).hexdigest()

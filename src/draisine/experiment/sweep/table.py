@@ -1,4 +1,4 @@
-"""What is known of the runs of a sweep, as a dataset: one line per run."""
+"""Outputs and outcomes of the runs of a sweep as a dataset with one row per run."""
 
 import json
 from collections.abc import Mapping
@@ -14,28 +14,35 @@ from draisine.model import Model
 from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find
-from draisine.results.questions import parse_question
-from draisine.results.runs import GRID
-from draisine.scenario.overrides import sides
+from draisine.results.queries import parse_query
+from draisine.results.runs import GRID_ATTRIBUTE
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import SweepScenario
 from draisine.vehicles import meanings
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
-NOT_RUN, NO_MACHINE, NO_START = "not run", "no such machine", "no such start"
-"""How a run of a sweep ended that never began: the sweep was interrupted before it, its parameters are
-those of no machine, or its initial values those of no state.
-"""
+NOT_RUN = "not run"
+"""Outcome of a run that was not started because the sweep was interrupted."""
 
-FELL, TURNED = "fell", "the steer is turned too far"
-"""How a run of a sweep ended that nobody could ride on."""
+NO_MACHINE = "no such machine"
+"""Outcome of a run with physically invalid parameters."""
+
+NO_START = "no such start"
+"""Outcome of a run with infeasible initial values."""
+
+FELL_OUTCOME = "fell"
+"""Outcome of a run that stopped with a fall."""
+
+STEER_LIMIT_OUTCOME = "the steer is turned too far"
+"""Outcome of a run that stopped at the largest possible steer angle."""
 
 
-def outcome_words(text: str) -> str:
-    """Return how a run ended in few words, the same for all that ended so.
+def short_outcome(text: str) -> str:
+    """Return the outcome of a run without details, equal for all runs that stopped for one reason.
 
-    >>> outcome_words("fell: its lean passed 80 degrees")
+    >>> short_outcome("fell: its lean passed 80 degrees")
     'fell'
     """
     return text.partition(":")[0]
@@ -43,8 +50,15 @@ def outcome_words(text: str) -> str:
 
 @dataclass(frozen=True)
 class SweepRows:
-    """The answers to each question, of each run as far as it went and not numbers where it never began,
-    and how it ended.
+    """Outputs and outcomes of consecutive runs.
+
+    Attributes
+    ----------
+    answers
+        Values (runs) by the name of the output, NaN for runs that did not start. A run that stopped
+        early has the values until then.
+    outcome
+        Outcome (runs): "completed", or the reason why the run stopped.
     """
 
     answers: Mapping[str, Floats]
@@ -52,19 +66,19 @@ class SweepRows:
 
     @classmethod
     def empty(cls, questions: list[str], count: int) -> "SweepRows":
-        """Return the lines of runs that were not run yet."""
+        """Return rows of `count` runs that have not been run."""
         blank = {text: np.full(count, np.nan) for text in questions}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
-    def put(self, places: slice | list[int], part: "SweepRows") -> None:
-        """Write lines in their places."""
-        for text, values in part.answers.items():
-            self.answers[text][places] = values
-        self.outcome[places] = part.outcome
+    def put(self, indices: slice | list[int], rows: "SweepRows") -> None:
+        """Replace the rows with these indices."""
+        for text, values in rows.answers.items():
+            self.answers[text][indices] = values
+        self.outcome[indices] = rows.outcome
 
     @property
     def finished(self) -> bool:
-        """Whether every run was run."""
+        """Whether all runs have been run."""
         return not (self.outcome == NOT_RUN).any()
 
 
@@ -75,13 +89,11 @@ def sweep_table(
     rows: SweepRows,
     numbers: NDArray[np.int64],
 ) -> "Dataset":
-    """Return runs of a sweep with their numbers, one after the other; `results.runs.unfold` lays all of
-    them on a grid.
-    """
+    """Return consecutive runs of a sweep as a dataset along `run`; `results.runs.unfold` makes a grid."""
     import xarray
 
-    names = sides(columns)
-    units = {text: parse_question(text, model).unit(model) for text in rows.answers}
+    names = short_names(columns)
+    units = {text: parse_query(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
         for path, values in columns.items()
@@ -96,12 +108,12 @@ def sweep_table(
     )
     if scenario.sweep.design == "grid":
         values = scenario.sweep.values()
-        data.attrs[GRID] = json.dumps({names[path]: len(values[path]) for path in values})
+        data.attrs[GRID_ATTRIBUTE] = json.dumps({names[path]: len(values[path]) for path in values})
     return data
 
 
 def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
-    """Return the unit of what stands at a key path; what is written in degrees is an angle."""
+    """Return the unit of the quantity at a key path; values written in degrees are angles in rad."""
     table, _, name = path.rpartition(".")
     if table == "vehicle.parameters":
         return meanings(find("vehicle", scenario.vehicle.name)).get(name, ("", ""))[0]
@@ -114,13 +126,13 @@ def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
 
 
 def _column(values: NDArray[Any]) -> NDArray[Any]:
-    """Return values as numbers where all are, or else as words."""
-    found = as_numbers(values)
-    return np.array([str(x) for x in values]) if found is None else found
+    """Return values as floats if all are numbers, else as text."""
+    floats = as_numbers(values)
+    return np.array([str(x) for x in values]) if floats is None else floats
 
 
 def as_numbers(values: NDArray[Any]) -> Floats | None:
-    """Return values as numbers, in SI units, if all are."""
+    """Return values as floats in SI units, or None if some are not numbers."""
     try:
         return values if values.dtype == float else np.array([number(x) for x in values])
     except ValueError:

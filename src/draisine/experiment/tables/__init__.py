@@ -1,3 +1,3 @@
-"""Tables that commands print: `circles` that a bicycle runs, `critical` speeds against a parameter,
-limit `cycles`, root `loci`.
+"""Analyses that commands print as tables: steady `circles` of a bicycle, `critical` speeds over
+parameters, limit `cycles` and root `loci`.
 """

@@ -1,5 +1,8 @@
-"""Circles of a bicycle as data, hands-free ones or the one that is asked for: speed, radius, lean, steer,
-and whether they are stable.
+"""Steady circles of bicycles and motorcycles: speed, radius, lean, steer, torques and stability.
+
+Circles are steady motions about a vertical axis. Hands-free circles, and turns at constant speed, are
+families followed by continuation; a single circle is solved for two prescribed quantities. Stability
+follows from the eigenvalues of the linearised motion.
 """
 
 import json
@@ -26,19 +29,23 @@ from draisine.system.system import System
 if TYPE_CHECKING:
     from xarray import Dataset
 
-DEEPEST = math.radians(50.0)
-"""Turns at one speed are followed to this lean, rad, or to a fold."""
+MAX_TURN_LEAN = math.radians(50.0)
+"""Lean in rad to which turns at constant speed are followed: about the limit of road tyres."""
 
-SPEED = 10.0
-"""Speed of the turns, m/s, of a machine that has no hands-free circles."""
+DEFAULT_TURN_SPEED = 10.0
+"""Speed in m/s of the turns of a machine without hands-free circles: a usual riding speed."""
 
-STEP = 0.04
-"""How far coordinates move at most from one circle to the next."""
+CONTINUATION_STEP = 0.04
+"""Largest change of a coordinate (rad, m/s) between neighbouring circles; finer steps give the same
+families, with more points than a figure can show.
+"""
 
-_NOTHING = 1e-7
-"""An eigenvalue smaller than this, 1/s, neither grows nor decays."""
+NEUTRAL_GROWTH = 1e-7
+"""Growth in 1/s below which a circle is at the limit of stability: errors of the eigenvalues are of
+this order.
+"""
 
-SEEN = {
+TURN_QUANTITIES = {
     "rear_wheel_speed": ("m/s", "speed of the rear wheel's rim"),
     "forward_speed": ("m/s", "velocity of the rear hub along the heading"),
     "yaw_rate": ("rad/s", "turning rate, positive to the left"),
@@ -46,188 +53,224 @@ SEEN = {
     "steer": ("rad", "steer, positive to the left"),
     "pitch": ("rad", "pitch, positive nose down"),
 }
+"""Unit and meaning of the outputs that are listed for each circle."""
+
+TURN_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
+"""Quantities, with units, of which two prescribe a circle."""
+
+FAMILY_TITLES = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at rest"}
+"""Titles of the families of hands-free circles other than "forward"."""
 
 
 @recorded
-def hands_free(
+def find_hands_free_circles(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
     *,
     kind: Literal["forward", "reversed", "pivoting"] = "forward",
 ) -> "Dataset":
-    """Return a family of hands-free circles (see `steady_turns`); of a machine without capsize speed the
-    turns at 10 m/s with a steer torque.
+    """Find a family of hands-free circles by continuation, see `steady_turns`.
 
-    >>> circles = hands_free("whipple")
+    A machine on tyres without a capsize speed has none; its turns at 10 m/s with a steer torque are
+    returned instead.
+
+    Parameters
+    ----------
+    vehicle
+        Name of the vehicle.
+    parameters
+        Parameters that replace those of the parameter set.
+    parameter_set
+        Name of a parameter set; by default that of the vehicle.
+    kind
+        Family of circles: handlebar forward, handlebar reversed, or turning about the rear contact.
+
+    Returns
+    -------
+    Dataset
+        One entry per circle along the dimension `motion`, SI units.
+
+    Examples
+    --------
+    >>> circles = find_hands_free_circles("whipple")
     >>> print(f"{float(circles.rear_wheel_speed[0]):.6f} m/s")
     6.024262 m/s
     """
     system = build_system(vehicle, parameters, parameter_set)
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     _check_bicycle(system)
     try:
-        found = steady_turns(system, kind=kind, step=STEP)
+        circles = steady_turns(system, kind=kind, step=CONTINUATION_STEP)
     except ParameterError:
-        if kind != "forward" or not _slips(system):
+        # Slipping tyres dissipate energy: without a drive there may be no steady circle at all.
+        if kind != "forward" or not _has_tyres(system):
             raise
-        return _turns(system, SPEED, begun)
-    title = "hands-free circles" + ("" if kind == "forward" else f", {_KINDS[kind]}")
-    return _dataset(system, found.points, found.eigenvalues, title, begun)
-
-
-_KINDS = {"reversed": "handlebar reversed", "pivoting": "past a rear wheel at rest"}
+        return _follow_turns(system, DEFAULT_TURN_SPEED, start_time)
+    title = "hands-free circles" + ("" if kind == "forward" else f", {FAMILY_TITLES[kind]}")
+    return _dataset(system, circles.points, circles.eigenvalues, title, start_time)
 
 
 @recorded
-def turns_at(
+def trace_turns(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
     *,
     speed: float,
 ) -> "Dataset":
-    """Return the turns to the right at a speed (m/s), from straight running to a lean of 50 deg or to
-    the fold at which they end; a torque at the handlebar keeps them up.
+    """Follow the turns to the right at a constant speed (m/s), from straight running to a lean of
+    50 deg or to a fold of the family; a constant steer torque balances them.
 
-    >>> turns = turns_at("motorcycle", speed=20.0)
+    >>> turns = trace_turns("motorcycle", speed=20.0)
     >>> print(f"{float(turns.lean[-1]):.4f} rad")
     0.8727 rad
     """
     system = build_system(vehicle, parameters, parameter_set)
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     _check_bicycle(system)
-    return _turns(system, speed, begun)
+    return _follow_turns(system, speed, start_time)
 
 
-def _turns(system: System, speed: float, begun: float) -> "Dataset":
-    """Return the turns of a machine at a speed."""
-    held, name = _held_by(system), _speed_name(system)
+def _follow_turns(system: System, speed: float, start_time: float) -> "Dataset":
+    """Return the turns of a machine at a constant speed (m/s) as a dataset."""
+    inputs = _control_inputs(system)
+    name = _speed_name(system)
     straight: dict[str, Any] = {name: speed}
-    upright = steady(system, free=held, lean=0.0, **straight)
-    found = family(
-        upright, {"lean": 1.0}, free=held, keep=[name], until={"lean": DEEPEST}, step=STEP, most=400
+    upright = steady(system, free=inputs, lean=0.0, **straight)
+    turns = family(
+        upright,
+        {"lean": 1.0},
+        free=inputs,
+        keep=[name],
+        until={"lean": MAX_TURN_LEAN},
+        step=CONTINUATION_STEP,
+        max_motions=400,
     )
-    if folds := found.folds("lean"):
-        found = SteadyFamily(found.points[: folds[0] + 1])
+    # Beyond a fold the lean decreases again: a second branch with another steer angle.
+    if folds := turns.folds("lean"):
+        turns = SteadyFamily(turns.points[: folds[0] + 1])
     title = f"turns at {speed:g} m/s"
-    return _dataset(system, found.points, found.eigenvalues, title, begun)
+    return _dataset(system, turns.points, turns.eigenvalues, title, start_time)
 
 
 @recorded
-def asked_turn(
+def solve_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
-    **asked: float,
+    **prescribed: float,
 ) -> "Dataset":
-    """Return the one circle of a bicycle or motorcycle with two prescribed quantities: two of its `speed`
-    (of the rear wheel's rim, or of the hub), the `radius` of its path (positive to the left), `lean` and
-    `steer`. A constant torque at the handlebar keeps it up; if tyres slip, one at the rear wheel keeps the
-    speed.
+    """Solve the steady circle of a bicycle or motorcycle for two prescribed quantities.
 
-    >>> turn = asked_turn("whipple", speed=5.0, radius=20.0)
+    Prescribe two of `speed` (m/s, of the rear wheel's rim, or of the hub on tyres), `radius` of the path
+    (m, positive to the left), `lean` and `steer` (rad). A constant steer torque balances the circle; on
+    tyres that slip, a torque at the rear wheel keeps the speed.
+
+    >>> turn = solve_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
     20.0000000000 m, -0.1058 N m
     """
-    return _dataset_of_turn(*_asked_turn(vehicle, parameters, parameter_set, asked))
+    system, point, title, start_time = _solve_turn(vehicle, parameters, parameter_set, prescribed)
+    return _dataset(system, [point], point.linear().eigenvalues()[None], title, start_time)
 
 
-def ride_turn(
+def simulate_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
-    **asked: float,
+    **prescribed: float,
 ) -> "Dataset":
-    """Return the run along a circle with prescribed quantities, with its torques: once around, or until
-    rounding errors have grown to a thousandth if it is unstable.
+    """Simulate one revolution along a circle with prescribed quantities, under its constant torques.
 
-    >>> run = ride_turn("whipple", speed=5.0, radius=20.0)
+    An unstable circle is simulated until rounding errors have grown to about a thousandth.
+
+    >>> run = simulate_turn("whipple", speed=5.0, radius=20.0)
     >>> print(f"{float(run.time[-1]):.4f} s")
     25.1327 s
     """
-    _, point, title, _ = _asked_turn(vehicle, parameters, parameter_set, asked)
-    around = 2.0 * math.pi / max(abs(point.values["yaw_rate"]), 0.1)
+    _, point, title, _ = _solve_turn(vehicle, parameters, parameter_set, prescribed)
+    # Large circles, and straight running, end after a minute of riding.
+    period = 2.0 * math.pi / max(abs(point.values["yaw_rate"]), 0.1)
     growth = float(point.linear().eigenvalues().real.max())
-    until = min(around, math.log(1e10) / max(growth, 1e-3))
+    # Rounding errors of 1e-13 grow by 1e10 to a thousandth.
+    until = min(period, math.log(1e10) / max(growth, 1e-3))
     return point.simulate(until).to_xarray().assign_attrs(title=title)
 
 
-def _asked_turn(
+def _solve_turn(
     vehicle: str,
     parameters: Mapping[str, Any] | None,
     parameter_set: str | None,
-    asked: Mapping[str, float],
+    prescribed: Mapping[str, float],
 ) -> tuple[System, Steady, str, float]:
-    """Return the machine, the circle with prescribed quantities, its title, and when the work began."""
-    if len(asked) != 2:
+    """Return machine, circle, title and the clock time (s) at which the solution started."""
+    if len(prescribed) != 2:
         raise ParameterError(
-            f"a circle is decided by two of speed, radius, lean and steer, not by "
-            f"{' and '.join(asked)} alone: --speed 5 --radius 20, --speed 5 --lean 10deg."
+            f"A circle is determined by two of speed, radius, lean and steer; {len(prescribed)} "
+            f"given ({', '.join(prescribed)}). Examples: --speed 5 --radius 20, "
+            "--speed 5 --lean 10deg."
         )
     system = build_system(vehicle, parameters, parameter_set)
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     _check_bicycle(system)
-    wanted: dict[str, Any] = {
-        _speed_name(system) if name == "speed" else name: x for name, x in asked.items()
+    outputs: dict[str, Any] = {
+        _speed_name(system) if name == "speed" else name: x for name, x in prescribed.items()
     }
-    point = steady(system, free=_held_by(system), **wanted)
-    told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
-    return system, point, f"circle with {told}", begun
+    point = steady(system, free=_control_inputs(system), **outputs)
+    values = ", ".join(f"{name} {x:.6g} {TURN_UNITS[name]}" for name, x in prescribed.items())
+    return system, point, f"circle with {values}", start_time
 
 
-def _dataset_of_turn(system: System, point: Steady, title: str, begun: float) -> "Dataset":
-    return _dataset(system, [point], point.linear().eigenvalues()[None], title, begun)
-
-
-_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
-"""What a circle can be asked for."""
-
-
-def _slips(system: System) -> bool:
-    """Return whether tyres slip, and dissipate energy in a turn."""
+def _has_tyres(system: System) -> bool:
+    """Return whether wheels have tyres, which slip and dissipate energy in a turn."""
     return any(wheel.tyre is not None for wheel in system.model.wheels)
 
 
-def _held_by(system: System) -> list[str]:
-    """Return the inputs that keep a circle up; if tyres slip, two."""
-    return ["steer", "rear_wheel"] if _slips(system) else ["steer"]
+def _control_inputs(system: System) -> list[str]:
+    """Return the inputs that balance a circle: steer torque, and a drive against tyre losses."""
+    return ["steer", "rear_wheel"] if _has_tyres(system) else ["steer"]
 
 
 def _speed_name(system: System) -> str:
-    """Return the output by which the speed of a circle is counted."""
+    """Return the output that is the speed of a circle: of the rim, or of the hub on tyres."""
     return "rear_wheel_speed" if "rear_wheel_speed" in system.outputs else "forward_speed"
 
 
 def _dataset(
-    system: System, points: Sequence[Steady], eigenvalues: Floats, title: str, begun: float
+    system: System, points: Sequence[Steady], eigenvalues: Floats, title: str, start_time: float
 ) -> "Dataset":
-    """Return circles as a dataset."""
+    """Return circles with their eigenvalues (circles, states) as a dataset."""
     import xarray
 
-    driven = "rear_wheel" in _held_by(system)
-    if driven:  # a torque that keeps the speed leaves no family of circles, and no eigenvalue zero
-        growth, backwards = eigenvalues.real.max(axis=1), -eigenvalues.real.min(axis=1)
+    driven = "rear_wheel" in _control_inputs(system)
+    if driven:
+        # The drive fixes the speed: the circles are isolated, and no eigenvalue is zero.
+        growth = eigenvalues.real.max(axis=1)
+        backwards = -eigenvalues.real.min(axis=1)
     else:
-        growth, backwards = growth_beside(eigenvalues), growth_beside(-eigenvalues)
+        # Circles form a family: one eigenvalue is zero along it and says nothing about stability.
+        growth = growth_beside(eigenvalues)
+        backwards = growth_beside(-eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
         name: (np.array([point.values[name] for point in points]), unit, meaning)
-        for name, (unit, meaning) in SEEN.items()
+        for name, (unit, meaning) in TURN_QUANTITIES.items()
         if name in points[0].values
     }
     torque = np.array([point.inputs["steer"] for point in points])
     data["steer_torque"] = (torque, "N m", "torque at the handlebar, positive to the left")
     if driven:
-        push = np.array([point.inputs["rear_wheel"] for point in points])
-        data["rear_wheel_torque"] = (push, "N m", "torque at the rear wheel, positive if it drives")
+        drive = np.array([point.inputs["rear_wheel"] for point in points])
+        meaning = "torque at the rear wheel, positive if it drives"
+        data["rear_wheel_torque"] = (drive, "N m", meaning)
     radius = np.array([_radius(point) for point in points])
     data["radius"] = (radius, "m", "radius of the rear contact's path")
-    data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, but for one zero")
-    data["stable"] = (growth < -_NOTHING, "", "whether disturbances die out")
+    data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, without one zero")
+    data["stable"] = (growth < -NEUTRAL_GROWTH, "", "whether disturbances decay")
     data["stable_backwards"] = (
-        backwards < -_NOTHING,
+        backwards < -NEUTRAL_GROWTH,
         "",
-        "whether they die out when the circle is run the other way round",
+        "whether disturbances decay when the circle is run in the opposite direction",
     )
     return xarray.Dataset(
         {n: ("motion", x, {"units": u, "long_name": m}) for n, (x, u, m) in data.items()},
@@ -235,7 +278,7 @@ def _dataset(
         attrs={
             "vehicle": system.vehicle.__name__,
             **machine_attributes(system, title),
-            "seconds": time.perf_counter() - begun,
+            "seconds": time.perf_counter() - start_time,
         },
     )
 
@@ -243,23 +286,27 @@ def _dataset(
 def _check_bicycle(system: System) -> None:
     """Raise if a machine is not a bicycle or motorcycle."""
     if not is_two_wheeler(system):
-        canonical_matrices(system)  # its error says what is missing
+        # Raises an error that names the missing joint or wheel.
+        canonical_matrices(system)
 
 
 def _radius(point: Steady) -> float:
-    """Return the radius of the rear contact's path; at rest, that of the path it would take."""
+    """Return the radius (m) of the path of the rear contact; at rest, the limit for a slow motion."""
     name = _speed_name(point.machine.system)
-    speed, turn = point.values[name], point.values["yaw_rate"]
-    if abs(speed) < 1e-9 and abs(turn) < 1e-9:
-        found = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
-        rows = found.rows(["lean_rate", "steer_rate", name], "du")[0]
-        rolled = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
-        speed, turn = 1.0, float(found.rows(["yaw_rate"], "du")[0, 0] @ rolled)
-    return abs(speed / turn) if abs(turn) > 1e-9 else float("inf")
+    speed = point.values[name]
+    yaw_rate = point.values["yaw_rate"]
+    if abs(speed) < 1e-9 and abs(yaw_rate) < 1e-9:
+        # At rest 0/0: take the yaw rate per unit speed at constant lean and steer.
+        derivatives = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
+        rows = derivatives.rows(["lean_rate", "steer_rate", name], "du")[0]
+        rolling = np.linalg.lstsq(rows, np.array([0.0, 0.0, 1.0]), rcond=None)[0]
+        speed = 1.0
+        yaw_rate = float(derivatives.rows(["yaw_rate"], "du")[0, 0] @ rolling)
+    return abs(speed / yaw_rate) if abs(yaw_rate) > 1e-9 else float("inf")
 
 
 def summary(data: "Dataset") -> dict[str, Any]:
-    """Return circles as plain data in SI units, ready for JSON; a straight path has no radius."""
+    """Return circles as plain data in SI units, for JSON; the radius of a straight path is None."""
     columns = {
         str(name): [_plain(x) for x in values.values.tolist()]
         for name, values in data.data_vars.items()
@@ -273,74 +320,75 @@ def summary(data: "Dataset") -> dict[str, Any]:
 
 
 def _plain(x: Any) -> Any:
+    """Return a bool or a finite number, else None: JSON has no NaN."""
     return x if isinstance(x, bool) or np.isfinite(x) else None
 
 
-def table(data: "Dataset", most: int = 16) -> list[list[str]]:
-    """Return some of the circles as rows of text: speed, radius, lean, steer, turning rate, growth,
-    stable or not; the first and the last are among them.
+def table(data: "Dataset", max_rows: int = 16) -> list[list[str]]:
+    """Return evenly spaced circles as rows of text, with the first, the last and all changes of stability.
+
+    The columns are speed, radius, lean, steer, yaw rate, growth and stability.
     """
     count = data.sizes["motion"]
-    chosen = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
-    stable = data["stable"].values
-    edges = np.flatnonzero(np.diff(stable.astype(int)))
-    chosen = np.union1d(chosen, np.concatenate([edges, edges + 1]))
+    rows_shown = np.unique(np.linspace(0, count - 1, min(max_rows, count)).round().astype(int))
+    changes = np.flatnonzero(np.diff(data["stable"].values.astype(int)))
+    rows_shown = np.union1d(rows_shown, np.concatenate([changes, changes + 1]))
     rows = []
-    for k in chosen:
-        one = {str(n): v.item() for n, v in data.isel(motion=int(k)).data_vars.items()}
-        numbers = (np.degrees(one["lean"]), np.degrees(one["steer"]), np.degrees(one["yaw_rate"]))
-        radius = f"{one['radius']:.4f}" if np.isfinite(one["radius"]) else "straight"
+    for k in rows_shown:
+        circle = {str(n): v.item() for n, v in data.isel(motion=int(k)).data_vars.items()}
+        angles = (np.degrees(circle[name]) for name in ("lean", "steer", "yaw_rate"))
+        radius = f"{circle['radius']:.4f}" if np.isfinite(circle["radius"]) else "straight"
         rows.append(
             [
-                f"{_settled(one[speed_of(data)]):.4f}",
+                f"{_clean(circle[speed_of(data)]):.4f}",
                 radius,
-                *(f"{_settled(x):.3f}" for x in numbers),
-                f"{_settled(one['growth']):.4f}",
-                _verdict(one),
+                *(f"{_clean(x):.3f}" for x in angles),
+                f"{_clean(circle['growth']):.4f}",
+                _stability_text(circle),
             ]
         )
     return rows
 
 
 def remarks(data: "Dataset") -> list[str]:
-    """Return lines on where the circles begin and end, and where they are stable; of one, what holds
-    it.
-    """
+    """Return lines about the ends of a family and its stable range, or the torques of a single circle."""
     if data.sizes["motion"] == 1:
         torque = float(data["steer_torque"][0])
         side = "left" if torque > 0.0 else "right"
         lines = [f"required torque at the handlebar: {abs(torque):.6g} N m to the {side}"]
         if "rear_wheel_torque" in data:
-            push = float(data["rear_wheel_torque"][0])
-            drives = "driving" if push > 0.0 else "braking"
-            lines.append(f"required torque at the rear wheel: {abs(push):.6g} N m, {drives}")
+            torque = float(data["rear_wheel_torque"][0])
+            drives = "driving" if torque > 0.0 else "braking"
+            lines.append(f"required torque at the rear wheel: {abs(torque):.6g} N m, {drives}")
         return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
-    first, last = data.isel(motion=0), data.isel(motion=-1)
+    first = data.isel(motion=0)
+    last = data.isel(motion=-1)
     name = speed_of(data)
     speed = float(last[name])
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
     stable = data[name].values[data["stable"].values]
-    steady = f"{len(stable)} of {data.sizes['motion']} circles are stable"
+    stability = f"{len(stable)} of {data.sizes['motion']} circles are stable"
+    # The speed varies along hands-free circles; turns at constant speed vary in lean.
     if len(stable) and np.ptp(data[name].values) > 1e-6:
-        steady += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
+        stability += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
     elif len(stable):
         leans = np.degrees(data["lean"].values[data["stable"].values])
-        steady += f", at leans from {leans.min():.6g} to {leans.max():.6g} deg"
+        stability += f", at leans from {leans.min():.6g} to {leans.max():.6g} deg"
     return [
-        f"from {_beginning(data, first)}",
+        f"from {_first_circle_text(data, first)}",
         f"to {end} with lean {_degrees(last, 'lean')} and steer {_degrees(last, 'steer')}",
-        steady if len(stable) else "no circle is stable",
+        stability if len(stable) else "no circle is stable",
         f"{data.sizes['motion']} circles, computed in {data.attrs['seconds']:.3g} s",
     ]
 
 
 def speed_of(data: "Dataset") -> str:
-    """Return the variable that is the speed of circles."""
+    """Return the name of the variable that is the speed of circles."""
     return "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
 
 
-def _beginning(data: "Dataset", first: "Dataset") -> str:
-    """Return where a family of circles begins, in words."""
+def _first_circle_text(data: "Dataset", first: "Dataset") -> str:
+    """Return a description of the first circle of a family."""
     speed = float(first[speed_of(data)])
     if abs(float(first["lean"])) > 1e-6:
         angles = f"lean {_degrees(first, 'lean')} and steer {_degrees(first, 'steer')}"
@@ -349,17 +397,22 @@ def _beginning(data: "Dataset", first: "Dataset") -> str:
     return f"straight running at {speed:.12g} m/s{free}"
 
 
-def _degrees(one: "Dataset", name: str) -> str:
-    return f"{_settled(float(np.degrees(one[name]))):.6g} deg"
+def _degrees(circle: "Dataset", name: str) -> str:
+    """Return an angle of a circle as text, in degrees."""
+    return f"{_clean(float(np.degrees(circle[name]))):.6g} deg"
 
 
-def _settled(x: float) -> float:
+def _clean(x: float) -> float:
+    """Return a number for printing; round-off becomes zero, without a minus sign."""
     return 0.0 if abs(x) < 5e-10 else x
 
 
-def _verdict(one: Mapping[str, Any]) -> str:
-    if abs(one["growth"]) <= _NOTHING:
+def _stability_text(circle: Mapping[str, Any]) -> str:
+    """Return the last column of the table: "yes", "no", "limit", or "backwards" if the circle is
+    stable in the opposite direction.
+    """
+    if abs(circle["growth"]) <= NEUTRAL_GROWTH:
         return "limit"
-    if one["stable"]:
+    if circle["stable"]:
         return "yes"
-    return "backwards" if one["stable_backwards"] else "no"
+    return "backwards" if circle["stable_backwards"] else "no"

@@ -1,4 +1,4 @@
-"""Root loci of a machine as data: eigenvalues about steady motions while one value changes."""
+"""Root loci of a machine: eigenvalues of the linearised motion while one quantity varies."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -19,12 +19,12 @@ from draisine.simulation.dataset import recorded
 if TYPE_CHECKING:
     from xarray import Dataset
 
-UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m/s2"}
-"""What the locus of a command can be over."""
+LOCUS_UNITS = {"forward_speed": "m/s", "lean": "rad", "slope": "rad", ACCELERATION: "m/s2"}
+"""Quantities, with units, over which the command `eigenvalues` computes a root locus."""
 
 
 @recorded
-def locus(
+def compute_root_locus(
     vehicle: str,
     parameters: Mapping[str, Any],
     parameter_set: str | None,
@@ -36,49 +36,49 @@ def locus(
 ) -> "Dataset":
     """Return the root locus of a vehicle over its speed, lean, slope or forward acceleration.
 
-    The inputs that keep the motion up are `driven_inputs`. Control laws, as tables of a scenario, close the
-    loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
+    The inputs that balance the motion are `driven_inputs`. Control laws, as tables of a scenario, close
+    the loop; designs (`lqr`, `follow_path`) are those for straight running at the fixed speed.
 
     >>> import numpy as np
-    >>> found = locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
-    >>> found.sizes["value"], found.attrs["locus_over"]
+    >>> data = compute_root_locus("whipple", {}, None, "lean", np.array([0.0, 0.1]), {"forward_speed": 5.0})
+    >>> data.sizes["value"], data.attrs["locus_over"]
     (2, 'lean')
     """
     if "forward_speed" not in (over, *fixed):
         raise ParameterError(
-            "a root locus over lean, slope or acceleration needs a speed: --speed 5."
+            "A root locus over lean, slope or acceleration needs a constant speed, for example --speed 5."
         )
-    own = dict(parameters)
-    kept: dict[str, Any] = dict(fixed)
-    if "slope" in kept:
-        own["slope"] = kept.pop("slope")
-    system = build_system(vehicle, own, parameter_set)
-    begun = time.perf_counter()
+    constants: dict[str, Any] = dict(fixed)
+    # The slope is a parameter of the machine, not a quantity of its motion.
+    slope = {"slope": constants.pop("slope")} if "slope" in constants else {}
+    system = build_system(vehicle, dict(parameters) | slope, parameter_set)
+    start_time = time.perf_counter()
     mistakes = Mistakes()
     for entry in laws:
         if over == "forward_speed" and entry.get("name") == "lqr" and "about" not in entry:
             raise ParameterError(
-                "a law of least cost keeps one steady motion: ask for its one speed, as in --speed 5."
+                "LQR is designed about one steady motion, so it has no root locus over speed. Choose one "
+                "speed, for example --speed 5."
             )
     law = read_law(laws, [], system, fixed.get("forward_speed"), mistakes)
     check_steady_path(law, mistakes)
     mistakes.check("--law")
-    # The path of a rider decides the lean.
+    # A law that follows a path prescribes the lean by the curvature of the path.
     if is_two_wheeler(system) and over != "lean" and not hasattr(law, "path"):
-        kept.setdefault("lean", 0.0)
-    choice: Any = form
+        constants.setdefault("lean", 0.0)
+    form_name: Any = form
     free = driven_inputs(system, law)
-    found = root_locus(system, over, values, free=free, law=law, form=choice, **kept)
-    others = ", ".join(f"{n} = {x:.6g} {UNITS[n]}" for n, x in kept.items())
+    locus = root_locus(system, over, values, free=free, law=law, form=form_name, **constants)
+    others = ", ".join(f"{n} = {x:.6g} {LOCUS_UNITS[n]}" for n, x in constants.items())
     names = "".join(f", law {entry['name']}" for entry in laws)
     title = f"eigenvalues over {over.replace('_', ' ')}, {others}".rstrip(", ") + names
-    data = found.to_xarray()
-    return data.assign_attrs(title=title, seconds=time.perf_counter() - begun)
+    data = locus.to_xarray()
+    return data.assign_attrs(title=title, seconds=time.perf_counter() - start_time)
 
 
-def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:
-    """Return headings and some rows: the varied value, the inputs, the largest real part and the
-    frequency of the root that has it.
+def table(data: "Dataset", max_rows: int = 21) -> tuple[list[str], list[list[str]]]:
+    """Return headings and evenly spaced rows of text: the varied value, the inputs, the largest real
+    part and the frequency of its eigenvalue.
     """
     angle = data["value"].attrs.get("units") == "rad"
     unit = "deg" if angle else str(data["value"].attrs.get("units", ""))
@@ -92,35 +92,37 @@ def table(data: "Dataset", most: int = 21) -> tuple[list[str], list[list[str]]]:
     headings += ["growth (1/s)", "its frequency (rad/s)"]
     count = data.sizes["value"]
     rows = []
-    for k in np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int)):
-        one = data.isel(value=int(k))
-        value = float(np.degrees(one["value"])) if angle else float(one["value"])
-        real, imaginary = one["eigenvalue_real"].values, one["eigenvalue_imaginary"].values
-        worst = int(np.argmax(real))
-        inputs = [f"{_plain(float(one.input_value.sel(input=name))):.5g}" for name in used]
+    for k in np.unique(np.linspace(0, count - 1, min(max_rows, count)).round().astype(int)):
+        point = data.isel(value=int(k))
+        value = float(np.degrees(point["value"])) if angle else float(point["value"])
+        real = point["eigenvalue_real"].values
+        imaginary = point["eigenvalue_imaginary"].values
+        fastest = int(np.argmax(real))
+        inputs = [f"{_clean(float(point.input_value.sel(input=name))):.5g}" for name in used]
         rows.append(
             [
-                f"{_plain(value):.5g}",
+                f"{_clean(value):.5g}",
                 *inputs,
-                f"{_plain(float(real[worst])):.4f}",
-                f"{_plain(abs(float(imaginary[worst]))):.4f}",
+                f"{_clean(float(real[fastest])):.4f}",
+                f"{_clean(abs(float(imaginary[fastest]))):.4f}",
             ]
         )
     return headings, rows
 
 
 def remarks(data: "Dataset") -> list[str]:
-    """Return lines on the form of the linear systems, where the locus ends, and the time."""
-    told = {
+    """Return lines about the form of linearisation, an early end of the locus, and the time."""
+    forms = {
         "steady": "about steady motions",
         "frozen": "frozen: derivatives at each instant of an accelerating motion",
         "dalembert": "d'Alembert: at constant speed under the inertial load",
     }
-    lines = [told[data.attrs["form"]]]
+    lines = [forms[data.attrs["form"]]]
     if data.attrs["end"]:
         lines.append(str(data.attrs["end"]))
     return [*lines, f"computed in {data.attrs['seconds']:.3g} s"]
 
 
-def _plain(x: float) -> float:
+def _clean(x: float) -> float:
+    """Return a number for printing; round-off becomes zero, without a minus sign."""
     return 0.0 if abs(x) < 5e-10 else x

@@ -162,7 +162,8 @@ def _is_symmetric(one: Mass, through: Floats, along: Floats) -> bool:
         return False
     R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
     inertia = R @ one.inertia @ R.T
-    axial, across = inertia[0, 0], inertia[1:, 1:]
+    axial = inertia[0, 0]
+    across = inertia[1:, 1:]
     size = float(np.sqrt(max(axial, 0.0) / one.mass))
     even = np.abs(across - across.trace() / 2.0 * np.eye(2)).max() < 0.05 * axial
     return bool(even and axial > across[0, 0] and _distance(one.com, through, along) < 0.1 * size)

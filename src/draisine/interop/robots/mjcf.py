@@ -153,7 +153,8 @@ class _MjcfReader:
     def __init__(self, root: Element) -> None:
         told = _merged(root, "compiler")
         self.unit = 1.0 if told.get("angle", "degree") == "radian" else np.pi / 180.0
-        self.order, self.geoms = told.get("eulerseq", "xyz"), told.get("inertiafromgeom", "auto")
+        self.order = told.get("eulerseq", "xyz")
+        self.geoms = told.get("inertiafromgeom", "auto")
         if len(self.order) != 3 or not set(self.order.lower()) <= set("xyz"):
             raise ModelError(
                 f"<compiler>: eulerseq {self.order!r} is not of three of x, y, z, X, Y, Z."
@@ -227,7 +228,8 @@ class _MjcfReader:
         self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
     ) -> RobotLink:
         """Return a link on a hinge or a slide."""
-        where, kind = f"joint {joint.get('name', name)!r}", joint.get("type", "hinge")
+        where = f"joint {joint.get('name', name)!r}"
+        kind = joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
             raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
         unit = self.unit if kind == "hinge" else 1.0
@@ -298,7 +300,8 @@ class _MjcfReader:
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass of a body in the drawing: as it is given, else that of its geoms."""
-        inertial, where = body.find("inertial"), f"body {body.get('name')!r}"
+        inertial = body.find("inertial")
+        where = f"body {body.get('name')!r}"
         if inertial is None and self.geoms == "false":
             return Mass()
         if inertial is None or self.geoms == "true":
@@ -314,7 +317,8 @@ class _MjcfReader:
 
     def _shape(self, told: Attributes, frame: LinkFrame, where: str) -> Mass:
         """Return the mass of a geom of uniform density."""
-        place, kind = frame @ self._frame(told, f"geom of {where}"), told.get("type", "sphere")
+        place = frame @ self._frame(told, f"geom of {where}")
+        kind = told.get("type", "sphere")
         if number(told, "mass" if "mass" in told else "density", 1000.0, where) == 0.0:
             return Mass()
         if kind not in (*SHAPES, "capsule"):
@@ -347,7 +351,8 @@ def _solid(told: Attributes, kind: str, where: str) -> tuple[float, Floats]:
 def _capsule(told: Attributes, where: str) -> tuple[float, Floats]:
     """Return the same of a capsule: a cylinder of half-length h between two halves of a ball."""
     r, h = _sizes(told, 2, where)
-    pipe, ball = 2.0 * np.pi * r * r * h, 4.0 * np.pi / 3.0 * r**3
+    pipe = 2.0 * np.pi * r * r * h
+    ball = 4.0 * np.pi / 3.0 * r**3
     xx = (pipe * r * r / 4.0 + ball * r * r / 5.0) / (pipe + ball)
     zz = (pipe * h * h / 3.0 + ball * (r * r / 5.0 + h * h + 0.75 * h * r)) / (pipe + ball)
     return pipe + ball, np.array([xx, xx, zz])

@@ -154,7 +154,8 @@ def robot_vehicle(
     place of the file's. A wheel stands at the origin of its link, if not told otherwise, and rolls about
     its joint; one that is fixed to the base, beside others that turn, is a caster: it slides.
     """
-    links, base = robot.links, robot.base
+    links = robot.links
+    base = robot.base
     known = _by_name(links)
     rolling = {name: _wheel(name, given, known) for name, given in wheels.items()}
     told = _check_joints(joints or {}, links)
@@ -170,7 +171,8 @@ def robot_vehicle(
     moving = [link for link in links if link.kind]
     screws = [_joint(link, bears[link.parent], lift, told.get(link.joint, {})) for link in moving]
     rubbing = _frictions(moving, told)
-    origin, where = links[0].name, links[0].frame.p + lift
+    origin = links[0].name
+    where = links[0].frame.p + lift
     place = ", ".join(f"{x:.4g}" for x in where + 0.0)
     meaning = f"velocity of the origin of {origin}, ({place}) in the drawing, along the heading"
     outputs = [] if base == "fixed" else [forward_speed(origin, where, meaning)]
@@ -178,7 +180,8 @@ def robot_vehicle(
     contacts = []
     for n, one in rolling.items():
         given: dict[str, Any] = {"tyre": one.tyre, "slides": turning and bears[n] == origin}
-        centre, axle = centres[n] + lift, _axle(known[n])
+        centre = centres[n] + lift
+        axle = _axle(known[n])
         contacts.append(Wheel(n, bears[n], centre, axle, one.surface, **given))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
@@ -219,7 +222,8 @@ def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
     P = np.eye(3) - np.outer(along, along)
     axial = float(along @ mass.inertia @ along)
     even = axial * np.outer(along, along) + (np.trace(mass.inertia) - axial) / 2.0 * P
-    off, apart = P @ (mass.com - link.through), float(np.abs(mass.inertia - even).max())
+    off = P @ (mass.com - link.through)
+    apart = float(np.abs(mass.inertia - even).max())
     if apart > ROUND * axial or float(np.linalg.norm(off)) > ROUND * radius:
         return mass
     if apart > 1e-9 * axial or float(np.linalg.norm(off)) > 1e-9 * radius:
@@ -325,7 +329,8 @@ def tell_note(text: str) -> None:
 
 def read_root(file: str | Path, tag: str) -> Element:
     """Return the root of a file, or of its text; it must have a tag, and be written out."""
-    text, name = str(file), f"the <{tag}>"
+    text = str(file)
+    name = f"the <{tag}>"
     if not text.lstrip().startswith("<"):
         text, name = _read_text(text), f"{text:.200}"
     try:

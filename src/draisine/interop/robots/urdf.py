@@ -157,16 +157,19 @@ def _link(
 ) -> RobotLink:
     """Return a link with its joint."""
     if joint is None:
-        rounds, boxes = _rounds(link, frame), _boxes(link, frame)
+        rounds = _rounds(link, frame)
+        boxes = _boxes(link, frame)
         return RobotLink(name, "", frame, _mass(link, frame), rounds=rounds, boxes=boxes)
-    where, kind = f"joint {joint.get('name')!r}", joint.get("type", "")
+    where = f"joint {joint.get('name')!r}"
+    kind = joint.get("type", "")
     if kind not in JOINTS:
         raise ModelError(f"{where}: type {kind!r} is not read. {did_you_mean(kind, JOINTS)}")
     if joint.find("mimic") is not None:
         raise ModelError(f"{where} mimics another; draw the machine with a Coupling.")
     axis = joint.find("axis")
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
-    dynamics, limit = joint.find("dynamics"), joint.find("limit")
+    dynamics = joint.find("dynamics")
+    limit = joint.find("limit")
     acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
     return RobotLink(
         name,
@@ -188,7 +191,8 @@ def _link(
 
 def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
     """Return the balls and cylinders of a link in the drawing, those that collide first."""
-    found, where = [], f"link {link.get('name')!r}"
+    found = []
+    where = f"link {link.get('name')!r}"
     for part in (*link.findall("collision"), *link.findall("visual")):
         place = frame @ _frame(part)
         for one in part.findall("geometry/*"):
@@ -220,8 +224,10 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     if inertial is None:
         return Mass()
     place = frame @ _frame(inertial)
-    mass, tensor = inertial.find("mass"), inertial.find("inertia")
-    where, told = f"link {link.get('name')!r}", {} if tensor is None else tensor.attrib
+    mass = inertial.find("mass")
+    tensor = inertial.find("inertia")
+    where = f"link {link.get('name')!r}"
+    told = {} if tensor is None else tensor.attrib
     own = inertia(*(number(told, f"i{k}", 0.0, where) for k in ENTRIES))
     value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
     return Mass(value, place.p, place.R @ own @ place.R.T)

@@ -1,4 +1,4 @@
-"""Contacts of wheels with the ground: geometry, constraint rows, forces at them, modes in closed form.
+"""Contacts of wheels with the ground: geometry, constraint rows, contact forces, modes in closed form.
 
 `features`: geometry and rows of a wheel on a face, an edge, a vertex or a plane of another body.
 `elements`: tyres and rolling resistance at such a contact. `modes`: the dynamics of a set of closed

@@ -34,25 +34,26 @@ REPORTED = 5  # their number
 
 def contact_elements(model: Model, contact: Contact) -> list[tuple[int, ForceElement]]:
     """Return the elements that act at a contact, each with the index of its first state."""
-    found = []
+    elements = []
     first = 0
     for element in model.elements:
         if getattr(element, "contact", None) == contact.name:
-            found.append((first, element))
+            elements.append((first, element))
         first += element.states
-    return found
+    return elements
 
 
 def tyre_rows(wheel: Wheel) -> int:
-    """Return the number of constraint rows of a wheel on its tyre: the first ones of normal, along and
-    across. The tyre makes the other forces.
+    """Return the number of constraint rows of a wheel on its tyre.
+
+    They are the first ones of normal, along and across; the tyre generates the other forces.
     """
     names = wheel.rows["tyre"]
     if names != ROW_NAMES[: len(names)]:
         raise ModelError(
-            f"wheel {wheel.name!r}: its tyre constrains {' and '.join(names)}. On a terrain a tyre that "
-            "constrains the motion along must also be carried by the ground (no `sprung`), and none "
-            "constrains the motion across alone."
+            f"Wheel {wheel.name!r}: its tyre constrains {' and '.join(names)}, which a terrain does not "
+            "support. Possible are no rows, normal, or normal and along: use a tyre without `sprung`, or "
+            "one that does not constrain the motion along."
         )
     return len(names)
 
@@ -64,9 +65,9 @@ class FeatureReadings(Readings):
     wheel: str
     touch: ContactRows  # of the wheel with the feature
     relative: (
-        Array  # (3) velocity of the material point over the ground: normal, along, across, m/s
+        Array  # (3), m/s, velocity of the material point over the ground: normal, along, across
     )
-    travel_velocity: Array  # (3) velocity of the contact point over the ground, world axes, m/s
+    travel_velocity: Array  # (3), m/s, velocity of the contact point over the ground, world axes
 
     def gap(self, name: str) -> Scalar:
         """Return the distance of a contact from its feature, m."""
@@ -102,10 +103,11 @@ class FeatureReadings(Readings):
         return self.world.R @ spin_matrix(self.tree, self.geo, self.touch.at)
 
     def _own(self, name: str) -> ContactRows:
+        """Return the rows of the element's own contact; other contacts cannot be read on a terrain."""
         if name != self.wheel:
             raise ModelError(
-                f"contact {name!r} is read at wheel {self.wheel!r}; on a terrain an element that acts "
-                "at a contact reads that one alone."
+                f"An element of wheel {self.wheel!r} reads contact {name!r}. On a terrain an element can "
+                "read its own contact only."
             )
         return self.touch
 
@@ -118,9 +120,9 @@ def read_feature(
     travel_velocity: Array,
 ) -> FeatureReadings:
     """Return the readings of the elements of a wheel on a feature."""
-    known = {field.name: getattr(readings, field.name) for field in fields(Readings)}
+    inherited = {field.name: getattr(readings, field.name) for field in fields(Readings)}
     return FeatureReadings(
-        **known,
+        **inherited,
         wheel=wheel.name,
         touch=contact,
         relative=relative,
@@ -167,8 +169,8 @@ def feature_forces(
     slopes = tangent(list(values), along_load)
     if not all(map(is_zero, slopes[ends[1] :])):
         raise ModelError(
-            f"wheel {readings.wheel!r}: the states of its tyre change with the load; on a terrain let it "
-            "carry its wheel by a vertical spring (`sprung = True`)."
+            f"Wheel {readings.wheel!r}: the rates of its tyre's states depend on the load, which a terrain "
+            "supports only for tyres with a vertical spring (`sprung = True`)."
         )
     is_nonlinear = not all(map(is_zero, tangent(slopes, along_load)))
     at_zero_load = values - load * array(slopes) if is_nonlinear else evaluate_elements(0.0)
@@ -186,7 +188,8 @@ def _generalised_force(
     for name, wrench in wrenches.items():
         if name != readings.wheel or not isinstance(wrench, Wrench):
             raise ModelError(
-                f"force {element.name!r}: on a terrain it acts on its own contact alone."
+                f"Force element {element.name!r} acts on {name!r}. On a terrain an element of a contact "
+                "can act on its own contact only."
             )
         force = array([wrench.normal, wrench.along, wrench.across])
         moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal

@@ -1,8 +1,8 @@
 """Contact geometry and constraint rows of a wheel on a feature, in world axes, eq. [contact-rows].
 
-A feature is a face, an edge or a vertex of the terrain, or a plane of another body. The surface of the
-wheel finds the contact point and the normal (`Surface.meet`). The rows are the velocity of the wheel's
-material point at the contact along normal, heading and across it.
+A feature is a face, an edge or a vertex of the terrain, or a plane of another body. `Surface.meet` computes
+the contact point and the normal. The rows are the components of the velocity of the wheel's material point
+at the contact: normal, along the heading, across it.
 """
 
 from dataclasses import dataclass, replace
@@ -25,9 +25,8 @@ from draisine.model.surface import FeatureContact, Surface
 
 SIDE = 6  # index of the side on which a torus touches an edge: 0, or 1 and -1 if it touches twice
 LOAD = 7  # index of the load (N) about which force elements are linearised
-FEATURE = (
-    8  # number of values of a feature: (N, d, 0, 0, 0, load), (Q, e, side, load), (Q, 0, 0, load)
-)
+# Number of values of a feature: face (N, d, 0, 0, 0, load), edge (Q, e, side, load), vertex (Q, 0, 0, load).
+FEATURE = 8
 
 
 def move_feature(kind: str, f: Array, R: Array, p: Array) -> Array:
@@ -71,28 +70,29 @@ def contact_rows(
     link_axes = R @ geo.R0[link]
     hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
-    meeting = surface.meet(kind, hub, f)
+    meeting = surface.contact_with(kind, hub, f)
     arm = link_axes.T @ (meeting.point - hub)
-    at = surface_point(tree, geo, wheel, arm)
-    P = R @ point_matrix(tree, geo, at, np.zeros(3))
+    material_point = surface_point(tree, geo, wheel, arm)
+    P = R @ point_matrix(tree, geo, material_point, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
     if isinstance(wheel, Blade):
         axes = (axes[0], np.zeros(3), axes[2])
     C = array([list(axis @ P) for axis in axes])
-    return ContactRows(meeting, hub, surface, at, axes, C)
+    return ContactRows(meeting, hub, surface, material_point, axes, C)
 
 
 def contact_rows_on_body(
     tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, flat: Flat
 ) -> ContactRows:
-    """Return the contact of a wheel with a plane of another body, eq. [flat-rows]: a face whose points
-    move with that body, so that the rows are relative velocities.
+    """Return the contact of a wheel with a plane of another body, eq. [flat-rows].
+
+    The plane is a face whose points move with that body, so the rows are relative velocities.
     """
     link = tree.place[flat.body][0]
     N = R @ (geo.R0[link] @ (tree.axes(flat.body) @ (flat.normal / norm(flat.normal))))
     origin = body_point(tree, geo, flat.body, flat.point)
     contact = contact_rows(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ origin.c)]))
     local = geo.R0[link].T @ (R.T @ (contact.meeting.point - p) - geo.o0[link])
-    below = point(geo, link, None, local)
-    P = R @ point_matrix(tree, geo, below, np.zeros(3))
+    body_below = point(geo, link, None, local)
+    P = R @ point_matrix(tree, geo, body_below, np.zeros(3))
     return replace(contact, C=contact.C - array([list(axis @ P) for axis in contact.axes]))

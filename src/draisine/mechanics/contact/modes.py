@@ -30,19 +30,23 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, cont
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
-from draisine.mechanics.loads import STEPS, accuracy, limit_loads, weight
+from draisine.mechanics.loads import LOAD_NEWTON_STEPS, accuracy, limit_loads, weight
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
-MOST = 2
+MAX_CLOSED_FORM_WHEELS = 2
 """Largest number of wheels with closed forms: three wheels on a plane have redundant rows, and which rows are
 redundant depends on the features. Machines with more wheels use the dense system, whose rank is numerical.
 """
 
-UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+FACE_NORMAL = (0.0, 0.0, 1.0)
+"""Normal of the faces below wheels in the drawing, where pivots are chosen."""
+
+EDGE_DIRECTION = (0.0, 1.0, 0.0)
+"""Direction of the edges below wheels in the drawing: across the heading, as wheels meet kerbs."""
 
 Signature = tuple[tuple[int, str, int], ...]
-"""A mode: for each closed contact its wheel, the kind of feature, and the number of rows that it holds."""
+"""A mode: for each closed contact its wheel, the kind of feature, and its number of constraint rows."""
 
 Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
 """From a wheel, its rows on a feature, the velocity of the ground and a load to the forces of the elements
@@ -51,17 +55,24 @@ there, linearised at the load; None without elements.
 
 
 def mode_names(model: Model) -> dict[str, Signature]:
-    """Return the signatures of all modes with a closed form, by the names of their programs: wheels on fixed
-    features, one contact each, and no couplings, whose rows may be redundant with those of wheels.
+    """Return the signatures of all modes with a closed form, by the names of their programs.
+
+    These are wheels on fixed features, one contact each. Models with couplings have none, because the rows of
+    couplings may be redundant with those of wheels.
     """
     wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
-    if model.couplings or len(wheels) > MOST:
+    if model.couplings or len(wheels) > MAX_CLOSED_FORM_WHEELS:
         return {}
     choices: list[list[tuple[int, str, int] | None]] = [
-        [None, *((k, *one) for one in product(model.contacts[k].surface.kinds, _counts(model, k)))]
+        [
+            None,
+            *((k, *case) for case in product(model.contacts[k].surface.kinds, _counts(model, k))),
+        ]
         for k in wheels
     ]
-    signatures = [tuple(one for one in some if one is not None) for some in product(*choices)]
+    signatures = [
+        tuple(case for case in combination if case is not None) for combination in product(*choices)
+    ]
     return {mode_name(model, signature): signature for signature in signatures}
 
 
@@ -91,7 +102,7 @@ class FreeMachine:
     columns: list[int]  # speeds that the base's group leaves free
     M: Array
     F: Array
-    held: Array  # rows that hold whatever touches: held vdot = held_c
+    held: Array  # rows that are active in every mode: held vdot = held_c
     held_c: list[Scalar]
 
 
@@ -127,15 +138,16 @@ class _Rows:
             return self
         n = len(self.push)
         drags = {i: drag for i, drag in enumerate(self.drags) if drag is not None}
-        parts = [self.push, *self.forces, *(np.concatenate(drag) for drag in drags.values())]
+        arrays = [self.push, *self.forces, *(np.concatenate(drag) for drag in drags.values())]
         graph = next(iter(self.uneven.values())).graph
-        there = {graph.ops[symbol.index][1]: loads[i] for i, symbol in self.uneven.items()}
-        flat = array(substitute(graph, [x for part in parts for x in part], there))
-        push, *rest = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
-        forces, found = rest[: len(self.forces)], rest[len(self.forces) :]
-        drags |= {i: (x[:n], x[n:]) for i, x in zip(drags, found, strict=True)}
-        every = [drags.get(i) for i in range(len(self.drags))]
-        return replace(self, push=push, forces=forces, drags=every)
+        at_loads = {graph.ops[symbol.index][1]: loads[i] for i, symbol in self.uneven.items()}
+        flat = array(substitute(graph, [x for values in arrays for x in values], at_loads))
+        push, *per_contact = np.split(flat, np.cumsum([len(values) for values in arrays])[:-1])
+        forces = per_contact[: len(self.forces)]
+        drag_values = per_contact[len(self.forces) :]
+        drags |= {i: (x[:n], x[n:]) for i, x in zip(drags, drag_values, strict=True)}
+        all_drags = [drags.get(i) for i in range(len(self.drags))]
+        return replace(self, push=push, forces=forces, drags=all_drags)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,7 +160,7 @@ class HeldMachine:
     inertia: Array
 
     def respond(self, force: Array) -> tuple[Array, Array]:
-        """Return the vdot under rows `C vdot = 0` and a generalised force, and the multipliers of these."""
+        """Return vdot and the multipliers under rows `C vdot = 0` and a generalised force."""
         udot = solve_symmetric(self.inertia, self.H.T @ force)
         rows = len(self.H) - self.H.shape[1]
         return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
@@ -186,45 +198,50 @@ def solve_mode(
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    held = hold(rows.C, free.M, len(free.tree.model.twist), point)
-    still = held.solver.solve([*rows.c, *[0.0] * held.H.shape[1]])
-    alone = -(free.F + free.M @ still)
+    constrained = hold(rows.C, free.M, len(free.tree.model.twist), point)
+    particular = constrained.solver.solve([*rows.c, *[0.0] * constrained.H.shape[1]])
+    free_force = -(free.F + free.M @ particular)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
-    answers = {i: held.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None}
-    loads, pivots = _loads(rows, answers, alone, weight(free.tree.model))
+    responses = {
+        i: constrained.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None
+    }
+    loads, pivots = _loads(rows, responses, free_force, weight(free.tree.model))
     rows = rows.about(loads)
-    force = alone + rows.push
+    force = free_force + rows.push
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
-    change, lam = held.respond(force)
-    inexact = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
-    pivots = watch([*held.solver.pivot, *pivots, *inexact], point)
-    return ModeMotion(still + change, _contact_forces(rows, signature, lam), rows.rates, pivots)
+    change, lam = constrained.respond(force)
+    accuracies = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
+    pivots = watch([*constrained.solver.pivot, *pivots, *accuracies], point)
+    return ModeMotion(
+        particular + change, _contact_forces(rows, signature, lam), rows.rates, pivots
+    )
 
 
 def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
     """Return the pivots that depend on the state, relative to their sizes in the drawing."""
-    watched = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
-    sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
-    return [x / size for x, size in zip(watched, sizes, strict=True)]
+    varying = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
+    nominal_sizes = np.abs(np.asarray(evaluate(varying, point), float)) if varying else []
+    return [x / size for x, size in zip(varying, nominal_sizes, strict=True)]
 
 
 def _loads(
-    rows: _Rows, answers: Mapping[int, Array], alone: Array, heavy: Scalar
+    rows: _Rows, responses: Mapping[int, Array], free_force: Array, total_weight: Scalar
 ) -> tuple[dict[int, Scalar], list[Scalar]]:
-    """Return the normal forces of contacts with friction or tyres, and the pivots of their coupling; `alone`
-    is the generalised force without contacts, `heavy` the weight of the machine.
+    """Return the normal forces of contacts with friction or tyres, and the pivots of their coupling.
+
+    `free_force` is the generalised force without contacts, `total_weight` the weight of the machine.
     """
-    if not answers:
+    if not responses:
         return {}, []
-    loads = dict.fromkeys(answers, heavy / len(answers))
-    for _ in range(STEPS if rows.uneven else 1):
-        here = rows.about(loads)
-        R = [[a @ _drag_of(here, j) for j in answers] for a in answers.values()]
+    loads = dict.fromkeys(responses, total_weight / len(responses))
+    for _ in range(LOAD_NEWTON_STEPS if rows.uneven else 1):
+        linearised = rows.about(loads)
+        R = [[a @ _drag_of(linearised, j) for j in responses] for a in responses.values()]
         coupled = eliminate(np.eye(len(R)) - array(R), [(i, i) for i in range(len(R))])
-        new = coupled.solve([a @ (alone + here.push) for a in answers.values()])
-        found = limit_loads(list(new), list(loads.values())) if rows.uneven else new
-        loads = dict(zip(answers, found, strict=True))
+        new = coupled.solve([a @ (free_force + linearised.push) for a in responses.values()])
+        bounded = limit_loads(list(new), list(loads.values())) if rows.uneven else new
+        loads = dict(zip(responses, bounded, strict=True))
     return loads, coupled.pivot
 
 
@@ -239,10 +256,10 @@ def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scala
     """Return normal, along and across of each contact: multipliers, friction and forces of elements."""
     forces: list[Scalar] = []
     start = 0
-    for (*_, held), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
-        total = force + array([*lam[start : start + held], *[0.0] * (3 - held)])
+    for (*_, row_count), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
+        total = force + array([*lam[start : start + row_count], *[0.0] * (3 - row_count)])
         forces += list(total if drag is None else total + lam[start] * drag[1])
-        start += held
+        start += row_count
     return forces
 
 
@@ -254,35 +271,44 @@ def _rows(
     point: dict[str, float],
     act: Act,
 ) -> _Rows:
-    """Return the rows of a mode; adds the numbers of the features below the wheels to the drawing's point."""
+    """Return the rows of a mode, and add the values of the features below the wheels to `point`."""
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
-    push, forces, uneven = 0.0 * free.F, list[Array](), dict[int, Expr]()
+    push = 0.0 * free.F
+    forces = list[Array]()
+    uneven = dict[int, Expr]()
     rates = array([0.0] * free.tree.model.memory)
-    for i, (k, kind, held) in enumerate(signature):
+    for i, (k, kind, row_count) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
         f = features[FEATURE * i : FEATURE * (i + 1)]
-        met = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
-        numbers = _feature_below(kind, wheel, met.centre, point)
+        contact = contact_rows(free.tree, free.geo, free.R, free.p, wheel, kind, f)
+        numbers = _feature_below(kind, wheel, contact.centre, point)
         point |= {f"features[{FEATURE * i + j}]": value for j, value in enumerate(numbers)}
-        slips, C = met.C @ free.speeds, met.C[:, free.columns]
-        drift = tangent(list(slips), free.along, met.meeting.held)
-        rows += list(C[:held])
-        targets += [-x for x in drift[:held]]
-        done = act(wheel, met, np.zeros(3), f[LOAD])
-        drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
-        forces.append(np.zeros(3) if done is None else done.reported_at_zero_load[:3])
-        if done is not None:
-            push, rates = push + done.force_at_zero_load[free.columns], rates + array(done.rates)
-        if done is not None and held:
-            lift, lifted = done.force_per_load[free.columns], done.reported_per_load[:3]
-            drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
-            if done.is_nonlinear:
+        slips = contact.C @ free.speeds
+        C = contact.C[:, free.columns]
+        drift = tangent(list(slips), free.along, contact.meeting.held)
+        rows += list(C[:row_count])
+        targets += [-x for x in drift[:row_count]]
+        acting = act(wheel, contact, np.zeros(3), f[LOAD])
+        drag = _drag(mu[i], slips, C) if row_count == 1 and wheel.tyre is None else None
+        forces.append(np.zeros(3) if acting is None else acting.reported_at_zero_load[:3])
+        if acting is not None:
+            push = push + acting.force_at_zero_load[free.columns]
+            rates = rates + array(acting.rates)
+        if acting is not None and row_count:
+            force_per_load = acting.force_per_load[free.columns]
+            components_per_load = acting.reported_per_load[:3]
+            drag = (
+                (force_per_load, components_per_load)
+                if drag is None
+                else (drag[0] + force_per_load, drag[1] + components_per_load)
+            )
+            if acting.is_nonlinear:
                 uneven[i] = f[LOAD]
         drags.append(drag)
-    every = array([list(row) for row in [*rows, *free.held]])
-    C = every.reshape(-1, len(free.columns))
+    all_rows = array([list(row) for row in [*rows, *free.held]])
+    C = all_rows.reshape(-1, len(free.columns))
     return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates, uneven)
 
 
@@ -290,38 +316,41 @@ def _feature_below(
     kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
 ) -> list[float]:
     """Return the numbers of a feature below a wheel in the drawing."""
-    at = np.asarray(evaluate(list(centre), point), float)
-    below = at - float(evaluate([wheel.surface.reach], point)[0]) * np.array(UP)
+    hub = np.asarray(evaluate(list(centre), point), float)
+    below = hub - float(evaluate([wheel.surface.reach], point)[0]) * np.array(FACE_NORMAL)
     if kind == "face":
-        return [*UP, float(below[2]), 0.0, 0.0, 0.0, 0.0]
-    return [*below.tolist(), *(ACROSS if kind == "edge" else (0.0, 0.0, 0.0)), 0.0, 0.0]
+        return [*FACE_NORMAL, float(below[2]), 0.0, 0.0, 0.0, 0.0]
+    return [*below.tolist(), *(EDGE_DIRECTION if kind == "edge" else (0.0, 0.0, 0.0)), 0.0, 0.0]
 
 
 def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
-    """Return the generalised force of friction per unit normal force, and its components (normal, along,
-    across).
+    """Return the generalised friction force per unit normal force, and its components.
+
+    The components are normal, along and across.
     """
-    square = slips[1] * slips[1] + slips[2] * slips[2]
-    moves = square > 0.0
-    size = sqrt(where(moves, square, 1.0))
-    along, across = (-mu * where(moves, slips[k] / size, 0.0) for k in (1, 2))
+    slip_squared = slips[1] * slips[1] + slips[2] * slips[2]
+    sliding = slip_squared > 0.0
+    slip = sqrt(where(sliding, slip_squared, 1.0))
+    along, across = (-mu * where(sliding, slips[k] / slip, 0.0) for k in (1, 2))
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
 def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMachine:
-    """Return a machine of inertia M under rows C: [C; S] is eliminated along pivots that are chosen in the
-    drawing. S selects the independent speeds: joint rates (from the `first` on) before angular and linear
+    """Return a machine of inertia M under rows C, with [C; S] eliminated along pivots of the drawing.
+
+    S selects the independent speeds: joint rates (from index `first` on) before angular and linear
     velocities.
     """
-    n, m = len(M), len(C)
+    n = len(M)
+    m = len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
     order = [*range(first, n), *range(first - 1, -1, -1)]
     labels = [f"row {k}" for k in range(m)]
     S = np.eye(n)[choose_speeds(n, values, labels, order)]
     A = np.vstack([C, S])
     traced = np.array([[isinstance(x, Expr) for x in row] for row in A])
-    there = traced | (np.vstack([values, S]) != 0)
-    pivots = plan(np.vstack([values, S]), there, np.where(traced, 2.0, 0.0))
+    nonzero = traced | (np.vstack([values, S]) != 0)
+    pivots = plan(np.vstack([values, S]), nonzero, np.where(traced, 2.0, 0.0))
     solver = eliminate(A, pivots)
     H = kernel_basis(solver.solve, m, n)
     MH = M @ H

@@ -1,7 +1,8 @@
-"""Force elements: one per file, found by its file's name; its class is called FORCE there.
+"""Force elements, one per file; the file's name is its name, and its class is assigned to FORCE.
 
 `linear_tyre`: side slip and camber with relaxation. `load_tyre`: the same in proportion to the load.
-`passive_tyre`: with camber that creates no energy. `air_drag`: a body in the wind. `joint_friction`: dry
-friction of a joint. `brush_tyre`: slips both ways, and sliding. `magic_formula`: measured tyres.
-`rolling_resistance`: of a wheel that rolls or turns. `_tyre`: what all tyres have.
+`passive_tyre`: linear tyre with a passive camber thrust. `sharp_tyre`: linear tyre of Sharp (1971).
+`brush_tyre`: combined slip and sliding. `magic_formula`: measured tyres. `rolling_resistance`: rolling and
+spinning resistance of a wheel. `air_drag`: drag of a body in wind. `joint_friction`: dry friction of a
+joint. `_tyre`: definitions shared by all tyres.
 """

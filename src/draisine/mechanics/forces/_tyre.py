@@ -1,13 +1,14 @@
-"""What all tyres share: their wheel, its rolling speed, and what it takes to create no energy.
+"""Base class of tyres: wheel, rolling speed and direction of travel, with the condition of passivity.
 
 Let s be the side slip and w the spin about the ground's normal (yaw rate and camber), both per unit of
-rolling speed V. The steady law F = -(a s + b w), M = -(c s + d w) takes the power
-V (a s^2 + (b + c) s w + d w^2) from the wheel. It creates no energy if and only if a, d >= 0 and
+rolling speed V. The steady law F = -(a s + b w), M = -(c s + d w) dissipates the power
+V (a s^2 + (b + c) s w + d w^2). It is passive (creates no energy) if and only if a, d >= 0 and
 (b + c)^2 <= 4 a d, eq. [tyre-passivity]. A trail t on the side force of the slip is c = -t a.
 
-Relaxation asks for more. Lags of s and w, however short, create energy in fast motion unless b = c: what
-the spin does to the side force the side slip must at first do to the moment. So the side force acts b / a
-ahead of the contact at first, and moves back to the trail over a second lag, eq. [linear-tyre].
+Relaxation adds a condition. Lags of s and w, however short, create energy in fast motion unless b = c: the
+coupling from spin to side force must initially equal that from side slip to moment. Therefore the side
+force acts b / a ahead of the contact at first, and moves back to the trail over a second lag,
+eq. [linear-tyre].
 """
 
 from dataclasses import dataclass, field, replace
@@ -17,19 +18,19 @@ from draisine.algebra.scalar import Array, Scalar, sqrt, where
 from draisine.errors import ModelError
 
 TWIST_RELAXATION = 1.0 / 3.0
-"""Relaxation length of the twist per that of the slip: that of a line of bristles, of half length l, whose
-relaxation lengths are l / 3 and l (Pacejka 2012, chapter 3).
+"""Ratio of the relaxation lengths of twist and slip: l / 3 and l for a line of bristles of half length l
+(Pacejka 2012, chapter 3).
 """
 
-SLOW = 1e-3
-"""Rolling speed, m/s, below which the direction of travel fades: far below walking, and passed in many
-steps by a machine that starts or stops.
+SMOOTHING_SPEED = 1e-3
+"""m/s; below this rolling speed the sign of the direction of travel is smoothed. It is far below walking
+speed, and many integration steps long when a machine starts or stops.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class OnWheel:
-    """A tyre of the wheel whose contact has this name; wheels put it in."""
+    """Base class of tyres; the wheel sets the name of its contact."""
 
     contact: str = field(default="", kw_only=True)
 
@@ -39,11 +40,11 @@ class OnWheel:
 
     @property
     def name(self) -> str:
-        """The wheel that it belongs to."""
+        """Name of its wheel."""
         return self.contact
 
     def on(self, contact: str) -> Self:
-        """Return the tyre of a wheel by its name."""
+        """Return a copy of the tyre for the wheel of this name."""
         return replace(self, contact=contact)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
@@ -51,10 +52,10 @@ class OnWheel:
         return 0.0
 
     def rolling_speed(self, readings: Any) -> Scalar:
-        """Return the speed at which the wheel rolls through its contact, m/s, negative backwards.
+        """Return the speed at which tread passes through the contact, m/s, negative backwards.
 
-        Of travel and rolling speed it is the faster one, so that locked and spinning wheels renew their
-        contact, too.
+        It is the faster of travel and rolling speed, so that the contact patch of locked and spinning
+        wheels is renewed, too.
         """
         travel = readings.travel(self.contact)
         if "along" in self.holds:
@@ -68,15 +69,16 @@ class OnWheel:
         return where(speed < 0.0, -speed, speed)
 
     def direction(self, readings: Any) -> Scalar:
-        """Return 1 if the wheel rolls forwards and -1 backwards, without a jump at rest."""
+        """Return the sign of the rolling speed, smoothed at rest."""
         speed = self.rolling_speed(readings)
-        return speed / sqrt(SLOW * SLOW + speed * speed)
+        return speed / sqrt(SMOOTHING_SPEED * SMOOTHING_SPEED + speed * speed)
 
     def refuse_negative(self, *names: str) -> None:
-        """Raise if one of the named numbers is negative; symbols pass."""
+        """Raise an error if one of the named numbers is negative; symbols are not checked."""
         for name in names:
             value = getattr(self, name)
             if isinstance(value, int | float) and not value >= 0.0:
                 raise ModelError(
-                    f"tyre {type(self).__name__}: {name} = {value:g} is negative; it would create energy."
+                    f"Tyre {type(self).__name__}: {name} = {value:g} would create energy. Use a value of at "
+                    "least 0."
                 )

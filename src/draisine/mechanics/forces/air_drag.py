@@ -1,4 +1,4 @@
-"""Air that resists a body: a force against its velocity through the wind."""
+"""Aerodynamic drag: a force against the velocity of a body through the air."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,22 @@ from draisine.algebra.scalar import Array, Scalar, array, sqrt, where
 
 @dataclass(frozen=True, eq=False)
 class AirDrag:
-    """The force `-density area |v| v / 2` on a body's mass centre, v being its velocity through the
-    wind (world axes, m/s); `area` is the drag area in m2, coefficient included. Where air comes from the
-    side, `side_area` stands for the part of v across the heading, if it is given: a cross-wind.
+    """Aerodynamic drag `-density area |v| v / 2` on the mass centre of a body.
+
+    v is the velocity of the mass centre relative to the wind.
+
+    Parameters
+    ----------
+    body
+        Name of the body.
+    area
+        Drag area in m2, including the drag coefficient.
+    wind
+        Velocity of the wind in world axes, m/s.
+    density
+        Density of the air, kg/m3.
+    side_area
+        Drag area in m2 for the component of v across the heading (cross-wind); `area` by default.
     """
 
     body: str
@@ -25,21 +38,22 @@ class AirDrag:
 
     @property
     def name(self) -> str:
-        """The drag of its body."""
+        """Name of the element, with that of its body."""
         return f"drag of {self.body}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Array], Sequence[Scalar]]:
-        """Return the push of the air."""
+        """Return the drag force by body, N; there are no states."""
         body = readings.tree.model.body(self.body)
         v = readings.velocity(self.body, body.com) - array(list(self.wind))
-        square = v @ v
-        still = square < 1e-24  # where the root has no derivative
-        speed = where(still, 0.0, sqrt(where(still, 1.0, square)))
-        push = self.area * v
+        speed_squared = v @ v
+        # The square root has no derivative at zero; 1e-24 is (1e-12 m/s)^2.
+        at_rest = speed_squared < 1e-24
+        speed = where(at_rest, 0.0, sqrt(where(at_rest, 1.0, speed_squared)))
+        area_velocity = self.area * v
         if self.side_area is not None:
             across = cross(array([0.0, 0.0, 1.0]), readings.heading)
-            push = push + ((self.side_area - self.area) * (v @ across)) * across
-        return {self.body: (-0.5 * self.density) * speed * push}, []
+            area_velocity = area_velocity + ((self.side_area - self.area) * (v @ across)) * across
+        return {self.body: (-0.5 * self.density) * speed * area_velocity}, []
 
 
 FORCE = AirDrag

@@ -1,7 +1,7 @@
-"""A brush tyre: side and longitudinal slip together, and sliding once friction is used up.
+"""Brush tyre: combined longitudinal and side slip, with sliding at the friction limit.
 
 Pacejka, Tire and vehicle dynamics, 3rd edition 2012, doi:10.1016/C2010-0-68548-8, chapter 3: bristles in a
-contact of parabolic pressure stick at its front and slide at its rear, eq. [brush-tyre].
+contact patch of parabolic pressure stick at its front and slide at its rear, eq. [brush-tyre].
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,15 +15,26 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class BrushTyre(OnWheel):
-    """Forces against the slips z = (along, across), which follow the wheel's own over the relaxation
-    length: `stiffness` per unit of load and slip where slips are small, `friction` times the load where
-    they are large. Half of the contact is `half_length` m long: what the pneumatic trail follows from.
+    """Brush tyre with combined slip and sliding.
 
-    A third state, the twist, carries the aligning moment: the trail times the side force, and the least
-    moment against the spin with which that creates no energy.
+    The states slip_along and slip follow the slips of the wheel over the relaxation length. The force
+    opposes them: `stiffness` times load and slip at small slips, `friction` times load at large slips. The
+    third state, the twist, determines the aligning moment: pneumatic trail times side force, plus the
+    smallest moment against the spin that makes the tyre passive.
+
+    Parameters
+    ----------
+    stiffness
+        Force per unit of load and slip at small slips.
+    friction
+        Coefficient of friction.
+    relaxation
+        Relaxation length, m.
+    half_length
+        Half of the length of the contact patch, m. The pneumatic trail is a third of it at small slips.
     """
 
-    stiffness: Annotated[Scalar, "1", "force per load and slip where slips are small"]
+    stiffness: Annotated[Scalar, "1", "force per load and slip at small slips"]
     friction: Annotated[Scalar, "1", "coefficient of friction"]
     relaxation: Annotated[Scalar, "m", "relaxation length"]
     half_length: Annotated[Scalar, "m", "half of the contact's length"] = 0.0
@@ -36,20 +47,23 @@ class BrushTyre(OnWheel):
         self.refuse_negative("half_length")
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return the forces, the aligning moment, and the rates of slips and twist."""
-        speed, pace = self.rolling_speed(readings), self.pace(readings)
-        slip, load = readings.slip(self.contact), readings.load(self.contact)
-        grip, sticking = self._sticking(sqrt(z[0] * z[0] + z[1] * z[1] + TINY))
-        along, across = load * grip * z[0], load * grip * z[1]
+        """Return forces and aligning moment on the contact, and the rates of slips and twist."""
+        speed = self.rolling_speed(readings)
+        pace = self.pace(readings)
+        slip = readings.slip(self.contact)
+        load = readings.load(self.contact)
+        grip, sticking = self._sticking(sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET))
+        along = load * grip * z[0]
+        across = load * grip * z[1]
         rates = [
             (-v - pace * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z[:2], strict=True)
         ]
         # Side force over stiffness, twice since the arm is half of the trail at small slips.
-        lag = 2.0 * sticking * (grip / self.stiffness) * z[1]
+        trail_slip = 2.0 * sticking * (grip / self.stiffness) * z[1]
         arm = self._small_slip_trail / 2.0
         rates.append(
-            (-arm * readings.spin(self.contact) - pace * z[2] - speed * lag)
+            (-arm * readings.spin(self.contact) - pace * z[2] - speed * trail_slip)
             / (TWIST_RELAXATION * self.relaxation)
         )
         moment = load * self.stiffness * arm * z[2]
@@ -57,37 +71,44 @@ class BrushTyre(OnWheel):
 
     @property
     def _small_slip_trail(self) -> Scalar:
-        """The pneumatic trail at small slips, m, its largest."""
+        """Pneumatic trail at small slips, m; it is the largest."""
         return self.half_length / 3.0
 
     def grip(self, slip: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the force per load and slip, and the pneumatic trail, at the size of a slip."""
+        """Return the force per load and slip, and the pneumatic trail (m), for the magnitude of a slip."""
         force, sticking = self._sticking(slip)
         return force, self._small_slip_trail * sticking
 
     def _sticking(self, slip: Scalar) -> tuple[Scalar, Scalar]:
-        """Return the force per load and slip, and the part that is left of the trail at small slips."""
-        used = (self.stiffness / (3.0 * self.friction)) * slip
-        stuck = used < 1.0
-        x = where(stuck, used, 1.0)
+        """Return the force per load and slip, and the pneumatic trail relative to that at small slips."""
+        utilisation = (self.stiffness / (3.0 * self.friction)) * slip
+        stuck = utilisation < 1.0
+        x = where(stuck, utilisation, 1.0)
         force = self.friction * x * (3.0 - 3.0 * x + x * x)
-        left = 1.0 - x
-        return force / slip, left * left * left / (1.0 - x + x * x / 3.0)
+        sticking_length = 1.0 - x
+        return force / slip, sticking_length * sticking_length * sticking_length / (
+            1.0 - x + x * x / 3.0
+        )
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of the bent bristles, J: relaxation length times the integral of the force
-        over the slip, and that of the twist.
+        """Return the energy of the deflected bristles and of the twist, J.
+
+        The first is the relaxation length times the integral of the force over the slip.
         """
-        size = sqrt(z[0] * z[0] + z[1] * z[1] + TINY)
-        full = 3.0 * self.friction / self.stiffness  # the slip from which on all bristles slide
-        x = where(size < full, size / full, 1.0)
-        sliding = where(size < full, 0.0, size - full)
-        bent = self.friction * (full * x * x * (1.5 - x + x * x / 4.0) + sliding)
-        twisted = 0.5 * TWIST_RELAXATION * self.stiffness * z[2] * z[2]
-        return readings.load(self.contact) * self.relaxation * (bent + twisted)
+        slip = sqrt(z[0] * z[0] + z[1] * z[1] + SLIP_SQUARE_OFFSET)
+        sliding_slip = (
+            3.0 * self.friction / self.stiffness
+        )  # the slip from which on all bristles slide
+        x = where(slip < sliding_slip, slip / sliding_slip, 1.0)
+        sliding = where(slip < sliding_slip, 0.0, slip - sliding_slip)
+        bending = self.friction * (sliding_slip * x * x * (1.5 - x + x * x / 4.0) + sliding)
+        twisting = 0.5 * TWIST_RELAXATION * self.stiffness * z[2] * z[2]
+        return readings.load(self.contact) * self.relaxation * (bending + twisting)
 
 
-TINY = 1e-16
-"""Added to the square of a slip, where the root has no derivative."""
+SLIP_SQUARE_OFFSET = 1e-16
+"""Added to the square of a slip, because the square root has no derivative at zero; slips are resolved
+down to its root, 1e-8.
+"""
 
 FORCE = BrushTyre

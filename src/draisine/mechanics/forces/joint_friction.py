@@ -1,4 +1,4 @@
-"""Dry friction of a joint, such as that of a headset or a hub's bearings."""
+"""Dry friction of a joint, such as a headset or the bearings of a hub."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from draisine.algebra.scalar import Array, Scalar, sqrt
 
 
 def smooth_sign(x: Scalar) -> Scalar:
-    """Return x / sqrt(1 + x^2): a sign without a jump.
+    """Return x / sqrt(1 + x^2), a smooth approximation of the sign of x.
 
     >>> smooth_sign(0.0), round(smooth_sign(1e3), 6), round(smooth_sign(-1e3), 6)
     (0.0, 1.0, -1.0)
@@ -18,10 +18,19 @@ def smooth_sign(x: Scalar) -> Scalar:
 
 @dataclass(frozen=True, eq=False)
 class JointFriction:
-    """The torque `-torque r' / sqrt(rate^2 + r'^2)` on a joint that moves at r', eq. [joint-friction].
+    """Regularised dry friction of a joint, `-torque r' / sqrt(rate^2 + r'^2)`, eq. [joint-friction].
 
-    Far above `rate` (rad/s, or m/s) it is dry friction of the size `torque` (N m, or N), far below a
-    damper `torque / rate`: so linear systems see it. It only takes energy.
+    Far above `rate` it is dry friction; far below it is a damper of `torque / rate`, which linear systems
+    contain. It always dissipates energy.
+
+    Parameters
+    ----------
+    joint
+        Name of the joint.
+    torque
+        Torque of dry friction, N m, or force, N.
+    rate
+        Joint rate of the transition, rad/s or m/s.
     """
 
     joint: str
@@ -32,11 +41,11 @@ class JointFriction:
 
     @property
     def name(self) -> str:
-        """The friction of its joint."""
+        """Name of the element, with that of its joint."""
         return f"friction of {self.joint}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Scalar], Sequence[Scalar]]:
-        """Return the torque."""
+        """Return the torque by joint; there are no states."""
         return {self.joint: -self.torque * smooth_sign(readings.rate(self.joint) / self.rate)}, []
 
 

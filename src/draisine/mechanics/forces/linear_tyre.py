@@ -1,8 +1,8 @@
-"""A linear tyre: side slip, spin and relaxation, without creating energy.
+"""Passive linear tyre: side slip, spin and relaxation, without creating energy.
 
-The slip follows side slip and spin over the relaxation length, as in Sharp's tyre; the twist follows the
-slip, for the pneumatic trail, and the spin, eq. [linear-tyre]. Side force and moment store energy in both.
-At rest the tyre is a lateral and a torsional spring. Along its heading the contact holds.
+The slip follows side slip and spin over the relaxation length, as in Sharp's tyre. The twist follows the
+slip (for the pneumatic trail) and the spin, eq. [linear-tyre]. Both store energy: at rest the tyre is a
+lateral and a torsional spring. Along the heading of the wheel a constraint row prevents slip.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,25 +15,33 @@ from draisine.model import Wrench
 
 
 class SpinLevers(NamedTuple):
-    """How slip and twist depend on the spin, eq. [linear-tyre]."""
+    """Lengths by which slip and twist depend on the spin, eq. [linear-tyre]."""
 
-    reach: Scalar  # m: the camber thrust is that of the slip `reach` ahead of the contact
-    lever: (
-        Scalar  # m: reach and trail; the moment of the twist is cornering times lever times twist
-    )
-    resistance: Scalar  # m: twist per spin
+    reach: Scalar  # m; camber thrust is the side force of the slip at `reach` ahead of the contact
+    lever: Scalar  # m; reach plus trail, moment of the twist per cornering stiffness
+    resistance: Scalar  # m; twist per spin
 
 
 @dataclass(frozen=True, eq=False)
 class LinearTyre(OnWheel):
-    """A linear tyre whose forces do not depend on the load; it never creates energy.
+    """Linear tyre whose forces do not depend on the load; it never creates energy.
 
-    Its states are the slip (the side force is `cornering` times slip) and the twist. `camber` is the side
-    force per radian of camber of a wheel that rolls straight ahead; in turns the spin about the ground's
-    normal takes the place of the camber. The side force of the slip acts `trail` behind the contact.
+    Its states are the slip (the side force is `cornering` times slip) and the twist. In turns the spin
+    about the ground's normal replaces the camber. The moment against the spin is the smallest passive one,
+    `(camber radius - trail cornering)^2 / (4 cornering)` per radian per metre, plus `spin`.
 
-    The moment against the spin is the least that creates no energy, `(camber radius - trail
-    cornering)^2 / (4 cornering)` per radian per metre, plus `spin`.
+    Parameters
+    ----------
+    cornering
+        Cornering stiffness, N/rad.
+    camber
+        Side force per radian of camber of a wheel that rolls straight ahead, N/rad.
+    relaxation
+        Relaxation length, m.
+    trail
+        Pneumatic trail, m: distance of the side force of the slip behind the contact.
+    spin
+        Spin stiffness beyond the smallest passive one, N m2/rad.
     """
 
     cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
@@ -52,8 +60,9 @@ class LinearTyre(OnWheel):
         """Return side force and aligning moment, and the rates of slip and twist."""
         slip, twist = z
         levers = self.levers(readings)
-        across, spin = readings.slip(self.contact).across, readings.spin(self.contact)
-        # Ahead and behind change sides with the direction of travel.
+        across = readings.slip(self.contact).across
+        spin = readings.spin(self.contact)
+        # Ahead and behind swap with the direction of travel.
         direction = self.direction(readings)
         pace = direction * self.rolling_speed(readings)
         ahead = direction * levers.reach
@@ -72,19 +81,19 @@ class LinearTyre(OnWheel):
         lever = reach if self.trail is None else reach + self.trail
         resistance = lever / 4.0
         if self.spin is not None:
-            resistance = resistance + self.spin / (self.cornering * (lever + SHORTEST_LEVER))
+            resistance = resistance + self.spin / (self.cornering * (lever + LEVER_OFFSET))
         return SpinLevers(reach, lever, resistance)
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of both springs, J."""
         slip, twist = z
         levers = self.levers(readings)
-        share = TWIST_RELAXATION * levers.lever / (levers.resistance + SHORTEST_LEVER)
+        share = TWIST_RELAXATION * levers.lever / (levers.resistance + LEVER_OFFSET)
         squares = slip * slip + share * twist * twist
         return 0.5 * self.relaxation * self.cornering * squares
 
 
-SHORTEST_LEVER = 1e-9
-"""Added to a length, m, by which something is divided; a tyre without camber thrust and trail has none."""
+LEVER_OFFSET = 1e-9
+"""m; added to a length in a denominator, which is zero for a tyre without camber thrust and trail."""
 
 FORCE = LinearTyre

@@ -1,4 +1,4 @@
-"""A linear tyre whose forces are proportional to its load."""
+"""Linear tyre whose forces are proportional to its load."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +11,23 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class LoadTyre(LinearTyre):
-    """As the linear tyre, with stiffnesses per unit of the load: its forces vanish with the load.
+    """Linear tyre with stiffnesses per unit of load: its forces vanish with the load.
 
-    At a constant load it creates no energy. If the load changes, its springs change their stiffness:
-    the stored energy changes in proportion.
+    At constant load it creates no energy. If the load changes, so do the stiffnesses and, in proportion,
+    the stored energy.
+
+    Parameters
+    ----------
+    cornering
+        Cornering stiffness per load, 1/rad.
+    camber
+        Camber stiffness per load, 1/rad.
+    relaxation
+        Relaxation length, m.
+    trail
+        Pneumatic trail, m.
+    spin
+        Spin stiffness per load beyond the smallest passive one, m2/rad.
     """
 
     cornering: Annotated[Scalar, "1/rad", "cornering stiffness per load"]
@@ -28,12 +41,13 @@ class LoadTyre(LinearTyre):
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return side force and aligning moment, and the rates of slip and twist."""
         wrenches, rates = super().__call__(readings, z)
-        load, unit = readings.load(self.contact), wrenches[self.contact]
+        load = readings.load(self.contact)
+        unit = wrenches[self.contact]
         wrench = Wrench(across=load * unit.across, aligning=load * unit.aligning)
         return {self.contact: wrench}, rates
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
-        """Return the energy of both springs at the present load, J."""
+        """Return the energy of lateral and torsional spring at the current load, J."""
         return readings.load(self.contact) * super().stored_energy(readings, z)
 
 

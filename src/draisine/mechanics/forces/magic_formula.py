@@ -1,8 +1,8 @@
-"""The Magic Formula of 1989: a side force and an aligning moment fitted to measured tyres.
+"""Magic Formula of 1989: side force and aligning moment fitted to measured tyres.
 
 Bakker, Pacejka and Lidner, A new tire model with an application in vehicle dynamics studies, SAE
-technical paper 890087 (1989), doi:10.4271/890087; camber as in its form for single-track vehicles. Loads are
-in kN and angles in degrees inside, as its coefficients have it, eq. [magic-formula].
+technical paper 890087 (1989), doi:10.4271/890087; camber as in its form for single-track vehicles. Inside,
+loads are in kN and angles in degrees, the units of the published coefficients, eq. [magic-formula].
 """
 
 import math
@@ -17,54 +17,73 @@ from draisine.errors import ModelError
 from draisine.mechanics.forces._tyre import OnWheel
 from draisine.model import Wrench
 
-DEGREE = math.pi / 180.0
+RADIANS_PER_DEGREE = math.pi / 180.0
+"""The coefficients of the formula are fitted to angles in degrees."""
 
 
 class SmallSlips(NamedTuple):
     """Coefficients of a tyre at small slips."""
 
     cornering: Scalar  # N/rad, side force per slip
-    trail: Scalar  # m, how far behind the contact the side force of a slip acts
+    trail: Scalar  # m, distance of the side force of a slip behind the contact
     reach: Scalar  # m, slip per spin whose side force is the camber thrust
-    twisting: Scalar  # N m2/rad, moment per spin at a held side force
+    twisting: Scalar  # N m2/rad, moment per spin at constant side force
 
 
-SOFTEST = 1e-9
-"""Smallest stiffness (N/rad, N m2/rad) by which a force or moment is divided: an unloaded tyre has none."""
+MIN_STIFFNESS = 1e-9
+"""N/rad or N m2/rad; lower bound of a stiffness in a denominator, which is zero for an unloaded tyre."""
 
-LEAST_EXCESS = 1e-6
-"""Smallest excess of E over 1, by which B x stays below 1000: slips of a right angle are far below."""
+MIN_CURVATURE_EXCESS = 1e-6
+"""Lower bound of E - 1, which bounds B x by 1000; slips of a right angle are far below."""
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(6)
-"""Gauss's quadrature of the side force over the slip; its error is below 1e-4 of the energy."""
+ENERGY_NODES, ENERGY_WEIGHTS = np.polynomial.legendre.leggauss(6)
+"""Gauss-Legendre quadrature of the side force over the slip; its error is below 1e-4 of the energy."""
 
 
 @dataclass(frozen=True, eq=False)
 class MagicFormula(OnWheel):
-    """Side force by the coefficients `Fy` (a0 ... a13), the same longitudinally by similarity: the
-    formula is taken at the size of the slip z = (along, across), and its force acts against it. The
-    aligning moment is that of the coefficients `Mz` (c0 ... c17), by similarity too, or, without
-    them, `trail` (m) times the side force of the slip. Slips follow the wheel's own over `relaxation` m.
+    """Magic Formula tyre with combined slip, relaxation and passive spin.
 
-    A third state follows the spin about the ground's normal over the same length. Camber is spin: the
-    formula's camber thrust and moment are taken in proportion to the spin that a cambered wheel has that
-    rolls straight ahead. The thrust acts as a slip, so both share one friction. Two more states follow
-    slip and spin over the relaxation length again, for the moment: side force and moment then store
-    energy, and create none at small slips and a constant load, nor in any steady motion, eq.
-    [tyre-passivity]. If the fitted moment against the spin is less than that needs, the least is taken.
+    The side force comes from the coefficients `Fy`, the longitudinal force from the same curve by
+    similarity: the formula is evaluated at the magnitude of the slip (along, across), and its force
+    opposes the slip. The aligning moment comes from the coefficients `Mz` by similarity, or is `trail`
+    times the side force.
 
-    The force is not proportional to the load. The ground carries the wheel, and its load is found by
-    Newton's method in line; or a vertical spring does, of `vertical` N/m and `damping` N s/m, which
-    carries `preload` N where the wheel just touches; it lets go where
-    it would pull. Beyond the load of largest friction force the fit turns back: there that force stays.
+    The states are the two slips and the spin about the ground's normal, each lagged by the relaxation
+    length, and side slip and spin lagged twice, for the moment. Camber is treated as spin: camber thrust
+    and moment are proportional to the spin of a wheel with that camber that rolls straight ahead. The
+    thrust acts as a slip, so that both share the friction limit. The tyre creates no energy at small
+    slips and constant load, nor in any steady motion, eq. [tyre-passivity]; if the fitted moment against
+    the spin is too small for that, the smallest passive moment replaces it.
+
+    The load is the ground's normal force, solved by Newton's method together with the forces, or the
+    force of a vertical spring, if `vertical` is set; the spring does not pull. Above the load of the
+    largest friction force, where the fit decreases, the friction force stays constant.
+
+    Parameters
+    ----------
+    Fy
+        Coefficients a0 to a13 of the side force, for kN and degrees.
+    relaxation
+        Relaxation length, m.
+    vertical
+        Vertical stiffness, N/m; rigid by default.
+    damping
+        Vertical damping, N s/m.
+    preload
+        Load at zero gap, N.
+    trail
+        Pneumatic trail, m, used without `Mz`.
+    Mz
+        Coefficients c0 to c17 of the aligning moment.
     """
 
     Fy: tuple[float, ...]
     relaxation: Annotated[Scalar, "m", "relaxation length"]
     vertical: Annotated[Scalar | None, "N/m", "vertical stiffness"] = None
     damping: Annotated[Scalar, "N s/m", "vertical damping"] = 0.0
-    preload: Annotated[Scalar, "N", "load where the wheel just touches"] = 0.0
-    trail: Annotated[Scalar, "m", "pneumatic trail, where no moment is fitted"] = 0.0
+    preload: Annotated[Scalar, "N", "load at zero gap"] = 0.0
+    trail: Annotated[Scalar, "m", "pneumatic trail, used without a fitted moment"] = 0.0
     Mz: tuple[float, ...] = ()
 
     states: ClassVar[int] = 5
@@ -80,11 +99,11 @@ class MagicFormula(OnWheel):
     def __post_init__(self) -> None:
         self.refuse_negative("trail")
         for name, counts in (("Fy", (14,)), ("Mz", (0, 18))):
-            given = tuple(getattr(self, name))
-            object.__setattr__(self, name, given)
-            if len(given) not in counts:
+            coefficients = tuple(getattr(self, name))
+            object.__setattr__(self, name, coefficients)
+            if len(coefficients) not in counts:
                 raise ModelError(
-                    f"magic formula: {name} has {len(given)} coefficients; it takes {counts[-1]}, "
+                    f"Magic formula: {name} has {len(coefficients)} coefficients; it must have {counts[-1]}, "
                     f"{'a0 to a13' if name == 'Fy' else 'c0 to c17'}."
                 )
 
@@ -104,28 +123,31 @@ class MagicFormula(OnWheel):
 
     @property
     def sprung(self) -> bool:
-        """Whether a vertical spring carries the wheel."""
+        """Whether the tyre has a vertical spring."""
         return self.vertical is not None
 
     @property
     def free_gap(self) -> Scalar:
-        """How far above the ground the tyre begins to carry."""
+        """Gap at which the vertical spring is unloaded, m."""
         assert self.vertical is not None
         return self.preload / self.vertical
 
     def _load(self, readings: Any) -> Scalar:
-        """Return the load: the ground's, or the spring's."""
+        """Return the load, N: the ground's normal force, or the force of the vertical spring."""
         if self.vertical is None:
             return readings.load(self.contact)
-        gap, rate = readings.gap(self.contact), readings.slip(self.contact).normal
-        pressed = self.preload - self.vertical * gap - self.damping * rate
-        return where(pressed > 0.0, pressed, 0.0)
+        gap = readings.gap(self.contact)
+        rate = readings.slip(self.contact).normal
+        spring_force = self.preload - self.vertical * gap - self.damping * rate
+        return where(spring_force > 0.0, spring_force, 0.0)
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return forces and aligning moment on the contact, and the rates of the states."""
         along, across, spin, late_across, late_spin = z
-        load, small = self._load(readings), self._small_slips(readings)
-        slip, pace = readings.slip(self.contact), self.pace(readings)
+        load = self._load(readings)
+        small = self._small_slips(readings)
+        slip = readings.slip(self.contact)
+        pace = self.pace(readings)
         direction = self.direction(readings)
         side, moment = self._side_and_twist(load, small, z)
         grip = self.grip(load, along, across - small.reach * spin)
@@ -150,47 +172,55 @@ class MagicFormula(OnWheel):
         return self.small_slips(self._load(readings), readings.rolling_radius(self.contact))
 
     def _side_and_twist(self, load: Scalar, small: SmallSlips, z: Array) -> tuple[Scalar, Scalar]:
-        """Return the side force, and the moment about the point `reach` ahead where it acts at first."""
+        """Return the side force, and the moment about the point `reach` ahead of the contact."""
         along, across, spin, late_across, late_spin = z
-        shifted, late = across - small.reach * spin, late_across - small.reach * late_spin
+        shifted = across - small.reach * spin
+        late = late_across - small.reach * late_spin
         side = self.grip(load, along, shifted) * shifted
         late_side = self.grip(load, along, late) * late
         late_moment = -(small.trail * late_side)
-        if self.Mz:  # passive if the trail is largest at small slips
-            size = _size(along, late)
-            fitted = self.moment(load, size, 0.0) * late / size
+        # The tyre is passive only if the trail is largest at small slips, so a fitted moment that
+        # opposes the slip more than that trail does is bounded by it.
+        if self.Mz:
+            slip_size = _slip_magnitude(along, late)
+            fitted = self.moment(load, slip_size, 0.0) * late / slip_size
             late_moment = where(fitted * late > late_moment * late, fitted, late_moment)
         return side, late_moment - small.reach * late_side - small.twisting * spin
 
     def grip(self, load: Scalar, along: Scalar, across: Scalar) -> Scalar:
-        """Return the force per slip, N, at a load in N and slips."""
-        size = _size(along, across)
+        """Return the force per slip, N, at a load (N) and two slips."""
+        size = _slip_magnitude(along, across)
         return self.side_force(load, size, 0.0) / size
 
     def small_slips(self, load: Scalar, radius: Scalar) -> SmallSlips:
-        """Return the small-slip coefficients at a load in N and a rolling radius in m."""
-        a, c, F = self.Fy, self.Mz, load / 1000.0
-        stiffness = a[3] * sin(2.0 * atan2(F, a[4])) / DEGREE
-        cornering = where(stiffness > SOFTEST, stiffness, SOFTEST)
-        reach = radius * (a[8] + a[11] * F / (DEGREE * cornering))
-        slope = _moment_slope(c, F) / DEGREE if c else -(self.trail * cornering)
+        """Return the small-slip coefficients at a load (N) and a rolling radius (m)."""
+        a = self.Fy
+        c = self.Mz
+        F = load / 1000.0
+        stiffness = a[3] * sin(2.0 * atan2(F, a[4])) / RADIANS_PER_DEGREE
+        cornering = where(stiffness > MIN_STIFFNESS, stiffness, MIN_STIFFNESS)
+        reach = radius * (a[8] + a[11] * F / (RADIANS_PER_DEGREE * cornering))
+        slope = _moment_slope(c, F) / RADIANS_PER_DEGREE if c else -(self.trail * cornering)
         trail = -slope / cornering
         arm = (reach + trail) / 2.0
-        least = cornering * arm * arm
+        passive_twisting = cornering * arm * arm
         if not c:
-            return SmallSlips(cornering, trail, reach, least)
-        camber = c[11] * slope + (c[14] * F * F + c[15] * F) / DEGREE
+            return SmallSlips(cornering, trail, reach, passive_twisting)
+        camber = c[11] * slope + (c[14] * F * F + c[15] * F) / RADIANS_PER_DEGREE
         fitted = radius * camber - slope * reach
-        return SmallSlips(cornering, trail, reach, where(fitted > least, fitted, least))
+        return SmallSlips(
+            cornering, trail, reach, where(fitted > passive_twisting, fitted, passive_twisting)
+        )
 
     def stored_energy(self, readings: Any, z: Array) -> Scalar:
         """Return the energy of slips and twist, J, and that of the vertical spring."""
-        load, small = self._load(readings), self._small_slips(readings)
-        size = _size(z[0], z[1] - small.reach * z[2])
-        nodes = zip(0.5 * (1.0 + NODES), 0.5 * WEIGHTS, strict=True)
+        load = self._load(readings)
+        small = self._small_slips(readings)
+        size = _slip_magnitude(z[0], z[1] - small.reach * z[2])
+        nodes = zip(0.5 * (1.0 + ENERGY_NODES), 0.5 * ENERGY_WEIGHTS, strict=True)
         mean = sum(w * self.side_force(load, float(x) * size, 0.0) for x, w in nodes)
         _, moment = self._side_and_twist(load, small, z)
-        twisting = where(small.twisting > SOFTEST, small.twisting, SOFTEST)
+        twisting = where(small.twisting > MIN_STIFFNESS, small.twisting, MIN_STIFFNESS)
         energy = self.relaxation * (size * mean + 0.5 * moment * moment / twisting)
         if self.vertical is None:
             return energy
@@ -198,56 +228,60 @@ class MagicFormula(OnWheel):
         return energy + where(depth > 0.0, 0.5 * self.vertical * depth * depth, 0.0)
 
     def side_force(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
-        """Return the side force in N at a load in N, the tangent of a slip angle, and a camber in rad.
+        """Return the side force (N) at a load (N), the tangent of a slip angle, and a camber (rad).
 
         >>> straight = MagicFormula((1.5, 0.0, 1000.0, 200.0, 1.0, *[0.0] * 9), 0.1, 1e5, 1e3, 500.0)
         >>> straight.side_force(500.0, 0.0, 0.0), straight.side_force(500.0, 0.1, 0.0) < 500.0
         (0.0, True)
         """
-        a, F = self.Fy, load / 1000.0
-        most = -a[2] / (2.0 * a[1]) if a[1] < 0.0 else math.inf
-        held = where(most > F, F, most)
-        gamma = camber / DEGREE
-        lean = where(gamma < 0.0, -gamma, gamma)
-        D = a[1] * held * held + a[2] * held
-        rise = a[3] * sin(2.0 * atan2(F, a[4])) * (1.0 - a[5] * lean)
-        B = rise / (a[0] * where(D > 1e-9, D, 1e-9))
+        a = self.Fy
+        F = load / 1000.0
+        peak_load = -a[2] / (2.0 * a[1]) if a[1] < 0.0 else math.inf
+        bounded_load = where(peak_load > F, F, peak_load)
+        gamma = camber / RADIANS_PER_DEGREE
+        camber_degrees = where(gamma < 0.0, -gamma, gamma)
+        D = a[1] * bounded_load * bounded_load + a[2] * bounded_load
+        slope = a[3] * sin(2.0 * atan2(F, a[4])) * (1.0 - a[5] * camber_degrees)
+        B = slope / (a[0] * where(D > 1e-9, D, 1e-9))
         E = a[6] * F + a[7]
-        x = atan2(slip, 1.0) / DEGREE + a[8] * gamma
+        x = atan2(slip, 1.0) / RADIANS_PER_DEGREE + a[8] * gamma
         return D * _curve(a[0], B, E, x) + a[11] * F * gamma
 
     def moment(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
-        """Return the aligning moment in N m at a load in N, the tangent of a slip angle, and a camber
-        in rad, its offsets left out.
+        """Return the aligning moment (N m) at a load (N), the tangent of a slip angle, and a camber (rad).
+
+        The offsets of the fit are left out: they describe asymmetries of one tyre.
         """
-        c, F, gamma = self.Mz, load / 1000.0, camber / DEGREE
-        lean = where(gamma < 0.0, -gamma, gamma)
+        c = self.Mz
+        F = load / 1000.0
+        gamma = camber / RADIANS_PER_DEGREE
+        camber_degrees = where(gamma < 0.0, -gamma, gamma)
         D = c[1] * F * F + c[2] * F
-        rise = _moment_slope(c, F) * (1.0 - c[6] * lean)
-        B = rise / (c[0] * where(D > 1e-9, D, 1e-9))
-        E = (c[7] * F * F + c[8] * F + c[9]) * (1.0 - c[10] * lean)
-        x = atan2(slip, 1.0) / DEGREE + c[11] * gamma
+        slope = _moment_slope(c, F) * (1.0 - c[6] * camber_degrees)
+        B = slope / (c[0] * where(D > 1e-9, D, 1e-9))
+        E = (c[7] * F * F + c[8] * F + c[9]) * (1.0 - c[10] * camber_degrees)
+        x = atan2(slip, 1.0) / RADIANS_PER_DEGREE + c[11] * gamma
         return D * _curve(c[0], B, E, x) + (c[14] * F * F + c[15] * F) * gamma
 
 
-def _size(along: Scalar, across: Scalar) -> Scalar:
-    """Return the size of a slip, not quite zero where the root has no derivative."""
+def _slip_magnitude(along: Scalar, across: Scalar) -> Scalar:
+    """Return the magnitude of a slip, offset from zero, where the square root has no derivative."""
     return sqrt(along * along + across * across + 1e-16)
 
 
 def _moment_slope(c: Sequence[float], F: Scalar) -> Scalar:
-    """Return the slope of the moment over the slip angle, N m per degree, at a load in kN."""
+    """Return the slope of the moment over the slip angle (N m per degree) at a load in kN."""
     return (c[3] * F * F + c[4] * F) * exp(-c[5] * F)
 
 
 def _curve(C: Scalar, B: Scalar, E: Scalar, x: Scalar) -> Scalar:
-    """Return the formula itself, sin(C atan(B x - E (B x - atan(B x)))).
+    """Return the formula itself, sin(C atan(B x - E (B x - atan(B x)))), bounded for large slips.
 
-    If E > 1, the inner function turns back at (B x)^2 = 1 / (E - 1), and far beyond the force would
-    act along the slip. There it stays as it is at the turn, and the sine does not become negative.
+    If E > 1, the inner function has its maximum at (B x)^2 = 1 / (E - 1), and far beyond the force would
+    act along the slip. Therefore B x is bounded by this value, and the argument of the sine by pi.
     """
     excess = E - 1.0
-    turn = 1.0 / sqrt(where(excess > LEAST_EXCESS, excess, LEAST_EXCESS))
+    turn = 1.0 / sqrt(where(excess > MIN_CURVATURE_EXCESS, excess, MIN_CURVATURE_EXCESS))
     y = clip(B * x, -turn, turn)
     inner = y - E * (y - atan2(y, 1.0))
     return sin(clip(C * atan2(inner, 1.0), -math.pi, math.pi))

@@ -1,8 +1,8 @@
-"""A linear tyre whose camber thrust creates no energy: slip and side force belong to a point ahead.
+"""Linear tyre with passive camber thrust: slip and side force are taken at a point ahead of the contact.
 
-A leaned wheel that rolls also spins about the ground's normal. At a point `arm` ahead of the contact
-that spin is a side slip, and gives the camber thrust of stiffness `cornering arm / radius`; the force
-there has the moment `arm` times itself. Energy plus `relaxation F^2 / (2 cornering)` never rises.
+A rolling wheel with camber spins about the ground's normal. At a point `arm` ahead of the contact this spin
+is a side slip, which causes a camber thrust of stiffness `cornering arm / radius`; the force acts there, so
+its moment is `arm` times the force. The energy plus `relaxation F^2 / (2 cornering)` never increases.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,26 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class PassiveTyre(OnWheel):
-    """As the linear tyre, with camber by an `arm` in m instead of a stiffness, eq. [linear-tyre]."""
+    """Linear tyre whose camber thrust follows from an arm instead of a stiffness, eq. [linear-tyre].
+
+    Parameters
+    ----------
+    cornering
+        Cornering stiffness, N/rad.
+    arm
+        Distance of the point of slip and side force ahead of the contact, m.
+    relaxation
+        Relaxation length, m.
+    """
 
     cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
-    arm: Annotated[Scalar, "m", "how far ahead of the contact slip and side force are"]
+    arm: Annotated[Scalar, "m", "distance of slip and side force ahead of the contact"]
     relaxation: Annotated[Scalar, "m", "relaxation length"]
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""
-        V, arm = self.pace(readings), self.direction(readings) * self.arm
+        V = self.pace(readings)
+        arm = self.direction(readings) * self.arm
         slip = readings.slip(self.contact).across + arm * readings.spin(self.contact)
         side = self.cornering * z[0]
         wrench = Wrench(across=side, aligning=arm * side)

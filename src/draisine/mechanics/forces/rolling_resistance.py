@@ -1,4 +1,4 @@
-"""What a wheel loses by rolling and by turning on the spot, in proportion to its load."""
+"""Rolling and spinning resistance of a wheel, in proportion to its load."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,22 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class RollingResistance:
-    """Moments at the contact of a wheel, eq. [rolling-resistance]: about its axle `rolling` times the
-    load, against rolling; about the ground's normal `spinning` times the load, against its spin. Both
-    are lengths in m: for a coefficient of rolling resistance without unit, times the wheel's radius.
+    """Moments against rolling and spinning at the contact of a wheel, eq. [rolling-resistance].
 
-    They are smooth about rest: below `speed` m/s of travel and `rate` rad/s of spin they are dampers.
+    Both are proportional to the load and smooth at rest.
+
+    Parameters
+    ----------
+    contact
+        Name of the contact.
+    rolling
+        Moment about the axle per load, m: coefficient of rolling resistance times radius.
+    spinning
+        Moment about the ground's normal per load, m.
+    speed
+        Speed of travel below which the rolling moment becomes a damper, m/s.
+    rate
+        Spin below which the spinning moment becomes a damper, rad/s.
     """
 
     contact: str
@@ -28,11 +39,11 @@ class RollingResistance:
 
     @property
     def name(self) -> str:
-        """The resistance of its wheel."""
+        """Name of the element, with that of its wheel."""
         return f"rolling resistance of {self.contact}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
-        """Return both moments."""
+        """Return both moments on the contact; there are no states."""
         load = readings.load(self.contact)
         rolls = smooth_sign(readings.travel(self.contact) / self.speed)
         turns = smooth_sign(readings.spin(self.contact) / self.rate)

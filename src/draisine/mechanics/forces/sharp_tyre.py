@@ -1,9 +1,9 @@
-"""The linear tyre of Sharp (1971): side slip and camber thrust with one lag. It can create energy.
+"""Linear tyre of Sharp (1971): side slip and camber thrust with one lag. It can create energy.
 
 Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
-316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. It is kept for published results, eq. [sharp-tyre]: a
-camber thrust without the moment against the spin creates energy, and so does a trail that shifts the
-camber thrust, too. `LinearTyre` does not. Without camber and trail both are the same.
+316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. It reproduces published results, eq. [sharp-tyre]. A camber
+thrust without a moment against the spin creates energy, and so does a trail that shifts the camber thrust.
+`LinearTyre` is passive; without camber and trail both are equal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,21 @@ from draisine.model import Wrench
 
 @dataclass(frozen=True, eq=False)
 class SharpTyre(OnWheel):
-    """Side force `cornering` times the slip z, which follows the side slip and the camber.
+    """Linear tyre of Sharp: side force `cornering` times the slip, which follows side slip and camber.
 
-    Its moment is `trail` times the whole side force. Along its heading the contact holds. The forces
-    do not depend on the load.
+    The aligning moment is `trail` times the side force. Along the heading of the wheel a constraint row
+    prevents slip. The forces do not depend on the load.
+
+    Parameters
+    ----------
+    cornering
+        Cornering stiffness, N/rad.
+    camber
+        Camber stiffness, N/rad.
+    relaxation
+        Relaxation length, m.
+    trail
+        Pneumatic trail, m.
     """
 
     cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
@@ -30,7 +41,8 @@ class SharpTyre(OnWheel):
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""
-        pace, across = self.pace(readings), readings.slip(self.contact).across
+        pace = self.pace(readings)
+        across = readings.slip(self.contact).across
         lean_slip = (self.camber / self.cornering) * readings.camber(self.contact)
         side = self.cornering * z[0]
         rate = (-across - pace * (lean_slip + z[0])) / self.relaxation

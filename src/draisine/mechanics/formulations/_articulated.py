@@ -1,7 +1,8 @@
-"""Accelerations of a long tree by articulated bodies: work that grows with the number of links.
+"""Accelerations of a long tree by Featherstone's articulated-body algorithm, in O(n), with constraints.
 
-Accelerations are taken relative to the motion with `vdot = 0`, whose wrenches the outward pass has
-already found. Inertias are 6x6 with the linear part first.
+Accelerations are taken relative to the motion with `vdot = 0`, whose wrenches `newton_euler` computes.
+Inertias are 6x6 with the linear part first. A joint whose rate a constraint row determines is eliminated by
+this row instead of its own equation of motion.
 """
 
 from collections.abc import Sequence
@@ -13,132 +14,165 @@ from draisine.algebra.scalar import Array, Scalar, array, blocks, is_zero
 from draisine.mechanics.formulations._tree_kernel import (
     JointStep,
     TreeElimination,
-    moved_twist,
-    moved_wrench,
     screw,
+    twist_from_parent,
+    wrench_to_parent,
 )
 from draisine.mechanics.kernel import kernel_basis, solve_symmetric
 from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Link, Rotor
 
-LONG = 8
-"""From this many joints on articulated bodies take less work than composite ones."""
+MIN_ARTICULATED_LINKS = 8
+"""Longer trees need fewer operations by articulated bodies than by composite ones."""
 
 
 class _Bodies:
-    """The links of a tree as they are once the joints beyond them are accounted for."""
+    """Articulated inertias `I` (6, 6) and bias wrenches `p` (6,) of the links, updated joint by joint."""
 
-    def __init__(self, solver: TreeElimination, needed: Wrenches, force: Array) -> None:
-        self.geo, self.links = solver.geo, solver.tree.links
-        self.lag = force[6:] - needed.joint
+    def __init__(self, solver: TreeElimination, required: Wrenches, force: Array) -> None:
+        self.geo = solver.geo
+        self.links = solver.tree.links
+        self.lag = force[6:] - required.joint
         self.armatures = [joint.armature for joint in solver.tree.model.joints]
         self.I = [_inertia(link) for link in self.links]
         self.p = [
-            np.concatenate([needed.force[j], needed.moment[j]]) for j in range(len(self.links))
+            np.concatenate([required.force[j], required.moment[j]]) for j in range(len(self.links))
         ]
         self.p[0] = self.p[0] - force[:6]
         self.rates: dict[int, tuple[Scalar, Array]] = {}
 
-    def take(self, step: JointStep, target: Scalar) -> None:
-        """Let a joint go: its rate follows from what came, `rate = first - along . came`."""
+    def eliminate_joint(self, step: JointStep, target: Scalar) -> None:
+        """Eliminate a joint: its acceleration becomes `offset - gain . incoming`, for its parent's."""
         j = step.link
         if step.spins:
             rotor = next(r for r in self.links[j].rotors if r.joint == step.joint)
-            self._spin(j, rotor, step, target)
+            self._eliminate_rotor(j, rotor, step, target)
             return
-        link, lag, armature = self.links[j], self.lag[step.joint], self.armatures[step.joint]
+        link = self.links[j]
+        lag = self.lag[step.joint]
+        armature = self.armatures[step.joint]
         S = screw(link)
         U = self.I[j] @ S
         D = S @ U + armature
         if step.row is None:
             inverse = 1.0 / D
             u = lag - S @ self.p[j]
-            first, along = inverse * u, U * inverse
-            I_left = self.I[j] - np.outer(along, U)
-            p_left = self.p[j] + U * first
+            offset = inverse * u
+            gain = U * inverse
+            I_remaining = self.I[j] - np.outer(gain, U)
+            p_remaining = self.p[j] + U * offset
         else:
-            first, along = target / step.pivot, step.rho
-            half = U - along * (0.5 * D)
-            I_left = self.I[j] - np.outer(along, half) - np.outer(half, along)
-            pushed = self.p[j] + U * first
-            p_left = pushed - along * (S @ pushed + armature * first - lag)
-        self.rates[step.joint] = (first, along)
+            offset = target / step.pivot
+            gain = step.rho
+            # The projected inertia (1 - gain S') I (1 - S gain'), written with two outer products.
+            half_term = U - gain * (0.5 * D)
+            I_remaining = self.I[j] - np.outer(gain, half_term) - np.outer(half_term, gain)
+            bias = self.p[j] + U * offset
+            p_remaining = bias - gain * (S @ bias + armature * offset - lag)
+        self.rates[step.joint] = (offset, gain)
         i = link.parent
-        self.I[i] = self.I[i] + _moved(I_left, self.geo.E[j], self.geo.p[j])
-        self.p[i] = self.p[i] + moved_wrench(self.geo, j, p_left)
+        self.I[i] = self.I[i] + _inertia_in_parent(I_remaining, self.geo.E[j], self.geo.p[j])
+        self.p[i] = self.p[i] + wrench_to_parent(self.geo, j, p_remaining)
 
-    def _spin(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
-        """Let a wheel go that turns about its own axis of symmetry."""
-        lag, axle = self.lag[rotor.joint], np.concatenate([np.zeros(3), rotor.axis])
-        axial, armature = rotor.inertia * axle, self.armatures[rotor.joint]
-        whole = rotor.inertia + armature
+    def _eliminate_rotor(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
+        """Eliminate a rotor, which spins about its axis of symmetry."""
+        lag = self.lag[rotor.joint]
+        axle = np.concatenate([np.zeros(3), rotor.axis])
+        axial = rotor.inertia * axle
+        armature = self.armatures[rotor.joint]
+        inertia = rotor.inertia + armature
         if step.row is None:
-            part = 1.0 if is_zero(armature) else rotor.inertia / whole
-            first, along = lag / whole, part * axle
-            self.I[j] = self.I[j] - np.outer(axial, along)
-            self.p[j] = self.p[j] + along * lag
+            # Without armature the share is exactly 1; the division would leave an expression.
+            share = 1.0 if is_zero(armature) else rotor.inertia / inertia
+            offset = lag / inertia
+            gain = share * axle
+            self.I[j] = self.I[j] - np.outer(axial, gain)
+            self.p[j] = self.p[j] + gain * lag
         else:
-            first, along = target / step.pivot, step.rho
-            half = axial - along * (0.5 * whole)
-            self.I[j] = self.I[j] - np.outer(along, half) - np.outer(half, along)
-            self.p[j] = self.p[j] + axial * first - along * (whole * first - lag)
-        self.rates[rotor.joint] = (first, along)
+            offset = target / step.pivot
+            gain = step.rho
+            half_term = axial - gain * (0.5 * inertia)
+            self.I[j] = self.I[j] - np.outer(gain, half_term) - np.outer(half_term, gain)
+            self.p[j] = self.p[j] + axial * offset - gain * (inertia * offset - lag)
+        self.rates[rotor.joint] = (offset, gain)
 
 
 def accelerations(
-    solver: TreeElimination, needed: Wrenches, force: Array, targets: Sequence[Scalar]
+    solver: TreeElimination, required: Wrenches, force: Array, targets: Sequence[Scalar]
 ) -> Array:
-    """Return vdot over the free columns, V at the base's origin, eq. [articulated-bodies].
+    """Compute the accelerations of a tree by articulated bodies, eq. [articulated-bodies].
 
-    `targets` are what the rows demand beyond the motion with `vdot = 0`, which needs `needed`.
+    Parameters
+    ----------
+    solver
+        Elimination of the constraint rows along the tree.
+    required
+        Wrenches of the motion with `vdot = 0`.
+    force
+        (6 + n,), generalised force.
+    targets
+        Accelerations that the rows prescribe, less those of the motion with `vdot = 0`.
+
+    Returns
+    -------
+    array
+        vdot over the free columns, with V at the base's origin.
     """
-    tree, links = solver.tree, solver.tree.links
-    bodies, rows = _Bodies(solver, needed, force), solver.reduce(targets)
+    tree = solver.tree
+    links = solver.tree.links
+    bodies = _Bodies(solver, required, force)
+    rows = solver.reduce(targets)
     for step in solver.steps:
-        bodies.take(step, 0.0 if step.row is None else rows[step.row])
+        bodies.eliminate_joint(step, 0.0 if step.row is None else rows[step.row])
     twist = list(tree.model.twist)
     n = len(twist)
     a = [np.zeros(6, dtype=object)] + [array([])] * (len(links) - 1)
     if twist:
-        wanted = [rows[k] for k in solver.base_rows]
-        a[0][twist] = _base(solver, bodies.I[0][np.ix_(twist, twist)], bodies.p[0][twist], wanted)
-    out = np.zeros(n + len(tree.model.joints), dtype=object)
-    out[:n] = a[0][twist]
+        targets_of_base = [rows[k] for k in solver.base_rows]
+        a[0][twist] = _base_acceleration(
+            solver, bodies.I[0][np.ix_(twist, twist)], bodies.p[0][twist], targets_of_base
+        )
+    rates = np.zeros(n + len(tree.model.joints), dtype=object)
+    rates[:n] = a[0][twist]
     for step in reversed(solver.steps):
-        j, link = step.link, links[step.link]
-        came = a[j] if step.spins else moved_twist(solver.geo, j, a[link.parent])
-        first, along = bodies.rates[step.joint]
-        rise = first - along @ came
-        out[n + step.joint] = rise
+        j = step.link
+        link = links[step.link]
+        incoming = a[j] if step.spins else twist_from_parent(solver.geo, j, a[link.parent])
+        offset, gain = bodies.rates[step.joint]
+        joint_acceleration = offset - gain @ incoming
+        rates[n + step.joint] = joint_acceleration
         if not step.spins:
-            a[j] = came + screw(link) * rise
-    return array(out)
+            a[j] = incoming + screw(link) * joint_acceleration
+    return array(rates)
 
 
-def _base(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) -> Array:  # noqa: E741
-    """Return the acceleration of the base, free but for the rows that reached it."""
+def _base_acceleration(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) -> Array:  # noqa: E741
+    """Return the acceleration of the base under the rows that reach it."""
     if not targets:
         return solve_symmetric(I, -p)
     free = len(I) - len(targets)
-    still = solver.base.solve([*targets, *[0.0] * free])
+    particular = solver.base.solve([*targets, *[0.0] * free])
     if not free:
-        return still
+        return particular
     H = kernel_basis(solver.base.solve, len(targets), len(I))
-    return still + H @ solve_symmetric(H.T @ (I @ H), H.T @ -(p + I @ still))
+    return particular + H @ solve_symmetric(H.T @ (I @ H), H.T @ -(p + I @ particular))
 
 
 def _inertia(link: Link) -> Array:
-    """Return the inertia of a link about its origin."""
-    G, S = link.G, link.S
+    """Return the inertia (6, 6) of a link about its origin."""
+    G = link.G
+    S = link.S
     J = (G[0, 0] + G[1, 1] + G[2, 2]) * np.eye(3) - G
-    own = blocks([[link.mass * np.eye(3), -hat(S)], [hat(S), J]]).astype(object)
-    return own if link.added is None else own + link.added
+    inertia = blocks([[link.mass * np.eye(3), -hat(S)], [hat(S), J]]).astype(object)
+    return inertia if link.added is None else inertia + link.added
 
 
-def _moved(I: Array, E: Array, p: Array) -> Array:  # noqa: E741
-    """Return an inertia of the child in the parent's frame."""
-    A, B, J = E @ I[:3, :3] @ E.T, E @ I[:3, 3:] @ E.T, E @ I[3:, 3:] @ E.T
+def _inertia_in_parent(I: Array, E: Array, p: Array) -> Array:  # noqa: E741
+    """Return an inertia (6, 6) of the child in the parent's frame (E, p)."""
+    A = E @ I[:3, :3] @ E.T
+    B = E @ I[:3, 3:] @ E.T
+    J = E @ I[3:, 3:] @ E.T
     P = hat(p)
     mixed = B - A @ P
-    turned = J + P @ B + (P @ B).T - P @ A @ P
-    return blocks([[A, mixed], [mixed.T, turned]])
+    rotational = J + P @ B + (P @ B).T - P @ A @ P
+    return blocks([[A, mixed], [mixed.T, rotational]])

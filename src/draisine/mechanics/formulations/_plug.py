@@ -1,10 +1,8 @@
-"""What a formulation takes and gives: a model in; accelerations and contact forces out, in the
-user's own terms.
+"""Protocol of a formulation: from a model to accelerations and contact forces in the user's terms.
 
-Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. Its inner
-coordinates are its own business. Its equations are written over any scalar, traced once, and made a
-function of floats by `realise`: as plain Python by default, or by whatever code generator
-the caller brings.
+Each formulation has a function `accelerations(model, ...)` that returns an `Accelerate`. Its internal
+coordinates are private. Its equations are written over any scalar, traced once, and turned into a function
+of floats by `realise`: plain Python by default, or a code generator of the caller.
 """
 
 import math
@@ -21,30 +19,28 @@ from draisine.model import Model
 
 
 class Configured(Protocol):
-    """Where a machine is and how it moves, as the user has it: unit quaternion q and position p of
-    the drawing's frame on the base, shape r, speeds v.
-    """
+    """Configuration and speeds of a machine in the user's terms (drawing's frame on the base)."""
 
     @property
     def q(self) -> Floats:
-        """The unit quaternion of the base, scalar first."""
+        """(4,), unit quaternion of the base, scalar first."""
 
     @property
     def p(self) -> Floats:
-        """The position of the drawing's origin on the base."""
+        """(3,), position of the drawing's origin on the base, m."""
 
     @property
     def r(self) -> Floats:
-        """The joint coordinates."""
+        """(n,), joint coordinates."""
 
     @property
     def v(self) -> Floats:
-        """The speeds (eta, rdot)."""
+        """Speeds (eta, rdot)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
-    """A `Configured` that comes out of a formulation."""
+    """A `Configured` that a formulation returns."""
 
     q: Floats
     p: Floats
@@ -53,11 +49,15 @@ class Snapshot:
 
 
 Accelerate = Callable[[float, Configured, Any], tuple[Floats, Floats]]
-"""From time, state and inputs (in the order of `model.inputs`; None: all zero) to vdot and the
-ground's force on each contact, one row (normal, along, across) per contact; (x, y, z) for a pin.
+"""From time, state and inputs to vdot and contact forces.
+
+Inputs are in the order of `model.inputs`; None means zero. The forces of the ground on the contacts have one
+row (normal, along, across) per contact, or (x, y, z) for a pin.
 """
 
 Evaluator = Callable[..., Mapping[str, Floats]]
+"""Function of named arrays of floats that returns named arrays of floats."""
+
 Realise = Callable[[Mapping[str, Sequence[Expr]], Mapping[str, Sequence[Any]]], Evaluator]
 """From traced inputs and outputs by name to a function of floats: arrays in and out by name."""
 
@@ -76,9 +76,9 @@ _TEXT = {
     "lt": "float({} < {})",
     "where": "{1} if {0} else {2}",
 }
-"""How an operation is written in Python."""
+"""Python expression of each traced operation."""
 
-_NAMES = {
+_PYTHON_FUNCTIONS = {
     "inverse": lambda x: 1.0 / x if x else math.inf,
     "root": lambda x: math.sqrt(x) if x >= 0.0 else math.nan,
     "sin": math.sin,
@@ -108,33 +108,35 @@ def interpret(
         x.index: f"{name}[{k}]" for name, symbols in inputs.items() for k, x in enumerate(symbols)
     }
     lines = [f"def function({', '.join(inputs)}):"]
-    text: dict[int, str] = {}
+    names: dict[int, str] = {}
     for i in reachable(graph, flat):
         op, *arguments = graph.ops[i]
         if op == "const":
-            text[i] = f"({arguments[0]!r})"
+            names[i] = f"({arguments[0]!r})"
             continue
-        written = leaves[i] if op == "symbol" else _TEXT[op].format(*[text[k] for k in arguments])
-        text[i] = f"v{i}"
-        lines.append(f"    v{i} = {written}")
-    lines.append(f"    return [{', '.join(text[i] for i in flat)}]")
-    scope: dict[str, Any] = dict(_NAMES)
+        expression = (
+            leaves[i] if op == "symbol" else _TEXT[op].format(*[names[k] for k in arguments])
+        )
+        names[i] = f"v{i}"
+        lines.append(f"    v{i} = {expression}")
+    lines.append(f"    return [{', '.join(names[i] for i in flat)}]")
+    scope: dict[str, Any] = dict(_PYTHON_FUNCTIONS)
     exec("\n".join(lines), scope)
     function = scope["function"]
     ends = np.cumsum([len(values) for values in outputs.values()])[:-1]
 
     def evaluate(**arrays: Any) -> dict[str, Floats]:
-        given = [
+        values = [
             np.asarray(arrays[name], float).tolist() if name in arrays else [0.0] * len(symbols)
             for name, symbols in inputs.items()
         ]
-        return dict(zip(outputs, np.split(np.array(function(*given)), ends), strict=True))
+        return dict(zip(outputs, np.split(np.array(function(*values)), ends), strict=True))
 
     return evaluate
 
 
 def trace_symbols(sizes: Mapping[str, int]) -> dict[str, Array]:
-    """Return symbols of one graph by name, as many as their sizes say."""
+    """Return arrays of symbols of one new graph, by name and size."""
     graph = Graph()
     return {
         name: array([graph.symbol(f"{name}[{k}]") for k in range(size)])
@@ -145,22 +147,22 @@ def trace_symbols(sizes: Mapping[str, int]) -> dict[str, Array]:
 def realise_arrays(
     realise: Realise, symbols: Mapping[str, Array], outputs: Mapping[str, Any]
 ) -> Evaluator:
-    """Return traced arrays as a function of floats that gives them in their shapes."""
+    """Return traced arrays as a function of floats; its results have the shapes of the arrays."""
     arrays = {name: np.asarray(x, dtype=object) for name, x in outputs.items()}
     evaluate = realise(
         {name: list(x) for name, x in symbols.items()},
         {name: list(x.ravel()) for name, x in arrays.items()},
     )
 
-    def shaped(**given: Any) -> dict[str, Floats]:
-        found = evaluate(**given)
-        return {name: found[name].reshape(x.shape) for name, x in arrays.items()}
+    def evaluate_shaped(**values: Any) -> dict[str, Floats]:
+        flat = evaluate(**values)
+        return {name: flat[name].reshape(x.shape) for name, x in arrays.items()}
 
-    return shaped
+    return evaluate_shaped
 
 
 def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
-    """Return the torques of all joints: what is put in, less springs and dampers."""
+    """Return the torques of all joints (n,): inputs less springs and dampers."""
     return array(
         [
             inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
@@ -170,20 +172,20 @@ def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot
 
 
 def in_numbers(model: Model) -> Model:
-    """Return the model, after checking that numbers describe it, not symbols."""
+    """Return the model, after checking that a formulation of numbers supports it."""
     bodies = [x for b in model.bodies for x in (b.mass, *b.com, *b.inertia.ravel())]
     joints = [x for j in model.joints for x in (*j.axis, *j.through)]
     joints += [x for j in model.joints for x in (j.spring, j.damper, j.rest, j.armature)]
     if array([*bodies, *joints, *model.gravity]).dtype == object:
-        raise ModelError("the model holds symbols; a formulation takes it with numbers in it.")
+        raise ModelError("The model contains symbols; this formulation requires numbers.")
     if model.elements:
         names = ", ".join(repr(element.name) for element in model.elements)
         raise ModelError(
-            f"this formulation knows no force elements ({names}); take 'projected' or 'multiplier'."
+            f"This formulation does not support force elements ({names}). Use 'projected' or 'multiplier'."
         )
     if model.ground is not None:
         raise ModelError(
-            "this formulation assumes that the ground is at rest; use 'projected' or 'multiplier' for "
+            "This formulation assumes that the ground is at rest. Use 'projected' or 'multiplier' for "
             "moving ground."
         )
     return model
@@ -195,17 +197,18 @@ def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
     for name, size in sizes.items():
         value = np.asarray(getattr(state, name), float)
         if value.shape != (size,):
-            raise ParameterError(f"state: {name} has shape {value.shape}; the model has ({size},).")
+            raise ParameterError(f"state: {name} has shape {value.shape}; it must be ({size},).")
         if not np.all(np.isfinite(value)):
-            raise ParameterError(f"state: {name} has entries that are not numbers.")
+            raise ParameterError(f"state: {name} has entries that are not finite numbers.")
+    # 1e-6: quaternions rounded to six digits in files and tables pass.
     if abs(np.linalg.norm(state.q) - 1.0) > 1e-6:
-        raise ParameterError("state: q is no unit quaternion.")
+        raise ParameterError("state: the length of the quaternion q is not 1. Normalise it.")
     names = model.inputs
-    given = np.zeros(len(names)) if inputs is None else np.asarray(inputs, float)
-    if given.shape != (len(names),):
+    values = np.zeros(len(names)) if inputs is None else np.asarray(inputs, float)
+    if values.shape != (len(names),):
         raise ParameterError(
-            f"inputs have shape {given.shape}; the model takes {len(names)}: {', '.join(names)}."
+            f"inputs have shape {values.shape}; the model has {len(names)}: {', '.join(names)}."
         )
-    if not np.all(np.isfinite(given)):
-        raise ParameterError("inputs have entries that are not numbers.")
-    return given
+    if not np.all(np.isfinite(values)):
+        raise ParameterError("inputs have entries that are not finite numbers.")
+    return values

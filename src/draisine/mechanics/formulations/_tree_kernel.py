@@ -1,10 +1,10 @@
-"""Constraints of a long tree solved joint by joint, from its leaves to its base: work that grows
-with the number of links.
+"""Elimination of the constraints of a long tree, joint by joint from its leaves to its base, in O(n).
 
-A contact forbids a motion of its own link: a row over that link's twist. At a joint that changes
-what the row speaks of, the row says how the joint follows its parent's side, and is done with;
-others go on to the parent. What reaches the base is solved there. No row meets more than one link
-at a time, and the frame in which it is written is that link's own.
+A contact blocks a motion of its link: a row over the link's twist, in the link's frame. At each joint, from
+the leaves inwards, at most one of the rows that contain the joint's rate determines this rate from the twist
+of the parent, and is eliminated. The other rows are transformed to the parent. The rows that reach the base
+are solved there. Each row involves one link at a time, so the number of operations is linear in the number
+of links, eq. [tree-elimination].
 """
 
 from collections.abc import Callable, Sequence
@@ -25,78 +25,78 @@ from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Evaluate, Link, Tree
 
-Acting = list[tuple[int, Array, Scalar]]
-"""Rows at a joint: number, over the twist on its parent's side, over its own rate."""
+RowsAtJoint = list[tuple[int, Array, Scalar]]
+"""Rows at a joint: index, coefficients (6,) of the twist on the parent's side, coefficient of the rate."""
 
-Choose = Callable[[int, Acting], int | None]
-"""Which row decides a joint, None for a joint that stays free."""
+ChooseRow = Callable[[int, RowsAtJoint], int | None]
+"""From joint and rows at it to the index of the row that determines its rate; None if it stays free."""
 
-FAINT = 1e-6
-"""A row below this part of its size does not speak of a joint."""
+MIN_RELATIVE_PIVOT = 1e-6
+"""Smallest pivot relative to the largest coefficient of its row; below, the row does not determine the
+joint.
+"""
 
-STEEP = 1e4
-"""Where the speeds of a tree grow beyond this from its base to its leaves, its base is no place to
-begin.
+MAX_SPEED_GROWTH = 1e4
+"""Largest speed per unit of an independent speed. Beyond, the elimination from the base loses four digits,
+and all rows are solved at once instead.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalRow:
-    """One row over the twist of a link in its own frame, `w . (V, W)`, and over the rate of a joint
-    (of a wheel, or of a prescribed joint), `s rate`.
-    """
+    """One row `w . (V, W) + s rate` over the twist of a link and the rate of one joint."""
 
     link: int
-    w: Array
-    joint: int | None = None
+    w: Array  # (6,), in the link's frame
+    joint: int | None = None  # of a rotor, or prescribed
     s: Scalar = 0.0
 
     def of(self, vel: Velocities) -> Scalar:
-        """Return what the row says of velocities."""
-        out = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
-        return out if self.joint is None else out + self.s * vel.rdot[self.joint]
+        """Return the value of the row for velocities."""
+        value = self.w @ np.concatenate([vel.V_link[self.link], vel.W[self.link]])
+        return value if self.joint is None else value + self.s * vel.rdot[self.joint]
 
 
 def directions(tree: Tree, geo: Geometry, world: Ground, a: Active) -> Array:
-    """Return the directions in which a contact holds, in the axes of its link, one per row.
+    """Return the blocked directions of a contact, in the axes of its link, one per row.
 
-    A contact that holds in all directions takes those of the link.
+    A contact that blocks all directions has rows along the link's axes.
     """
     if len(a.names) == 3 and a.holds_all:
         return np.eye(3)
-    axes = a.contact.frame(world.R @ geo.R0[a.at.link], _guide(tree, a))
+    axes = a.contact.frame(world.R @ geo.R0[a.point.link], _guide(tree, a))
     return array([list(axes[name]) for name in a.names])
 
 
 def _guide(tree: Tree, a: Active) -> Array:
+    """Return the guiding direction of a contact (axle of a wheel), in the frame of its link."""
     return tree.axes(a.contact.body) @ a.contact.guide
 
 
-def _place(a: Active) -> Array:
-    """Return where a contact touches, in the frame of its link."""
-    return a.at.rho if a.at.rotor is None else a.at.rotor.centre + a.at.rho
+def _touching_point(a: Active) -> Array:
+    """Return the touching point of a contact, in the frame of its link."""
+    return a.point.rho if a.point.rotor is None else a.point.rotor.centre + a.point.rho
 
 
 def local_rows(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active]
 ) -> list[LocalRow]:
-    """Return the rows of all contacts, then those of prescribed joints, each over its own link, eq.
-    [local-rows].
-    """
-    out = []
+    """Return the rows of contacts and prescribed joints, each over one link, eq. [local-rows]."""
+    rows = []
     for a in active:
-        x, rotor = _place(a), a.at.rotor
+        x = _touching_point(a)
+        rotor = a.point.rotor
         for n in directions(tree, geo, world, a):
             w = np.concatenate([n, cross(x, n)])
             if rotor is None:
-                out.append(LocalRow(a.at.link, w))
+                rows.append(LocalRow(a.point.link, w))
             else:
-                spun = n @ cross(rotor.axis, a.at.rho)
-                out.append(LocalRow(a.at.link, w, rotor.joint, spun))
-    places = {link.joint: j for j, link in enumerate(tree.links)}
-    places |= {rotor.joint: j for j, link in enumerate(tree.links) for rotor in link.rotors}
-    out += [LocalRow(places[k], array([0.0] * 6), k, 1.0) for k in prescribed_joints(tree.model)]
-    return out
+                spin_term = n @ cross(rotor.axis, a.point.rho)
+                rows.append(LocalRow(a.point.link, w, rotor.joint, spin_term))
+    link_of = {link.joint: j for j, link in enumerate(tree.links)}
+    link_of |= {rotor.joint: j for j, link in enumerate(tree.links) for rotor in link.rotors}
+    rows += [LocalRow(link_of[k], array([0.0] * 6), k, 1.0) for k in prescribed_joints(tree.model)]
+    return rows
 
 
 def local_targets(
@@ -105,64 +105,63 @@ def local_targets(
     world: Ground,
     vel: Velocities,
     active: Sequence[Active],
-    still: Wrenches,
+    reference: Wrenches,
     gravity: Array,
     t: Scalar,
 ) -> list[Scalar]:
-    """Return what the rows demand of accelerations beyond those of the motion with `vdot = 0`, whose
-    wrenches are `still`; gravity is in the base's axes.
+    """Return the accelerations that the rows prescribe, less those of the motion with `vdot = 0`.
+
+    `reference` holds the accelerations of that motion; gravity is in the base's axes.
     """
-    out: list[Scalar] = []
+    targets: list[Scalar] = []
     for a in active:
-        j, x, rotor = a.at.link, _place(a), a.at.rotor
-        V, W = vel.V_link[j], vel.W[j]
-        rhodot = support_rate(a.surface, a.at, world, vel)
-        Vdot = still.a[j] + geo.R0[j].T @ gravity - cross(W, V)
+        j = a.point.link
+        x = _touching_point(a)
+        rotor = a.point.rotor
+        V = vel.V_link[j]
+        W = vel.W[j]
+        rhodot = support_rate(a.surface, a.point, world, vel)
+        Vdot = reference.a[j] + geo.R0[j].T @ gravity - cross(W, V)
         velocity = V + cross(W, x)
-        rise = Vdot + cross(still.alpha[j], x) + cross(W, rhodot)
+        acceleration = Vdot + cross(reference.alpha[j], x) + cross(W, rhodot)
         if rotor is not None:
             spin = vel.rdot[rotor.joint]
-            velocity = velocity + spin * cross(rotor.axis, a.at.rho)
-            rise = rise + spin * cross(rotor.axis, rhodot)
+            velocity = velocity + spin * cross(rotor.axis, a.point.rho)
+            acceleration = acceleration + spin * cross(rotor.axis, rhodot)
         n = directions(tree, geo, world, a)
         ndot = np.zeros((3, 3))
         if not (len(a.names) == 3 and a.holds_all):
             R = world.R @ geo.R0[j]
             rates = a.contact.frame_rate(R, W, _guide(tree, a), np.zeros(3))
             ndot = array([list(rates[name]) for name in a.names])
-        out += [-(n[k] @ rise) - ndot[k] @ velocity for k in range(len(a.names))]
-    return out + [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
+        targets += [-(n[k] @ acceleration) - ndot[k] @ velocity for k in range(len(a.names))]
+    return targets + [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JointStep:
-    """How one joint follows from the twist `came` on its parent's side: by its row, `rate = (b_row -
-    w . came) / pivot` with `rho = w / pivot`, or not at all (row None). `factors` take the row out
-    of others.
-    """
+    """Elimination of one joint: `rate = (b_row - w . incoming) / pivot`, for the parent's twist."""
 
     joint: int
     link: int
-    spins: bool
-    row: int | None
+    spins: bool  # a rotor of the link, not the joint of the link
+    row: int | None  # None: the rate stays independent
     pivot: Scalar
-    rho: Array
-    factors: list[tuple[int, Scalar]]
+    rho: Array  # w / pivot
+    factors: list[tuple[int, Scalar]]  # (row, multiplier) of the other rows at the joint
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeElimination:
-    """The rows of a tree and its independent speeds taken apart joint by joint: the counterpart of
-    `Elimination`, eq. [tree-elimination].
-    """
+    """Factors of the rows of a tree, joint by joint: the counterpart of `Elimination`."""
 
     tree: Tree
     geo: Geometry
-    steps: list[JointStep]
-    base: Elimination
+    steps: list[JointStep]  # from the leaves to the base
+    base: Elimination  # of the rows that reach the base
     base_rows: list[int]
-    independent: list[int]
-    count: int
+    independent: list[int]  # indices of the independent speeds among the free columns
+    count: int  # number of rows
 
     @property
     def pivot(self) -> list[Scalar]:
@@ -170,87 +169,101 @@ class TreeElimination:
         return [s.pivot for s in self.steps if s.row is not None] + self.base.pivot
 
     def _columns(self) -> int:
+        """Return the number of free speeds of the base."""
         return len(self.tree.model.twist)
 
     def reduce(self, rows: Sequence[Scalar]) -> list[Scalar]:
-        """Return the right-hand sides of the rows as they are when their turn comes."""
-        out = list(rows)
+        """Return the right-hand sides of the rows after the elimination of the rows before them."""
+        reduced = list(rows)
         for step in self.steps:
             if step.row is not None:
                 for k, factor in step.factors:
-                    out[k] = out[k] - factor * out[step.row]
-        return out
+                    reduced[k] = reduced[k] - factor * reduced[step.row]
+        return reduced
 
     def solve(self, b: Sequence[Scalar]) -> Array:
-        """Return the speeds over the free columns for what the rows demand, then the independent
-        speeds.
-        """
-        n, links = self._columns(), self.tree.links
-        rows, u = self.reduce(b[: self.count]), b[self.count :]
-        known = dict(zip(self.independent, u, strict=True))
-        begin = [rows[k] for k in self.base_rows] + [known[k] for k in self.independent if k < n]
-        out = np.zeros(n + len(self.tree.model.joints), dtype=object)
-        out[:n] = self.base.solve(begin)
+        """Return the speeds over the free columns; b holds the targets of the rows, then u."""
+        n = self._columns()
+        links = self.tree.links
+        rows = self.reduce(b[: self.count])
+        u = b[self.count :]
+        independent_speeds = dict(zip(self.independent, u, strict=True))
+        base_targets = [rows[k] for k in self.base_rows] + [
+            independent_speeds[k] for k in self.independent if k < n
+        ]
+        speeds = np.zeros(n + len(self.tree.model.joints), dtype=object)
+        speeds[:n] = self.base.solve(base_targets)
         twists = [np.zeros(6, dtype=object)] * len(links)
         twists[0] = np.zeros(6, dtype=object)
-        twists[0][list(self.tree.model.twist)] = out[:n]
+        twists[0][list(self.tree.model.twist)] = speeds[:n]
         for step in reversed(self.steps):
-            j, link = step.link, links[step.link]
-            came = twists[j] if step.spins else moved_twist(self.geo, j, twists[link.parent])
+            j = step.link
+            link = links[step.link]
+            incoming = (
+                twists[j] if step.spins else twist_from_parent(self.geo, j, twists[link.parent])
+            )
             if step.row is None:
-                rate = known[n + step.joint]
+                rate = independent_speeds[n + step.joint]
             else:
                 target = rows[step.row]
-                rate = (0.0 if is_zero(target) else target / step.pivot) - step.rho @ came
-            out[n + step.joint] = rate
+                rate = (0.0 if is_zero(target) else target / step.pivot) - step.rho @ incoming
+            speeds[n + step.joint] = rate
             if not step.spins:
-                twists[j] = came + screw(link) * rate
-        return array(out)
+                twists[j] = incoming + screw(link) * rate
+        return array(speeds)
 
     def solve_transposed(self, c: Sequence[Scalar]) -> Array:
-        """Return y with A' y = c: the multipliers of the rows, then forces along the independent
-        speeds.
-        """
-        n, links = self._columns(), self.tree.links
-        push = [array([0.0] * 6) for _ in links]
+        """Return y with A' y = c: multipliers of the rows, then forces along the independent speeds."""
+        n = self._columns()
+        links = self.tree.links
+        wrenches = [array([0.0] * 6) for _ in links]
         y: dict[int, Scalar] = {}
-        along: dict[int, Scalar] = {}
+        independent_forces: dict[int, Scalar] = {}
         for step in self.steps:
-            j, link = step.link, links[step.link]
+            j = step.link
+            link = links[step.link]
             force = c[n + step.joint]
             if not step.spins:
-                force = force + screw(link) @ push[j]
+                force = force + screw(link) @ wrenches[j]
             if step.row is None:
-                along[n + step.joint] = force
+                independent_forces[n + step.joint] = force
             else:
                 y[step.row] = force / step.pivot
-                push[j] = push[j] - step.rho * force
+                wrenches[j] = wrenches[j] - step.rho * force
             if not step.spins:
-                push[link.parent] = push[link.parent] + moved_wrench(self.geo, j, push[j])
-        whole = push[0][list(self.tree.model.twist)] + array(list(c[:n]))
-        found = list(self.base.solve_transposed(list(whole)))
-        first = [k for k in self.independent if k < n]
-        y |= dict(zip(self.base_rows, found, strict=False))
-        along |= dict(zip(first, found[len(self.base_rows) :], strict=True))
+                wrenches[link.parent] = wrenches[link.parent] + wrench_to_parent(
+                    self.geo, j, wrenches[j]
+                )
+        base_wrench = wrenches[0][list(self.tree.model.twist)] + array(list(c[:n]))
+        base_multipliers = list(self.base.solve_transposed(list(base_wrench)))
+        base_speeds = [k for k in self.independent if k < n]
+        y |= dict(zip(self.base_rows, base_multipliers, strict=False))
+        independent_forces |= dict(
+            zip(base_speeds, base_multipliers[len(self.base_rows) :], strict=True)
+        )
         for step in reversed(self.steps):
             if step.row is not None:
                 for k, factor in step.factors:
                     y[step.row] = y[step.row] - factor * y[k]
-        return array([y[k] for k in range(self.count)] + [along[k] for k in self.independent])
+        return array(
+            [y[k] for k in range(self.count)] + [independent_forces[k] for k in self.independent]
+        )
 
 
 def screw(link: Link) -> Array:
-    """Return the twist of a link per unit rate of its joint, in its own frame."""
+    """Return the twist (6,) of a link per unit rate of its joint, in the link's frame."""
     return array([0.0, 0.0, link.slide, 0.0, 0.0, link.turn])
 
 
-def moved_twist(geo: Geometry, j: int, twist: Array) -> Array:
-    """Return a twist of the parent of link j at j, as if the joint were locked."""
-    E, V, W = geo.E[j], twist[:3], twist[3:]
+def twist_from_parent(geo: Geometry, j: int, twist: Array) -> Array:
+    """Return a twist of the parent at the origin of link j, with the joint locked."""
+    E = geo.E[j]
+    V = twist[:3]
+    W = twist[3:]
     return np.concatenate([E.T @ (V + cross(W, geo.p[j])), E.T @ W])
 
 
-def moved_wrench(geo: Geometry, j: int, wrench: Array) -> Array:
+def wrench_to_parent(geo: Geometry, j: int, wrench: Array) -> Array:
     """Return a wrench on link j at the origin of its parent."""
     E = geo.E[j]
     force = E @ wrench[:3]
@@ -258,35 +271,37 @@ def moved_wrench(geo: Geometry, j: int, wrench: Array) -> Array:
 
 
 def _inward(
-    tree: Tree, geo: Geometry, rows: Sequence[LocalRow], choose: Choose
+    tree: Tree, geo: Geometry, rows: Sequence[LocalRow], choose: ChooseRow
 ) -> tuple[list[JointStep], list[tuple[int, Array]]]:
     """Return the steps from the leaves to the base, and the rows that reach it."""
-    waiting: list[list[tuple[int, Array]]] = [[] for _ in tree.links]
-    spoken: dict[int, Acting] = {}
+    rows_at: list[list[tuple[int, Array]]] = [[] for _ in tree.links]
+    joint_rows: dict[int, RowsAtJoint] = {}
     for k, row in enumerate(rows):
         if row.joint is None:
-            waiting[row.link].append((k, row.w))
+            rows_at[row.link].append((k, row.w))
         else:
-            spoken.setdefault(row.joint, []).append((k, row.w, row.s))
+            joint_rows.setdefault(row.joint, []).append((k, row.w, row.s))
     steps: list[JointStep] = []
     for j in reversed(range(len(tree.links))):
         link = tree.links[j]
         for rotor in link.rotors:
-            left = _take(steps, rotor.joint, j, True, spoken.get(rotor.joint, []), choose)
-            waiting[j] += left
+            remaining = _eliminate_joint(
+                steps, rotor.joint, j, True, joint_rows.get(rotor.joint, []), choose
+            )
+            rows_at[j] += remaining
         if j == 0:
             break
         S = screw(link)
-        acting = [*spoken.get(link.joint, []), *((k, w, S @ w) for k, w in waiting[j])]
-        left = _take(steps, link.joint, j, False, acting, choose)
-        waiting[link.parent] += [(k, moved_wrench(geo, j, w)) for k, w in left]
-    return steps, waiting[0]
+        acting = [*joint_rows.get(link.joint, []), *((k, w, S @ w) for k, w in rows_at[j])]
+        remaining = _eliminate_joint(steps, link.joint, j, False, acting, choose)
+        rows_at[link.parent] += [(k, wrench_to_parent(geo, j, w)) for k, w in remaining]
+    return steps, rows_at[0]
 
 
-def _take(
-    steps: list[JointStep], joint: int, j: int, spins: bool, acting: Acting, choose: Choose
+def _eliminate_joint(
+    steps: list[JointStep], joint: int, j: int, spins: bool, acting: RowsAtJoint, choose: ChooseRow
 ) -> list[tuple[int, Array]]:
-    """Add the step of one joint; return the rows that are left."""
+    """Append the elimination step of one joint; return the remaining rows."""
     row = choose(joint, acting)
     if row is None:
         steps.append(JointStep(joint, j, spins, None, 1.0, array([0.0] * 6), []))
@@ -294,9 +309,9 @@ def _take(
     w, pivot = next((w, s) for k, w, s in acting if k == row)
     inverse = 1.0 / pivot
     factors = [(k, s * inverse) for k, _, s in acting if k != row and not is_zero(s)]
-    taken = dict(factors)
+    factor_of = dict(factors)
     steps.append(JointStep(joint, j, spins, row, pivot, w * inverse, factors))
-    return [(k, v - taken[k] * w if k in taken else v) for k, v, _ in acting if k != row]
+    return [(k, v - factor_of[k] * w if k in factor_of else v) for k, v, _ in acting if k != row]
 
 
 def eliminate_tree(
@@ -306,122 +321,135 @@ def eliminate_tree(
     independent: Sequence[int],
     pivots: Sequence[Pivot],
 ) -> TreeElimination:
-    """Return the elimination along pivots (row, free column) of the rows alone."""
+    """Return the factors of the rows along pivots (row, free column)."""
     n = len(tree.model.twist)
     row_of = {column - n: row for row, column in pivots}
 
-    def choose(joint: int, acting: Acting) -> int | None:
+    def choose(joint: int, acting: RowsAtJoint) -> int | None:
         return row_of.get(joint)
 
-    steps, left = _inward(tree, geo, rows, choose)
+    steps, remaining = _inward(tree, geo, rows, choose)
     twist = list(tree.model.twist)
-    at = [k for k, _ in left]
+    base_rows = [k for k, _ in remaining]
     free = [k for k in independent if k < n]
     A = np.zeros((n, n), dtype=object)
-    for i, (_, w) in enumerate(left):
+    for i, (_, w) in enumerate(remaining):
         A[i] = w[twist]
-    for i, k in enumerate(free, start=len(left)):
+    for i, k in enumerate(free, start=len(remaining)):
         A[i, k] = 1.0
-    own = [(len(left) + i, k) for i, k in enumerate(free)]
-    own += [(at.index(row), column) for row, column in pivots if column < n]
-    base = eliminate(array(A), own)
-    return TreeElimination(tree, geo, steps, base, at, list(independent), len(rows))
+    base_pivots = [(len(remaining) + i, k) for i, k in enumerate(free)]
+    base_pivots += [(base_rows.index(row), column) for row, column in pivots if column < n]
+    base = eliminate(array(A), base_pivots)
+    return TreeElimination(tree, geo, steps, base, base_rows, list(independent), len(rows))
 
 
 def plan_tree(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], evaluate: Evaluate
 ) -> tuple[list[int], list[Pivot]] | None:
-    """Return independent speeds and the pivots of the rows at the nominal configuration, or None
-    where rows cannot be solved joint by joint there.
+    """Return independent speeds and pivots at the nominal configuration, or None if impossible.
 
-    At each joint the row that speaks loudest of it decides it. Where a row speaks of a joint only
-    elsewhere, where those at the base repeat each other, or where speeds grow too much along the
-    tree, the whole system has to be seen at once.
+    At each joint the row with the largest coefficient of its rate becomes the pivot row. Joint by joint
+    the rows cannot be solved if a row contains a joint's rate only in other configurations, if the rows at
+    the base are dependent, or if speeds grow too much along the tree.
     """
-    n, numbers = len(tree.model.twist), _numbers(tree, geo, rows, evaluate)
+    n = len(tree.model.twist)
+    numbers = _evaluate_rows(tree, geo, rows, evaluate)
     pivots: list[Pivot] = []
 
-    def choose(joint: int, acting: Acting) -> int | None:
-        sizes = {k: abs(s) for k, w, s in acting if abs(s) > FAINT * np.abs([*w, s]).max()}
-        if not sizes:
+    def choose(joint: int, acting: RowsAtJoint) -> int | None:
+        magnitudes = {
+            k: abs(s) for k, w, s in acting if abs(s) > MIN_RELATIVE_PIVOT * np.abs([*w, s]).max()
+        }
+        if not magnitudes:
             return None
-        row = max(sizes, key=sizes.__getitem__)
+        row = max(magnitudes, key=magnitudes.__getitem__)
         pivots.append((row, n + joint))
         return row
 
-    steps, left = _inward(*numbers, choose)
-    B = np.array([w[list(tree.model.twist)] for _, w in left], dtype=float).reshape(len(left), n)
-    scale = max([np.abs(w).max() for _, w in left], default=0.0)
-    own = _plan_base(B, sum(k < 3 for k in tree.model.twist), scale)
-    if own is None:
+    steps, remaining = _inward(*numbers, choose)
+    B = np.array([w[list(tree.model.twist)] for _, w in remaining], dtype=float).reshape(
+        len(remaining), n
+    )
+    scale = max([np.abs(w).max() for _, w in remaining], default=0.0)
+    base_pivots = _plan_base(B, sum(k < 3 for k in tree.model.twist), scale)
+    if base_pivots is None:
         return None
-    pivots += [(left[i][0], column) for i, column in own]
-    taken = {column for _, column in pivots}
-    independent = [k for k in range(n + len(tree.model.joints)) if k not in taken]
+    pivots += [(remaining[i][0], column) for i, column in base_pivots]
+    pivot_columns = {column for _, column in pivots}
+    independent = [k for k in range(n + len(tree.model.joints)) if k not in pivot_columns]
     solver = eliminate_tree(*numbers, independent, pivots)
     size = len(rows)
     for e in np.eye(len(independent)):
-        if not np.abs(solver.solve([0.0] * size + list(e))).max(initial=0.0) < STEEP:
+        if not np.abs(solver.solve([0.0] * size + list(e))).max(initial=0.0) < MAX_SPEED_GROWTH:
             return None
-    deaf = [s.joint for s in steps if s.row is None]
-    return (independent, pivots) if _stay_deaf(tree, geo, rows, pivots, deaf) else None
+    free_joints = [s.joint for s in steps if s.row is None]
+    return (
+        (independent, pivots) if _rows_skip_joints(tree, geo, rows, pivots, free_joints) else None
+    )
 
 
-def _plan_base(B: Array, moves: int, scale: float) -> list[Pivot] | None:
-    """Return pivots for the rows that reach the base, the largest first, its translations (the first
-    columns) before its turns. None: they are not independent.
+def _plan_base(B: Array, translations: int, scale: float) -> list[Pivot] | None:
+    """Return pivots for the rows that reach the base, or None if these are dependent.
+
+    The largest entries come first; translations (the first columns) are preferred to rotations, whose
+    entries have another unit.
     """
-    A, pivots = B.copy(), list[Pivot]()
+    A = B.copy()
+    pivots = list[Pivot]()
     while len(pivots) < len(B):
-        sizes = np.abs(A)
-        if sizes[:, :moves].max(initial=0.0) > 0.1 * scale:
-            sizes = sizes[:, :moves]
-        if not sizes.max(initial=0.0) > FAINT * scale:
+        magnitudes = np.abs(A)
+        if magnitudes[:, :translations].max(initial=0.0) > 0.1 * scale:
+            magnitudes = magnitudes[:, :translations]
+        if not magnitudes.max(initial=0.0) > MIN_RELATIVE_PIVOT * scale:
             return None
-        i, j = map(int, np.unravel_index(np.argmax(sizes), sizes.shape))
+        i, j = map(int, np.unravel_index(np.argmax(magnitudes), magnitudes.shape))
         pivots.append((i, j))
         A = A - np.outer(A[:, j] / A[i, j], A[i])
     return pivots
 
 
-def _numbers(
+def _evaluate_rows(
     tree: Tree, geo: Geometry, rows: Sequence[LocalRow], evaluate: Evaluate
 ) -> tuple[Tree, Geometry, list[LocalRow]]:
     """Return tree, geometry and rows as floats."""
-    parts = [np.ravel(x) for x in (*geo.E, *geo.p)]
-    parts += [np.array([link.slide], dtype=object) for link in tree.links]
-    parts += [np.array([*row.w, row.s], dtype=object) for row in rows]
-    flat = evaluate([x for part in parts for x in part])
-    cut = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
+    arrays = [np.ravel(x) for x in (*geo.E, *geo.p)]
+    arrays += [np.array([link.slide], dtype=object) for link in tree.links]
+    arrays += [np.array([*row.w, row.s], dtype=object) for row in rows]
+    flat = evaluate([x for entries in arrays for x in entries])
+    values = np.split(flat, np.cumsum([len(entries) for entries in arrays])[:-1])
     n = len(tree.links)
-    E, p = [x.reshape(3, 3) for x in cut[:n]], cut[n : 2 * n]
+    E = [x.reshape(3, 3) for x in values[:n]]
+    p = values[n : 2 * n]
     links = [
-        replace(link, slide=float(x[0])) for link, x in zip(tree.links, cut[2 * n :], strict=False)
+        replace(link, slide=float(x[0]))
+        for link, x in zip(tree.links, values[2 * n :], strict=False)
     ]
     local = [
         LocalRow(row.link, x[:6], row.joint, float(x[6]))
-        for row, x in zip(rows, cut[3 * n :], strict=True)
+        for row, x in zip(rows, values[3 * n :], strict=True)
     ]
     return replace(tree, links=tuple(links)), replace(geo, E=E, p=p), local
 
 
-def _stay_deaf(
+def _rows_skip_joints(
     tree: Tree,
     geo: Geometry,
     rows: Sequence[LocalRow],
     pivots: Sequence[Pivot],
     joints: Sequence[int],
 ) -> bool:
-    """Return whether rows that go past the given joints never speak of them: numbers, which were
-    looked at before, and traced zeros do not.
+    """Return whether rows that pass the given joints have zero coefficients in every configuration.
+
+    Coefficients that are numbers were checked at the nominal configuration; traced zeros are structural.
     """
     n = len(tree.model.twist)
-    row_of, sound = {column - n: row for row, column in pivots}, []
+    row_of = {column - n: row for row, column in pivots}
+    independent = []
 
-    def choose(joint: int, acting: Acting) -> int | None:
+    def choose(joint: int, acting: RowsAtJoint) -> int | None:
         if joint in joints:
-            sound.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
+            independent.append(all(isinstance(s, float) or is_zero(s) for _, _, s in acting))
         return row_of.get(joint)
 
     _inward(tree, geo, rows, choose)
-    return all(sound)
+    return all(independent)

@@ -1,17 +1,15 @@
-"""Every body with its own six coordinates, joints and contacts as constraints: the notes of Schwab,
-for any tree.
+"""Absolute coordinates: six per body, with joints and contacts as constraints (lecture notes of Schwab).
 
-A body has the position x of its centre of mass, an orientation e (the notes' Euler angles, `R =
-Rz(phi) Rx(theta) Ry(psi)`, or a quaternion), the velocity v in world axes and the angular velocity
-w' in its own. A hinge is two points that coincide (3 rows) and two axes that stay parallel (2); a
-slide keeps a point on a line (2) and three pairs of axes perpendicular (3); a prescribed joint has
-one row more. A wheel's contact is one condition on the coordinates and two on the velocities. What
-is solved is the saddle-point system `M ydot = Q + D' lam`, `D ydot = bdot - g`, with g the
-convective terms.
+A body has the position x of its centre of mass, an orientation e (Euler angles as in the notes, `R =
+Rz(phi) Rx(theta) Ry(psi)`, or a quaternion), the velocity v in world axes and the angular velocity w' in its
+own axes. A hinge is two coincident points (3 rows) and two parallel axes (2); a slide keeps a point on a
+line (2) and three pairs of axes perpendicular (3); a prescribed joint has one row more. A wheel has one
+holonomic row and two nonholonomic ones. The saddle-point system `M ydot = Q + D' lam`, `D ydot = bdot - g` is
+solved, with g the convective terms.
 
-Where the print of the notes errs: the rotations multiply in the order given above; the Jacobian by
-coordinates is `D A'(e)`, not `D A'(e)^-1`; and the convective terms of a wheel belong to the
-accelerations that are solved for, here vdot and wdot'.
+Corrections of the printed notes: the rotations multiply in the order given above; the Jacobian by
+coordinates is `D A'(e)`, not `D A'(e)^-1`; and the convective terms of a wheel belong to the accelerations
+that are solved for, here vdot and wdot'.
 """
 
 from collections.abc import Collection, Mapping
@@ -63,12 +61,12 @@ Orientation = Literal["euler", "quaternion"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """All bodies in numbers, one line each: x, e, v, w'."""
+    """Absolute coordinates and speeds of all bodies."""
 
-    x: Floats
-    e: Floats
-    v: Floats
-    w: Floats
+    x: Floats  # (bodies, 3), positions of the mass centres, m
+    e: Floats  # (bodies, 3 or 4), Euler angles or quaternions
+    v: Floats  # (bodies, 3), velocities of the mass centres, m/s
+    w: Floats  # (bodies, 3), angular velocities in the bodies' own axes, rad/s
 
     @property
     def speeds(self) -> Floats:
@@ -85,32 +83,39 @@ class Absolute:
         orientation: Orientation = "euler",
         mode: Mapping[str, str] | None = None,
         realise: Realise = interpret,
-        spare: Collection[str] = (),
+        redundant: Collection[str] = (),
     ) -> None:
         if orientation not in ("euler", "quaternion"):
-            raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
-        self.model, self.mode = in_numbers(model), mode_of(model, mode)
+            raise ParameterError(
+                f"Unknown orientation {orientation!r}. Available: 'euler', 'quaternion'."
+            )
+        self.model = in_numbers(model)
+        self.mode = mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]
         self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
         self.order = self._outward()
-        n, pins = len(model.bodies), len(model.pins)
+        n = len(model.bodies)
+        pins = len(model.pins)
         width = 3 if self.euler else 4
         sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
         sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * pins, "home": 3}
         self.symbols = trace_symbols(sizes)
         self.equations = self._trace()
         self.labels = [row.label for row in self.equations.rows]
-        self.keep = [k for k, label in enumerate(self.labels) if label not in spare]
+        self.keep = [k for k, label in enumerate(self.labels) if label not in redundant]
         self.evaluate = realise_arrays(realise, self.symbols, self._outputs())
 
     def _own_axes(self, body: Body) -> Floats:
-        """Return the axes of w' in the drawing: a wheel's second axis is its axle, so that Euler's
-        last angle is its rolling; others have the drawing's.
+        """Return the axes of w' in the drawing (columns).
+
+        The second axis of a wheel is its axle, so that the last Euler angle is its rotation; other bodies
+        have the drawing's axes.
         """
         for wheel in self.model.wheels:
             if wheel.body == body.name:
                 y, z, x = across_axis(wheel.axle)
+                # An axle along y needs no other axes; the drawing's are shorter to write.
                 if abs(y[1]) > 1.0 - 1e-12:
                     break
                 return np.column_stack([x, y, z])
@@ -128,112 +133,140 @@ class Absolute:
         return order
 
     def _rotation(self, e: Array) -> Array:
-        """Return the rotation from own axes to the world's."""
+        """Return the rotation from a body's own axes to the world's."""
         return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
 
     def _trace(self) -> AbsoluteEquations:
-        s, n = self.symbols, len(self.model.bodies)
+        """Return the equations as traced expressions of the symbols."""
+        s = self.symbols
+        n = len(self.model.bodies)
         x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
         bodies = []
         for i, (body, axes) in enumerate(zip(self.model.bodies, self.axes, strict=True)):
-            own = self._rotation(e[i])
-            bodies.append(Placed(body, x[i], v[i], own @ w[i], own @ axes.T, own))
+            rotation_own = self._rotation(e[i])
+            bodies.append(
+                Placed(body, x[i], v[i], rotation_own @ w[i], rotation_own @ axes.T, rotation_own)
+            )
         return equations(
             self.model, self.mode, bodies, s["t"][0], s["push"], s["anchors"], s["home"]
         )
 
     def _outputs(self) -> dict[str, Any]:
-        found = self.equations
-        D, U = matrix(found.rows, found.bodies), matrix(found.user, found.bodies)
-        arrays: dict[str, Any] = {"M": found.M, "Q": found.Q, "D": D, "U": U}
+        """Return the arrays of the equations by name."""
+        parts = self.equations
+        D = matrix(parts.rows, parts.bodies)
+        U = matrix(parts.user, parts.bodies)
+        arrays: dict[str, Any] = {"M": parts.M, "Q": parts.Q, "D": D, "U": U}
         arrays |= {
-            key: [getattr(row, key) for row in found.rows] for key in ("g", "b", "c", "size")
+            key: [getattr(row, key) for row in parts.rows] for key in ("g", "b", "c", "size")
         }
-        arrays["gu"] = [row.g for row in found.user]
-        arrays["gaps"] = [row.gap for row in found.rows if row.gap is not None]
-        arrays["r"] = [row.gap for row in found.user[6:]]
+        arrays["gu"] = [row.g for row in parts.user]
+        arrays["gaps"] = [row.gap for row in parts.rows if row.gap is not None]
+        arrays["r"] = [row.gap for row in parts.user[6:]]
         return arrays
 
-    def look(self, t: float, at: Coordinates, push: Floats, held: tuple[Floats, Floats]) -> Any:
-        """Return all that the equations tell of coordinates, as arrays of their proper shapes."""
-        if self.euler and np.abs(np.cos(at.e[:, 1])).min() < 1e-7:
-            body = self.model.bodies[int(np.argmin(np.abs(np.cos(at.e[:, 1]))))]
+    def compute_arrays(
+        self, t: float, coordinates: Coordinates, push: Floats, anchors: tuple[Floats, Floats]
+    ) -> Any:
+        """Return the arrays of the saddle-point system at given coordinates, by name.
+
+        `anchors` are the positions of the pins and of the base, as `fixed_points` returns them.
+        """
+        # 1e-7: nearer to gimbal lock the rates of Euler angles lose half of their digits.
+        if self.euler and np.abs(np.cos(coordinates.e[:, 1])).min() < 1e-7:
+            body = self.model.bodies[int(np.argmin(np.abs(np.cos(coordinates.e[:, 1]))))]
             raise SingularityError(
-                f"body {body.name!r} banks by a quarter turn, where Euler angles are singular; "
-                "take orientation='quaternion'."
+                f"Body {body.name!r} leans by 90 degrees, where Euler angles are singular. Use "
+                "orientation='quaternion'."
             )
-        found = self.evaluate(
+        flat = self.evaluate(
             t=[t],
-            x=at.x.ravel(),
-            e=at.e.ravel(),
-            v=at.v.ravel(),
-            w=at.w.ravel(),
+            x=coordinates.x.ravel(),
+            e=coordinates.e.ravel(),
+            v=coordinates.v.ravel(),
+            w=coordinates.w.ravel(),
             push=push,
-            anchors=held[0],
-            home=held[1],
+            anchors=anchors[0],
+            home=anchors[1],
         )
         n = len(self.model.bodies)
-        out = dict(found)
-        blocks = out["M"].reshape(n, 2, 3, 2, 3)
+        arrays = dict(flat)
+        blocks = arrays["M"].reshape(n, 2, 3, 2, 3)
         M = np.zeros((2, n, 3, 2, n, 3))
         for i in range(n):
             M[:, i, :, :, i, :] = blocks[i]
-        out["M"] = M.reshape(6 * n, 6 * n)
-        out["Q"] = out["Q"].reshape(n, 2, 3).transpose(1, 0, 2).ravel()
-        out["D"], out["U"] = out["D"].reshape(-1, 6 * n), out["U"].reshape(-1, 6 * n)
-        wrong = [label for label, size in zip(self.labels, out["size"], strict=True) if size < 1e-7]
-        if wrong:
+        arrays["M"] = M.reshape(6 * n, 6 * n)
+        arrays["Q"] = arrays["Q"].reshape(n, 2, 3).transpose(1, 0, 2).ravel()
+        arrays["D"] = arrays["D"].reshape(-1, 6 * n)
+        arrays["U"] = arrays["U"].reshape(-1, 6 * n)
+        degenerate = [
+            label for label, size in zip(self.labels, arrays["size"], strict=True) if size < 1e-7
+        ]
+        if degenerate:
             raise SingularityError(
-                f"rows {', '.join(wrong)} are degenerate here; does a wheel lie flat, or a blade "
-                "stand upright?"
+                f"The constraint rows {', '.join(degenerate)} are not defined in this configuration: a wheel "
+                "lies flat, or a blade is vertical."
             )
-        return out
+        return arrays
 
     def solve(
         self,
         t: float,
-        at: Coordinates,
+        coordinates: Coordinates,
         inputs: Floats,
-        held: tuple[Floats, Floats],
+        anchors: tuple[Floats, Floats],
         near: Floats,
     ) -> tuple[Floats, Floats, Floats]:
         """Return ydot, the multipliers of all rows, and the rates of the user's speeds.
 
-        `near` holds joint coordinates from which the present ones differ by less than half a turn.
+        `near` holds joint coordinates within half a turn of the current ones, to count whole turns.
         """
         joints = self.model.joints
-        out = self.look(t, at, inputs[len(joints) :], held)
-        y, drive = at.speeds, out["U"][6:]
-        r = self._whole_turns(out["r"], near)
-        Q = out["Q"] + drive.T @ joint_torques(self.model, inputs, r, drive @ y)
+        arrays = self.compute_arrays(t, coordinates, inputs[len(joints) :], anchors)
+        y = coordinates.speeds
+        joint_rows = arrays["U"][6:]
+        r = self._whole_turns(arrays["r"], near)
+        Q = arrays["Q"] + joint_rows.T @ joint_torques(self.model, inputs, r, joint_rows @ y)
         armature = np.array([joint.armature for joint in joints])
-        out["M"] = out["M"] + drive.T @ (armature[:, None] * drive)
-        Q = Q - drive.T @ (armature * out["gu"][6:])
-        whole = out["D"]
-        D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
-        n, (K, scale) = len(Q), scaled_saddle(out["M"], D)
-        if np.linalg.cond(K) > 1e13:  # this names what is wrong
+        arrays["M"] = arrays["M"] + joint_rows.T @ (armature[:, None] * joint_rows)
+        Q = Q - joint_rows.T @ (armature * arrays["gu"][6:])
+        all_rows = arrays["D"]
+        D = all_rows[self.keep]
+        target = (arrays["c"] - arrays["g"])[self.keep]
+        n = len(Q)
+        (K, scale) = scaled_saddle(arrays["M"], D)
+        # A nearly singular system: `saddle_point` raises the error that names the cause.
+        if np.linalg.cond(K) > 1e13:
             speeds = [
-                f"{b.name}.{what}{k}" for what in "vw" for b in self.model.bodies for k in "xyz"
+                f"{b.name}.{quantity}{k}"
+                for quantity in "vw"
+                for b in self.model.bodies
+                for k in "xyz"
             ]
             labels = [self.labels[k] for k in self.keep]
-            saddle_point(out["M"], -Q, D, target, labels, speeds)
-        z = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
-        return z[:n], self._shared(whole, z[n:]), out["U"] @ z[:n] + out["gu"]
+            saddle_point(arrays["M"], -Q, D, target, labels, speeds)
+        solution = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
+        return (
+            solution[:n],
+            self._shared(all_rows, solution[n:]),
+            arrays["U"] @ solution[:n] + arrays["gu"],
+        )
 
     def _shared(self, D: Floats, lam: Floats) -> Floats:
-        """Return the multipliers of all rows, of least contact forces, from those of the kept ones."""
+        """Return the multipliers of all rows, with minimum-norm contact forces, from the kept ones."""
         if len(self.keep) == len(D):
             return lam
         full = np.zeros(len(D))
         full[self.keep] = lam
         N = scipy.linalg.null_space(D.T, rcond=1e-10)
-        soft = {f"{c.name}.{x}": 1 / c.stiffness for c in self.model.contacts for x in c.directions}
-        scale = np.sqrt([soft.get(label, 0.0) for label in self.labels])
+        compliances = {
+            f"{c.name}.{x}": 1 / c.stiffness for c in self.model.contacts for x in c.directions
+        }
+        scale = np.sqrt([compliances.get(label, 0.0) for label in self.labels])
         return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
-        """Return joint coordinates with the whole turns that bring angles close to given ones."""
+        """Return joint coordinates plus the whole turns that bring angles closest to `near`."""
         turn = 2.0 * np.pi
         angles = np.array([row.angle for row in self.equations.user[6:]], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
@@ -244,19 +277,20 @@ class Absolute:
         return rates[free_columns(self.model)], self._forces(lam)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
-        """Return every multiplier by the name of its row: what joints carry, the ground's forces,
-        the torques that prescribed joints need.
-        """
+        """Return every multiplier by the label of its row: joint reactions, contact forces, torques."""
         lam, _ = self._respond(t, state, inputs)
         return dict(zip(self.labels, map(float, lam), strict=True))
 
     def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
         """Return the multipliers of all rows, and the rates of the user's speeds."""
-        given = check_inputs(self.model, state, inputs)
-        at = self.enter(state)
-        return self.solve(t, at, given, self.held(at), np.asarray(state.r, float))[1:]
+        values = check_inputs(self.model, state, inputs)
+        coordinates = self.enter(state)
+        return self.solve(
+            t, coordinates, values, self.fixed_points(coordinates), np.asarray(state.r, float)
+        )[1:]
 
     def _forces(self, lam: Floats) -> Floats:
+        """Return the contact forces (contacts, 3) from the multipliers of all rows."""
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
             for j, name in enumerate(contact.directions):
@@ -265,16 +299,16 @@ class Absolute:
                     forces[k, j] = lam[self.labels.index(label)]
         return forces
 
-    def held(self, at: Coordinates) -> tuple[Floats, Floats]:
-        """Return where the pins hold, all one after the other, and the base's home: where they are."""
+    def fixed_points(self, coordinates: Coordinates) -> tuple[Floats, Floats]:
+        """Return the current positions of the pins (concatenated) and of the base."""
         names = [body.name for body in self.model.bodies]
-        points = [self._point(at, names.index(c.body), c.point) for c in self.model.pins]
-        return np.array(points, float).ravel(), self._point(at, 0, np.zeros(3))
+        points = [self._point(coordinates, names.index(c.body), c.point) for c in self.model.pins]
+        return np.array(points, float).ravel(), self._point(coordinates, 0, np.zeros(3))
 
-    def _point(self, at: Coordinates, i: int, point: Floats) -> Floats:
-        """Return where a point of the drawing on a body is."""
-        own = np.asarray(self._rotation(at.e[i]), float)
-        return at.x[i] + own @ (self.axes[i].T @ (point - self.model.bodies[i].com))
+    def _point(self, coordinates: Coordinates, i: int, point: Floats) -> Floats:
+        """Return the position of a body's point, given in the drawing."""
+        axes = np.asarray(self._rotation(coordinates.e[i]), float)
+        return coordinates.x[i] + axes @ (self.axes[i].T @ (point - self.model.bodies[i].com))
 
     def _frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return R, p, w, v of the drawing's frame on every body, in world axes."""
@@ -290,12 +324,17 @@ class Absolute:
             joint = model.joints[k]
             R, p, w, v = frames[joint.parent]
             a = R @ self.units[k]
-            turned = rot_about(a, joint.turn * state.r[k]) @ R
-            spin = w + a * (joint.turn * rates[k])
+            R_child = rot_about(a, joint.turn * state.r[k]) @ R
+            w_child = w + a * (joint.turn * rates[k])
             arm = R @ joint.through + a * (joint.slide * state.r[k])
-            new = turned @ joint.through
-            slid = v + cross(w, arm) + a * (joint.slide * rates[k])
-            frames[joint.child] = (turned, p + arm - new, spin, slid - cross(spin, new))
+            through_child = R_child @ joint.through
+            v_joint = v + cross(w, arm) + a * (joint.slide * rates[k])
+            frames[joint.child] = (
+                R_child,
+                p + arm - through_child,
+                w_child,
+                v_joint - cross(w_child, through_child),
+            )
         return [frames[body.name] for body in model.bodies]
 
     def enter(self, state: Configured) -> Coordinates:
@@ -308,15 +347,16 @@ class Absolute:
             self.model.bodies, self.axes, self._frames(state), strict=True
         ):
             R, p, spin, velocity = frame
-            arm, own = R @ body.com, R @ axes
+            arm = R @ body.com
+            axes_world = R @ axes
             x.append(p + arm)
             v.append(velocity + cross(spin, arm))
-            w.append(own.T @ spin)
+            w.append(axes_world.T @ spin)
             if self.euler:
-                e.append(yaw_lean_pitch(own))
+                e.append(yaw_lean_pitch(axes_world))
             else:
-                e.append(quaternion(own))
-        return Coordinates(*[np.array(part, float) for part in (x, e, v, w)])
+                e.append(quaternion(axes_world))
+        return Coordinates(*[np.array(rows, float) for rows in (x, e, v, w)])
 
 
 def accelerations(
@@ -325,9 +365,26 @@ def accelerations(
     orientation: Orientation = "euler",
     mode: Mapping[str, str] | None = None,
     realise: Realise = interpret,
-    spare: Collection[str] = (),
+    redundant: Collection[str] = (),
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode; `spare`
-    names rows that repeat others.
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode.
+
+    Parameters
+    ----------
+    model
+        Machine of numbers, without force elements and moving ground.
+    orientation
+        Euler angles or quaternions.
+    mode
+        Statuses by contact; unnamed contacts are closed.
+    realise
+        Compiler of traced expressions.
+    redundant
+        Labels of redundant rows.
+
+    Returns
+    -------
+    Accelerate
+        Function of time, state and inputs.
     """
-    return Absolute(model, orientation, mode, realise, spare).accelerate
+    return Absolute(model, orientation, mode, realise, redundant).accelerate

@@ -1,10 +1,10 @@
-"""The free dynamics projected on the kernel of the constraints, in closed form (thesis 2.3, IFAC
-5).
+"""Projection of the free dynamics on the kernel of the constraints, in closed form (thesis 2.3, IFAC 5).
 
-Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`)
-and its velocity is taken at the first rolling contact: both only change coordinates, and make the
-rows of the constraints short. `user_map` leads back to v. Long trees are solved joint by joint
-instead (`_tree_kernel`, `_articulated`), as far as their rows allow.
+Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`), and its
+velocity is taken at the first rolling contact. Both are changes of coordinates that shorten the constraint
+rows; `user_map` returns to v. Steps: geometry and rows (`rows`), choice of independent speeds and pivots,
+velocities (`motion`), accelerations and multipliers (`dynamics`). Long trees are solved joint by joint
+instead (`_tree_kernel`, `_articulated`), if their rows allow it.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,7 +19,7 @@ from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.formulations._articulated import LONG, accelerations
+from draisine.mechanics.formulations._articulated import MIN_ARTICULATED_LINKS, accelerations
 from draisine.mechanics.formulations._tree_kernel import (
     LocalRow,
     TreeElimination,
@@ -40,6 +40,7 @@ from draisine.mechanics.kernel import (
     solve_symmetric,
 )
 from draisine.mechanics.kinematics import (
+    BASE_ORIGIN,
     Geometry,
     Point,
     Velocities,
@@ -53,32 +54,26 @@ from draisine.model import Guide, Model, Surface
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 
-ORIGIN = np.zeros(3)
-
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What the configuration alone decides: geometry, contacts, and the rows `C v = b`, `S v = u`.
-
-    The rows `keep` are independent in general; the others, `spare`, repeat them. `local` are the
-    same rows over the twists of single links.
-    """
+    """Geometry, contacts and constraint rows `C v = b` of one configuration."""
 
     tree: Tree
     mode: Mode
     geo: Geometry
     world: Ground
-    found: list[tuple[Point, Surface]]
+    contact_points: list[tuple[Point, Surface]]
     active: list[constraints.Active]
-    reference: int | None
-    ref: Array
-    p: Array
-    keep: list[int]
-    spare: list[int]
+    reference: int | None  # index of the contact at which the base's velocity is taken
+    ref: Array  # m, that point in the base's frame
+    p: Array  # m, position of the base's origin
+    keep: list[int]  # rows that are independent in general
+    redundant: list[int]  # the other rows
 
     @cached_property
     def C(self) -> Array:
-        """The rows over all speeds."""
+        """The rows over all speeds, (m, 6 + n)."""
         return constraints.matrix(self.tree, self.geo, self.world, self.active)
 
     @cached_property
@@ -88,8 +83,10 @@ class Rows:
 
 
 def reference_contact(tree: Tree, mode: Mode) -> int | None:
-    """Return the rolling contact (or tyre that holds along) with the shortest path to the base; the
-    base's velocity is taken there.
+    """Return the index of the contact at which the base's velocity is taken.
+
+    It is the rolling contact, or tyre with a longitudinal row, with the shortest path to the base: its
+    rows are then nearly constant.
     """
     if not is_free(tree.model):
         return None
@@ -107,94 +104,98 @@ def rows(
     mode: Mode,
     R: Array,
     r: Array,
-    p: Array = ORIGIN,
-    spare: Collection[str] = (),
+    p: Array = BASE_ORIGIN,
+    redundant: Collection[str] = (),
     at_origin: bool = False,
 ) -> Rows:
-    """Return the constraint rows of a mode for the rotation R of the base's (inner) frame and the
-    shape r; `spare` names rows that repeat others. The base's velocity is taken at a rolling contact,
-    or at the origin of its frame.
+    """Return the constraint rows of a mode in one configuration.
+
+    R is the rotation of the base's inner frame, r the shape, p the position of the base. `redundant`
+    names redundant rows. The base's velocity is taken at a rolling contact, or at the origin of its frame
+    if `at_origin`.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
-    found = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
-    still = at_origin or _by_joints(tree, spare)
-    reference = None if still else reference_contact(tree, mode)
-    ref = np.zeros(3) if reference is None else found[reference][0].c
-    active = constraints.activate(tree, geo, mode, found, ref, spare)
+    contact_points = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
+    static_reference = at_origin or _by_joints(tree, redundant)
+    reference = None if static_reference else reference_contact(tree, mode)
+    ref = np.zeros(3) if reference is None else contact_points[reference][0].c
+    active = constraints.activate(tree, geo, mode, contact_points, ref, redundant)
     labels = constraints.labels(tree.model, mode)
-    keep = [k for k, label in enumerate(labels) if label not in spare]
-    left = [k for k, label in enumerate(labels) if label in spare]
-    return Rows(tree, mode, geo, world, found, active, reference, ref, p, keep, left)
+    keep = [k for k, label in enumerate(labels) if label not in redundant]
+    redundant_rows = [k for k, label in enumerate(labels) if label in redundant]
+    return Rows(
+        tree, mode, geo, world, contact_points, active, reference, ref, p, keep, redundant_rows
+    )
 
 
-def _by_joints(tree: Tree, spare: Collection[str]) -> bool:
-    """Return whether a tree is long enough to be solved joint by joint, and free of what ties joints
-    that are no neighbours.
-    """
+def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
+    """Return whether a tree is solved joint by joint: it is long, and its rows couple neighbours only."""
     model = tree.model
-    tied = bool(couplings.labels(model)) or model.ground is not None or bool(spare)
-    return len(tree.links) > LONG and not tied
+    couples_links = bool(couplings.labels(model)) or model.ground is not None or bool(redundant)
+    return len(tree.links) > MIN_ARTICULATED_LINKS and not couples_links
 
 
-def residual(found: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
-    """Return `C v - b` for the speeds (V at ref, W, rdot)."""
-    tree, geo = found.tree, found.geo
-    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
+def residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
+    """Return the residual `C v - b` (m,) for the speeds (V at ref, W, rdot)."""
+    tree = rows.tree
+    geo = rows.geo
+    b = constraints.velocity_targets(tree, geo, rows.world, rows.active, rows.p, t)
     if not along_tree:
-        return found.C @ speeds - b
-    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], found.ref)
-    return array([row.of(vel) - x for row, x in zip(found.local, b, strict=True)])
+        return rows.C @ speeds - b
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], rows.ref)
+    return array([row.of(vel) - x for row, x in zip(rows.local, b, strict=True)])
 
 
 def conditions(
-    found: Rows, r: Array, t: Scalar, anchors: Array
+    row_data: Rows, r: Array, t: Scalar, anchors: Array
 ) -> tuple[list[Scalar], list[Array], list[int]]:
-    """Return the conditions on the configuration that must stay zero, their rows, and which rows of
-    C these are; pins hold at their `anchors`.
+    """Return the residuals of the holonomic constraints, their rows, and the indices of these in C.
 
-    A pin in moving ground has none: it holds by its speed alone.
+    Pins are attached at their `anchors`. A pin in moving ground has no residual, because only its velocity
+    is constrained.
     """
-    tree, p = found.tree, found.p
-    model, n = tree.model, len(tree.model.joints)
-    heights = constraints.gaps(found.world, p, found.found)
+    tree = row_data.tree
+    p = row_data.p
+    model = tree.model
+    n = len(tree.model.joints)
+    heights = constraints.gaps(row_data.world, p, row_data.contact_points)
     pins = [c.name for c in model.pins]
-    active = {a.contact.name: a for a in found.active}
-    labels = constraints.labels(model, found.mode)
+    active = {a.contact.name: a for a in row_data.active}
+    labels = constraints.labels(model, row_data.mode)
     values: list[Scalar] = []
     rows: list[Array] = []
-    where: list[int] = []
-    for k, name in constraints.holonomic_rows(found.mode, model):
+    indices: list[int] = []
+    for k, name in constraints.holonomic_rows(row_data.mode, model):
         contact = model.contacts[k]
         if contact.anchored and model.ground is not None:
             continue
         a = active[contact.name]
-        axes = constraints.contact_axes(tree, found.geo, found.world, contact, a.at)
+        axes = constraints.contact_axes(tree, row_data.geo, row_data.world, contact, a.point)
         rows.append(axes[name] @ a.P)
-        where.append(labels.index(f"{contact.name}.{name}"))
+        indices.append(labels.index(f"{contact.name}.{name}"))
         if contact.anchored:
             axis = "xyz".index(name)
             anchor = anchors[3 * pins.index(contact.name) + axis]
-            values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
+            values.append(p[axis] + row_data.world.R[axis, :] @ a.point.c - anchor)
         else:
             values.append(heights[k])
-    first = sum(len(a.names) for a in found.active)
+    first = sum(len(a.names) for a in row_data.active)
     for k in constraints.prescribed_joints(model):
         motion = model.joints[k].motion
         assert motion is not None
         rows.append(np.eye(6 + n)[6 + k])
         values.append(r[k] - motion(t)[0])
-    values += couplings.values(tree, found.geo)
-    rows += couplings.rows(tree, found.geo)
-    where += range(first, len(labels))
-    return values, rows, where
+    values += couplings.values(tree, row_data.geo)
+    rows += couplings.rows(tree, row_data.geo)
+    indices += range(first, len(labels))
+    return values, rows, indices
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
-    """Return T with v = T v': from the speeds used inside (V at ref, aligned axes) to the user's
-    (drawing's frame).
-    """
-    base, n = tree.links[0], len(tree.model.joints)
+    """Return T with v = T v', from the internal speeds v' (V at ref, aligned axes) to the user's."""
+    base = tree.links[0]
+    n = len(tree.model.joints)
     origin = -(base.R.T @ base.o)
     T = np.zeros((6 + n, 6 + n), dtype=object)
     T[:3, :3] = base.R
@@ -205,19 +206,17 @@ def user_map(tree: Tree, ref: Array) -> Array:
 
 
 def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
-    """Raise the error that names a row which does not exist in a configuration."""
+    """Raise an error that names a row without finite entries, if there is one."""
     for label, row in zip(labels, C, strict=True):
         if not np.isfinite(row).all():
             raise SingularityError(
-                f"constraint row {label!r} does not exist where the pivots are chosen: a wheel lies flat "
-                "there, or a blade stands upright. Draw the machine as it runs."
+                f"The constraint row {label!r} is not defined in the configuration in which pivots are "
+                "chosen: a wheel lies flat, or a blade is vertical. Draw the machine upright."
             )
 
 
 def speed_order(model: Model, columns: Sequence[int]) -> list[int]:
-    """Return the order in which speeds are tried as independent: joints, then angular, then linear
-    velocity.
-    """
+    """Return the order of preference of independent speeds: joint rates, angular, linear velocity."""
     n = len(model.twist)
     turning = [k for k in range(n) if columns[k] >= 3]
     return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
@@ -226,151 +225,191 @@ def speed_order(model: Model, columns: Sequence[int]) -> list[int]:
 def choose_speeds(
     model_speeds: int, C: np.ndarray, labels: Sequence[str], preferred: Sequence[int]
 ) -> list[int]:
-    """Return which speeds to keep as independent, from the rows C at a nominal state (in the user's
-    speeds).
+    """Return the indices of independent speeds, for the rows C at a nominal state.
 
-    Joint rates come first, then angular, then linear velocities; a speed is kept if its row is well
-    independent of the constraints and of those kept before. Rows that lose rank here are an error
-    that names them.
+    C is over the user's speeds. The speeds are tried in the order `preferred`; a speed is accepted if its
+    row is independent of the constraints and of the speeds accepted before. A row that loses rank in this
+    configuration raises an error that names it.
     """
     basis: list[np.ndarray] = []
     check_rows(C, labels)
     for label, row in zip(labels, C, strict=True):
         if not independent_vectors(row[None], basis):
             raise RedundancyError(
-                f"constraint row {label!r} repeats what the rows before it already demand in this "
-                "configuration, though not beside it: the shape is singular. Start beside it, or let wheels "
-                "that lock one another slip: by tyres, or by the status sliding."
+                f"The constraint row {label!r} depends on the rows before it in this configuration, but not "
+                "near it: the shape is singular. Start from another shape, or let wheels that block one "
+                "another slip, by tyres or by the status 'sliding'."
             )
+    # 1e-6: a speed with a smaller remainder would make the pivots ill-conditioned.
     return independent_vectors(np.eye(model_speeds), basis, 1e-6, preferred)
 
 
-def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
+def system_matrix(rows: Rows, independent: Sequence[int]) -> Array:
     """Return the rows [C; S] over the free columns: constraints, then independent speeds."""
-    columns = free_columns(found.tree.model)
-    return np.vstack(
-        [found.C[np.ix_(found.keep, columns)], np.eye(len(columns))[list(independent)]]
-    )
+    columns = free_columns(rows.tree.model)
+    return np.vstack([rows.C[np.ix_(rows.keep, columns)], np.eye(len(columns))[list(independent)]])
 
 
-def plan_joints(found: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
-    """Return independent speeds and pivots for an elimination along the tree, None where there is
-    none.
-    """
-    if found.spare or not _by_joints(found.tree, ()):
+def plan_joints(rows: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
+    """Return independent speeds and pivots for an elimination along the tree, None if impossible."""
+    if rows.redundant or not _by_joints(rows.tree, ()):
         return None
-    return plan_tree(found.tree, found.geo, found.local, evaluate)
+    return plan_tree(rows.tree, rows.geo, rows.local, evaluate)
 
 
-def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
+def plan_pivots(rows: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
     """Return pivots for the rows, chosen by rank at the nominal configuration."""
-    A = system_matrix(found, independent)
-    if not len(found.C):
+    A = system_matrix(rows, independent)
+    if not len(rows.C):
         return [(k, k) for k in range(len(A))]
     pivots = choose_pivots(A, evaluate)
     if len(pivots) < A.shape[0]:
         raise RedundancyError(
-            "the constraints and the independent speeds do not determine the motion."
+            "The constraint rows and the independent speeds are dependent in the nominal configuration. "
+            "Start from another configuration."
         )
     return pivots
 
 
 def factorise(
-    found: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
+    rows: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
 ) -> Elimination | TreeElimination:
-    """Return the elimination of the rows along pivots: of all rows at once, or joint by joint, where
-    the rows of the constraints alone have pivots.
+    """Return the factors of the rows along the pivots, of all rows at once or joint by joint.
+
+    Along the tree, only the rows of constraints have pivots.
     """
     if along_tree:
-        return eliminate_tree(found.tree, found.geo, found.local, independent, pivots)
-    return eliminate(system_matrix(found, independent), pivots)
+        return eliminate_tree(rows.tree, rows.geo, rows.local, independent, pivots)
+    return eliminate(system_matrix(rows, independent), pivots)
 
 
 @dataclass(frozen=True, eq=False)
 class Reconstruction:
-    """All velocities at one state: `speeds` = (V at ref, W, rdot) = H u + particular solution, eq.
-    [kernel].
-    """
+    """All velocities at one state, reconstructed from the independent speeds, eq. [kernel]."""
 
     rows: Rows
     solver: Elimination | TreeElimination
-    speeds: Array
+    speeds: Array  # (V at ref, W, rdot) = H u + particular solution
     vel: Velocities
-    refdot: Array
+    refdot: Array  # m/s, velocity of ref relative to the base
 
     @cached_property
     def H(self) -> Array:
-        """The kernel, over the free columns."""
-        m, n = len(self.rows.keep), len(free_columns(self.rows.tree.model))
+        """The kernel of the rows, over the free columns."""
+        m = len(self.rows.keep)
+        n = len(free_columns(self.rows.tree.model))
         return kernel_basis(self.solver.solve, m, n)
 
 
 def motion(
-    found: Rows,
+    rows: Rows,
     u: Array,
     t: Scalar,
     independent: Sequence[int],
     pivots: Sequence[Pivot],
     along_tree: bool = False,
 ) -> Reconstruction:
-    """Return the velocities that the independent speeds u give."""
-    tree, geo, ref = found.tree, found.geo, found.ref
-    m, k = len(found.keep), len(independent)
-    solver = factorise(found, independent, pivots, along_tree)
-    local = isinstance(solver, TreeElimination)
-    inner = array([0.0] * m) if local or not k else kernel_basis(solver.solve, m, m + k) @ u
-    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
-    if local:
-        inner = solver.solve([*b, *u])
+    """Reconstruct all velocities from the independent speeds, eq. [kernel].
+
+    Parameters
+    ----------
+    rows
+        Rows of the configuration.
+    u
+        (k,), independent speeds.
+    t
+        Time in s, for prescribed joints and moving ground.
+    independent
+        Indices of the independent speeds among the free columns.
+    pivots
+        Pivots of the elimination, chosen at a nominal configuration.
+    along_tree
+        Eliminate joint by joint.
+
+    Returns
+    -------
+    Reconstruction
+        Speeds, velocities of all links, and the factors of the rows.
+    """
+    tree = rows.tree
+    geo = rows.geo
+    ref = rows.ref
+    m = len(rows.keep)
+    k = len(independent)
+    solver = factorise(rows, independent, pivots, along_tree)
+    by_joints = isinstance(solver, TreeElimination)
+    free_speeds = (
+        array([0.0] * m) if by_joints or not k else kernel_basis(solver.solve, m, m + k) @ u
+    )
+    b = constraints.velocity_targets(tree, geo, rows.world, rows.active, rows.p, t)
+    if by_joints:
+        free_speeds = solver.solve([*b, *u])
     elif not all(is_zero(x) for x in b):
-        inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
-    speeds = spread(tree.model, inner)
+        free_speeds = free_speeds + solver.solve([b[i] for i in rows.keep] + [0.0] * k)
+    speeds = spread(tree.model, free_speeds)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
-    if found.reference is not None:
-        at, surface = found.found[found.reference]
-        rhodot = constraints.support_rate(surface, at, found.world, vel)
-        _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
-    return Reconstruction(found, solver, speeds, vel, refdot)
+    if rows.reference is not None:
+        point, surface = rows.contact_points[rows.reference]
+        rhodot = constraints.support_rate(surface, point, rows.world, vel)
+        _, refdot = point_drift(tree, geo, vel, point, rhodot, np.zeros(3))
+    return Reconstruction(rows, solver, speeds, vel, refdot)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows,
-    the torques that guide joints.
-    """
+    """Solution of the reduced dynamics at one state."""
 
-    udot: Array
-    vdot: Array
-    multipliers: Array
-    guiding: Array
+    udot: Array  # (k,), rates of the independent speeds
+    vdot: Array  # (6 + n,), rates of (V at ref, W, rdot)
+    multipliers: Array  # (m,), of all rows
+    guiding: Array  # (n,), torques of guided joints
 
 
 def dynamics(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array, guides: Mapping[int, Guide]
 ) -> Reduced:
-    """Return the reduced dynamics under generalised forces, eqs. [reduced-dynamics]-[multipliers].
+    """Solve the reduced dynamics, eqs. [reduced-dynamics]-[multipliers].
 
-    `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
-    `force` belongs to (V at ref, W, rdot); `guides` are the joints that a law guides.
+    `Hdot u` is the particular solution of the rows `C vdot = c`.
+
+    Parameters
+    ----------
+    moving
+        Velocities at the state.
+    force
+        (6 + n,), generalised force for (V at ref, W, rdot).
+    t
+        Time in s.
+    gravity
+        (3,), in world axes, m/s2.
+    guides
+        Joints whose accelerations a control law prescribes, by index.
+
+    Returns
+    -------
+    Reduced
+        Accelerations, multipliers and torques of guided joints.
     """
-    found, solver = moving.rows, moving.solver
+    rows = moving.rows
+    solver = moving.solver
     if isinstance(solver, TreeElimination) and not guides:
         return _dynamics_by_joints(moving, solver, force, t, gravity)
-    H, tree = moving.H, found.tree
+    H = moving.H
+    tree = rows.tree
     columns = free_columns(tree.model)
     k = H.shape[1]
-    still, lack = _balance(moving, force, t, gravity)
-    free = array([0.0] * len(tree.model.joints))
-    unbalanced = lack[columns]
-    MH = mass_matrix(tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
+    particular, unbalanced_force = _balance(moving, force, t, gravity)
+    no_torques = array([0.0] * len(tree.model.joints))
+    unbalanced = unbalanced_force[columns]
+    MH = mass_matrix(tree, rows.geo, rows.ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
-    guiding = free
+    guiding = no_torques
     if guides:
-        guiding, change = guide(H, MH, udot, still[columns], guides, len(tree.model.twist))
+        guiding, change = guide(H, MH, udot, particular[columns], guides, len(tree.model.twist))
         unbalanced = unbalanced + np.concatenate([np.zeros(len(tree.model.twist)), guiding])
         udot = udot + change
-    vdot = still + spread(tree.model, H @ udot) if k else still
+    vdot = particular + spread(tree.model, H @ udot) if k else particular
     reaction = MH @ udot - unbalanced if k else -unbalanced
     return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
 
@@ -378,142 +417,164 @@ def dynamics(
 def _balance(
     moving: Reconstruction, force: Array, t: Scalar, gravity: Array
 ) -> tuple[Array, Array]:
-    """Return accelerations that the rows demand, and what a generalised force has beyond these."""
-    found, vel = moving.rows, moving.vel
-    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    """Return the particular accelerations of the rows, and the force that they leave unbalanced."""
+    rows = moving.rows
+    vel = moving.vel
+    tree = rows.tree
+    geo = rows.geo
+    world = rows.world
+    ref = rows.ref
     c = constraints.acceleration_targets(
-        tree, geo, world, vel, found.active, moving.refdot, found.p, t
+        tree, geo, world, vel, rows.active, moving.refdot, rows.p, t
     )
-    inner = moving.solver.solve([c[i] for i in found.keep] + [0.0] * moving.H.shape[1])
-    still = spread(tree.model, inner)
-    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
-    return still, force - gather(tree, geo, needed, ref)
+    free_rates = moving.solver.solve([c[i] for i in rows.keep] + [0.0] * moving.H.shape[1])
+    particular = spread(tree.model, free_rates)
+    required = wrenches(tree, geo, vel, particular, ref, moving.refdot, world.R.T @ gravity)
+    return particular, force - gather(tree, geo, required, ref)
 
 
 def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
-    """Return what a generalised force has beyond accelerations that the rows allow: what contacts
-    answer to, whichever these are.
+    """Return a generalised force less the required force of admissible accelerations.
+
+    The multipliers depend on this difference, whichever admissible accelerations are subtracted.
     """
-    found, solver = moving.rows, moving.solver
+    rows = moving.rows
+    solver = moving.solver
     if not isinstance(solver, TreeElimination):
         return _balance(moving, force, t, gravity)[1]
     vdot = _dynamics_by_joints(moving, solver, force, t, gravity).vdot
-    down, geo = found.world.R.T @ gravity, found.geo
+    gravity_base = rows.world.R.T @ gravity
+    geo = rows.geo
     return force - inverse_dynamics(
-        found.tree, geo, moving.vel, vdot, found.ref, moving.refdot, down
+        rows.tree, geo, moving.vel, vdot, rows.ref, moving.refdot, gravity_base
     )
 
 
 def _dynamics_by_joints(
     moving: Reconstruction, solver: TreeElimination, force: Array, t: Scalar, gravity: Array
 ) -> Reduced:
-    """Return the dynamics of a long tree, joint by joint."""
-    found, vel = moving.rows, moving.vel
-    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
-    down, still = world.R.T @ gravity, array([0.0] * (6 + len(tree.model.joints)))
-    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, down)
-    targets = local_targets(tree, geo, world, vel, found.active, needed, down, t)
-    inner = accelerations(solver, needed, force, targets)
-    vdot = spread(tree.model, inner)
+    """Return the dynamics of a long tree by articulated bodies."""
+    rows = moving.rows
+    vel = moving.vel
+    tree = rows.tree
+    geo = rows.geo
+    world = rows.world
+    ref = rows.ref
+    gravity_base = world.R.T @ gravity
+    zero_rates = array([0.0] * (6 + len(tree.model.joints)))
+    required = wrenches(tree, geo, vel, zero_rates, ref, moving.refdot, gravity_base)
+    targets = local_targets(tree, geo, world, vel, rows.active, required, gravity_base, t)
+    free_rates = accelerations(solver, required, force, targets)
+    vdot = spread(tree.model, free_rates)
     lam = array([])
-    if found.keep:
-        whole = inverse_dynamics(tree, geo, vel, vdot, ref, moving.refdot, down)
-        lam = _multipliers(moving, (whole - force)[free_columns(tree.model)])
-    return Reduced(inner[solver.independent], vdot, lam, still[6:])
+    if rows.keep:
+        required_force = inverse_dynamics(tree, geo, vel, vdot, ref, moving.refdot, gravity_base)
+        lam = _multipliers(moving, (required_force - force)[free_columns(tree.model)])
+    return Reduced(free_rates[solver.independent], vdot, lam, zero_rates[6:])
 
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
-    """Return the multipliers of all rows whose forces are the reaction, eq. [multipliers]."""
-    kept = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
-    return _of_all_rows(moving, kept)
+    """Return the multipliers of all rows for a reaction force over the free columns, eq. [multipliers]."""
+    multipliers = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
+    return _include_redundant_rows(moving, multipliers)
 
 
-def _of_all_rows(moving: Reconstruction, lam: Array) -> Array:
-    """Return the multipliers of all rows from those of the kept ones, as the elimination has them."""
-    found, solver, model = moving.rows, moving.solver, moving.rows.tree.model
+def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
+    """Return the multipliers of all rows of C from those of the eliminated rows."""
+    rows = moving.rows
+    solver = moving.solver
+    model = moving.rows.tree.model
     if isinstance(solver, TreeElimination):
-        return _turned(found, lam)
-    if found.spare:
-        forces = constraints.compliances(model, found.mode)
-        lam = share(solver, lam, found.C[:, free_columns(model)], found.keep, forces)
+        return _rotate_to_base(rows, lam)
+    if rows.redundant:
+        compliances = constraints.compliances(model, rows.mode)
+        lam = share(solver, lam, rows.C[:, free_columns(model)], rows.keep, compliances)
     return lam
 
 
-def _turned(found: Rows, lam: Array) -> Array:
-    """Return multipliers of local rows as those of C: contacts that hold in every direction count
-    along the base's axes.
+def _rotate_to_base(rows: Rows, lam: Array) -> Array:
+    """Return multipliers of local rows as those of C.
+
+    Local rows are along the contact's axes; those of a contact that blocks all directions are along the
+    base's axes in C.
     """
-    lam, first = lam.copy(), 0
-    for a in found.active:
-        own = slice(first, first + len(a.names))
-        first = own.stop
+    lam = lam.copy()
+    first = 0
+    for a in rows.active:
+        indices = slice(first, first + len(a.names))
+        first = indices.stop
         if a.holds_all:
-            along = directions(found.tree, found.geo, found.world, a)
-            lam[own] = (found.geo.R0[a.at.link] @ (along.T @ lam[own]))[: len(a.names)]
+            axes = directions(rows.tree, rows.geo, rows.world, a)
+            lam[indices] = (rows.geo.R0[a.point.link] @ (axes.T @ lam[indices]))[: len(a.names)]
     return lam
 
 
-def loads(found: Rows, multipliers: Array) -> dict[str, Scalar]:
-    """Return the normal forces of the contacts among the multipliers of the rows."""
-    out: dict[str, Scalar] = {}
+def loads(rows: Rows, multipliers: Array) -> dict[str, Scalar]:
+    """Return the normal forces of the contacts (N, by name) from the multipliers of the rows."""
+    normal_forces: dict[str, Scalar] = {}
     first = 0
-    for a in found.active:
-        part = multipliers[first : first + len(a.names)]
+    for a in rows.active:
+        forces = multipliers[first : first + len(a.names)]
         first += len(a.names)
         if "normal" in a.names:
-            out[a.contact.name] = (
-                found.world.up[0] @ array(list(part))
+            normal_forces[a.contact.name] = (
+                rows.world.up[0] @ array(list(forces))
                 if a.holds_all
-                else part[a.names.index("normal")]
+                else forces[a.names.index("normal")]
             )
-    return out
+    return normal_forces
 
 
-def load_answers(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
-    """Return for each of some contacts the row a with `a @ Q` what its load answers to a generalised
-    force Q, eq. [loads]; no joint is guided.
+def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
+    """Return for each named contact the row a of its load per generalised force, dN = a Q, eq. [loads].
+
+    Guided joints are not supported.
     """
-    found, H, model = moving.rows, moving.H, moving.rows.tree.model
-    columns, m, k = free_columns(model), len(found.keep), moving.H.shape[1]
-    MH = mass_matrix(found.tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
-    parts = [loads(found, _of_all_rows(moving, array(list(e)))) for e in np.eye(m)]
-    out = []
+    rows = moving.rows
+    H = moving.H
+    model = moving.rows.tree.model
+    columns = free_columns(model)
+    m = len(rows.keep)
+    k = moving.H.shape[1]
+    MH = mass_matrix(rows.tree, rows.geo, rows.ref)[np.ix_(columns, columns)] @ H
+    unit_loads = [loads(rows, _include_redundant_rows(moving, array(list(e)))) for e in np.eye(m)]
+    sensitivities = []
     for name in names:
-        s = moving.solver.solve([*(part[name] for part in parts), *[0.0] * k])
+        s = moving.solver.solve([*(unit_load[name] for unit_load in unit_loads), *[0.0] * k])
         row = H @ solve_symmetric(H.T @ MH, MH.T @ s) - s
-        out.append(spread(model, row))
-    return out
+        sensitivities.append(spread(model, row))
+    return sensitivities
 
 
 def guide(
-    H: Array, MH: Array, udot: Array, still: Array, guides: Mapping[int, Guide], first: int
+    H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
 ) -> tuple[Array, Array]:
-    """Return the torques of all joints that give the guided ones their accelerations, and what they
-    change in udot, eq. [guide].
+    """Return the torques (n,) that give guided joints their accelerations, and their effect on udot.
 
-    `still` are the accelerations where udot is zero; joints are the rows of H from `first` on. A
-    guide that is not active asks for no torque.
+    Eq. [guide]. `particular` are the accelerations at zero udot; joints are the rows of H from `first` on.
+    An inactive guide has zero torque.
     """
     joints = list(guides)
     rows = [H[first + joint] for joint in joints]
     responses = [solve_symmetric(H.T @ MH, row) for row in rows]
-    missing, gain = list[Scalar](), np.zeros((len(joints), len(joints)), dtype=object)
+    residuals = list[Scalar]()
+    gain = np.zeros((len(joints), len(joints)), dtype=object)
     for i, (joint, row) in enumerate(zip(joints, rows, strict=True)):
         active = guides[joint].active
-        lack = guides[joint].acceleration - still[first + joint] - row @ udot
-        missing.append(where(active, lack, 0.0))
+        residual = guides[joint].acceleration - particular[first + joint] - row @ udot
+        residuals.append(where(active, residual, 0.0))
         for j, other in enumerate(joints):
             both = active if i == j else where(active, guides[other].active, 0.0)
             gain[i, j] = where(both, row @ responses[j], float(i == j))
-    torques = solve_symmetric(array(gain), array(missing))
-    out = np.zeros(len(H) - first, dtype=object)
-    out[joints] = torques
-    return array(out), sum((x * tau for x, tau in zip(responses, torques, strict=True)), 0.0 * udot)
+    torques = solve_symmetric(array(gain), array(residuals))
+    all_torques = np.zeros(len(H) - first, dtype=object)
+    all_torques[joints] = torques
+    return array(all_torques), sum(
+        (x * tau for x, tau in zip(responses, torques, strict=True)), 0.0 * udot
+    )
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
-    """Return Tdot v': the reference point wanders, so the user's velocity changes although v' does
-    not.
-    """
-    shift = tree.links[0].R @ cross(refdot, W)
-    return np.concatenate([shift, np.zeros(3 + len(tree.model.joints))])
+    """Return Tdot v': `ref` moves in the base, so the user's velocity changes even at constant v'."""
+    drift = tree.links[0].R @ cross(refdot, W)
+    return np.concatenate([drift, np.zeros(3 + len(tree.model.joints))])

@@ -7,9 +7,9 @@ eq. [straight-running].
 
 The matrices are exact derivatives of the reduced dynamics, of the rates of the coordinates and of
 those of the states, in the straight motion. Steps: choose coordinates whose changes keep the
-contacts closed (`_chart`), differentiate (`whole`), leave out cyclic coordinates (`essential`) and
-separate what depends on lean from the rest (`lateral`, `in_plane`). Signs are this package's: lean
-to the right, steer to the left.
+contacts closed (`_chart`), differentiate (`all_matrices`), leave out cyclic coordinates (`essential`) and
+separate the deviations coupled with lean from the others (`lateral`, `in_plane`). Lean is positive to the
+right, steer to the left.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from draisine.algebra.trace import evaluate
 from draisine.errors import ParameterError
 from draisine.mechanics.kernel import choose_pivots, eliminate, independent_vectors
 from draisine.reading.linear.powers import PolynomialMatrix
-from draisine.reading.linear.straight import SCOPE, TWIST, StraightMotion
+from draisine.reading.linear.straight import REFUSAL, TWIST_WORDS, StraightMotion
 from draisine.reading.subject import Subject
 
 BLOCKS = {
@@ -36,32 +36,36 @@ BLOCKS = {
     "S": ("z", "q"),
     "T": ("z", "z"),
 }
-"""The matrices by letter: whose equations they stand in, and what they multiply."""
+"""The matrices by letter: the equations they belong to, and the vector that they multiply."""
 
 
 @dataclass(frozen=True, eq=False)
 class CoupledDeviations:
-    """Deviations that depend on each other: their mass matrix, the other matrices by their letters, and
-    the names of q, u and z.
-    """
+    """One set of coupled deviations."""
 
     mass: Array
+    """Mass matrix M."""
     matrices: Mapping[str, PolynomialMatrix]
+    """The other matrices by letter."""
     coordinates: tuple[str, ...]
+    """Names of q."""
     speeds: tuple[str, ...]
+    """Names of u."""
     states: tuple[str, ...]
+    """Names of z."""
 
     def entries(self) -> Iterator[Scalar]:
-        """Give the entries of all matrices."""
+        """Yield the entries of all matrices."""
         yield from self.mass.ravel()
         for matrix in self.matrices.values():
-            for part in matrix.terms.values():
-                yield from part.ravel()
+            for term in matrix.terms.values():
+                yield from term.ravel()
 
     @property
     def direct(self) -> bool:
         """Whether u begins with the rates of q, in order."""
-        G, H = self.matrices["G"].entries, self.matrices["H"].entries
+        G = self.matrices["G"].entries
+        H = self.matrices["H"].entries
         return all(is_zero(x) for x in [*(G - np.eye(*G.shape)).ravel(), *H.ravel()])
 
     @property
@@ -79,9 +83,9 @@ class StraightRunning:
     @cached_property
     def motion(self) -> StraightMotion:
         """The straight motion, checked."""
-        found = StraightMotion(self.subject)
-        found.check()
-        return found
+        motion = StraightMotion(self.subject)
+        motion.check()
+        return motion
 
     @cached_property
     def _words(self) -> dict[str, str]:
@@ -93,9 +97,9 @@ class StraightRunning:
 
     @cached_property
     def _preferred(self) -> list[str]:
-        """The symbols of the coordinates in the order of preference: lean and joints that are no
-        wheels; what contacts decide; what is cyclic for most machines.
-        """
+        """The symbols of the coordinates in the order of preference as independent coordinates."""
+        # Lean and joints other than wheels first; pitch and height follow from the contacts of most
+        # machines; the others are cyclic.
         joints = [joint.name for joint in self.subject.model.joints]
         wheels = [name for name in joints if f"{name}_rate" in self.motion.rolling]
         others = [name for name in joints if name not in wheels]
@@ -107,7 +111,8 @@ class StraightRunning:
         """Independent coordinates by their symbols, and the displacements (of all coordinates, in
         columns) that change one of them each and keep the contacts closed.
         """
-        symbols, point = self._preferred, self.motion.point
+        symbols = self._preferred
+        point = self.motion.point
         rows = self.motion.differentiate(self.motion.conditions, symbols)
         basis: list[Floats] = []
         kept = independent_vectors(evaluate(list(rows.ravel()), point).reshape(rows.shape), basis)
@@ -120,10 +125,12 @@ class StraightRunning:
         )
 
     @cached_property
-    def whole(self) -> dict[str, Array]:
-        """The matrices over all independent coordinates by their letters, with the mass matrix M."""
-        motion, (chosen, X) = self.motion, self._chart
-        machine, independent = motion.machine, motion.independent
+    def all_matrices(self) -> dict[str, Array]:
+        """The matrices over all independent coordinates by letter, with the mass matrix M."""
+        motion = self.motion
+        chosen, X = self._chart
+        machine = motion.machine
+        independent = motion.independent
         values = {
             "u": motion.forces,
             "q": [motion.rates[symbol] for symbol in chosen],
@@ -136,21 +143,25 @@ class StraightRunning:
         }
         out: dict[str, Array] = {}
         for letter, (equation, variable) in BLOCKS.items():
-            found = motion.differentiate(values[equation], symbols[variable])
-            out[letter] = found @ X if variable == "q" else found
+            derivatives = motion.differentiate(values[equation], symbols[variable])
+            out[letter] = derivatives @ X if variable == "q" else derivatives
         order = [machine.independent.index(k) for k in independent]
         mass = machine.M_r[np.ix_(order, order)]
         return out | {"M": array(motion.at(mass.ravel())).reshape(mass.shape)}
 
     @cached_property
     def essential(self) -> list[int]:
-        """The independent coordinates, by number, that are not cyclic: others depend on them."""
-        H, KS = _nonzero(self.whole["H"]), _nonzero(np.vstack([self.whole["K"], self.whole["S"]]))
+        """Indices of the independent coordinates that are not cyclic."""
+        matrices = self.all_matrices
+        H = _nonzero(matrices["H"])
+        KS = _nonzero(np.vstack([matrices["K"], matrices["S"]]))
         every = range(len(H))
-        hidden = list(every)
-        while needed := [k for k in hidden if KS[:, k].any() or np.delete(H[:, k], hidden).any()]:
-            hidden = [k for k in hidden if k not in needed]
-        return [k for k in every if k not in hidden]
+        # A coordinate is cyclic if neither forces, states nor rates of other than cyclic
+        # coordinates depend on it; the set shrinks until this is consistent.
+        cyclic = list(every)
+        while needed := [k for k in cyclic if KS[:, k].any() or np.delete(H[:, k], cyclic).any()]:
+            cyclic = [k for k in cyclic if k not in needed]
+        return [k for k in every if k not in cyclic]
 
     @property
     def coordinates(self) -> list[str]:
@@ -171,35 +182,39 @@ class StraightRunning:
 
     @cached_property
     def _lateral(self) -> dict[str, list[int]]:
-        """Which of q (essential coordinates), u and z depend on lean, or lean on them."""
+        """Indices of the q (essential coordinates), u and z that are coupled with lean."""
         if "lean" not in self.coordinates:
-            raise ParameterError(f"{SCOPE}; the contacts of this one do not let it lean.")
-        A = {letter: _nonzero(part) for letter, part in self.whole.items()}
-        own = self.essential
-        none = np.zeros((len(own), A["E"].shape[1]), bool)
-        links = np.vstack(
+            raise ParameterError(f"{REFUSAL}; the contacts of this machine do not allow lean.")
+        A = {letter: _nonzero(matrix) for letter, matrix in self.all_matrices.items()}
+        q = self.essential
+        zero = np.zeros((len(q), A["E"].shape[1]), bool)
+        coupling = np.vstack(
             [
-                np.hstack([A["H"][np.ix_(own, own)], A["G"][own], none]),
-                np.hstack([A["K"][:, own], A["C"] | A["M"], A["E"]]),
-                np.hstack([A["S"][:, own], A["R"], A["T"]]),
+                np.hstack([A["H"][np.ix_(q, q)], A["G"][q], zero]),
+                np.hstack([A["K"][:, q], A["C"] | A["M"], A["E"]]),
+                np.hstack([A["S"][:, q], A["R"], A["T"]]),
             ]
         )
-        reached = np.arange(len(links)) == self.coordinates.index("lean")
-        for _ in range(len(links)):
-            reached = reached | (links | links.T) @ reached
-        ends = np.cumsum([len(own), len(self.motion.independent)])
-        parts = np.split(reached, ends)
-        return {name: list(np.flatnonzero(part)) for name, part in zip("quz", parts, strict=True)}
+        # Connected component of lean in the graph of couplings; no path is longer than the graph.
+        connected = np.arange(len(coupling)) == self.coordinates.index("lean")
+        for _ in range(len(coupling)):
+            connected = connected | (coupling | coupling.T) @ connected
+        ends = np.cumsum([len(q), len(self.motion.independent)])
+        blocks = np.split(connected, ends)
+        return {
+            name: list(np.flatnonzero(block)) for name, block in zip("quz", blocks, strict=True)
+        }
 
     @cached_property
     def lateral(self) -> CoupledDeviations:
-        """The deviations that depend on lean."""
+        """The deviations that are coupled with lean."""
         return self._select(self._lateral)
 
     @cached_property
     def in_plane(self) -> CoupledDeviations | None:
-        """The deviations that do not depend on lean, if they are more than another constant speed. Those
-        of a symmetric machine are in its plane of symmetry.
+        """The deviations that are decoupled from lean; None if they are only a change of the speed.
+
+        Those of a symmetric machine are in its plane of symmetry.
         """
         counts = {
             "q": len(self.essential),
@@ -209,24 +224,26 @@ class StraightRunning:
         rest = {x: [k for k in range(n) if k not in self._lateral[x]] for x, n in counts.items()}
         return self._select(rest) if rest["q"] or rest["z"] else None
 
-    def _select(self, which: Mapping[str, list[int]]) -> CoupledDeviations:
-        """Return the equations of some of q, u and z alone."""
-        motion, q = self.motion, [self.essential[k] for k in which["q"]]
-        numbers = {"q": q, "u": which["u"], "z": which["z"]}
-        graph, v, g = motion.machine.graph, motion.v, motion.g
+    def _select(self, indices: Mapping[str, list[int]]) -> CoupledDeviations:
+        """Return the equations of a subset of q, u and z."""
+        motion = self.motion
+        numbers = {**indices, "q": [self.essential[k] for k in indices["q"]]}
+        graph = motion.machine.graph
         matrices = {}
         for letter, (equation, variable) in BLOCKS.items():
-            part = self.whole[letter][np.ix_(numbers[equation], numbers[variable])]
-            matrices[letter] = PolynomialMatrix(letter, part, graph, v, g, motion.point)
+            entries = self.all_matrices[letter][np.ix_(numbers[equation], numbers[variable])]
+            matrices[letter] = PolynomialMatrix(
+                letter, entries, graph, motion.v, motion.g, motion.point
+            )
         return CoupledDeviations(
-            self.whole["M"][np.ix_(which["u"], which["u"])],
+            self.all_matrices["M"][np.ix_(indices["u"], indices["u"])],
             matrices,
-            tuple(self.coordinates[k] for k in which["q"]),
-            tuple(TWIST.get(motion.speeds[k], motion.speeds[k]) for k in which["u"]),
-            tuple(self.states[k] for k in which["z"]),
+            tuple(self.coordinates[k] for k in indices["q"]),
+            tuple(TWIST_WORDS.get(motion.speeds[k], motion.speeds[k]) for k in indices["u"]),
+            tuple(self.states[k] for k in indices["z"]),
         )
 
 
-def _nonzero(part: Array) -> Floats:
-    """Return which entries are not identically zero."""
-    return np.array([not is_zero(x) for x in part.ravel()], bool).reshape(part.shape)
+def _nonzero(matrix: Array) -> Floats:
+    """Return a boolean matrix of the entries that are not identically zero."""
+    return np.array([not is_zero(x) for x in matrix.ravel()], bool).reshape(matrix.shape)

@@ -4,8 +4,7 @@ A bicycle that rolls without slipping has the canonical form of Meijaard et al. 
 
     M qdd + (C0 + v C1) qd + (Ks + g K0 + v^2 K2) q = f        q = (lean, steer, ...),
 
-with one matrix for each power of v and g. Tyres add speeds that are no rates of coordinates, and
-states of their own.
+with one matrix per power of v and g. Tyres add speeds that are not rates of coordinates, and states.
 """
 
 import math
@@ -37,7 +36,7 @@ from draisine.codegen.formula import (
     name_of,
     product,
 )
-from draisine.reading.cut import WRITTEN_OUT, TooLong
+from draisine.reading.cut import MAX_EXPANDED_TERMS, TooLong
 from draisine.reading.document import Equations, name_given
 from draisine.reading.linear.deviations import CoupledDeviations, StraightRunning
 from draisine.reading.linear.powers import Powers
@@ -45,19 +44,19 @@ from draisine.reading.names import INERTIA, LEGEND, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
-SIGNS = "Lean is positive to the right, steer to the left."
-"""The signs of the coordinates."""
+COORDINATE_SIGNS = "Lean is positive to the right, steer to the left."
+"""Sentence on the signs of the coordinates."""
 
 BENCHMARK_SIGNS = (
-    " The benchmark of Meijaard et al. (2007) counts both to the right: there the entries 12 and 21 of all "
-    "matrices have the opposite sign."
+    " In the benchmark of Meijaard et al. (2007) both are positive to the right: there the entries 12 and 21 "
+    "of all matrices have the opposite sign."
 )
-"""How the equations of lean and steer compare with those that are published."""
+"""Sentence that relates the signs to the published equations."""
 
-CONSTANT = "the terms of springs, dampers and all else that depends on neither speed nor gravity."
-"""What the matrices without a factor are."""
+CONSTANT_TERMS = "the terms of springs and dampers, which depend on neither speed nor gravity."
+"""Description of the matrices that neither v nor g multiplies."""
 
-ENTRIES = {
+LINEAR_LEGEND = {
     "M": "mass matrix, entry",
     "C": "damping matrix, entry",
     "K": "stiffness matrix, entry",
@@ -71,20 +70,23 @@ ENTRIES = {
     "b": "numerator of the first transfer function, coefficient",
     "d": "numerator of the second transfer function, coefficient",
 }
-"""What letters mean on this page, other than on those of nonlinear equations."""
+"""Meaning of letters on this page, where it differs from pages of nonlinear equations."""
 
-PARTS = 2
-"""Most terms of a value that has no name, on pages whose entries are too long to be written out."""
+MAX_UNNAMED_TERMS = 2
+"""Largest number of terms of a value without a name, on pages whose entries are not written out."""
 
 
 def write_linear(subject: Subject, title: str) -> Equations:
-    """Return the linear equations of straight running and, with two coordinates, the coefficients of
-    their characteristic polynomial and their transfer functions. Entries are written out in the
-    parameters, or in named parts if they are too long for that.
+    """Return the linear equations of straight running.
+
+    With two coordinates, the characteristic polynomial and the transfer functions are included. Entries
+    are written out in the parameters, or in named quantities if they are too long.
     """
     straight = StraightRunning(subject)
-    sheet = Sheet(subject.graph, swell=WRITTEN_OUT if _is_legible(straight) else PARTS)
-    sheet.legend = LEGEND | ENTRIES
+    sheet = Sheet(
+        subject.graph, swell=MAX_EXPANDED_TERMS if _is_legible(straight) else MAX_UNNAMED_TERMS
+    )
+    sheet.legend = LEGEND | LINEAR_LEGEND
     _name_given(sheet, straight)
     section = _Section(sheet, straight.lateral, symbol_of("g", subject.form.symbols))
     sheet.heading("Straight running")
@@ -92,10 +94,10 @@ def write_linear(subject: Subject, title: str) -> Equations:
     sheet.say("Here ", *section.vectors(), ", and ", name_of("v"), " is the forward speed.")
     if straight.motion.drive is not None:
         wheel = straight.motion.drive.replace("_", " ")
-        sheet.say(f"A constant torque at the joint {wheel} keeps the speed.")
+        sheet.say(f"A constant torque at the joint {wheel} keeps the speed constant.")
     canonical = section.motion.second_order and section.motion.coordinates == ("lean", "steer")
     if "steer" in section.motion.coordinates:
-        sheet.say(SIGNS + BENCHMARK_SIGNS * canonical)
+        sheet.say(COORDINATE_SIGNS + BENCHMARK_SIGNS * canonical)
     section.list_matrices()
     if section.motion.second_order and len(section.motion.coordinates) == 2:
         _characteristic(section)
@@ -105,7 +107,7 @@ def write_linear(subject: Subject, title: str) -> Equations:
 
 
 def _name_given(sheet: Sheet, straight: StraightRunning) -> None:
-    """Name parameters, coordinates and the forward speed, which is v on this page."""
+    """Name parameters, coordinates and the forward speed v."""
     name_given(sheet, straight.subject, linear=True)
     sheet.cut.name(straight.motion.v, Symbol("v"), SPEED)
 
@@ -124,35 +126,41 @@ def _is_legible(straight: StraightRunning) -> bool:
 
 
 def _write_in_plane(section: "_Section") -> None:
-    """Add the motion that lean has no part in."""
+    """Add the section on the motion that is decoupled from lean."""
     section.sheet.heading("Motion without lean")
     section.relate()
     section.sheet.say(
-        "To first order lean has no part in this motion. Here ", *section.vectors(), "."
+        "To first order, this motion is decoupled from lean. Here ", *section.vectors(), "."
     )
     section.list_matrices()
 
 
 @dataclass(frozen=True, eq=False)
 class _Section:
-    """The equations of deviations that depend on each other; `index` tells their symbols from those of
-    others.
-    """
+    """The equations of one set of coupled deviations."""
 
     sheet: Sheet
+    """The page."""
     motion: CoupledDeviations
+    """The matrices."""
     g: Symbol
+    """Symbol of gravity."""
     index: str = ""
+    """Subscript that distinguishes these symbols from those of another section."""
 
     def relate(self) -> None:
         """Write the equations in matrices."""
-        motion, sheet = self.motion, self.sheet
-        q, u, z = self._vector("q"), self._vector("u"), self._vector("z")
+        motion = self.motion
+        sheet = self.sheet
+        q = self._vector("q")
+        z = self._vector("z")
         if motion.second_order:
-            fastest, u = self._vector(r"\ddot{q}"), self._vector(r"\dot{q}")
+            u = self._vector(r"\dot{q}")
+            acceleration = self._vector(r"\ddot{q}")
         else:
-            fastest = self._vector(r"\dot{u}")
-        mass = Product((sheet.quantity(self._text("M")), fastest))
+            u = self._vector("u")
+            acceleration = self._vector(r"\dot{u}")
+        mass = Product((sheet.quantity(self._text("M")), acceleration))
         terms = [mass, *self._terms("C", u), *self._terms("K", q), *self._terms("E", z)]
         sheet.relate(Sum(tuple(terms)), self._vector("f"))
         if not motion.direct:
@@ -162,6 +170,7 @@ class _Section:
             self._relate_rates(r"\dot{z}", rates)
 
     def _relate_rates(self, vector: str, terms: Sequence[Expression]) -> None:
+        """Write a vector of rates as the sum of terms."""
         right = terms[0] if len(terms) == 1 else Sum(tuple(terms))
         self.sheet.relate(self._vector(vector), right)
 
@@ -172,20 +181,21 @@ class _Section:
         return f"{letter}_{{{below}}}" if below else letter
 
     def _vector(self, text: str) -> Name:
+        """Return the symbol of a vector, with the index of the section."""
         return self.sheet.quantity(self._text(text))
 
     def _terms(self, letter: str, vector: Name) -> list[Expression]:
-        """Return the sum of a matrix's terms times a vector, if there are any."""
+        """Return the sum of a matrix's terms times a vector; an empty list if the matrix is zero."""
         matrix = self.motion.matrices[letter]
-        parts = [
+        terms = [
             product([*self._factors(powers), self.sheet.quantity(self._text(matrix.name(powers)))])
             for powers in matrix.terms
         ]
-        if not parts:
+        if not terms:
             return []
-        if len(parts) > 1:
-            return [Product((Sum(tuple(parts)), vector))]
-        return [product([*(parts[0].factors if isinstance(parts[0], Product) else parts), vector])]
+        if len(terms) > 1:
+            return [Product((Sum(tuple(terms)), vector))]
+        return [product([*(terms[0].factors if isinstance(terms[0], Product) else terms), vector])]
 
     def _factors(self, powers: Powers | None) -> list[Expression]:
         """Return g^b v^a."""
@@ -195,7 +205,7 @@ class _Section:
         return [*([Name(self.g)] if b else []), *by_speed]
 
     def vectors(self) -> list[str | Expression]:
-        """Say what q, u and z are."""
+        """Return the lists of the components of q, u and z in words."""
         motion = self.motion
         out: list[str | Expression] = []
         for vector, names in (
@@ -207,11 +217,11 @@ class _Section:
                 listed = ", ".join(name.replace("_", " ") for name in names)
                 out += [*([", "] if out else []), self._vector(vector), f" = ({listed})"]
         if motion.states:
-            out.append(", the states of the force elements of these names")
+            out.append(", the states of the force elements with these names")
         return out
 
     def _constant(self) -> list[Name]:
-        """Return the names of matrices of forces that no power of v or g multiplies."""
+        """Return the names of the damping and stiffness matrices that neither v nor g multiplies."""
         matrices = [self.motion.matrices[letter] for letter in "CK"]
         names = [matrix.name((0, 0)) for matrix in matrices if (0, 0) in matrix.terms]
         return [self.sheet.quantity(self._text(name)) for name in names]
@@ -219,10 +229,10 @@ class _Section:
     def list_matrices(self) -> None:
         """Write the matrices, entry by entry."""
         match self._constant():
-            case [one]:
-                self.sheet.say(one, " has ", CONSTANT)
-            case [one, other]:
-                self.sheet.say(one, " and ", other, " have ", CONSTANT)
+            case [matrix_name]:
+                self.sheet.say(matrix_name, " has ", CONSTANT_TERMS)
+            case [damping, stiffness]:
+                self.sheet.say(damping, " and ", stiffness, " have ", CONSTANT_TERMS)
         self._matrix("M", self.motion.mass)
         for matrix in self.motion.matrices.values():
             if matrix.letter in "GH" and self.motion.direct:
@@ -231,10 +241,9 @@ class _Section:
                 self._matrix(matrix.name(powers), entries)
 
     def by_names(self, name: str, entries: Array) -> Array:
-        """Return entries as symbols of the graph that are written as the entries are on the page so far,
-        by their names.
-        """
-        cut, out = self.sheet.cut, list[Scalar]()
+        """Return entries (rows, columns) as new symbols that are written by the entries' names."""
+        cut = self.sheet.cut
+        out: list[Scalar] = []
         for k, x in enumerate(entries.ravel()):
             if isinstance(x, Expr):
                 written = cut.polynomial(x)
@@ -254,6 +263,7 @@ class _Section:
         return array(out)
 
     def _matrix(self, name: str, entries: Array) -> None:
+        """Write a matrix (rows, columns); subscripts of its entries begin with those of its name."""
         text = self._text(name)
         letter, _, below = text.partition("_")
         prefix = f"{below.strip('{}')}," if below else ""
@@ -267,12 +277,10 @@ class _Section:
 
 
 def _characteristic(section: _Section) -> None:
-    """Add the determinant of M s^2 + C s + K, and the transfer functions from the torque of the second
-    coordinate to both.
-    """
+    """Add the determinant of M s^2 + C s + K and the transfer functions from the second torque."""
     sheet = section.sheet
-    parts = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
-    (a, b), (c, d) = ([[part[i, j] for part in parts] for j in range(2)] for i in range(2))
+    matrices = [section.by_names("M", section.motion.mass), section.sum("C"), section.sum("K")]
+    (a, b), (c, d) = ([[X[i, j] for X in matrices] for j in range(2)] for i in range(2))
     determinant = [x - y for x, y in zip(_product(a, d), _product(b, c), strict=True)]
     sheet.heading("Characteristic polynomial and transfer functions")
     sheet.relate(sheet.quantity(r"\Delta"), _polynomial("a", determinant))
@@ -281,7 +289,9 @@ def _characteristic(section: _Section) -> None:
             Name(Symbol("G", (str(k),))),
             Quotient(_polynomial(letter, above), sheet.quantity(r"\Delta")),
         )
-    sheet.say("From the torque of the second coordinate to the first and to the second.")
+    sheet.say(
+        "These are the transfer functions from the second torque to the first and second coordinate."
+    )
     for letter, above in (("a", determinant), ("b", [-x for x in b]), ("d", a)):
         row = [Symbol(letter, (str(len(above) - 1 - k),)) for k in range(len(above))]
         for x, symbol in zip(above, row, strict=True):
@@ -292,8 +302,9 @@ def _characteristic(section: _Section) -> None:
 
 
 def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
-    """Return a polynomial in s by the names of its coefficients, the highest first."""
-    s, terms = name_of("s"), list[Expression]()
+    """Return a polynomial in s by the names of its coefficients, highest power first."""
+    s = name_of("s")
+    terms: list[Expression] = []
     for k, x in zip(reversed(range(len(coefficients))), coefficients, strict=True):
         name = Name(Symbol(letter, (str(k),)))
         power: list[Expression] = [] if k == 0 else [s] if k == 1 else [Power(s, k)]
@@ -319,8 +330,9 @@ def write_numbers(
     title: str,
     digits: int = 6,
 ) -> Equations:
-    """Return a linear system in numbers, `xdot = A x + B w`, with so many digits."""
-    x, w = name_of("x"), name_of("w")
+    """Return a linear system in numbers, `xdot = A x + B w`, with `digits` significant digits."""
+    x = name_of("x")
+    w = name_of("w")
     blocks: list[Block] = [
         Heading("Linear system"),
         Relation(

@@ -1,9 +1,7 @@
-"""Matrices by powers of the forward speed v and of gravity g.
+"""Matrices sorted by powers of the forward speed v and of gravity g, by Taylor expansion about zero.
 
-The canonical form of a bicycle, `M qdd + v C1 qd + (g K0 + v^2 K2) q = f`, sorts the terms of each
-matrix by what they are multiplied with. Springs and dampers depend on neither v nor g: they need
-matrices of their own, C0 and Ks. Otherwise they end up in one of the others, where a factor
-v or g multiplies them.
+The canonical form of a bicycle, `M qdd + v C1 qd + (g K0 + v^2 K2) q = f`, has one matrix per power. The
+terms of springs and dampers depend on neither v nor g, so they have separate matrices C0 and Ks.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,14 +20,12 @@ HIGHEST_SPEED_POWER = 2
 """Highest power of v: centripetal accelerations and gyroscopic moments of a steady speed have v^2."""
 
 PROBES = ((0.7, 4.0), (3.1, 9.81), (11.0, 19.0))
-"""Speeds (m/s) and gravities (m/s2) at which a sum of powers is compared with the whole matrix. Three
-points off the expansion point (0, 0) are enough to reject a function that is no such polynomial.
-"""
+"""Speeds (m/s) and gravities (m/s2) at which the expansion is compared with the matrix. Three points away
+from the expansion point (0, 0) reject every function that is not such a polynomial."""
 
 EXPANSION_ERROR = 1e-9
-"""Allowed difference of an entry, relative to the sizes of its terms. Round-off is some 1e-13, missing
-terms are not small.
-"""
+"""Largest error of an entry relative to the magnitudes of its terms; round-off is about 1e-13, missing terms
+are far larger."""
 
 STIFFNESS_NAMES = {(0, 0): "s", (0, 1): "0"}
 """Subscripts of stiffness matrices: K0 belongs to gravity in the canonical form, springs get Ks."""
@@ -37,26 +33,32 @@ STIFFNESS_NAMES = {(0, 0): "s", (0, 1): "0"}
 
 @dataclass(frozen=True, eq=False)
 class PolynomialMatrix:
-    """A matrix whose entries depend on v and g, as symbols of a graph; `point` has nominal values of
-    all symbols.
-    """
+    """A matrix whose entries depend on v and g."""
 
     letter: str
+    """Symbol of the matrix."""
     entries: Array
+    """Traced entries, (rows, columns)."""
     graph: Graph
+    """The traced graph."""
     v: Expr
+    """Forward speed."""
     g: Expr
+    """Gravity."""
     point: Mapping[str, float]
+    """Nominal values of all symbols, SI units."""
 
     @cached_property
     def terms(self) -> dict[Powers | None, Array]:
-        """The matrices that are not zero by powers of v and g. If the entries are no polynomials in g,
-        they keep g; if they are none in v either, the key is None and the entries keep both.
+        """The nonzero matrices by powers of v and g.
+
+        Entries that are not polynomial in g contain g. If they are not polynomial in v either, the key is
+        None and they contain both.
         """
         for by_gravity in (True, False):
-            found = self._expanded(by_gravity)
-            if found is not None:
-                return {powers: part for powers, part in found.items() if _is_present(part)}
+            expansion = self._expanded(by_gravity)
+            if expansion is not None:
+                return {powers: X for powers, X in expansion.items() if _is_present(X)}
         return {None: self.entries} if _is_present(self.entries) else {}
 
     def name(self, powers: Powers | None) -> str:
@@ -73,17 +75,17 @@ class PolynomialMatrix:
         return f"{self.letter}_{{g{by_speed}}}" if by_speed else f"{self.letter}_g"
 
     def _expanded(self, by_gravity: bool) -> dict[Powers | None, Array] | None:
-        """Return the coefficients of the powers, None if they do not add up to the matrix."""
+        """Return the coefficients by powers; None if they do not add up to the matrix."""
         flat = list(self.entries.ravel())
         out: dict[Powers | None, Array] = {}
         try:
-            for a, part in enumerate(self._coefficients(flat, self.v, HIGHEST_SPEED_POWER)):
+            for a, by_speed in enumerate(self._coefficients(flat, self.v, HIGHEST_SPEED_POWER)):
                 if not by_gravity:
-                    out[a, None] = self._shaped(part)
+                    out[a, None] = self._shaped(by_speed)
                     continue
-                for b, entries in enumerate(self._coefficients(part, self.g, 1)):
+                for b, entries in enumerate(self._coefficients(by_speed, self.g, 1)):
                     out[a, b] = self._shaped(entries)
-        except ZeroDivisionError:  # singular at v = 0 or g = 0, so no polynomial
+        except ZeroDivisionError:  # singular at v = 0 or g = 0, so not a polynomial
             return None
         return out if self._adds_up(out) else None
 
@@ -91,7 +93,7 @@ class PolynomialMatrix:
         return array(flat).reshape(self.entries.shape)
 
     def _coefficients(self, xs: list[Scalar], x: Expr, degree: int) -> Iterator[list[Scalar]]:
-        """Give the coefficients of x^0, x^1, ... of a Taylor series about zero."""
+        """Yield the coefficients of x^0, x^1, ... of the Taylor series about zero."""
         name = self.graph.ops[x.index][1]
         factorial = 1.0
         for k in range(degree + 1):
@@ -104,17 +106,19 @@ class PolynomialMatrix:
         v_name, g_name = (self.graph.ops[x.index][1] for x in (self.v, self.g))
         for speed, gravity in PROBES:
             point = {**self.point, v_name: speed, g_name: gravity}
-            whole = evaluate(list(self.entries.ravel()), point)
-            rest, scale = whole.copy(), np.abs(whole)
-            for powers, part in terms.items():
+            values = evaluate(list(self.entries.ravel()), point)
+            residual = values.copy()
+            scale = np.abs(values)
+            for powers, entries in terms.items():
                 a, b = powers or (0, 0)
-                term = speed**a * gravity ** (b or 0) * evaluate(list(part.ravel()), point)
-                rest -= term
+                term = speed**a * gravity ** (b or 0) * evaluate(list(entries.ravel()), point)
+                residual -= term
                 scale += np.abs(term)
-            if (np.abs(rest) > EXPANSION_ERROR * scale).any():
+            if (np.abs(residual) > EXPANSION_ERROR * scale).any():
                 return False
         return True
 
 
-def _is_present(part: Array) -> bool:
-    return not all(is_zero(x) for x in part.ravel())
+def _is_present(entries: Array) -> bool:
+    """Return whether a matrix is not identically zero."""
+    return not all(is_zero(x) for x in entries.ravel())

@@ -1,8 +1,7 @@
 """Straight and upright running at the forward speed v, as values of a machine's symbols.
 
-The base moves forward without turning, wheels roll, joints that are no wheels rest as drawn, and
-the states of force elements (the slips of tyres) are zero. On a slope a torque at one wheel keeps
-the speed.
+The base moves forward without turning, wheels roll, other joints keep their drawn positions, and the states
+of force elements (the slips of tyres) are zero. On a slope a torque at one wheel keeps the speed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,14 +18,13 @@ from draisine.reading.solution import angle_rates, place_rates
 from draisine.reading.subject import Subject
 
 NOMINAL_SPEED = 5.0
-"""Speed in m/s at which numbers stand for formulas; any speed but zero serves."""
+"""m/s; speed at which formulas are checked numerically; any nonzero speed will do."""
 
 STEADY_ERROR = 1e-9
-"""Largest force, rate or gap of a steady motion in SI units, relative to the largest of the terms that
-cancel. Round-off is some 1e-13; a machine that is out of balance exceeds it by far.
-"""
+"""Largest force, rate or gap of a steady motion relative to the largest of the terms that cancel. Round-off
+is about 1e-13; an unbalanced machine exceeds it by far."""
 
-TWIST = {
+TWIST_WORDS = {
     "Vx": "forward velocity",
     "Vy": "velocity to the left",
     "Vz": "velocity upwards",
@@ -36,16 +34,11 @@ TWIST = {
 }
 """The components of the base's twist in words."""
 
-SCOPE = (
-    "Linear equations to read are those of a bicycle, or of another machine that runs straight and upright "
-    "on its wheels"
-)
-"""The beginning of refusals."""
+REFUSAL = "Linear equations to read exist for machines that run straight and upright on wheels"
+"""Beginning of error messages."""
 
-IN_NUMBERS = (
-    "`linearise(system, motion).equations()` has the equations about a steady motion in numbers."
-)
-"""The alternative for machines that are refused."""
+NUMERIC_ALTERNATIVE = "For equations in numbers use `linearise(system, motion).equations()`."
+"""Advice for machines that are refused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,19 +51,17 @@ class StraightMotion:
         subject = self.subject
         if subject.form.rotation is not None or subject.form.frame is not None:
             raise ParameterError(
-                "Linear equations to read have no other form: they use the vehicle's own frame and angles. "
-                "Leave out `form`."
+                "Linear equations to read always use the vehicle's own frame and angles. Leave out `form`."
             )
         reasons = {
-            "this one cannot lean": "lean" not in subject.angles,
-            "this one has no wheels": not subject.model.wheels,
-            "this one has no parameter `g`, which sorts the terms by gravity": "g"
-            not in subject.parameters,
-            "here a prescribed motion depends on time": subject.moved,
+            "this machine cannot lean": "lean" not in subject.angles,
+            "this machine has no wheels": not subject.model.wheels,
+            "this machine has no parameter `g` (gravity)": "g" not in subject.parameters,
+            "this machine has a joint or ground that moves with time": subject.moved,
         }
         for reason, holds in reasons.items():
             if holds:
-                raise ParameterError(f"{SCOPE}; {reason}. {IN_NUMBERS}")
+                raise ParameterError(f"{REFUSAL}; {reason}. {NUMERIC_ALTERNATIVE}")
 
     @cached_property
     def v(self) -> Expr:
@@ -84,34 +75,35 @@ class StraightMotion:
 
     @cached_property
     def point(self) -> dict[str, float]:
-        """Nominal values of the symbols that the straight motion leaves."""
+        """Nominal values of the parameters and of the forward speed."""
         return dict(self.subject.nominal) | {"forward speed": NOMINAL_SPEED}
 
     @cached_property
     def rolling(self) -> dict[str, Scalar]:
         """The rates of wheels at the speed v, by the names of these rates."""
-        model, out = self.subject.model, dict[str, Scalar]()
+        model = self.subject.model
+        out: dict[str, Scalar] = {}
         for joint in model.joints:
             for wheel in model.wheels:
                 if wheel.body == joint.child:
-                    to_left = float(np.sign(self.subject.evaluate([joint.axis[1]])[0]))
-                    out[f"{joint.name}_rate"] = to_left * self.v / wheel.surface.radius
+                    # Wheels roll forward about an axis that points to the left.
+                    sign = float(np.sign(self.subject.evaluate([joint.axis[1]])[0]))
+                    out[f"{joint.name}_rate"] = sign * self.v / wheel.surface.radius
         return out
 
     @cached_property
     def machine(self) -> Subject:
-        """The machine on the kernel of its constraints. Preferred as independent speeds are the rates of
-        lean and of joints that are no wheels, then those that slipping tyres leave free, wheels last.
-        """
+        """The machine on the kernel of its constraints, with speeds chosen for linear equations."""
+        # Lean rate and joints first, then the speeds that slipping tyres leave free, wheels last.
         names = self.subject.model.speeds
-        joints = [name for name in names if name not in TWIST and name not in self.rolling]
+        joints = [name for name in names if name not in TWIST_WORDS and name not in self.rolling]
         order = ["Wx", *joints, "Wz", "Vy", "Wy", "Vz", *self.rolling, "Vx"]
         form = replace(self.subject.form, independent=tuple(order))
         return replace(self.subject, form=form, on_kernel=True)
 
     @cached_property
     def independent(self) -> list[int]:
-        """The independent speeds by number, in the order of preference."""
+        """Indices of the independent speeds in the order of preference."""
         names = self.machine.model.speeds
         order = [names.index(name) for name in self.machine.form.independent]
         return sorted(self.machine.independent, key=order.index)
@@ -140,43 +132,40 @@ class StraightMotion:
 
     @cached_property
     def values(self) -> dict[str, Scalar]:
-        """The values of all symbols that are no parameters. Nothing accelerates, so that the loads are
-        the normal components of lam with `C' lam = F - Q`.
-        """
+        """The values of all symbols except parameters."""
         machine = self.machine
+        # Without accelerations the loads are the normal components of lam in C' lam = F - Q.
         multipliers = machine.solver.solve_transposed(list(machine.F - machine.Q))
-        found = substitute(machine.graph, list(multipliers), self._unloaded)
+        steady_multipliers = substitute(machine.graph, list(multipliers), self._unloaded)
         rows = [machine.labels[k] for k in machine.kept]
         loads = {
-            f"load[{k}]": found[rows.index(f"{name}.normal")]
+            f"load[{k}]": steady_multipliers[rows.index(f"{name}.normal")]
             for k, name in enumerate(machine.loads)
             if f"{name}.normal" in rows
         }
         return self._unloaded | loads
 
     def at(self, xs: Iterable[Scalar]) -> list[Scalar]:
-        """Return expressions in the straight motion."""
+        """Return expressions evaluated in the straight motion."""
         return substitute(self.machine.graph, list(xs), self.values)
 
     @cached_property
     def forces(self) -> list[Scalar]:
-        """The generalised forces that constant independent speeds need, F_r - H' Q, at any state."""
+        """The generalised forces required for constant independent speeds, F_r - H' Q, at any state."""
         machine = self.machine
-        found = machine.F_r - machine.H.T @ machine.Q
-        return [found[machine.independent.index(k)] for k in self.independent]
+        forces = machine.F_r - machine.H.T @ machine.Q
+        return [forces[machine.independent.index(k)] for k in self.independent]
 
     @cached_property
     def rates(self) -> dict[str, Scalar]:
-        """The rates of all coordinates by their symbols, at any state: angles and place of the base,
-        joints.
-        """
+        """The rates of all coordinates by symbol, at any state: angles and position of the base, joints."""
         machine = self.machine
         joints = {f"r[{k}]": machine.speeds[6 + k] for k in range(len(machine.r))}
         return angle_rates(machine) | place_rates(machine) | joints
 
     @cached_property
     def conditions(self) -> list[Scalar]:
-        """What vanishes while contacts are closed and loops are, at any state."""
+        """The residuals of closed contacts and loops, at any state."""
         machine = self.machine
         anchors = np.zeros(3 * len(machine.model.pins))
         return projected.conditions(machine.rows, machine.r, machine.t, anchors)[0]
@@ -188,25 +177,26 @@ class StraightMotion:
 
     @cached_property
     def drive(self) -> str | None:
-        """The wheel whose torque keeps the speed on a slope, None if the machine keeps it by itself.
+        """The wheel whose torque keeps the speed on a slope; None if no torque is required.
 
-        The rate of that wheel is an independent speed, so that a constant torque there has no part in
-        the linear equations.
+        The rate of that wheel is an independent speed, so that its constant torque drops out of the
+        linear equations.
         """
         scale = np.abs(evaluate(self.at(self.machine.M_r.ravel()), self.point)).max()
-        sizes = np.abs(evaluate(self.at(self.forces), self.point))
+        forces = np.abs(evaluate(self.at(self.forces), self.point))
         limit = STEADY_ERROR * scale * NOMINAL_SPEED**2
-        unbalanced = [n for n, size in zip(self.speeds, sizes, strict=True) if size > limit]
+        unbalanced = [n for n, force in zip(self.speeds, forces, strict=True) if force > limit]
         if not unbalanced:
             return None
         if unbalanced[1:] or unbalanced[0] not in self.rolling or "Vx" in self.speeds:
             raise ParameterError(
-                f"{SCOPE}; this one, as drawn, does not keep {', '.join(unbalanced)}. {IN_NUMBERS}"
+                f"{REFUSAL}; this machine, as drawn, does not keep {', '.join(unbalanced)} constant. "
+                f"{NUMERIC_ALTERNATIVE}"
             )
         return unbalanced[0].removesuffix("_rate")
 
     def check(self) -> None:
-        """Raise if the motion is not straight, not steady, or if it needs the changes of loads."""
+        """Raise `ParameterError` if the motion is not straight and steady, or if changes of loads matter."""
         machine = self.machine
         moving = ("Vx", *self.rolling)
         others = [
@@ -216,11 +206,13 @@ class StraightMotion:
         must_vanish = [*others, forward - self.v, *self.conditions, *machine.acting.rates]
         values = evaluate(self.at(must_vanish), self.point)
         if np.abs(values).max(initial=0.0) > STEADY_ERROR * NOMINAL_SPEED:
-            raise ParameterError(f"{SCOPE}; this one, as drawn, does not. {IN_NUMBERS}")
+            raise ParameterError(
+                f"{REFUSAL}; this machine, as drawn, does not. {NUMERIC_ALTERNATIVE}"
+            )
         loads = [f"load[{k}]" for k in range(len(machine.loads))]
         by_load = self.differentiate([*self.forces, *machine.acting.rates], loads)
         if np.abs(evaluate(list(by_load.ravel()), self.point)).max(initial=0.0) > STEADY_ERROR:
             raise ParameterError(
-                f"{SCOPE}; the forces of this one depend on the loads of its contacts even then, as rolling "
-                f"resistance does. {IN_NUMBERS}"
+                f"{REFUSAL}; the forces of this machine depend to first order on its contact loads, as "
+                f"rolling resistance does. {NUMERIC_ALTERNATIVE}"
             )

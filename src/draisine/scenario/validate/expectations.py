@@ -6,9 +6,9 @@ from typing import Any
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import BASE_TWIST, Model
 from draisine.results import cycle
-from draisine.results.questions import parse_labels, parse_question, parse_series
+from draisine.results.queries import parse_labels, parse_query, parse_series
 from draisine.results.straight import straight_labels
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
 
@@ -69,7 +69,7 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             return lambda text, _: _check_asked(text, kind, known)
         case "state":
             return parse_series
-    return parse_series if at is not None else parse_question
+    return parse_series if at is not None else parse_query
 
 
 def _gait_side(tables: Tables) -> str:
@@ -99,7 +99,7 @@ def _check_places(
                 mistakes.add(
                     key_path(where[:-1]), "stands on a grid; this sweep has another design."
                 )
-            _check_points(list(sides(tables["sweep"].paths).values()), where, at, mistakes)
+            _check_points(list(short_names(tables["sweep"].paths).values()), where, at, mistakes)
         case "gait":
             _check_points([_gait_side(tables)], where, at, mistakes)
         case "map" if "map" in tables:

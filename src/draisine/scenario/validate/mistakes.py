@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from draisine.errors import DataError, DraisineError, did_you_mean
-from draisine.scenario.terrain import GROUNDS
+from draisine.scenario.terrain import GROUND_TABLES
 
 
 @dataclass(frozen=True)
@@ -172,10 +172,10 @@ def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseMode
     if kind == "union_tag_invalid":
         shape = given.get("shape")
         return Mistake(
-            f"{path}.shape", f"no such ground. {did_you_mean(str(shape), GROUNDS)}", shape
+            f"{path}.shape", f"no such ground. {did_you_mean(str(shape), GROUND_TABLES)}", shape
         )
     if kind == "union_tag_not_found":
-        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(GROUNDS)}.")
+        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(GROUND_TABLES)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
         return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", given)
     if kind in _PLAIN:
@@ -213,7 +213,7 @@ def key_path(where: Iterable[Any]) -> str:
 
 def _meanings(table: type[BaseModel]) -> dict[str, str]:
     """Return what the measures of a ground mean, with their units; nothing of other tables."""
-    fields = table.model_fields if table in GROUNDS.values() else {}
+    fields = table.model_fields if table in GROUND_TABLES.values() else {}
     return {key: field.description for key, field in fields.items() if field.description}
 
 
@@ -227,7 +227,7 @@ def _table(model: type[BaseModel], content: Any, where: list[Any]) -> Any:
         ):  # an entry of a list or of a mapping
             continue
         if part == "terrain":
-            here = GROUNDS[content["shape"]]
+            here = GROUND_TABLES[content["shape"]]
             continue
         annotation = here.model_fields[part].annotation
         inner = [a for a in (annotation, *get_args(annotation)) if inspect.isclass(a)]

@@ -10,9 +10,9 @@ from draisine.analysis.bicycle.eigenvalues import driven_inputs
 from draisine.analysis.equilibrium import StartedLaw, Steady, steady, steady_driven
 from draisine.analysis.equilibrium.balance import quantity_names
 from draisine.analysis.lqr import balance
-from draisine.control import SIGNALS, Step, TimeInputs, Together
+from draisine.control import SIGNALS, CombinedLaws, Step, TimeInputs
 from draisine.control.follow_path import FollowPath
-from draisine.control.lqr import LeastCost
+from draisine.control.lqr import LQR
 from draisine.errors import ParameterError
 from draisine.mechanics.readings import law_start, law_states
 from draisine.model import Model
@@ -108,8 +108,8 @@ def find_motion(
 
 def _on_lines(law: Any) -> Any:
     """Return a law whose riders are on paths of constant curvature."""
-    if isinstance(law, Together):
-        return Together(tuple(map(_on_lines, law.laws)))
+    if isinstance(law, CombinedLaws):
+        return CombinedLaws(tuple(map(_on_lines, law.laws)))
     varied = hasattr(law, "path") and not law.path.uniform
     return law.on(0.0) if varied else law
 
@@ -130,13 +130,13 @@ def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
         found.append(TimeInputs((*own, *steps)))
     if not found:
         return None
-    return found[0] if len(found) == 1 else Together(tuple(found))
+    return found[0] if len(found) == 1 else CombinedLaws(tuple(found))
 
 
 def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
     """Return the states of a law in a steady motion that was found with riders on lines."""
     states: list[float] = []
-    for each in law.laws if isinstance(law, Together) else (law,):
+    for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         count = law_states(_on_lines(each))
         own, z = z[:count], z[count:]
         if count < law_states(each):  # the parameter of a path is no state on a line
@@ -197,12 +197,12 @@ def read_law(
         found.append(TimeInputs(tuple(signals)))
     if not found:
         return None
-    return found[0] if len(found) == 1 else Together(tuple(found))
+    return found[0] if len(found) == 1 else CombinedLaws(tuple(found))
 
 
 def check_steady_path(law: Any, mistakes: Mistakes) -> None:
     """Report a rider whose path has no steady motion, and so no eigenvalues."""
-    for each in law.laws if isinstance(law, Together) else (law,):
+    for each in law.laws if isinstance(law, CombinedLaws) else (law,):
         if _on_lines(each) is not each:
             text = "has a varying curvature: eigenvalues need a constant one, such as path = 0.0 (1/m)."
             mistakes.add("law.path", text)
@@ -210,7 +210,7 @@ def check_steady_path(law: Any, mistakes: Mistakes) -> None:
 
 def _designed(law: Any, system: System, speed: float | None) -> Any:
     """Return the law of a design for a machine; other laws as they are."""
-    if isinstance(law, LeastCost):
+    if isinstance(law, LQR):
         moves = "forward_speed" in system.outputs
         about = dict(law.about) or ({"forward_speed": speed or 0.0} if moves else {})
         return balance(system, law.weights, law.costs, **about)

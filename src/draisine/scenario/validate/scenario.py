@@ -9,8 +9,8 @@ from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
 from draisine.model.names import observation_names, state_units
 from draisine.registry import find
-from draisine.results.questions import parse_question, parse_series
-from draisine.scenario.overrides import is_adaptive, key_parts, single
+from draisine.results.queries import parse_query, parse_series
+from draisine.scenario.overrides import is_adaptive, key_parts, single_run
 from draisine.scenario.plan import Plan, Start
 from draisine.scenario.schema import (
     KINDS,
@@ -312,7 +312,7 @@ def _check_sweep(
         if path in wrong:
             continue
         try:
-            read_scenario(single(content, {path: value}), inside)
+            read_scenario(single_run(content, {path: value}), inside)
         except DraisineError as error:
             mistakes.add(where, str(error))
             wrong.add(path)
@@ -323,7 +323,7 @@ def _check_sweep(
                 mistakes.add(where, f"{mistake.path}: {mistake.text}", mistake.value)
     for k, text in enumerate(sweep.outputs):
         with mistakes.at(f"sweep.outputs[{k}]"):
-            parse_question(text, model)
+            parse_query(text, model)
 
 
 def _is_around(place: str, path: str) -> bool:

@@ -16,7 +16,7 @@ from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import annotations, meanings, meant_parameter, parameter_sets
+from draisine.vehicles import annotations, meanings, parameter_sets, suggest_parameter
 from draisine.vehicles import parameter_set as published
 
 
@@ -96,7 +96,7 @@ def _parameters(
                 out[name] = number(value)
         elif name not in known:
             tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
-            meant = meant_parameter(vehicle, name, known)
+            meant = suggest_parameter(vehicle, name, known)
             meant = f"Did you mean {tables[0]}.{name}?" if tables else meant
             if content.get("kind") == "run" and not tables:
                 meant = _meant_option(vehicle, name, value) or meant

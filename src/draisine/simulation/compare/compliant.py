@@ -1,5 +1,5 @@
-"""Contacts that give way: forces as functions of indentation and its rate (thesis 3.3.1), for single
-collisions and for whole machines.
+"""Compliant contacts: normal forces as functions of indentation and its rate (thesis 3.3.1), for single
+collisions and for machines on compliant ground.
 """
 
 import math
@@ -36,7 +36,7 @@ class Compliance(Protocol):
 class Hertz:
     """Hertz 1896: a spring `K depth^n`, without loss; n = 3/2 for round bodies."""
 
-    stiffness: float
+    stiffness: float  # N/m^n
     exponent: float = 1.5
 
     def force(self, depth: float, rate: float) -> float:
@@ -46,13 +46,13 @@ class Hertz:
 
 @dataclass(frozen=True)
 class KelvinVoigt:
-    """A spring and a linear damper side by side, `K depth + D rate`: the force jumps at first touch,
-    and pulls at the end unless it is cut off at zero.
+    """A spring and a linear damper in parallel, `K depth + D rate`. The force jumps at touchdown, and pulls
+    at the end unless it is cut off at zero.
     """
 
-    stiffness: float
-    damping: float
-    pulls: bool = False
+    stiffness: float  # N/m
+    damping: float  # N s/m
+    pulls: bool = False  # whether the force may be negative
 
     def force(self, depth: float, rate: float) -> float:
         """Return the force."""
@@ -72,7 +72,7 @@ class HuntCrossley:
     exponent: float = 1.5
 
     def loss(self, rate: float) -> float:
-        """Return the part by which the damper changes the spring's force."""
+        """Return the damping force relative to the force of the spring."""
         return 1.5 * (1.0 - self.restitution) * rate / self.speed
 
     def force(self, depth: float, rate: float) -> float:
@@ -86,7 +86,7 @@ class LankaraniNikravesh(HuntCrossley):
     """Lankarani and Nikravesh 1990: as Hunt and Crossley with the loss `3 (1 - e^2) / (4 speed)`."""
 
     def loss(self, rate: float) -> float:
-        """Return the part by which the damper changes the spring's force."""
+        """Return the damping force relative to the force of the spring."""
         return 0.75 * (1.0 - self.restitution**2) * rate / self.speed
 
 
@@ -97,12 +97,12 @@ def hertz_stiffness(radius: float, other: float, young: float, poisson: float) -
 
 @dataclass(frozen=True, eq=False)
 class Collision:
-    """A collision along one line: times, indentation, its rate, force."""
+    """A collision along one line."""
 
-    t: Floats
-    depth: Floats
-    rate: Floats
-    force: Floats
+    t: Floats  # s
+    depth: Floats  # m
+    rate: Floats  # m/s
+    force: Floats  # N
 
 
 def collide(element: Compliance, mass: float, speed: float, samples: int = 400) -> Collision:
@@ -123,17 +123,19 @@ def collide(element: Compliance, mass: float, speed: float, samples: int = 400) 
     def over(t: float, y: Floats) -> float:
         return float(y[0]) if y[1] < 0 else 1.0
 
-    ending: Any = over  # SciPy reads attributes of it
-    ending.terminal, ending.direction = True, -1
-    stiff = max(element.force(1e-6, 0.0) / 1e-6, 1e-12)
-    longest = 20.0 * math.sqrt(mass / stiff)
-    found: Any = solve_ivp(
+    ending: Any = over  # SciPy reads attributes of the function
+    ending.terminal = True
+    ending.direction = -1
+    # The stiffness at a small depth bounds the duration from above: the force grows faster than linearly.
+    stiffness = max(element.force(1e-6, 0.0) / 1e-6, 1e-12)
+    longest = 20.0 * math.sqrt(mass / stiffness)
+    solution: Any = solve_ivp(
         motion, (0.0, longest), [0.0, speed], "DOP853", dense_output=True, events=ending,
         rtol=1e-11, atol=1e-16, max_step=longest / 50,
     )  # fmt: skip
-    ended = found.t_events[0][0] if len(found.t_events[0]) else found.t[-1]
-    t = np.linspace(0.0, ended, samples)
-    depth, rate = found.sol(t)
+    end = solution.t_events[0][0] if len(solution.t_events[0]) else solution.t[-1]
+    t = np.linspace(0.0, end, samples)
+    depth, rate = solution.sol(t)
     force = np.array([element.force(d, r) for d, r in zip(depth, rate, strict=True)])
     return Collision(t, depth, rate, force)
 
@@ -141,19 +143,20 @@ def collide(element: Compliance, mass: float, speed: float, samples: int = 400) 
 def collide_with_dent(
     stiffness: float, restitution: float, mass: float, speed: float, samples: int = 200
 ) -> Collision:
-    """Return the collision of Lankarani and Nikravesh 1994: loading by Hertz, unloading to a lasting
-    indentation, f = f_m ((d - d_p) / (d_m - d_p))^(3/2), whose area is the energy that is lost.
+    """Return the collision of Lankarani and Nikravesh 1994: loading by Hertz, unloading to a permanent
+    indentation d_p, f = f_m ((d - d_p) / (d_m - d_p))^(3/2).
 
-    The unloading returns the part e^2 of the energy, so that d_p = d_m (1 - e^2).
+    Unloading returns the fraction e^2 of the energy, so that d_p = d_m (1 - e^2).
     """
     loading = collide(Hertz(stiffness), mass, speed, 2 * samples)
     top = int(np.argmax(loading.depth))
     deepest = (1.25 * mass * speed**2 / stiffness) ** 0.4
-    lasting = deepest * (1.0 - restitution**2)
+    permanent = deepest * (1.0 - restitution**2)
     strongest = stiffness * deepest**1.5
-    depth = np.linspace(deepest, lasting, samples)
-    force = strongest * np.clip((depth - lasting) / max(deepest - lasting, 1e-300), 0, 1) ** 1.5
-    regained = 0.4 * (strongest * (deepest - lasting) - force * (depth - lasting))
+    depth = np.linspace(deepest, permanent, samples)
+    fraction = np.clip((depth - permanent) / max(deepest - permanent, 1e-300), 0, 1)
+    force = strongest * fraction**1.5
+    regained = 0.4 * (strongest * (deepest - permanent) - force * (depth - permanent))
     rate = -np.sqrt(np.maximum(2.0 * regained / mass, 0.0))
     step = np.abs(np.diff(depth))
     mean = np.maximum(0.5 * np.abs(rate[1:] + rate[:-1]), 1e-300)
@@ -168,15 +171,17 @@ def collide_with_dent(
 
 @dataclass(frozen=True)
 class Compliant:
-    """Ground that gives way, as `ContactOptions.solver`: each wheel is pushed out by the element's
-    force, and dragged by `mu` times it against its slip, which is smoothed below the speed `creep`.
+    """Compliant ground, for `ContactOptions.solver`.
+
+    Each wheel is pushed out by the force of the element, and dragged by `mu` times that force against its
+    slip. The drag is regularised below the slip speed `creep`.
 
     >>> Compliant(Hertz(2e6)).creep
     0.01
     """
 
     compliance: Compliance
-    creep: float = 0.01
+    creep: float = 0.01  # m/s
 
 
 COMPLIANCES: dict[str, Callable[..., Compliance]] = {
@@ -185,23 +190,24 @@ COMPLIANCES: dict[str, Callable[..., Compliance]] = {
     "hunt_crossley": HuntCrossley,
     "lankarani_nikravesh": LankaraniNikravesh,
 }
-"""The laws of ground that gives way that scenario files can name."""
+"""The laws of compliant ground by their names in scenario files."""
 
 
 def compliant_of(entry: Mapping[str, Any]) -> Compliant:
-    """Return the ground that an entry tells by the `name` of its law and its numbers, or say what is
-    wrong.
+    """Return the compliant ground of a scenario's entry: the `name` of its law, its numbers, and `creep`.
 
     >>> compliant_of({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
     0.02
     """
     name = str(entry.get("name", ""))
     if name not in COMPLIANCES:
-        raise UnknownNameError(f"no law {name!r} of ground. {did_you_mean(name, COMPLIANCES)}")
+        raise UnknownNameError(
+            f"Unknown law {name!r} of compliant ground. {did_you_mean(name, COMPLIANCES)}"
+        )
     numbers = {k: v for k, v in entry.items() if k not in ("name", "creep")}
-    known = {field.name: field for field in fields(COMPLIANCES[name])}  # type: ignore[arg-type]
-    expect_known(f"{name} has no", numbers, [*known, "creep"])
-    for key, field in known.items():
+    by_name = {field.name: field for field in fields(COMPLIANCES[name])}  # type: ignore[arg-type]
+    expect_known(f"{name} has no", numbers, [*by_name, "creep"])
+    for key, field in by_name.items():
         if key not in numbers and field.default is MISSING:
             raise ParameterError(f"{name} needs {key!r}.")
     creep = {"creep": float(entry["creep"])} if "creep" in entry else {}
@@ -222,37 +228,46 @@ def run_compliant(task: Task) -> Trajectory:
                 "with `vertical`)."
             )
     if task.contact.stops:
-        raise ParameterError("ground that gives way knows no stops of joints; leave them out.")
-    look, y0 = place_on_terrain(task)
-    start, until, numerics = task.numerics.start, task.until, task.numerics
-    times = start + numerics.dt * np.arange(int(np.floor((until - start) / numerics.dt + 1e-9)) + 1)
-    machine, n = look.machine, look.n
+        raise ParameterError("Compliant ground does not support stops of joints; leave them out.")
+    query, y0 = place_on_terrain(task)
+    numerics = task.numerics
+    count = int(np.floor((task.until - numerics.start) / numerics.dt + 1e-9)) + 1
+    times = numerics.start + numerics.dt * np.arange(count)
+    n = query.n
 
     def accelerations(t: float, y: Floats) -> tuple[Any, Floats, Floats, Floats, Floats]:
-        """Return the parts of the dynamics, vdot, the forces of `_push`, and what holds joints."""
-        parts = look.dynamics(t, y)
-        total, forces, world = _push(look, task.contact, t, y)
+        """Return the free dynamics, vdot, the forces of `_push`, and the torques of prescribed joints."""
+        parts = query.dynamics(t, y)
+        total, forces, world = _push(query, task.contact, t, y)
         M = parts["M"].reshape(n, n)
-        held, targets = look.held(parts)
+        held, targets = query.equality_rows(parts)
         K = np.block([[M, -held.T], [held, np.zeros((len(held),) * 2)]])
         vdot = np.linalg.solve(K, np.concatenate([total - parts["F"], targets]))[:n]
-        return parts, vdot, forces, world, look.holding(parts, M @ vdot + parts["F"] - total)
+        return (
+            parts,
+            vdot,
+            forces,
+            world,
+            query.equality_multipliers(parts, M @ vdot + parts["F"] - total),
+        )
 
     def motion(t: float, y: Floats) -> Any:
         parts, vdot, *_ = accelerations(t, y)
         return np.concatenate([parts["flow"], vdot, parts["zdot"]])
 
     rule = fall_rule(task.system.model, task.contact.fall)
-    found = _integrate(motion, task, times, y0, rule, look)
-    seen = [accelerations(t, y)[1:] for t, y in zip(found.t, found.y.T, strict=True)]
-    known = (np.array(part) for part in zip(*seen, strict=True))
-    arc = SteppedArc(machine, found.t, found.y.T, look.inputs, look.terrain, *known)
-    made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol, "drift": "none"}
-    if not found.success:
-        run = Trajectory((arc,), found.message, made, contact=task.contact)
-        raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}", run)
-    outcome = rule.outcome(found.y[look.y.q, -1]) if found.status == 1 else "completed"
-    return Trajectory((arc,), outcome, made, contact=task.contact)
+    solution = _integrate(motion, task, times, y0, rule, query)
+    t = solution.t
+    y = solution.y.T
+    forces = [accelerations(time, state)[1:] for time, state in zip(t, y, strict=True)]
+    columns = (np.array(values) for values in zip(*forces, strict=True))
+    arc = SteppedArc(query.machine, t, y, query.inputs, query.terrain, *columns)
+    settings = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol, "drift": "none"}
+    if not solution.success:
+        run = Trajectory((arc,), solution.message, settings, contact=task.contact)
+        raise SimulationError(f"the run stopped at {t[-1]:.6g} s: {solution.message}", run)
+    outcome = rule.outcome(y[-1, query.y.q]) if solution.status == 1 else "completed"
+    return Trajectory((arc,), outcome, settings, contact=task.contact)
 
 
 def _integrate(
@@ -261,45 +276,49 @@ def _integrate(
     times: Floats,
     y0: Floats,
     rule: FallRule,
-    look: ContactQuery,
+    query: ContactQuery,
 ) -> Any:
-    """Return what SciPy finds: samples at times, and the fall that ends them, if there is one."""
+    """Return the solution of SciPy: samples at times (s), and the fall that ends them, if there is one."""
     from scipy.integrate import solve_ivp
 
     def upright(t: float, y: Floats) -> float:
-        return float(rule.margin(y[look.y.q]))
+        return float(rule.margin(y[query.y.q]))
 
-    numerics, ending = task.numerics, cast(Any, upright)  # SciPy reads attributes of it
-    ending.terminal, ending.direction = True, -1
-    found: Any = solve_ivp(
+    numerics = task.numerics
+    ending = cast(Any, upright)  # SciPy reads attributes of the function
+    ending.terminal = True
+    ending.direction = -1
+    solution: Any = solve_ivp(
         motion, (numerics.start, task.until), y0, "BDF", t_eval=times, rtol=numerics.rtol,
         atol=numerics.atol, max_step=numerics.dt, events=ending if rule.watches else None,
     )  # fmt: skip
-    if found.status == 1:
-        found.t = np.append(found.t, found.t_events[0])
-        found.y = np.hstack([found.y, found.y_events[0].T])
-    return found
+    if solution.status == 1:
+        solution.t = np.append(solution.t, solution.t_events[0])
+        solution.y = np.hstack([solution.y, solution.y_events[0].T])
+    return solution
 
 
 def _push(
-    look: ContactQuery, contact: ContactOptions, t: float, y: Floats
+    query: ContactQuery, contact: ContactOptions, t: float, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the generalised contact forces, and the forces per wheel, own and in world axes."""
-    solver, near = contact.solver, look.sweep(t, look.boxes(t, y), 0.0)
-    v, total = look.speeds(y), np.zeros(look.n)
-    forces, world = np.zeros((2, len(look.machine.wheels), 3))
-    for one, row in look.in_ground(t, y, near):
-        gap = look.gap(row)
+    """Return the generalised contact forces, and those of each wheel in contact axes and in world axes."""
+    solver = contact.solver
+    near = query.find_surroundings(t, query.boxes(t, y), 0.0)
+    v = query.speeds(y)
+    total = np.zeros(query.n)
+    forces, world = np.zeros((2, len(query.machine.wheels), 3))
+    for pair, row in query.find_penetrating(t, y, near):
+        gap = query.gap(row)
         if gap < 0:
-            mu = contact.friction(look.machine.wheels[one.wheel], look.key(one)[1])
+            mu = contact.friction(query.machine.wheels[pair.wheel], query.key(pair)[1])
             if not math.isfinite(mu):
-                raise ParameterError("ground that gives way needs a finite mu.")
-            C = look.jacobian(row)
-            speed = C @ v - look.carried(row)
+                raise ParameterError("Compliant ground needs a finite mu.")
+            C = query.jacobian(row)
+            speed = C @ v - query.ground_velocity(row)
             N = solver.compliance.force(-gap, -speed[0])
             drag = -mu * N / math.sqrt(speed[1] ** 2 + speed[2] ** 2 + solver.creep**2)
             push = np.array([N, drag * speed[1], drag * speed[2]])
-            forces[one.wheel] += push
-            world[one.wheel] += push @ look.axes(row)
+            forces[pair.wheel] += push
+            world[pair.wheel] += push @ query.axes(row)
             total += C.T @ push
     return total, forces, world

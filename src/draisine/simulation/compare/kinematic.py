@@ -1,5 +1,5 @@
-"""Configurations driven by speeds alone: the reconstruction equation without dynamics, (2.40) of
-the thesis.
+"""Kinematic runs: speeds are prescribed as functions of the configuration, and the reconstruction equation is
+integrated without dynamics, (2.40) of the thesis.
 """
 
 import math
@@ -21,25 +21,24 @@ CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class SpeedLaw:
-    """A law that leads the configuration: `rates` takes all that is known of it by name (outputs,
-    joints, x, y, z) and returns the speeds wanted, by name; what it does not decide stays at rest as
-    far as the contacts allow.
-    """
+    """A law that prescribes speeds."""
 
+    # From all values of the configuration by name (outputs, joints, x, y, z) to speeds by name. The other
+    # speeds are zero as far as the contacts allow.
     rates: CoordinateRates
 
 
 def run_kinematic(task: Task) -> Trajectory:
-    """Return the configurations reached when speeds follow from where the machine is, by RK4 steps of
-    equal length, no longer than dt.
+    """Return the motion with speeds prescribed by a `SpeedLaw`, by equal RK4 steps no longer than dt.
 
-    Remark 2.15 of the thesis leads the bicycle to a lean and a steer angle this way:
+    Remark 2.15 of the thesis brings the bicycle to a lean and a steer angle in this way:
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
-    >>> def rates(seen):
-    ...     lean, steer = 5 * (0.2 - seen["lean"]), 5 * (0.3 - seen["steer"])
-    ...     return {"Wx": lean, "steer_rate": steer, "rear_wheel_rate": 0.0}
+    >>> def rates(values):
+    ...     lean_rate = 5 * (0.2 - values["lean"])
+    ...     steer_rate = 5 * (0.3 - values["steer"])
+    ...     return {"Wx": lean_rate, "steer_rate": steer_rate, "rear_wheel_rate": 0.0}
     >>> numerics = draisine.Numerics(dt=0.02, integrator="rk4")
     >>> run = draisine.simulate(
     ...     bicycle, draisine.state(bicycle), 6.0, law=SpeedLaw(rates), numerics=numerics
@@ -48,52 +47,61 @@ def run_kinematic(task: Task) -> Trajectory:
     >>> print(f"{float(end.lean):.6f} {float(end['shape'].sel(joint='steer')):.6f}")
     0.200000 0.300000
     """
-    system, numerics, rates = task.system, task.numerics, task.law.rates
+    system = task.system
+    numerics = task.numerics
+    rates = task.law.rates
     machine = system.machine(task.mode)
-    here = Configuration(machine)
+    configuration = Configuration(machine)
     y = machine.enter(task.state, numerics.start)
-    at, n = machine.layout, len(system.model.joints)
-    x = y[at.span("q", "r")]
-    independent, columns = machine.choice.independent, machine.columns
+    layout = machine.layout
+    x = y[layout.span("q", "r")]
+    independent = machine.choice.independent
+    columns = machine.columns
 
     def slope(x: Floats) -> tuple[Floats, Floats]:
-        here.y[0, at.span("q", "r")] = x
-        here.y[0, at.q] /= np.linalg.norm(x[at.q])
-        speeds = np.zeros(6 + n)
-        asked = {name: np.array([x]) for name, x in rates(here.values()).items()}
-        found, wrong = here.speeds(asked)
-        if wrong:
-            raise ConfigurationError(wrong[0])
-        speeds[columns] = found[0]
-        q, V, W = here.q, speeds[:3], speeds[3:6]
-        return np.concatenate([quaternion_rate(q, W), rotation(q) @ V, speeds[6:]]), speeds
+        """Return the rates of q, p and r, and the speeds, at a configuration."""
+        configuration.y[0, layout.span("q", "r")] = x
+        configuration.y[0, layout.q] /= np.linalg.norm(x[layout.q])
+        requests = rates(configuration.values())
+        s, errors = configuration.speeds({name: np.array([x]) for name, x in requests.items()})
+        if errors:
+            raise ConfigurationError(errors[0])
+        speeds = np.zeros(6 + len(system.model.joints))
+        speeds[columns] = s[0]
+        q = configuration.q
+        qdot = quaternion_rate(q, speeds[3:6])
+        return np.concatenate([qdot, rotation(q) @ speeds[:3], speeds[6:]]), speeds
 
     steps = max(1, math.ceil((task.until - numerics.start) / numerics.dt - 1e-9))
     h = (task.until - numerics.start) / steps
-    rule, before = fall_rule(system.model, task.contact.fall), task.state.q
-    samples, outcome = [], "completed"
+    rule = fall_rule(system.model, task.contact.fall)
+    before = task.state.q
+    samples = []
+    outcome = "completed"
     for _ in range(steps + 1):
         k1, speeds = slope(x)
-        ref = machine.rows(q=x[at.q], p=x[at.p], r=x[at.r])["ref"]
+        # The independent speeds of a sample take V at the reference point of the mode.
+        ref = machine.rows(q=x[layout.q], p=x[layout.p], r=x[layout.r])["ref"]
         speeds[:3] += np.cross(speeds[3:6], ref)
         samples.append(np.concatenate([x, speeds[columns][independent]]))
-        q, _ = machine.user_pose(x[at.q], x[at.p])
-        if rule.falls(before, before := q):
+        q, _ = machine.user_pose(x[layout.q], x[layout.p])
+        if rule.falls(before, q):
             outcome = rule.outcome(q)
             break
-        x = _rk4_step(lambda y: slope(y)[0], x, h, k1, at.q)
+        before = q
+        x = _rk4_step(lambda y: slope(y)[0], x, h, k1, layout.q)
     times = numerics.start + h * np.arange(len(samples))
-    still = np.zeros((len(system.model.inputs), len(times)))
-    arc = BilateralArc(machine, times, np.array(samples), still)
-    made = {"integrator": "rk4", "dt": numerics.dt, "drift": "none", "dynamics": "none"}
-    return Trajectory((arc,), outcome, made, contact=task.contact)
+    no_inputs = np.zeros((len(system.model.inputs), len(times)))
+    arc = BilateralArc(machine, times, np.array(samples), no_inputs)
+    settings = {"integrator": "rk4", "dt": numerics.dt, "drift": "none", "dynamics": "none"}
+    return Trajectory((arc,), outcome, settings, contact=task.contact)
 
 
 def _rk4_step(
     slope: Callable[[Floats], Floats], x: Floats, h: float, k1: Floats, turn: slice
 ) -> Floats:
-    """Return x after a step of RK4 of length h with the first slope k1; what turns the base is a unit
-    quaternion.
+    """Return x after an RK4 step of length h with the first slope k1; the entries `turn` are a quaternion,
+    which is normalised.
     """
     k2 = slope(x + 0.5 * h * k1)
     k3 = slope(x + 0.5 * h * k2)

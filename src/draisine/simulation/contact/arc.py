@@ -1,4 +1,4 @@
-"""An arc on a terrain, as trajectories keep it."""
+"""Arcs on a terrain as trajectories store them, and the observation of their samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
-from draisine.mechanics.formulations._rank import REPEATS, independent_rows
-from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, revisit
+from draisine.mechanics.formulations._rank import DEPENDENCE_TOLERANCE, independent_rows
+from draisine.simulation.contact.query import Closed, ContactQuery, ModeInterval, shared_query
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.tolerances import units_of
 from draisine.simulation.integrators import NODES
 from draisine.simulation.trajectory import DenseOutput, Key, TerrainMode
@@ -39,73 +40,73 @@ of microseconds reach many weights.
 
 
 class _FreeArc:
-    """What arcs of a machine on a terrain share."""
+    """Common properties of arcs of a machine on a terrain."""
 
     machine: Generic
     y: Floats
 
     @property
     def states(self) -> int:
-        """How many of the y belong to the control law."""
+        """The number of entries of y that belong to the control law."""
         return self.machine.states
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
-        at = self.machine.layout
-        return self.y.T[at.q], self.y.T[at.p]
+        layout = self.machine.layout
+        return self.y.T[layout.q], self.y.T[layout.p]
 
 
 @dataclass(frozen=True)
 class TerrainArc(_FreeArc):
-    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and the inputs;
-    when which open contacts grazed; the dense output of its steps.
-    """
+    """An event-driven arc on a terrain."""
 
     machine: Generic
-    t: Floats
-    y: Floats
-    inputs: Floats
-    closed: tuple[Closed, ...]
+    t: Floats  # (times) s
+    y: Floats  # (times, n) states (q, p, r, v, z)
+    inputs: Floats  # of the machine, constant on the arc
+    closed: tuple[Closed, ...]  # contacts
     terrain: Terrain
-    mode: TerrainMode
-    stops: dict[str, tuple[float, float]]
-    grazes: tuple[tuple[float, Key], ...] = ()
-    dense: DenseOutput | None = None
+    mode: TerrainMode  # names and statuses of the closed contacts
+    stops: dict[str, tuple[float, float]]  # of joints
+    grazes: tuple[tuple[float, Key], ...] = ()  # time (s) and open contact
+    dense: DenseOutput | None = None  # of its steps
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last."""
+        """All variables of all samples, time last."""
         return self.observe_together([self])
 
     @staticmethod
     def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
-        """Return everything that can be observed of arcs of one run, time last; at the end of an arc
-        inputs have not jumped yet.
+        """Return all variables of arcs of one run, time last. Inputs that jump at the end of an arc have not
+        jumped in its last sample.
         """
-        look = arcs[0]._query()
+        query = arcs[0]._query()
         intervals = [ModeInterval(arc.t_before, arc.y, arc.closed, arc.inputs) for arc in arcs]
-        return observe_states(look, intervals)
+        return observe_states(query, intervals)
 
     @staticmethod
     def observe_dense_together(arcs: "Sequence[TerrainArc]") -> DenseObservation:
         """Return the dense output of arcs of one run with forces and closed gaps; an arc of one instant
         is a step without length.
         """
-        look = arcs[0]._query()
+        query = arcs[0]._query()
         outputs = [arc._dense_or_instant() for arc in arcs]
         intervals = [
             ModeInterval(*dense.flat, arc.closed, arc.inputs)
             for arc, dense in zip(arcs, outputs, strict=True)
         ]
-        samples = look.observe_modes(intervals)
+        samples = query.observe_modes(intervals, forces_only=True)
         t = np.concatenate([dense.t for dense in outputs])
         arc_of_step = np.repeat(np.arange(len(arcs)), [len(dense.t) for dense in outputs])
         forces = samples.forces.reshape(t.size, -1)[:, : 3 * samples.wheels].T
         inputs = np.array([arc.inputs for arc in arcs])[arc_of_step].repeat(t.shape[1], axis=0).T
         violations = samples.violation.reshape(t.shape)[:, 0][None]
-        seen = {"forces": forces, "inputs": inputs, "violations": violations}
+        observed = {"forces": forces, "inputs": inputs, "violations": violations}
         y = np.concatenate([interval.y for interval in intervals])
-        return DenseObservation(t, y, seen, arc_of_step, _redundant_rows(arcs, samples.jacobians))
+        return DenseObservation(
+            t, y, observed, arc_of_step, _redundant_rows(arcs, samples.jacobians)
+        )
 
     def redundant_rows(self) -> list[str]:
         """Return the redundant constraint rows of the closed contacts at the start of the arc."""
@@ -113,14 +114,14 @@ class TerrainArc(_FreeArc):
 
     def _query(self) -> ContactQuery:
         """Return the machine on its terrain."""
-        return revisit(self.machine, self.terrain, self.inputs, self.stops)
+        return shared_query(self.machine, self.terrain, self.inputs, self.stops)
 
     def _dense_or_instant(self) -> DenseOutput:
         """Return the dense output, or a step without length if the arc is an instant."""
         if self.dense is not None:
             return self.dense
-        t, y = self.t_before[:1], self.y[:1]
-        return DenseOutput(t.repeat(NODES)[None], y.repeat(NODES, axis=0)[None], self.inputs)
+        t = self.t_before[:1].repeat(NODES)[None]
+        return DenseOutput(t, self.y[:1].repeat(NODES, axis=0)[None], self.inputs)
 
     @property
     def is_instant(self) -> bool:
@@ -141,51 +142,67 @@ def _redundant_rows(arcs: Sequence[TerrainArc], jacobians: Floats) -> list[str]:
 
     `jacobians` holds the rows of all closed contacts, one arc after the other.
     """
-    n = arcs[0].machine.speeds
-    contacts = iter(jacobians[:-1].reshape(-1, 3, n))
-    found: dict[str, None] = {}
-    problems: dict[int, list[tuple[list[str], Floats]]] = {}
+    rows = jacobians[:-1].reshape(-1, arcs[0].machine.speeds)  # three per contact
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    units = rows / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    held = np.array([count_rows(status) for arc in arcs for _, status, _ in arc.closed], int)
+    is_held = (np.arange(3) < held[:, None]).ravel() & (lengths > 0.0)
+    begin = 0
+    problems: dict[int, list[tuple[TerrainArc, int, Integers]]] = {}
     for arc in arcs:
-        labels: list[str] = []
-        rows: list[Floats] = []
-        for ((wheel, feature), _), (_, held, _) in zip(arc.mode, arc.closed, strict=True):
-            C = next(contacts)
-            for name, row in zip(AXES[:held], C, strict=False):
-                if row.any():
-                    labels.append(f"{wheel}:{feature}.{name}")
-                    rows.append(row)
-        if len(arc.closed) > 1 and rows:
-            problems.setdefault(len(rows), []).append((labels, np.array(rows)))
-    for size, some in problems.items():
+        end = begin + 3 * len(arc.closed)
+        numbers = np.flatnonzero(is_held[begin:end])
+        if len(arc.closed) > 1 and len(numbers):
+            problems.setdefault(len(numbers), []).append((arc, begin, numbers))
+        begin = end
+    redundant: dict[str, None] = {}
+    for size, of_size in problems.items():
         # Problems of one size are one stack: NumPy needs longer for a call than for its numbers.
-        stack = np.array([rows for _, rows in some])
-        stack /= np.linalg.norm(stack, axis=2, keepdims=True)
-        for (labels, _), C, rank in zip(
-            some, stack, np.linalg.matrix_rank(stack, tol=REPEATS).tolist(), strict=True
-        ):
+        stack = units[np.array([begin + numbers for _, begin, numbers in of_size])]
+        if _are_independent(stack):
+            continue
+        ranks = np.linalg.matrix_rank(stack, tol=DEPENDENCE_TOLERANCE).tolist()
+        for (arc, _, numbers), C, rank in zip(of_size, stack, ranks, strict=True):
             if rank < size:
-                kept = independent_rows(C, [label.endswith("normal") for label in labels], rank)
-                found |= dict.fromkeys(x for k, x in enumerate(labels) if k not in kept)
-    return list(found)
+                kept = independent_rows(C, (numbers % 3 == 0).tolist(), rank)
+                for k in np.delete(numbers, kept).tolist():
+                    (wheel, feature), _ = arc.mode[k // 3]
+                    redundant[f"{wheel}:{feature}.{AXES[k % 3]}"] = None
+    return list(redundant)
 
 
-def observe_states(look: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:
-    """Return everything that can be observed of states, time last. The torques of prescribed joints are
-    the residual of the equations of motion without them.
+def _are_independent(stack: Floats) -> bool:
+    """Return whether sets of unit rows (sets, rows, n) are independent beyond doubt: their Gram matrices are
+    positive definite with eigenvalues above 1e-12, their singular values above 1e-6.
     """
-    machine, n = look.machine, look.n
-    times, ys = (np.concatenate([one[k] for one in intervals]) for k in (0, 1))
-    count, wheels = len(times), len(machine.wheels)
-    samples = look.observe_modes(intervals)
-    gaps, points = samples.gaps.reshape(count, -1), samples.points.reshape(count, -1, 3)
-    look.find_nearest(times, ys, gaps, points)
+    try:
+        np.linalg.cholesky(stack @ stack.transpose(0, 2, 1) - 1e-12 * np.eye(stack.shape[1]))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def observe_states(query: ContactQuery, intervals: Sequence[ModeInterval]) -> dict[str, Floats]:
+    """Return all variables of the states of intervals, time last. The torques of prescribed joints are the
+    residual of the equations of motion without them.
+    """
+    machine = query.machine
+    n = query.n
+    times = np.concatenate([interval.t for interval in intervals])
+    ys = np.concatenate([interval.y for interval in intervals])
+    count = len(times)
+    wheels = len(machine.wheels)
+    samples = query.observe_modes(intervals)
+    gaps = samples.gaps.reshape(count, -1)
+    points = samples.points.reshape(count, -1, 3)
+    query.find_nearest(times, ys, gaps, points)
     rates = samples.ydot.reshape(count, -1)[:, machine.layout.v]
-    parts = machine.motion.outputs.split(samples.out.reshape(count, -1).T)
-    residual = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
+    outputs = machine.motion.outputs.split(samples.out.reshape(count, -1).T)
+    residual = np.einsum("ijt,tj->ti", outputs["M"].reshape(n, n, count), rates) + outputs["F"].T
     residual -= samples.generalised.reshape(count, -1)
     forces, world = (x.reshape(count, -1, 3)[:, :wheels] for x in (samples.forces, samples.world))
-    power, energy = np.moveaxis(samples.tyres.reshape(count, -1, 2)[:, look.tyred], 2, 0)
-    found = {
+    power, energy = np.moveaxis(samples.tyres.reshape(count, -1, 2)[:, query.tyred], 2, 0)
+    variables = {
         "forces": forces,
         "forces_world": world,
         "forces_base": np.einsum("twj,jkt->twk", world, rotation(ys.T[machine.layout.q])),
@@ -194,55 +211,54 @@ def observe_states(look: ContactQuery, intervals: Sequence[ModeInterval]) -> dic
         "gaps": gaps,
         "points": points,
     }
-    if look.stops:
-        found["stop_torques"] = samples.stops.reshape(count, -1)[:, wheels:]
-    inputs = np.repeat(
-        np.array([one.inputs for one in intervals]), [len(one.t) for one in intervals], axis=0
-    )
-    seen = machine.observations(ys, times, inputs.T, rates)
+    if query.stops:
+        variables["stop_torques"] = samples.stops.reshape(count, -1)[:, wheels:]
+    inputs = np.array([interval.inputs for interval in intervals])
+    inputs = np.repeat(inputs, [len(interval.t) for interval in intervals], axis=0)
+    observed = machine.observations(ys, times, inputs.T, rates)
+    multipliers = query.equality_multipliers(outputs, residual.T)
     return (
-        seen
-        | holding_variables(machine, seen["inputs"], look.holding(parts, residual.T))
-        | {name: values.reshape(count, -1).T for name, values in found.items()}
+        observed
+        | equality_variables(machine, observed["inputs"], multipliers)
+        | {name: values.reshape(count, -1).T for name, values in variables.items()}
     )
 
 
-def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
-    """Return what held joints and couplings need as variables of a run: torques of prescribed joints,
-    forces of couplings, and inputs to which the torques of guided joints are added; time last.
+def equality_variables(machine: Generic, inputs: Floats, multipliers: Floats) -> dict[str, Floats]:
+    """Return torques of prescribed joints, forces of couplings, and inputs plus the torques of guided joints,
+    from the multipliers of the equality rows; time last.
     """
     joints = machine.held
     guided = [i for i, k in enumerate(joints) if k in machine.guided]
     moved = [i for i in range(len(joints)) if i not in guided]
     inputs = inputs.copy()
-    inputs[machine.guided] += holding[guided]
-    couplings = holding[len(joints) :]
-    return {"inputs": inputs, "motion_torques": holding[moved], "coupling_forces": couplings}
+    inputs[machine.guided] += multipliers[guided]
+    couplings = multipliers[len(joints) :]
+    return {"inputs": inputs, "motion_torques": multipliers[moved], "coupling_forces": couplings}
 
 
 @dataclass(frozen=True)
 class SteppedArc(_FreeArc):
-    """An arc on a terrain whose forces were known on the way, sample by sample: `rates` of the
-    speeds, forces per wheel as (normal, along, across) and in world axes, multipliers of what holds
-    joints; time first. No contact is closed as a constraint.
+    """An arc on a terrain in time steps or on compliant ground, whose forces are stored with its samples. No
+    contact is a constraint.
     """
 
     machine: Generic
-    t: Floats
-    y: Floats
-    inputs: Floats
+    t: Floats  # (times) s
+    y: Floats  # (times, n) states
+    inputs: Floats  # of the machine
     terrain: Terrain
-    rates: Floats
-    forces: Floats
-    world: Floats
-    torques: Floats
-    stops: Floats | None = None
-    tyres: Floats | None = None  # (time, wheels, 2) mean power (W) and stored energy (J)
-    made: Any = None  # how the steps were made: a `validity.record.TimeStepped`
+    rates: Floats  # (times, speeds) accelerations
+    forces: Floats  # (times, wheels, 3) N, normal, along, across
+    world: Floats  # (times, wheels, 3) N, in world axes
+    torques: Floats  # (times, rows) multipliers of prescribed joints and couplings
+    stops: Floats | None = None  # (times, joints) N m, torques of stops
+    tyres: Floats | None = None  # (times, wheels, 2) mean power (W) and stored energy (J)
+    made: Any = None  # quality of the steps, a `validity.record.TimeStepped`
 
     @property
     def is_instant(self) -> bool:
-        """Whether the arc is too short for its forces to be known: never, they are means of impulses."""
+        """Whether the arc is too short to report forces: never, because these are means of impulses."""
         return False
 
     @property
@@ -257,12 +273,13 @@ class SteppedArc(_FreeArc):
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last."""
-        machine, count = self.machine, len(self.t)
-        look = revisit(machine, self.terrain, self.inputs)
-        wheels = len(machine.wheels)
-        gaps, points = np.full((count, wheels), np.inf), np.full((count, wheels, 3), np.nan)
-        look.find_nearest(self.t, self.y, gaps, points, sinks=True)
+        """All variables of all samples, time last."""
+        machine = self.machine
+        count = len(self.t)
+        query = shared_query(machine, self.terrain, self.inputs)
+        gaps = np.full((count, len(machine.wheels)), np.inf)
+        points = np.full((*gaps.shape, 3), np.nan)
+        query.find_nearest(self.t, self.y, gaps, points, sinks=True)
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
@@ -271,20 +288,20 @@ class SteppedArc(_FreeArc):
             flat["stop_torques"] = self.stops
         return (
             shown
-            | holding_variables(machine, shown["inputs"], self.torques.T)
+            | equality_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
             | {"gaps": gaps.T}
-            | self._tyres(look)
+            | self._tyres(query)
         )
 
-    def _tyres(self, look: ContactQuery) -> dict[str, Floats]:
+    def _tyres(self, query: ContactQuery) -> dict[str, Floats]:
         """Return power and stored energy of the tyres, time last; compliant ground has none."""
-        known = np.zeros((len(self.t), len(look.machine.wheels), 2))
-        if self.tyres is not None:
-            known = self.tyres
-        powers, energies = np.moveaxis(known[:, look.tyred], -1, 0)
+        tyres = self.tyres
+        if tyres is None:
+            tyres = np.zeros((len(self.t), len(query.machine.wheels), 2))
+        powers, energies = np.moveaxis(tyres[:, query.tyred], -1, 0)
         return {"tyre_powers": powers.T, "tyre_energies": energies.T}
 
     def redundant_rows(self) -> list[str]:
-        """Return no rows: contacts are no constraints in time steps."""
+        """Return no rows: in time steps contacts are not constraints."""
         return []

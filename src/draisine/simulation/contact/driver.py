@@ -24,13 +24,13 @@ from draisine.simulation.contact.complementarity.active_set import (
     ImpactProblem,
     Selection,
     Trial,
+    Trials,
     empty_choice,
-    independent,
-    make_trials,
+    read_trials,
+    select_independent_rows,
     trial_layout,
-    trials_of,
 )
-from draisine.simulation.contact.complementarity.coulomb import friction_law
+from draisine.simulation.contact.complementarity.coulomb import make_friction_problem
 from draisine.simulation.contact.event_driven import run_loop
 from draisine.simulation.contact.event_driven.arc_integration import (
     FEW,
@@ -39,9 +39,9 @@ from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
 )
-from draisine.simulation.contact.event_driven.events import MET, TOUCHING, EventState
+from draisine.simulation.contact.event_driven.events import CANDIDATES, TOUCHING, EventState
 from draisine.simulation.contact.event_driven.guards import BASIS, NODES, guard_tolerances
-from draisine.simulation.contact.event_driven.impact import OTHER, PUSH
+from draisine.simulation.contact.event_driven.impact import IMPULSE_ENTRIES, ImpactSolver
 from draisine.simulation.contact.event_driven.radau import turning_room
 from draisine.simulation.contact.event_driven.run_loop import (
     EventCause,
@@ -51,10 +51,11 @@ from draisine.simulation.contact.event_driven.run_loop import (
     RunLoop,
     RunProgress,
 )
-from draisine.simulation.contact.kernels import CLOSED, saddle
+from draisine.simulation.contact.kernels import CLOSED, make_mode
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.stepping.arc import tyre_flight
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.contact.tolerances import follow_accuracy
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators import PLACES
@@ -118,9 +119,8 @@ class Cause:
     border: int = -1  # index of its border, -1 for none
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EventRecord:
-    """An event of the log."""
+class EventRecord(NamedTuple):
+    """An event of the log. Its states belong to the log: the next call of the run loop overwrites them."""
 
     t: float  # s
     kind: str  # name of its cause
@@ -175,6 +175,7 @@ class ArcDriver:
         self.numerics = numerics
         self.options = deepcopy((contact, numerics))  # mappings of the original may change
         follow_accuracy(query.tol, query.units, numerics.rtol)
+        self._watched: Surroundings | None = None  # what the records hold
         self._python_impacts: dict[int, Selection] = {}  # by the index of the event in the log
         self._capacity = Capacity(0, 0, max(MIN_TOUCHING, len(query.machine.wheels)))
         self.begin(t, boxes)
@@ -183,8 +184,8 @@ class ArcDriver:
 
     def begin(self, t: float, boxes: Floats) -> None:
         """Begin a run at a time (s) with the wheel centres in boxes (m)."""
-        self.near = self.query.sweep(t, boxes, self.contact.margin)
-        self._watch_nearby(self._capacity)
+        # The state of the records, if contacts kept their numbers.
+        self._latest: Floats | None = None
         self.search_around(t, boxes)
 
     def search_around(self, t: float, boxes: Floats, begin: Floats | None = None) -> None:
@@ -201,7 +202,7 @@ class ArcDriver:
             in the direction of motion.
         """
         query = self.query
-        near = query.sweep(t, boxes, self.contact.margin, begin)
+        near = query.find_surroundings(t, boxes, self.contact.margin, begin)
         swept = near.boxes
         duration = np.inf  # s, how long the search stays valid on moving ground
         speed = query.ground_speed(t, boxes)
@@ -210,8 +211,8 @@ class ArcDriver:
             half_margin = 0.5 * float(np.abs(near.boxes - boxes).max())
             swept = 0.5 * (boxes + near.boxes)
             duration = half_margin / speed
-        if near is not self.near:
-            self.near = near
+        if near is not self._watched:
+            self.near = self._watched = near
             self._watch_nearby(self._capacity)
         self.arc.swept[:] = swept
         longest = min(0.5 * duration, 0.5 * ROOM * self.numerics.dt)
@@ -220,9 +221,7 @@ class ArcDriver:
     def _watch_nearby(self, capacity: Capacity) -> None:
         """Write the nearby contacts into the records, or into larger ones if they do not fit."""
         near = self.near
-        self._latest: Floats | None = (
-            None  # the state of the records, if contacts kept their numbers
-        )
+        self._latest = None
         self._closed_sets: dict[tuple[bytes, bytes], tuple[Closed, ...]] = {}
         count = len(near)
         table = near.packed.record
@@ -233,8 +232,8 @@ class ArcDriver:
             self._make_records(Capacity(2 * count + 1, most_borders, capacity.touching))
         else:
             self._table.replace(**table._asdict())
-        rows, mu = self.query.grips(near, self.contact)
-        self.event.rows[: count + 1] = rows
+        statuses, mu = self.query.contact_laws(near, self.contact)
+        self.event.closed_status[: count + 1] = statuses
         self.event.mu[: count + 1] = mu
         on_disc = self.query.discs[near.wheels] == 1
         self.loop.is_sharp[:count] = (table.planes[:count] == 0) & on_disc
@@ -244,8 +243,8 @@ class ArcDriver:
         query = self.query
         self._capacity = capacity
         self._table = Packed(self.near.packed.record)
-        forms = query.table.meetings.forms
-        self.mode = saddle(
+        forms = query.table.pairs.forms
+        self.mode = make_mode(
             query.machine, query.motion, self._table, capacity.touching, query.x, forms
         )
         self._packed_mode = Packed(self.mode)
@@ -309,24 +308,26 @@ class ArcDriver:
         query = self.query
         nearby = self._capacity.nearby
         touching = self._capacity.touching
-        per_nearby = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), nearby)
-        names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
-        per_touching = dict.fromkeys(names, touching + 1)
+        per_nearby = dict.fromkeys(
+            ("was_closed", "fired", "ended", "avoid", "closed_status", "mu"), nearby
+        )
+        names = ("touching", "candidates", "later_excess", "status", "choice_index", "chosen")
+        per_touching = dict.fromkeys((*names, "slip_plan"), touching + 1)
         choice = empty_choice(query.n, self.mode.holds, touching, self.mode.system)
         event: EventState = make_record(
             EventState,
             mode=self._packed_mode,
             wheels=query.level,
             choice=Packed(choice),
-            law=Packed(friction_law(touching)),
+            law=Packed(make_friction_problem(touching)),
             most=touching,
             sizes=2,
             box=boxes,
             inside=inside,
-            dents=query.dents,
-            seen=(touching + 1) * query.row.size,
-            near=(touching + 1) * query.row.size,
-            ways=2 * touching + 2,
+            max_deflections=query.max_deflections,
+            gaps=(touching + 1) * query.row.size,
+            rows=(touching + 1) * query.row.size,
+            slip_directions=2 * touching + 2,
             y=query.y.size + 1,
             rates=query.y.size,
             **per_nearby,
@@ -352,7 +353,7 @@ class ArcDriver:
             is_sharp=nearby,
             left=nearby,
             leaving=nearby,
-            model=getattr(options.model, "strikes", OTHER),
+            model=getattr(options.model, "solver", ImpactSolver.PYTHON),
             reduced=RESOLUTIONS.index(options.resolution),
             normal=float(restitution.get("normal", 0.0)),
             along=float(restitution.get("tangential", 0.0)),
@@ -371,12 +372,12 @@ class ArcDriver:
     def _make_log(self, trial_size: int) -> EventLog:
         """Return the event log; the contact sets of one event take at most `trial_size` entries."""
         states = ("y", "y_impact", "y_after")
-        lists = ("closed", "rows", "closed_after", "rows_after", "fired", "impact_contacts")
+        lists = ("closed", "status", "closed_after", "status_after", "fired", "impact_contacts")
         width = self._capacity.touching + 1
         shapes: dict[str, Any] = dict.fromkeys(EventLog._fields, EVENTS_PER_CALL)
         shapes |= dict.fromkeys(states, (EVENTS_PER_CALL, self.query.y.size))
         shapes |= dict.fromkeys(lists, (EVENTS_PER_CALL, width))
-        shapes["impulses"] = (EVENTS_PER_CALL, PUSH * width)
+        shapes["impulses"] = (EVENTS_PER_CALL, IMPULSE_ENTRIES * width)
         shapes["trials"] = 5 * trial_size
         shapes["trial_limit"] = 4 * trial_size
         log: EventLog = make_record(EventLog, **shapes)
@@ -411,11 +412,10 @@ class ArcDriver:
             return
         self.y[:] = run.y
         self.query.fill(run.t, run.y)
-        step = min(run.step, self.query.tol.first_step) if run.is_first else run.step
         clock.assign(
             time=run.t,
-            step=step,
-            next_step=step,
+            step=run.step,
+            next_step=run.step,
             is_first=run.is_first,
             last_time=last_time,
             input_jump=stop,
@@ -444,9 +444,9 @@ class ArcDriver:
         """Write the closed contacts into the mode."""
         mode = self.mode
         mode.plan[CLOSED] = len(closed)
-        for i, (contact, rows, mu) in enumerate(closed):
+        for i, (contact, status, mu) in enumerate(closed):
             mode.which[i] = self.near.index[contact]
-            mode.status[i] = rows
+            mode.status[i] = status
             # An ideal contact (infinite friction) never slides: it has no friction drag.
             mode.mu[i] = mu if mu < np.inf else 0.0
 
@@ -478,8 +478,8 @@ class ArcDriver:
 
     def compile_mode(self) -> None:
         """Add the closed form of the present contact mode to the compiled ones."""
-        self.query.take_mode(self.closed())
-        forms = self.query.table.meetings.forms
+        self.query.add_closed_form(self.closed())
+        forms = self.query.table.pairs.forms
         self._packed_mode.replace(
             modes=forms.signatures, tables=forms.tables, mode_out=np.zeros(forms.size)
         )
@@ -491,16 +491,16 @@ class ArcDriver:
         near = self.near
         is_sharp = self.loop.is_sharp
         t = self.arc.clock.time
-        touching = event.met[: event.sizes[MET]].tolist()
-        rows = event.seen.reshape(-1, query.row.size)
+        touching = event.touching[: event.sizes[TOUCHING]].tolist()
+        rows = event.gaps.reshape(-1, query.row.size)
         for k, row in zip(touching, rows, strict=False):
             if is_sharp[k]:
-                query.check_plane(t, near[k], row)
+                query.refuse_edge_in_plane(t, near[k], row)
         if self.loop.progress.ending < 0:
             return
         for k in np.flatnonzero((event.ended & is_sharp)[: len(near)]).tolist():
             if all(near.wheels[other] != near.wheels[k] for other in touching):
-                query.check_end(t, self.y, near[k])
+                query.refuse_vertex(t, self.y, near[k])
 
     def resolve_impact(self) -> None:
         """Resolve the impact of the present event by an impact model in Python."""
@@ -527,11 +527,13 @@ class ArcDriver:
     def _impact_candidates(self) -> list[Candidate]:
         """Return the touching contacts with constraint rows in an impact."""
         event = self.event
-        rows = event.near.reshape(-1, self.query.row.size)
+        rows = event.rows.reshape(-1, self.query.row.size)
         return [
-            self.query.candidate(self.near[k], rows[j], float(event.mu[k]), int(event.rows[k]))
-            for j, k in enumerate(event.who[: event.sizes[TOUCHING]].tolist())
-            if event.rows[k] > 0
+            self.query.candidate(
+                self.near[k], rows[j], float(event.mu[k]), Status(event.closed_status[k])
+            )
+            for j, k in enumerate(event.candidates[: event.sizes[CANDIDATES]].tolist())
+            if count_rows(event.closed_status[k]) > 0
         ]
 
     def _mass_and_held(self) -> tuple[Floats, Floats]:
@@ -541,7 +543,7 @@ class ArcDriver:
         out = self.mode.out
         held = out[motion.held : motion.held + self.mode.holds * n].reshape(-1, n).copy()
         M = out[motion.M : motion.M + n * n].reshape(n, n).copy()
-        return M, independent(held, np.zeros(len(held)))[0]
+        return M, select_independent_rows(held, np.zeros(len(held)))[0]
 
     # --- results of the run loop
 
@@ -566,13 +568,13 @@ class ArcDriver:
         count = int(self.mode.plan[CLOSED])
         return self._closed(self.mode.which[:count], self.mode.status[:count])
 
-    def _closed(self, contacts: Integers, rows: Integers) -> tuple[Closed, ...]:
-        """Return closed contacts with their constraint rows and friction; the same sets occur often."""
-        key = (contacts.tobytes(), rows.tobytes())
+    def _closed(self, contacts: Integers, statuses: Integers) -> tuple[Closed, ...]:
+        """Return closed contacts with their statuses and friction; the same sets occur often."""
+        key = (contacts.tobytes(), statuses.tobytes())
         if key not in self._closed_sets:
-            pairs = zip(contacts.tolist(), rows.tolist(), strict=True)
+            pairs = zip(contacts.tolist(), statuses.tolist(), strict=True)
             self._closed_sets[key] = tuple(
-                (self.near[k], held, float(self.event.mu[k])) for k, held in pairs
+                (self.near[k], Status(status), float(self.event.mu[k])) for k, status in pairs
             )
         return self._closed_sets[key]
 
@@ -653,11 +655,11 @@ class ArcDriver:
             t=float(log.time[k]),
             kind=run_loop.KINDS[log.cause[k]],
             energies=(float(log.energy[k]), float(log.energy_after[k])),
-            before=log.y[k].copy(),
-            after=log.y_after[k].copy(),
-            closed=self._closed(log.closed[k, :count], log.rows[k, :count]),
+            before=log.y[k],
+            after=log.y_after[k],
+            closed=self._closed(log.closed[k, :count], log.status[k, :count]),
             closed_after=self._closed(
-                log.closed_after[k, :count_after], log.rows_after[k, :count_after]
+                log.closed_after[k, :count_after], log.status_after[k, :count_after]
             ),
             fired=[self.near[i] for i in log.fired[k, : log.fired_count[k]].tolist()],
             guard=self._guard(int(log.guard[k]), contact, int(log.guard_border[k])),
@@ -682,10 +684,10 @@ class ArcDriver:
             size = trial_layout(query.n, count).size
             first = int(log.trial_offset[k])
             rows = log.trials[first : first + trial_count * size].reshape(-1, size)
-            trials = make_trials(rows, keys, log.y[k, query.y.v])
+            trials = Trials(rows, keys, log.y[k, query.y.v])
             return Selection(trials[log.chosen_trial[k]], trials)
         # Coulomb's law: one result, without alternatives.
-        impulses = log.impulses[k].reshape(-1, PUSH)[:count].copy()
+        impulses = log.impulses[k].reshape(-1, IMPULSE_ENTRIES)[:count].copy()
         pairs = list(zip(keys, impulses, strict=True))
         pushes = {key: values[:3] for key, values in pairs if values[0] > 0}
         separations = {key: float(values[3]) for key, values in pairs if key not in pushes}
@@ -699,13 +701,15 @@ class ArcDriver:
         k = self.loop.progress.events
         return None if log.impact[k] == ImpactOrigin.NONE else log.y_impact[k].copy()
 
-    def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
+    def trials(self) -> tuple[list[Key], Trials]:
         """Return the contacts of the last active-set problem of accelerations, and the sets tried for it."""
         event = self.event
-        count = int(event.sizes[TOUCHING])
-        pairs = zip(event.who[:count].tolist(), event.part[:count].tolist(), strict=True)
+        count = int(event.sizes[CANDIDATES])
+        pairs = zip(
+            event.candidates[:count].tolist(), event.choice_index[:count].tolist(), strict=True
+        )
         keys = [self.query.key(self.near[k]) for k, part in pairs if part >= 0]
-        return keys, trials_of(event.choice, keys)
+        return keys, read_trials(event.choice, keys)
 
 
 def take_driver(

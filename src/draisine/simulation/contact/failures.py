@@ -1,4 +1,4 @@
-"""Errors of event-driven runs: what stops a run, in which state, and what the user can do.
+"""Errors of event-driven runs: cause, time and state, and the remedy for the user.
 
 The compiled run loop returns a `RunStatus`. `find_failure` turns those that stop a run into errors. It
 looks for the physical cause first: a wheel whose shape cannot touch the ground there, a sliding contact
@@ -24,6 +24,7 @@ from draisine.simulation.contact.complementarity.active_set import no_contact_se
 from draisine.simulation.contact.driver import ArcDriver, RunState
 from draisine.simulation.contact.event_driven.arc_integration import RunStatus
 from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.status import count_rows
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.trajectory import Event, GuardKind
 
@@ -119,13 +120,13 @@ def _find_step_failure(
     """
     M = query.dynamics(run.t, run.y)["M"].reshape(query.n, query.n)
     is_regular = bool(np.linalg.cond(M) < 1.0 / np.finfo(float).eps)
-    rows = query.meet(run.t, run.y, [contact for contact, *_ in run.closed])
-    for (contact, held, mu), row in zip(run.closed, rows, strict=True):
-        query.check_plane(run.t, contact, row)
+    rows = query.evaluate_rows(run.t, run.y, [contact for contact, *_ in run.closed])
+    for (contact, contact_status, mu), row in zip(run.closed, rows, strict=True):
+        query.refuse_edge_in_plane(run.t, contact, row)
         has_drag = 0 < mu < np.inf or query.tyre(contact) is not None
-        if not (is_regular and held and has_drag):
+        if not (is_regular and count_rows(contact_status) and has_drag):
             continue
-        candidate = query.candidate(contact, row, mu, held)
+        candidate = query.candidate(contact, row, mu, contact_status)
         normal = candidate.C[0]
         # Force per newton of load: the normal and, against the slip, friction.
         loaded = candidate.column(query.speeds(run.y))[:, 0]
@@ -142,7 +143,7 @@ def _find_step_failure(
 def _find_penetration(query: ContactQuery, run: RunState, driver: ArcDriver) -> DraisineError:
     """Return the error of a wheel that is in the ground although no gap guard fired."""
     contact = driver.near[driver.arc.clock.subject]
-    query.check_plane(run.t, contact, query.meet(run.t, run.y, [contact])[0])
+    query.refuse_edge_in_plane(run.t, contact, query.evaluate_rows(run.t, run.y, [contact])[0])
     if any(contact == closed for closed, *_ in run.closed):
         return _find_step_failure(RunStatus.STEP_TOO_SMALL, query, run)
     wheel, feature = query.key(contact)
@@ -218,7 +219,7 @@ def _find_stall(
 
 
 def _advice(query: ContactQuery) -> str:
-    """Return what helps if wheels that roll, or stick and slip, stop the event-driven solver."""
+    """Return a remedy if rolling or creeping wheels stop the event-driven solver."""
     if len(query.machine.wheels) < 3:
         return "A slightly different start may work."
     return (

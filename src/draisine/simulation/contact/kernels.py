@@ -1,8 +1,8 @@
-"""A mode on any features, as routines: contact rows, accelerations and forces, projection.
+"""A contact mode on any features, as routines: contact rows, accelerations and forces, projection.
 
 1. `evaluate_gap`, `evaluate_row`: gap and frame of a contact, then its Jacobian and its elements.
-2. `rate`: accelerations and contact forces, by the saddle-point system, with friction drag and tyres;
-   `flow` does the same in closed form where the mode has one.
+2. `rate`: accelerations and contact forces by the saddle-point system, with friction drag and tyres;
+   `flow` does the same in closed form if the mode has one.
 3. `project_state`: the nearest state with closed gaps and without forbidden velocities.
 """
 
@@ -17,8 +17,8 @@ from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
-from draisine.mechanics.contact.modes import MOST, Signature
-from draisine.mechanics.loads import CLOSE, FACTOR, weight
+from draisine.mechanics.contact.modes import MAX_CLOSED_FORM_WHEELS, Signature
+from draisine.mechanics.loads import LOAD_TOLERANCE, MAX_LOAD_RATIO, weight
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     dot,
@@ -35,24 +35,23 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import has_margin, share
+from draisine.simulation.contact.status import STATUSES, Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances, scale_tolerances, units_of
 from draisine.system.generic import Generic
 
-FIRM = 0.1
-"""Smallest pivot of a closed form, relative to its value in the reference configuration. Below, the dense
-system is solved: a tenth costs one digit.
-"""
+# Of the pivot in the reference configuration; with smaller pivots the closed form loses more than one digit
+# and the dense system is solved.
+MIN_PIVOT = 0.1
 
-ROUNDS, SAME = 60, 1e-12
-"""How often the loads of tyres whose forces do not grow evenly with them are followed, and by which part
-they may still change then.
-"""
+MAX_LOAD_ITERATIONS = (
+    60  # of Newton's method on the loads of tyres whose force is not linear in them
+)
 
-KNOWN = 512
-"""How many signatures of modes are at hand for routines."""
+CONVERGED_LOAD = 1e-12  # relative change of a load at which this iteration ends
 
-ENDLESS = 1e300
-"""How far inside its feature a contact is that has no borders."""
+MAX_CLOSED_FORMS = 512  # signatures of modes that routines can search
+
+NO_BORDER = 1e300  # distance to the border of a feature that has none
 
 
 class ContactColumns(NamedTuple):
@@ -61,15 +60,15 @@ class ContactColumns(NamedTuple):
     """
 
     size: int  # number of contacts
-    calls: Integers  # addresses of the programs of contact rows
-    looks: Integers  # addresses of the programs of gaps: the first part of a row
+    row_programs: Integers  # addresses of the programs of contact rows
+    gap_programs: Integers  # addresses of the programs of gaps: the first part of a row
     tables: Floats  # constants of all programs
-    starts: Integers  # where those of `calls` begin
-    look_starts: Integers  # where those of `looks` begin
+    row_tables: Integers  # offsets of the constants of `row_programs`
+    gap_tables: Integers  # offsets of the constants of `gap_programs`
     features: Floats  # (size, FEATURE) numbers of the features
-    x_f: int  # where programs read the numbers of a feature in x
+    x_f: int  # offset of the numbers of a feature in x
     borders: Floats  # (borders, 7) A, B, o of A.C + B.N <= o, of one feature after the other
-    first: Integers  # (size + 1) where the borders of each begin
+    first: Integers  # (size + 1) index of the first border of each
     faces: Integers  # 1 if only a wheel whose centre is above may touch: a face
     reach: Floats  # m, deepest penetration that counts as one
     radius: Floats  # m, largest distance of the contact point from the wheel's centre
@@ -78,25 +77,23 @@ class ContactColumns(NamedTuple):
     wheels: Integers  # number of the wheel
     low: Floats  # (size, 3) m, corner of the box around the feature
     high: Floats  # (size, 3) m, its other corner
-    likes: Integers  # number of wheel, kind of feature and its motion, for modes
+    pair: Integers  # number of the triple (wheel, kind of feature, motion), for closed forms
     planes: Integers  # 1 for a face
     moved: Integers  # number of the motion that carries the feature, 0 for none
     folds: Integers  # 1 if a torus may touch the edge twice
-    carried: (
-        Integers  # 1 if the machine itself carries the feature: a flat of a body, a joint's stop
-    )
+    carried: Integers  # 1 if the machine carries the feature: a flat of a body, a joint's stop
 
 
 class Dynamics(NamedTuple):
-    """The machine without ground: its program, and where entries begin in x, y, the program's output and a
-    contact row.
+    """The machine without ground: its program, and the offsets of quantities in x, y, the output of the
+    program and a contact row.
 
-    A contact row holds, for one wheel on one feature, all that routines read of it.
+    A contact row contains all quantities of one wheel on one feature.
     """
 
     call: Address  # address of the program
     table: Floats  # its constants
-    told: int  # size of its output
+    output_size: int
     speeds: int  # number n of speeds v
     states: int  # number of states z of elements and law
     turns: int  # 1 if the quaternion is normalised
@@ -145,19 +142,19 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + 
 
 
 class ContactMode(NamedTuple):
-    """A mode: which contacts are closed, and how; the machine and the room to solve it.
+    """A mode: the closed contacts and their statuses, the machine, and room to solve the mode.
 
     The state is in `x`. Entry i of `which`, `status`, `mu` and `lam` belongs to closed contact i.
     """
 
     motion: Dynamics  # the machine without ground
     contacts: ContactColumns  # contacts near the wheels
-    plan: Integers  # CLOSED contacts, address, table and pivots of the closed form
+    plan: Integers  # number of CLOSED contacts, and the closed form: FORM, FORM_TABLE, FORM_PIVOTS
     which: Integers  # numbers of the closed contacts in `contacts`
-    status: Integers  # rows that each holds: 1 sliding, 3 rolling, on a tyre its own (compliant: 0)
+    status: Integers  # Status of each
     mu: Floats  # friction coefficient; 0 for ideal contacts, which have no cone (EventState: infinite)
     holds: int  # number of rows of prescribed joints and couplings
-    x: Floats  # input of all programs: t, y, inputs, feature; then what closed forms read
+    x: Floats  # input of all programs: t, y, inputs, feature; then the input of closed forms
     out: Floats  # output of the machine's program
     lam: Floats  # (3) N per closed contact: normal, along, across
     seen: Floats  # rows of the closed contacts
@@ -167,15 +164,17 @@ class ContactMode(NamedTuple):
     modes: Integers  # signatures of known closed forms
     tables: Floats  # their constants
     mode_out: Floats  # output of a closed form
-    x_given: int  # where closed forms read features and friction in x
+    x_form: int  # offset of the features and friction coefficients of closed forms in x
 
 
-CLOSED, MODE, TABLE, PIVOTS = range(4)
-"""What the plan of a mode holds."""
+CLOSED, FORM, FORM_TABLE, FORM_PIVOTS = range(4)
+"""Entries of `ContactMode.plan`: number of closed contacts; address of the closed form (0: none), offset of
+its constants, number of its pivots.
+"""
 
-SIGN = 4 + MOST
-"""How long a closed form's signature is: how many contacts are closed, for each its like and rows, and
-the rest of the plan. The first entry of all tells how many there are.
+SIGNATURE_SIZE = 4 + MAX_CLOSED_FORM_WHEELS
+"""Size of the signature of a closed form: number of closed contacts, pair and status of each, and the last
+three entries of the plan. Entry 0 of `ContactMode.modes` is the number of signatures.
 """
 
 
@@ -190,7 +189,7 @@ def evaluate_gaps(motion: Dynamics, x: Floats, contacts: ContactColumns, seen: F
 def evaluate_gap(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write gap, point and frame of a contact of the state in x: the first part of its row."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
-    call(Address(contacts.looks[k]), x, contacts.tables[contacts.look_starts[k] :], row, 1)
+    call(Address(contacts.gap_programs[k]), x, contacts.tables[contacts.gap_tables[k] :], row, 1)
 
 
 @routine
@@ -212,49 +211,57 @@ def evaluate_closed_rows(s: ContactMode, seen: Floats) -> None:
 def evaluate_row(x: Floats, contacts: ContactColumns, k: int, row: Floats) -> None:
     """Write the row of a contact of the state in x."""
     x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
-    call(Address(contacts.calls[k]), x, contacts.tables[contacts.starts[k] :], row, 1)
+    call(Address(contacts.row_programs[k]), x, contacts.tables[contacts.row_tables[k] :], row, 1)
 
 
 @routine
 def border_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
-    """Return by how much a contact is beyond its borders, over the length of the machine (at most zero: it
-    is valid): those of the terrain, and where an edge begins or ceases to have two points next to a
-    torus, eq. [edge-fold].
+    """Return the distance of a contact beyond its borders in machine lengths; it is valid up to zero.
+
+    Besides the borders of its feature, a contact of a torus with an edge ends at a fold, eq. [edge-fold].
     """
-    most = fold_excess(m, contacts, k, row)
+    excess = fold_excess(m, contacts, k, row)
     for i in range(contacts.first[k], contacts.first[k + 1]):
-        most = max(most, excess_of_border(m, contacts, i, row))
-    return most
+        excess = max(excess, excess_of_border(m, contacts, i, row))
+    return excess
 
 
 @routine
 def excess_of_border(m: Dynamics, contacts: ContactColumns, i: int, row: Floats) -> float:
-    """Return by how much a contact is beyond one of the borders: a distance over the length of the machine,
-    or a component of the normal.
+    """Return the excess of a contact over border i: a distance in machine lengths (borders of faces and
+    edges), or a component of the normal (borders of edges and vertices).
     """
-    b, C, N = contacts.borders[7 * i :], row[m.local_point :], row[m.local_normal :]
-    distance, turned = -b[6], 0.0
+    border = contacts.borders[7 * i :]
+    point = row[m.local_point :]
+    normal = row[m.local_normal :]
+    distance = -border[6]
+    turned = 0.0
     for j in range(3):
-        distance += C[j] * b[j]
-        turned += N[j] * b[3 + j]
+        distance += point[j] * border[j]
+        turned += normal[j] * border[3 + j]
     return distance / m.length + turned
 
 
 @routine
 def fold_excess(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> float:
-    """Return by how much a contact of a torus with an edge is beyond where there are two, or one."""
-    f0, f1, f2 = row[m.fold], row[m.fold + 1], row[m.fold + 2]
+    """Return the excess of a contact of a torus with an edge over the fold between one and two contacts, in
+    machine lengths, eq. [edge-fold]. The lone contact has SIDE 0.
+    """
+    f0 = row[m.fold]
+    f1 = row[m.fold + 1]
+    f2 = row[m.fold + 2]
     if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
-        return -ENDLESS
+        return -NO_BORDER
     third = 1.0 / 3.0
-    lone = (((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2) / m.length
-    return lone if contacts.features[k * FEATURE + SIDE] != 0.0 else -lone
+    excess = (((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2) / m.length
+    return excess if contacts.features[k * FEATURE + SIDE] != 0.0 else -excess
 
 
 @routine
 def is_above(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> bool:
-    """Return whether a wheel's centre is on the outer side of a face; for edges it always is. A foot that is
-    not armed counts as below: it passes through.
+    """Return whether the centre of a wheel is on the outer side of a face; for edges it always is.
+
+    A foot that is not armed counts as below: it passes through the ground.
     """
     if not row[m.armed] > 0.0:
         return False
@@ -281,7 +288,7 @@ def slip_speed(x: Floats, row: Floats, motion: Dynamics) -> float:
 
 @routine
 def slip_direction(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
-    """Return the direction of a contact's slip, its part along axis 1 or 2; 0 where it does not slip."""
+    """Return the component of a contact's slip direction along axis 1 or 2; 0 without slip."""
     speed = norm(relative_velocity(x, row, motion, 1), relative_velocity(x, row, motion, 2))
     return relative_velocity(x, row, motion, axis) / speed if speed > 0.0 else 0.0
 
@@ -298,34 +305,38 @@ def assemble(s: ContactMode, seen: Floats) -> None:
     """Write the saddle-point system of the mode, eq. [saddle-point], with friction drag and the
     load-proportional part of tyre forces.
     """
-    m, n, out, p = s.motion, s.motion.speeds, s.out, s.system
+    m = s.motion
+    p = s.system
+    n = m.speeds
     for i in range(n):
-        p.M[i, :n] = out[m.M + i * n :][:n]
-    p.force[:n] = -out[m.F :][:n]
-    at = 0
+        p.M[i, :n] = s.out[m.M + i * n :][:n]
+    p.force[:n] = -s.out[m.F :][:n]
+    first = 0
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
-        C, G = row[m.C :], p.G[at]
-        for i in range(s.status[k]):
-            set_row(p, at + i, C[i * n :], C[i * n :], row[m.c + i])
-        if s.status[k] == 1 and s.mu[k] > 0.0:
-            along, across = slip_direction(s.x, row, m, 1), slip_direction(s.x, row, m, 2)
+        C = row[m.C :]
+        G = p.G[first]
+        rows = count_rows(s.status[k])
+        for i in range(rows):
+            set_row(p, first + i, C[i * n :], C[i * n :], row[m.c + i])
+        if s.status[k] == Status.SLIDING and s.mu[k] > 0.0:
+            along = slip_direction(s.x, row, m, 1)
+            across = slip_direction(s.x, row, m, 2)
             G[:n] -= s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
             p.force[:n] += row[m.push :][:n]
-            if s.status[k] > 0:
+            if rows > 0:
                 G[:n] += row[m.lift :][:n]
-        at += s.status[k]
-    set_held_rows(s, at, out[m.held_c :])
-    p.rows = at + s.holds
+        first += rows
+    set_held_rows(s, first, s.out[m.held_c :])
+    p.rows = first + s.holds
 
 
 @routine
 def set_held_rows(s: ContactMode, first: int, targets: Floats) -> None:
-    """Write the rows that hold whatever touches into the system, from one on, with targets."""
-    m, n = s.motion, s.motion.speeds
+    """Write the rows of prescribed joints and couplings into the system, from row `first` on."""
     for i in range(s.holds):
-        row = s.out[m.held + i * n :]
+        row = s.out[s.motion.held + i * s.motion.speeds :]
         set_row(s.system, first + i, row, row, targets[i])
 
 
@@ -339,12 +350,15 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
     margin (`share_redundant`). Tyre forces that are not linear in the load are linearised about loads that
     Newton's method finds.
     """
-    m, n, p = s.motion, s.motion.speeds, s.system
+    m = s.motion
+    p = s.system
+    n = m.speeds
     call(m.call, s.x, m.table, s.out, 1)
-    rounds, change = 0, 1.0
+    iterations = 0
+    change = 1.0
     for k in range(s.plan[CLOSED]):
         s.contacts.features[s.which[k] * FEATURE + LOAD] = m.share
-    while change > SAME and rounds < ROUNDS:
+    while change > CONVERGED_LOAD and iterations < MAX_LOAD_ITERATIONS:
         evaluate_closed_rows(s, seen)
         assemble(s, seen)
         status = solve_saddle_point(p)
@@ -353,8 +367,8 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
         if status is SaddleStatus.REDUNDANT:
             share_redundant(s)
         change = follow_loads(s, seen)
-        rounds += 1
-    if change > CLOSE:
+        iterations += 1
+    if change > LOAD_TOLERANCE:
         return 1
     ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
     ydot[m.y_v :][:n] = p.x[:n]
@@ -367,49 +381,55 @@ def rate(s: ContactMode, ydot: Floats, lam: Floats, seen: Floats) -> int:
 
 @routine
 def follow_loads(s: ContactMode, seen: Floats) -> float:
-    """Put the loads that came out in place of those about which uneven tyres were taken; return the
-    largest part by which one changes.
-    """
-    m, at, most = s.motion, 0, 0.0
+    """Update the loads about which tyre forces are linearised; return the largest relative change."""
+    m = s.motion
+    first = 0
+    largest = 0.0
     for k in range(s.plan[CLOSED]):
-        if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
-            most = max(most, follow_load(m.tol, s.contacts, s.which[k], s.system.multiplier[at]))
-        at += s.status[k]
-    return most
+        rows = count_rows(s.status[k])
+        if m.acted > 0 and rows > 0 and seen[k * m.row + m.uneven] > 0.0:
+            load = s.system.multiplier[first]
+            largest = max(largest, follow_load(m.tol, s.contacts, s.which[k], load))
+        first += rows
+    return largest
 
 
 @routine
-def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, found: float) -> float:
-    """Take a contact about a load nearer to one that was found, never below the least one, and changed by
-    a factor and a step at most; return by which part it changes.
+def follow_load(tol: Tolerances, contacts: ContactColumns, k: int, load: float) -> float:
+    """Move the load about which the tyre force of contact k is linearised towards a load (N); return its
+    relative change. It stays above `Tolerances.least_load`, and its change is bounded by a factor and a
+    step, so that Newton's method does not overshoot.
     """
-    at = k * FEATURE + LOAD
-    old = contacts.features[at]
-    most = FACTOR * old + tol.load_step
-    least = max(old / FACTOR - tol.load_step, tol.least_load)
-    contacts.features[at] = max(min(found, most), least)
-    return abs(contacts.features[at] - old) / (tol.load_step + old)
+    entry = k * FEATURE + LOAD
+    old = contacts.features[entry]
+    largest = MAX_LOAD_RATIO * old + tol.load_step
+    least = max(old / MAX_LOAD_RATIO - tol.load_step, tol.least_load)
+    contacts.features[entry] = max(min(load, largest), least)
+    return abs(contacts.features[entry] - old) / (tol.load_step + old)
 
 
 @routine
 def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
-    """Write ydot and the contact forces as `rate` does, in closed form where the mode has one whose
-    pivots are firm here; return 1 if the system is singular.
+    """Write ydot and the contact forces as `rate` does, in closed form if the mode has one and its pivots are
+    large enough; return 1 if the system is singular.
     """
-    if s.plan[MODE] == 0:
+    if s.plan[FORM] == 0:
         return rate(s, ydot, lam, s.seen)
-    count, x = s.plan[CLOSED], s.x[s.x_given :]
-    n, forces = s.motion.y_z + s.motion.states, 3 * count
+    count = s.plan[CLOSED]
+    forces = 3 * count
+    n = s.motion.y_z + s.motion.states
+    x = s.x[s.x_form :]
     for k in range(count):
         x[k * FEATURE :][:FEATURE] = s.contacts.features[s.which[k] * FEATURE :][:FEATURE]
         x[count * FEATURE + k] = s.mu[k]
-    call(Address(s.plan[MODE]), s.x, s.tables[s.plan[TABLE] :], s.mode_out, 1)
-    wrong = 0.0
+    call(Address(s.plan[FORM]), s.x, s.tables[s.plan[FORM_TABLE] :], s.mode_out, 1)
+    # Zero times a value that is not finite is not a number: one comparison finds any of them.
+    invalid = 0.0
     for i in range(n + forces):
-        wrong += 0.0 * s.mode_out[i]
-    for i in range(s.plan[PIVOTS]):
-        wrong += 0.0 if abs(s.mode_out[n + forces + i]) > FIRM else 1.0
-    if wrong != 0.0:
+        invalid += 0.0 * s.mode_out[i]
+    for i in range(s.plan[FORM_PIVOTS]):
+        invalid += 0.0 if abs(s.mode_out[n + forces + i]) > MIN_PIVOT else 1.0
+    if invalid != 0.0:
         return rate(s, ydot, lam, s.seen)
     ydot[:n] = s.mode_out[:n]
     lam[:forces] = s.mode_out[n : n + forces]
@@ -417,50 +437,61 @@ def flow(s: ContactMode, ydot: Floats, lam: Floats) -> int:
 
 
 @routine
-def find_mode(s: ContactMode) -> int:
-    """Put the closed form of the closed contacts into the plan, or none where there are too many;
-    return 1 where their signature is not known yet.
+def find_closed_form(s: ContactMode) -> int:
+    """Write the closed form of the mode into the plan, or none if too many contacts are closed; return 1 if
+    the signature of the mode is not listed yet.
     """
-    count, contacts, s.plan[MODE] = s.plan[CLOSED], s.contacts, 0
-    for i in range(s.modes[0] if count <= MOST else 0):
-        sign, same = s.modes[1 + i * SIGN :], 1
+    count = s.plan[CLOSED]
+    s.plan[FORM] = 0
+    if count > MAX_CLOSED_FORM_WHEELS:
+        return 0
+    for i in range(s.modes[0]):
+        signature = s.modes[1 + i * SIGNATURE_SIZE :]
+        matches = signature[0] == count
         for k in range(count):
-            if sign[1 + k] != 4 * contacts.likes[s.which[k]] + s.status[k]:
-                same = 0
-        if same == 1 and sign[0] == count:
-            s.plan[MODE:][:3] = sign[1 + MOST :][:3]
+            if signature[1 + k] != STATUSES * s.contacts.pair[s.which[k]] + s.status[k]:
+                matches = False
+        if matches:
+            s.plan[FORM:][:3] = signature[1 + MAX_CLOSED_FORM_WHEELS :][:3]
             return 0
-    return 1 if count <= MOST else 0
+    return 1
 
 
 @routine
 def write_contact_forces(s: ContactMode, seen: Floats, lam: Floats) -> None:
-    """Write the forces of all contacts, friction and what elements do included."""
-    m, at, multiplier = s.motion, 0, s.system.multiplier
+    """Write the forces lam (normal, along, across; N) of all closed contacts, with friction and tyres."""
+    m = s.motion
+    multiplier = s.system.multiplier
+    first = 0
     for k in range(s.plan[CLOSED]):
+        row = seen[k * m.row :]
+        rows = count_rows(s.status[k])
         for i in range(3):
-            lam[3 * k + i] = multiplier[at + i] if i < s.status[k] else 0.0
-        if s.status[k] == 1 and s.mu[k] > 0.0:
+            lam[3 * k + i] = multiplier[first + i] if i < rows else 0.0
+        if s.status[k] == Status.SLIDING and s.mu[k] > 0.0:
             for i in range(1, 3):
-                way = slip_direction(s.x, seen[k * m.row :], m, i)
-                lam[3 * k + i] = -s.mu[k] * way * multiplier[at]
+                lam[3 * k + i] = -s.mu[k] * slip_direction(s.x, row, m, i) * multiplier[first]
         if m.acted > 0:
-            load, row = multiplier[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
+            load = multiplier[first] if rows > 0 else 0.0
             lam[3 * k :][:3] += row[m.forces :][:3] + row[m.lifted :][:3] * load
-        at += s.status[k]
+        first += rows
 
 
 @routine
 def share_redundant(s: ContactMode) -> None:
-    """Share out redundant multipliers so that contacts push and have a friction margin."""
-    p, at, count, normals = s.system, 0, s.plan[CLOSED], s.order
+    """Change redundant multipliers so that contacts push and have a friction margin."""
+    p = s.system
+    count = s.plan[CLOSED]
+    normals = s.order
+    first = 0
     for k in range(count):
-        normals[k] = at if s.status[k] > 0 else -1
-        at += s.status[k]
+        rows = count_rows(s.status[k])
+        normals[k] = first if rows > 0 else -1
+        first += rows
     if has_margin(p.multiplier, p.rows, normals, s.status, s.mu, count):
         return
-    spare = find_null_space(p)
-    share(p.multiplier, p.rows, p.null, spare, normals, s.status, s.mu, count, 1, p.work)
+    nullity = find_null_space(p)
+    share(p.multiplier, p.rows, p.null, nullity, normals, s.status, s.mu, count, 1, p.work)
     if not p.symmetric:
         # The motion depends on the loads of sliding contacts and tyres.
         write_motion(p)
@@ -468,66 +499,71 @@ def share_redundant(s: ContactMode) -> None:
 
 @routine
 def project_state(s: ContactMode) -> None:
-    """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
-    [projection], with all that joints and couplings hold; the quaternion to unit length.
+    """Project the state in x onto closed gaps and the velocities of the ground, eq. [projection], by one step
+    of minimum norm each; the quaternion to unit length. Prescribed joints and couplings are included.
     """
     if s.motion.turns == 1:
         q = s.x[s.motion.x_q :]
         q[:4] /= sqrt(dot(q, q, 4))
-    closed, rows = s.holds, s.holds
+    has_rows = s.holds > 0
     for k in range(s.plan[CLOSED]):
-        closed += 1 if s.status[k] > 0 else 0
-        rows += s.status[k]
-    if closed > 0:
-        project_gaps(s, closed)
-        project_speeds(s, rows)
+        has_rows = has_rows or count_rows(s.status[k]) > 0
+    if has_rows:
+        project_gaps(s)
+        project_speeds(s)
 
 
 @routine
-def project_gaps(s: ContactMode, closed: int) -> None:
-    """Take the least step in the configuration that closes the gaps of closed contacts, and what
-    holds.
+def project_gaps(s: ContactMode) -> None:
+    """Take the step of minimum norm in the configuration that closes the gaps of closed contacts and the
+    violations of prescribed joints and couplings.
     """
-    m, n, x, p, v = s.motion, s.motion.speeds, s.x, s.system, s.work
+    m = s.motion
+    x = s.x
+    p = s.system
+    n = m.speeds
+    speeds = s.work
     evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, x, m.table, s.out, 1)
     set_held_rows(s, 0, s.out[m.held_gap :])
-    at = s.holds
+    p.rows = s.holds
     for k in range(s.plan[CLOSED]):
-        if s.status[k] > 0:
+        if count_rows(s.status[k]) > 0:
             row = s.seen[k * m.row :]
-            set_row(p, at, row[m.C :], row[m.C :], row[m.gap] / row[m.stretch])
-            at += 1
-    p.rows = closed
+            set_row(p, p.rows, row[m.C :], row[m.C :], row[m.gap] / row[m.stretch])
+            p.rows += 1
     solve_minimum_norm(p)
-    v[:n] = x[m.x_v :][:n]
+    # The program maps speeds to rates of the configuration: the step is such a rate for unit time.
+    speeds[:n] = x[m.x_v :][:n]
     x[m.x_v :][:n] = -p.x[:n]
     call(m.call, x, m.table, s.out, 1)
     x[m.x_q :][: m.y_v] += s.out[m.flow :][: m.y_v]
-    x[m.x_v :][:n] = v[:n]
+    x[m.x_v :][:n] = speeds[:n]
 
 
 @routine
-def project_speeds(s: ContactMode, rows: int) -> None:
-    """Take the least step in the speeds after which closed contacts move as the ground does, and what
-    holds as it demands.
+def project_speeds(s: ContactMode) -> None:
+    """Take the step of minimum norm in the speeds after which closed contacts move with the ground, and
+    prescribed joints and couplings as prescribed.
     """
-    m, n, p, v = s.motion, s.motion.speeds, s.system, s.x[s.motion.x_v :]
+    m = s.motion
+    p = s.system
+    n = m.speeds
+    v = s.x[m.x_v :]
     evaluate_closed_rows(s, s.seen)
     if s.holds > 0:
         call(m.call, s.x, m.table, s.out, 1)
     set_held_rows(s, 0, s.out[m.held_b :])
     for i in range(s.holds):
         p.target[i] = add_dot(-p.target[i], p.C[i], v, n)
-    at = s.holds
+    p.rows = s.holds
     for k in range(s.plan[CLOSED]):
         row = s.seen[k * m.row :]
-        for i in range(s.status[k]):
+        for i in range(count_rows(s.status[k])):
             C = row[m.C + i * n :]
-            set_row(p, at, C, C, relative_velocity(s.x, row, m, i))
-            at += 1
-    p.rows = rows
+            set_row(p, p.rows, C, C, relative_velocity(s.x, row, m, i))
+            p.rows += 1
     solve_minimum_norm(p)
     v[:n] -= p.x[:n]
 
@@ -539,24 +575,24 @@ def evaluate_gaps_each(
     times: Floats,
     states: Floats,
     count: int,
-    b: ContactColumns,
+    contacts: ContactColumns,
     seen: Floats,
 ) -> None:
-    """Write what contacts look like at states; `seen` has the axes state, contact, entry."""
+    """Write the gaps of contacts at `count` states (count, n); `seen` has the axes state, contact, entry."""
     n = m.y_z + m.states
     for i in range(count):
         put_state(x, times[i], states[i * n :], n)
-        evaluate_gaps(m, x, b, seen[i * b.size * m.row :])
+        evaluate_gaps(m, x, contacts, seen[i * contacts.size * m.row :])
 
 
-def dynamics(free: Generic) -> Dynamics:
-    """Return a free machine for routines."""
+def make_dynamics(free: Generic) -> Dynamics:
+    """Return the record of a free machine."""
     x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
     units = units_of(free)
     return Dynamics(
         call=Address(free.motion.address),
         table=free.motion.table,
-        told=out.size,
+        output_size=out.size,
         speeds=free.speeds,
         states=free.memory,
         turns=int(turns_freely(free.system.model)),
@@ -577,57 +613,65 @@ def dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """The closed forms of modes that were met so far, by signature, as routines look them up. Its arrays
-    are new ones where there is more to hold: who has the old ones may keep them.
+    """The closed forms of modes by signature, in arrays that routines search.
+
+    Arrays are replaced when a mode is added, never changed: routines of other threads may read the old ones.
     """
 
     def __init__(self, free: Generic) -> None:
-        self._free, self._starts = free, dict[int, int]()
-        self.signatures = np.zeros(1 + KNOWN * SIGN, dtype=np.int64)
-        self.tables, self.size = np.zeros(1), 1
+        self._free = free
+        self._offsets: dict[int, int] = {}  # of the constants of each closed form, by its address
+        self.signatures = np.zeros(1 + MAX_CLOSED_FORMS * SIGNATURE_SIZE, dtype=np.int64)
+        self.tables = np.zeros(1)
+        self.size = 1  # of the largest output
 
-    def add(self, likes: Sequence[int], signature: Signature, moved: bool) -> None:
-        """Add a mode: the numbers by which routines know its contacts, and what they are. After `KNOWN`
-        modes the list begins anew, and all earlier ones count as unknown.
+    def add(
+        self, pairs: Sequence[int], statuses: Sequence[int], signature: Signature, moved: bool
+    ) -> None:
+        """Add a mode: pair and status of each closed contact, and its signature for the derivation. On
+        moving ground it has no closed form. After `MAX_CLOSED_FORMS` modes the list begins anew.
         """
-        found, plan = None if moved else self._free.closed_form(signature), (0, 0, 0)
-        if found is not None:
-            if found.address not in self._starts:
-                self._starts[found.address] = len(self.tables)
-                self.tables = np.concatenate([self.tables, found.table])
-                self.size = max(self.size, found.outputs.size)
-            start = self._starts[found.address]
-            plan = (found.address, start, found.outputs.count("pivots"))
+        form = None if moved else self._free.closed_form(signature)
+        plan = (0, 0, 0)
+        if form is not None:
+            if form.address not in self._offsets:
+                self._offsets[form.address] = len(self.tables)
+                self.tables = np.concatenate([self.tables, form.table])
+                self.size = max(self.size, form.outputs.size)
+            plan = (form.address, self._offsets[form.address], form.outputs.count("pivots"))
         signatures = self.signatures.copy()
-        at = int(signatures[0]) % KNOWN
-        codes = [4 * like + rows for like, (*_, rows) in zip(likes, signature, strict=True)]
-        row = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
-        signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
-        signatures[0] = at + 1
+        index = int(signatures[0]) % MAX_CLOSED_FORMS
+        codes = [STATUSES * pair + status for pair, status in zip(pairs, statuses, strict=True)]
+        entry = [len(codes), *codes, *[0] * (MAX_CLOSED_FORM_WHEELS - len(codes)), *plan]
+        signatures[1 + index * SIGNATURE_SIZE : 1 + (index + 1) * SIGNATURE_SIZE] = entry
+        signatures[0] = index + 1
         self.signatures = signatures
 
 
-def saddle(
-    free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, modes: ClosedForms
+def make_mode(
+    free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, forms: ClosedForms
 ) -> ContactMode:
-    """Return a mode for routines, of some of the contacts, so many at most; x is the input that its
-    programs read, its closed form is one of them.
-    """
-    told, known = free.motion.outputs, motion.record
-    holds, one = told.count("held_c"), most + 1
-    sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": one}
-    sizes |= {"out": told.size, "seen": one * known.row, "work": known.speeds}
-    found: ContactMode = make_record(
+    """Return a mode with room for up to `most` closed contacts. x is the input of all its programs."""
+    outputs = free.motion.outputs
+    n = motion.record.speeds
+    holds = outputs.count("held_c")
+    size = most + 1  # no array is empty
+    mode: ContactMode = make_record(
         ContactMode,
         motion=motion,
         contacts=contacts,
+        plan=4,
+        **dict.fromkeys(("which", "status", "mu", "order"), size),
         holds=holds,
         x=x,
-        system=saddle_point(known.speeds, 3 * most + holds),
-        modes=modes.signatures,
-        tables=modes.tables,
-        mode_out=modes.size,
-        x_given=free.inputs.size,
-        **sizes,
+        out=outputs.size,
+        lam=3 * size,
+        seen=size * motion.record.row,
+        system=saddle_point(n, 3 * most + holds),
+        work=n,
+        modes=forms.signatures,
+        tables=forms.tables,
+        mode_out=forms.size,
+        x_form=free.inputs.size,
     )
-    return found
+    return mode

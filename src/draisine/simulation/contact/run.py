@@ -51,10 +51,11 @@ from draisine.simulation.contact.query import (
     Closed,
     ContactQuery,
     ModeInterval,
+    borrow_query,
     return_query,
-    take_query,
 )
 from draisine.simulation.contact.start import place_start
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping import switch
 from draisine.simulation.contact.stepping.arc import (
     TimeStepper,
@@ -215,7 +216,7 @@ class TerrainRun:
         self.now = self.now.copy()
         self.now.y = y
         if self.steps is not None:
-            if query is self.steps.look:
+            if query is self.steps.query:
                 self.steps.restart(self.now.t, y)
             else:
                 self._begin_steps(self.steps.h)
@@ -269,6 +270,7 @@ class TerrainRun:
         # One event more than is allowed, so that the limit is seen to be exceeded.
         most_events = min(events, self.contact.events + 1)
         driver.load(self.now, self.next_jump, self.until, cause)
+        events_before = len(self.events)
         refusal = None
         try:
             status = self._traverse(driver, steps, most_events)
@@ -293,7 +295,8 @@ class TerrainRun:
             overturned = driver.guard()[0] == GuardKind.OVERTURN
             self.outcome = fall_words(None if overturned else math.asin(driver.arc.fall))
             self._close_arc(None)
-        self._limit_events()
+        if any(event.kind != "input" for event in self.events[events_before:]):
+            self._limit_events()
         return status
 
     def _find_driver(self) -> ArcDriver:
@@ -349,9 +352,11 @@ class TerrainRun:
                 self._store_event(records[k])
 
     def _limit_events(self) -> None:
-        """Raise if there are more events within a second than the options allow."""
+        """Raise if there are more events within a second than the options allow. Jumps of the inputs do not
+        count: a controller may act more often.
+        """
         most = self.contact.events
-        if len(self.events) > most and self.now.t - self.events[-1 - most].t < EVENT_WINDOW:
+        if switch.count_events(self.events, self.now.t - EVENT_WINDOW) > most:
             error = ZenoError(
                 f"more than {most} events within a second until {self.now.t:.9g} s; "
                 "a rest_speed turns small bounces into plastic impacts.",
@@ -397,8 +402,8 @@ class TerrainRun:
             is_soft = False
         slipping = [
             contact
-            for contact, rows, mu in record.closed_after
-            if rows == 1 and (contact, 3, mu) in record.closed
+            for contact, status, mu in record.closed_after
+            if status == Status.SLIDING and (contact, Status.ROLLING, mu) in record.closed
         ]
         if kind == "input" and slipping:
             kind = "slip"
@@ -442,11 +447,10 @@ class TerrainRun:
         """Store the event-driven arc that ends here, and the event that ends it."""
         query = self.query
         if self.samples:
-            times, states = (np.concatenate(parts) for parts in zip(*self.samples, strict=True))
+            times, states = _join(self.samples)
             dense = None
             if self.nodes:
-                t, y = (np.concatenate(parts) for parts in zip(*self.nodes, strict=True))
-                dense = DenseOutput(t, y, query.inputs)
+                dense = DenseOutput(*_join(self.nodes), query.inputs)
             arc = TerrainArc(
                 machine=query.machine,
                 t=times,
@@ -529,13 +533,15 @@ class TerrainRun:
         """Stop watching after each event if the rolling contacts are independent: a machine whose wheels
         are independent once has independent wheels everywhere.
         """
-        rolling = sum(rows == 3 for _, rows, _ in self.now.closed)
+        rolling = sum(status == Status.ROLLING for _, status, _ in self.now.closed)
         if self.watches_rank and rolling > 1:
             self.watches_rank = self._find_rank() is not switch.Rank.INDEPENDENT
 
     def _find_rank(self) -> switch.Rank:
         """Return the rank of the rows of the rolling contacts; each set is examined once."""
-        rolling = tuple(contact for contact, rows, _ in self.now.closed if rows == 3)
+        rolling = tuple(
+            contact for contact, status, _ in self.now.closed if status == Status.ROLLING
+        )
         if rolling not in self.ranks:
             self.ranks[rolling] = switch.rank_of(
                 self.query, self.now.t, self.now.y, self.now.closed
@@ -547,7 +553,9 @@ class TerrainRun:
         friction limit nothing decides which.
         """
         ideal = [
-            contact for contact, rows, mu in self.now.closed if rows == 3 and not np.isfinite(mu)
+            contact
+            for contact, status, mu in self.now.closed
+            if status == Status.ROLLING and not np.isfinite(mu)
         ]
         if len(ideal) < 2 or self._find_rank() is not switch.Rank.OVER_CONSTRAINED:
             return
@@ -702,6 +710,14 @@ class TerrainRun:
             self.events.append(event)
 
 
+def _join(parts: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
+    """Return times and states of the parts of an arc, one behind the other."""
+    if len(parts) == 1:
+        return parts[0]
+    times, states = zip(*parts, strict=True)
+    return np.concatenate(times), np.concatenate(states)
+
+
 def run_on_terrain(task: Task) -> Trajectory:
     """Return the motion on a terrain, with its events."""
     run = TerrainRun(task)
@@ -732,7 +748,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
     inputs = task.system.inputs(task.inputs)
-    return take_query(machine, terrain, inputs, task.contact.stops), y
+    return borrow_query(machine, terrain, inputs, task.contact.stops), y
 
 
 def _check_tyres(task: Task) -> None:

@@ -23,10 +23,14 @@ from draisine.simulation.contact.kernels import (
     Dynamics,
     border_excess,
     evaluate_gap,
+    evaluate_row,
+    find_closed_form,
+    flow,
     is_above,
     put_state,
     rate,
 )
+from draisine.simulation.contact.status import count_rows
 
 NAN = math.nan
 
@@ -38,7 +42,7 @@ class Intervals(NamedTuple):
     first_state: Integers  # (size + 1) index of the first state of each interval
     first_contact: Integers  # (size + 1) index of its first closed contact in the lists below
     which: Integers  # closed contacts by their index in the bundle
-    rows: Integers  # number of constraint rows of each closed contact
+    status: Integers  # Status of each closed contact
     mu: Floats  # friction coefficient of each; 0 for ideal contacts
     inputs: Floats  # (size, n_inputs)
     n_inputs: int
@@ -73,20 +77,14 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
     n = m.y_z + m.states
     for j in range(intervals.size):
         first = intervals.first_contact[j]
-        count = intervals.first_contact[j + 1] - first
-        s.plan[CLOSED] = count
-        s.which[:count] = intervals.which[first:][:count]
-        s.status[:count] = intervals.rows[first:][:count]
-        s.mu[:count] = intervals.mu[first:][:count]
-        given = intervals.n_inputs
-        s.x[intervals.x_inputs :][:given] = intervals.inputs[j * given :][:given]
+        count = set_mode(s, intervals, j)
         for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
             put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
             if rate(s, samples.ydot[i * n :], s.lam, s.seen) != 0:
                 # A run may have stopped at a state whose contacts contradict each other.
                 samples.ydot[i * n :][:n] = NAN
                 s.lam[: 3 * count] = NAN
-            samples.out[i * m.told :][: m.told] = s.out[: m.told]
+            samples.out[i * m.output_size :][: m.output_size] = s.out[: m.output_size]
             for k in range(count):
                 add_contact(s, samples, i, k)
                 if i == intervals.first_state[j]:
@@ -95,15 +93,62 @@ def observe_modes(s: ContactMode, intervals: Intervals, samples: ObservedSamples
 
 
 @routine
+def set_mode(s: ContactMode, intervals: Intervals, j: int) -> int:
+    """Write the closed contacts and the inputs of an interval; return the number of the former."""
+    first = intervals.first_contact[j]
+    count = intervals.first_contact[j + 1] - first
+    s.plan[CLOSED] = count
+    s.which[:count] = intervals.which[first:][:count]
+    s.status[:count] = intervals.status[first:][:count]
+    s.mu[:count] = intervals.mu[first:][:count]
+    size = intervals.n_inputs
+    s.x[intervals.x_inputs :][:size] = intervals.inputs[j * size :][:size]
+    return count
+
+
+@routine
+def observe_forces(s: ContactMode, intervals: Intervals, samples: ObservedSamples) -> None:
+    """Evaluate `forces`, `violation` and `jacobians` alone at all states of all intervals, in closed form if
+    a mode has one.
+    """
+    m = s.motion
+    n = m.y_z + m.states
+    for j in range(intervals.size):
+        first = intervals.first_contact[j]
+        count = set_mode(s, intervals, j)
+        find_closed_form(s)
+        for i in range(intervals.first_state[j], intervals.first_state[j + 1]):
+            put_state(s.x, intervals.times[i], intervals.states[i * n :], n)
+            if flow(s, samples.ydot, s.lam) != 0:
+                # A run may have stopped at a state whose contacts contradict each other.
+                s.lam[: 3 * count] = NAN
+            for k in range(count):
+                row = s.seen[k * m.row :]
+                evaluate_gap(s.x, s.contacts, s.which[k], row)
+                if count_rows(s.status[k]) > 0:
+                    samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
+                owner = i * samples.owners + s.contacts.wheels[s.which[k]]
+                samples.forces[3 * owner :][:3] += s.lam[3 * k :][:3]
+                if i == intervals.first_state[j]:
+                    evaluate_row(s.x, s.contacts, s.which[k], row)
+                    rows = samples.jacobians[(first + k) * 3 * m.speeds :]
+                    rows[: 3 * m.speeds] = row[m.C :][: 3 * m.speeds]
+
+
+@routine
 def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> None:
     """Add the k-th closed contact to the quantities of its wheel at state i."""
-    m, row, lam = s.motion, s.seen[k * s.motion.row :], s.lam[3 * k :]
+    m = s.motion
+    row = s.seen[k * m.row :]
+    lam = s.lam[3 * k :]
     wheel = s.contacts.wheels[s.which[k]]
     owner = i * samples.owners + wheel
     load = lam[0]
     add_generalised(m, row, lam, samples.generalised[i * m.speeds :])
     samples.forces[3 * owner :][:3] += lam[:3]
-    N, along, world = row[m.normal :], row[samples.along :], samples.world[3 * owner :]
+    N = row[m.normal :]
+    along = row[samples.along :]
+    world = samples.world[3 * owner :]
     world[0] += load * N[0] + lam[1] * along[0] + lam[2] * (N[1] * along[2] - N[2] * along[1])
     world[1] += load * N[1] + lam[1] * along[1] + lam[2] * (N[2] * along[0] - N[0] * along[2])
     world[2] += load * N[2] + lam[1] * along[2] + lam[2] * (N[0] * along[1] - N[1] * along[0])
@@ -112,7 +157,7 @@ def add_contact(s: ContactMode, samples: ObservedSamples, i: int, k: int) -> Non
         # A wheel on several features has one deflection: its energy is their mean.
         energy = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
         samples.tyres[2 * owner + 1] += energy / count_contacts(s, wheel)
-    if s.status[k] > 0:
+    if count_rows(s.status[k]) > 0:
         samples.violation[i] = max(samples.violation[i], abs(row[m.gap]))
     if wheel >= samples.wheels:
         # The first number of a stop is its direction.
@@ -137,7 +182,8 @@ def count_contacts(s: ContactMode, wheel: int) -> int:
 @routine
 def add_generalised(m: Dynamics, row: Floats, lam: Floats, force: Floats) -> None:
     """Add the generalised force of a contact: of its force, and of moments that tyres add to it."""
-    n, load = m.speeds, lam[0]
+    n = m.speeds
+    load = lam[0]
     for axis in range(3):
         push = lam[axis]
         if m.acted > 0:
@@ -158,25 +204,25 @@ def is_inside(m: Dynamics, contacts: ContactColumns, k: int, row: Floats) -> boo
 
 @routine
 def find_inside(
-    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, found: Integers
+    m: Dynamics, x: Floats, contacts: ContactColumns, row: Floats, inside: Integers
 ) -> int:
     """Write the indices of contacts that penetrate at the state in x; return their number."""
     count = 0
     for k in range(contacts.size):
         evaluate_gap(x, contacts, k, row)
         if row[m.gap] < 0.0 and is_inside(m, contacts, k, row):
-            found[count] = k
+            inside[count] = k
             count += 1
     # A wheel that penetrates two faces at their concave edge is beyond the borders of both.
     within = count
     for k in range(contacts.size):
         is_missed = is_just_beyond(m, x, contacts, k, row)
         for i in range(within if is_missed else 0):
-            is_missed = is_missed and contacts.wheels[found[i]] != contacts.wheels[k]
+            is_missed = is_missed and contacts.wheels[inside[i]] != contacts.wheels[k]
         for j in range(contacts.size if is_missed else 0):
             is_other = j != k and contacts.wheels[j] == contacts.wheels[k]
             if is_other and is_just_beyond(m, x, contacts, j, row):
-                found[count] = k
+                inside[count] = k
                 count += 1
                 break
     return count
@@ -217,7 +263,7 @@ def find_nearest(
     gaps: Floats,
     points: Floats,
 ) -> None:
-    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is infinite so far.
+    """Write gap (m) and point of the nearest valid contact of each wheel whose gap is still infinite.
 
     Gaps larger than `limit` (m) stay infinite. If the machine `sinks`, penetrated features count.
     `gaps` has the shape (states, wheels), `points` (states, wheels, 3).
@@ -258,7 +304,8 @@ def find_nearest_of(
         if apart - near.radius[k] - m.tol.gap_search > least:
             continue
         evaluate_gap(x, near, k, row)
-        height, beyond = row[m.gap], border_excess(m, near, k, row)
+        height = row[m.gap]
+        beyond = border_excess(m, near, k, row)
         if not (sinks and is_inside(m, near, k, row)):
             # An open contact deeper than that lies below its feature, not above it.
             if beyond > m.tol.border or not height > -m.tol.gap_search:

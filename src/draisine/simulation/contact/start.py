@@ -18,7 +18,8 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.errors import ConfigurationError
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.terrain import Terrain
+from draisine.simulation.contact.status import Status
+from draisine.terrain.feature import Features
 from draisine.terrain.pieces import cross
 
 RIM_POINTS = 48
@@ -37,8 +38,7 @@ ASIDE = np.array([0.618e-8, 0.382e-8])
 between two faces, would count neither or both.
 """
 
-HIGHEST = 1e6
-"""Faces up to this height above a wheel are counted, in lengths of the machine."""
+COLUMN_HEIGHT = 1e6  # machine lengths; faces up to this height above a wheel are counted
 
 WAY_OUT = (
     "lift it, or let it stand on a face: draisine.place(..., on=NAME), in a scenario "
@@ -65,33 +65,38 @@ def place_start(query: ContactQuery, t: float, y: Floats, margin: float) -> None
     ConfigurationError
         If a wheel starts inside the ground; the message names it.
     """
-    boxes, begin = query.ways(t, y)
-    near = query.sweep(t, boxes, margin, begin)
+    boxes, begin = query.predict_boxes(t, y)
+    near = query.find_surroundings(t, boxes, margin, begin)
     shallow: list[Closed] = []
-    for contact, row in query.in_ground(t, y, near):
+    for contact, row in query.find_penetrating(t, y, near):
         gap = query.gap(row)
-        if not 0.0 > gap > -query.table.meetings.reach(contact.wheel):
+        if not 0.0 > gap > -query.table.pairs.reach(contact.wheel):
             continue
         if gap < -query.tol.gap_start:
             name, feature = query.key(contact)
             raise ConfigurationError(f"{name!r} starts {-gap:.3g} m below {feature!r}; {WAY_OUT}")
-        shallow.append((contact, 1, 0.0))
+        shallow.append((contact, Status.SLIDING, 0.0))
     refuse_buried_wheels(query, t, y)
     if shallow:
-        y[query.pose] = query.settle(t, y, shallow)[query.pose]
+        y[query.pose] = query.project(t, y, shallow)[query.pose]
 
 
 def refuse_buried_wheels(query: ContactQuery, t: float, y: Floats) -> None:
     """Raise if the centre of a wheel, or a point of its ring, is inside the ground. Feet that are not armed
     pass through it.
     """
-    rows = query.look_each(np.array([t]), y[None], query.level)[0]
+    rows = query.evaluate_gaps(np.array([t]), y[None], query.level)[0]
     armed = np.flatnonzero(rows[:, query.row.armed.start] > 0.0)
     if not len(armed):
         return
-    points = _points_inside(query, armed, rows[armed])
     length = query.motion.record.length
-    counts = winding_numbers(query.terrain, points.reshape(-1, 3), t, length)
+    points = _points_inside(query, armed, rows[armed]).reshape(-1, 3)
+    points[:, :2] += ASIDE * length
+    low = points.min(axis=0)
+    high = points.max(axis=0)
+    column = 0.5 * (high - low) + [0.0, 0.0, COLUMN_HEIGHT * length]
+    near = query.table.pick(query.terrain.near(0.5 * (low + high), 0.0, t, column))
+    counts = winding_numbers(near, points, t)
     buried = (counts.reshape(len(armed), -1) > 0).any(axis=1)
     if buried.any():
         name = query.machine.wheels[int(armed[buried.argmax()])].name
@@ -118,34 +123,34 @@ def _points_inside(query: ContactQuery, wheels: Integers, rows: Floats) -> Float
     return np.concatenate([points[:, None], rims], axis=1)
 
 
-def winding_numbers(terrain: Terrain, points: Floats, t: float, length: float) -> NDArray[np.int64]:
-    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside.
+def winding_numbers(near: Features, points: Floats, t: float) -> NDArray[np.int64]:
+    """Return how often the ground encloses points (n, 3) at a time: 1 inside, 0 outside; `near` contains all
+    faces above the points.
 
-    The faces above a point are counted, positive if a ray upwards leaves the ground through them and
-    negative if it enters. `length` is that of the machine, m.
+    These faces are counted, positive if a ray upwards leaves the ground through them and negative if it
+    enters.
     """
-    points = points.copy()
-    points[:, :2] += ASIDE * length
     counts = np.zeros(len(points), np.int64)
-    low, high = points.min(axis=0), points.max(axis=0)
-    column = 0.5 * (high - low) + [0.0, 0.0, HIGHEST * length]
-    for k in terrain.near(0.5 * (low + high), 0.0, t, column):
-        feature = terrain[k]
-        if feature.kind != "face":
+    for index, (kind, motion) in enumerate(near.kinds):
+        numbers = np.flatnonzero(near.kind == index)
+        if kind != "face" or not len(numbers):
             continue
-        origins, up = points, np.array([0.0, 0.0, 1.0])
-        if feature.motion is not None:
-            R, p = (np.asarray(part, float) for part in feature.motion(t))
-            origins, up = (points - p) @ R, up @ R
-        N, d = feature.numbers[:3], feature.numbers[3]
-        slope = float(N @ up)
-        if slope == 0.0:
-            continue
-        heights = (d - origins @ N) / slope
+        faces = near.take(numbers)
+        origins = points
+        up = np.array([0.0, 0.0, 1.0])
+        if motion is not None:
+            R, p = (np.asarray(array, float) for array in motion(t))
+            origins = (points - p) @ R
+            up = up @ R
+        N = faces.numbers[:, :3]
+        slope = N @ up
+        # A face along the ray is neither entered nor left.
+        heights = (faces.numbers[:, 3] - origins @ N.T) / np.where(slope == 0.0, np.inf, slope)
         hit = heights > 0.0
-        if hit.any() and len(feature.borders):
-            ends = origins + heights[:, None] * up
-            A, B, o = feature.borders[:, :3], feature.borders[:, 3:6], feature.borders[:, 6]
-            hit &= (ends @ A.T + B @ N <= o).all(axis=1)
-        counts[hit] += 1 if slope > 0.0 else -1
+        if hit.any():
+            owner = np.repeat(np.arange(len(faces)), np.diff(faces.first))
+            A, B, o = faces.borders[:, :3], faces.borders[:, 3:6], faces.borders[:, 6]
+            ends = origins @ A.T + heights[:, owner] * (A @ up) + (B * N[owner]).sum(axis=1)
+            hit &= ~((ends > o) @ (owner[:, None] == np.arange(len(faces))))
+            counts += hit @ np.sign(slope).astype(np.int64)
     return counts

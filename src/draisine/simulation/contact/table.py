@@ -1,4 +1,9 @@
-"""Contacts of one machine with one ground, as routines read them."""
+"""Contacts of one machine with one ground as records of arrays, the input of routines.
+
+Programs and sizes depend on the pair of a wheel and a kind of feature alone (`PairTable`, shared by all runs
+of a machine). Numbers, borders and boxes belong to single features (`FeatureTable`, one per ground). A set of
+contacts is packed by taking the columns of its pairs and the rows of its features.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -16,58 +21,57 @@ from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import ClosedForms, ContactColumns
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.system.contact_programs import free_gap
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion, gather, join
+from draisine.terrain.feature import Features, ObstacleMotion, gather, join
 
-DEEP = 0.05
-"""By how many metres a blade may be in the ground at most, where one looks for mistakes."""
+MAX_BLADE_DEPTH = (
+    0.05  # m; a blade that is deeper in the ground counts as below it, not as penetrating
+)
 
-KEPT, FEW = 256, 16
-"""How many sets of contacts are at hand for routines, and how many of all that are around."""
+MAX_CACHED_SETS = 256  # packed sets of contacts: a run has fewer modes
+
+MAX_CACHED_SURROUNDINGS = (
+    16  # packed surroundings, which are larger; only the latest ones occur again
+)
 
 
 class WheelOnFeature(NamedTuple):
-    """A wheel on a feature, by index.
-
-    Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
-    edge than the axle does, -1 less far. The only one is 0.
-    """
+    """A wheel on a feature, by index."""
 
     wheel: int
     feature: int
-    side: int = 0
+    side: int = (
+        0  # of two contacts of a torus with an edge: 1 further along the edge than the axle, or -1
+    )
 
 
 INTEGERS = (
-    "calls", "looks", "starts", "look_starts", "faces", "wheels", "likes", "planes", "moved", "folds",
-    "carried",
+    "row_programs", "gap_programs", "row_tables", "gap_tables", "faces", "wheels", "pair", "planes",
+    "moved", "folds", "carried",
 )  # fmt: skip
 FLOATS = ("reach", "radius", "bend", "crown")
-"""Values that all contacts of a wheel with a kind of feature share: addresses of its programs and offsets of
-their tables, whether the wheel is above a face, its index, an index of the pair, whether the feature is a
-plane, the index of its motion, whether the wheel may touch it twice, whether the machine itself carries it;
-how deep the wheel may be in it (m), how far from its centre it touches at most (m), the radius that curves
-the gap (m), the radius of its ring's cross-section (m, NaN if it has none).
-"""
+"""Fields of `ContactColumns` that depend on the pair of wheel and kind of feature alone."""
 
-LEVEL = Feature(
+GROUND_KINDS = ("face", "edge", "vertex")
+"""Kinds of features of the ground. The others, flats of bodies and stops of joints, move with the machine."""
+
+LEVEL_PLANE = Feature(
     "", "face", np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros((0, 7)), *np.zeros((2, 3))
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """Contacts that may come about while wheels' centres stay in boxes (low and high corner of each,
-    one after the other): their wheels, features and sides, in order, and all for routines.
-    """
+    """Contacts that can close while the wheels' centres stay in boxes, in ascending order."""
 
-    boxes: Floats
-    wheels: Integers
-    features: Integers
-    sides: Integers
-    packed: Packed
+    boxes: Floats  # (wheels, 2, 3) m, low and high corner of each box, flat
+    wheels: Integers  # of each contact
+    features: Integers  # of each contact
+    sides: Integers  # of each contact
+    packed: Packed  # ContactColumns
 
     def __len__(self) -> int:
         return len(self.wheels)
@@ -77,9 +81,9 @@ class Surroundings:
 
     @cached_property
     def index(self) -> dict[WheelOnFeature, int]:
-        """Where each contact stands."""
-        found: dict[Any, int] = dict(zip(self._triples(), range(len(self)), strict=True))
-        return found
+        """The number of each contact."""
+        numbers: dict[Any, int] = dict(zip(self._triples(), range(len(self)), strict=True))
+        return numbers
 
     @property
     def contacts(self) -> tuple[WheelOnFeature, ...]:
@@ -90,24 +94,26 @@ class Surroundings:
         """Return wheel, feature and side of each contact."""
         return zip(self.wheels.tolist(), self.features.tolist(), self.sides.tolist(), strict=True)
 
-    def holds(self, boxes: Floats) -> bool:
-        """Return whether boxes lie in these."""
-        own, other = self.boxes.reshape(-1, 2, 3), boxes.reshape(-1, 2, 3)
-        return bool((own[:, 0] <= other[:, 0]).all() and (other[:, 1] <= own[:, 1]).all())
+    def encloses(self, boxes: Floats) -> bool:
+        """Return whether boxes lie within these."""
+        outer = self.boxes.reshape(-1, 2, 3)
+        inner = boxes.reshape(-1, 2, 3)
+        return bool((outer[:, 0] <= inner[:, 0]).all() and (inner[:, 1] <= outer[:, 1]).all())
 
 
 _lock = threading.RLock()
 hold_over_fork(_lock)
 
 
-class Meetings:
-    """What is alike in all contacts of a wheel of one machine with a kind of feature that stands still or
-    moves, met so far, as columns; and the closed forms of modes. Runs share it: its arrays are new ones
-    where there is more to hold.
+class PairTable:
+    """Columns of the pairs of a wheel with a kind of feature, and the closed forms of modes.
+
+    All runs of a machine share it. Arrays are replaced when a pair is added, never changed.
     """
 
     def __init__(self, machine: Generic) -> None:
-        self.machine, self.forms = machine, ClosedForms(machine)
+        self.machine = machine
+        self.forms = ClosedForms(machine)
         # A compliant tyre touches by its free radius, before the wheel that is drawn under its load does.
         self.free = [float(free_gap(wheel)) for wheel in machine.wheels]
         reaches = [float(wheel.surface.reach) for wheel in machine.wheels]
@@ -118,196 +124,236 @@ class Meetings:
         self.tables = np.zeros(0)
 
     def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
-        """Return where a wheel on a kind of feature stands."""
+        """Return the column of a wheel on a kind of feature that rests or has a motion."""
         with _lock:
             if (wheel, kind, motion) not in self.columns:
-                self._meet(wheel, kind, motion)
+                self._add_pair(wheel, kind, motion)
             return self.columns[wheel, kind, motion]
 
-    def _meet(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
-        """Take up a wheel on a kind of feature."""
-        bend, crown = 0.0, np.nan
-        long = self.longest[wheel] if wheel < len(self.longest) else np.inf
-        if kind in ("face", "edge", "vertex"):
+    def _add_pair(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
+        """Add the column of a wheel on a kind of feature."""
+        bend = 0.0
+        crown = np.nan
+        radius = self.longest[wheel] if wheel < len(self.longest) else np.inf
+        if kind in GROUND_KINDS:
             surface = self.machine.wheels[wheel].surface
-            ring, thick = float(surface.ring), float(surface.thickness)
-            bend = 0.0 if kind == "face" else thick or ring
-            if ring + thick == float(surface.reach):
-                crown = thick + self.free[wheel]
-        face, plane = int(kind == "face" and long > 0), int(kind == "face")
-        moved = 0 if motion is None else 1 + self.machine.motions.index(motion)
-        twice = int(len(self.sides(wheel, kind)) > 1)
-        own, like = (wheel, kind, motion), self.integers.shape[1]
-        code, sight = self.machine.contacts[own], self.machine.contacts.geometry(own)
-        starts = (len(self.tables), len(self.tables) + len(code.table))
-        carried = int(kind not in ("face", "edge", "vertex"))
-        whole = [code.address, sight.address, *starts, face, wheel, like, plane, moved, twice]
-        whole.append(carried)
-        size = (self.reach(wheel), long or DEEP, bend, crown)
-        self.tables = np.concatenate([self.tables, code.table, sight.table])
-        self.integers = np.column_stack([self.integers, whole])
-        self.floats = np.column_stack([self.floats, size])
-        self.columns[wheel, kind, motion] = like
+            ring = float(surface.ring)
+            thickness = float(surface.thickness)
+            bend = 0.0 if kind == "face" else thickness or ring
+            if ring + thickness == float(surface.reach):
+                crown = thickness + self.free[wheel]
+        rows = self.machine.contacts[wheel, kind, motion]
+        gaps = self.machine.contacts.geometry((wheel, kind, motion))
+        pair = self.integers.shape[1]
+        integers = {
+            "row_programs": rows.address,
+            "gap_programs": gaps.address,
+            "row_tables": len(self.tables),
+            "gap_tables": len(self.tables) + len(rows.table),
+            "faces": int(kind == "face" and radius > 0),
+            "wheels": wheel,
+            "pair": pair,
+            "planes": int(kind == "face"),
+            "moved": 0 if motion is None else 1 + self.machine.motions.index(motion),
+            "folds": int(self.count_sides(wheel, kind) > 1),
+            "carried": int(kind not in GROUND_KINDS),
+        }
+        floats = (self.reach(wheel), radius or MAX_BLADE_DEPTH, bend, crown)
+        self.tables = np.concatenate([self.tables, rows.table, gaps.table])
+        self.integers = np.column_stack([self.integers, [integers[name] for name in INTEGERS]])
+        self.floats = np.column_stack([self.floats, floats])
+        self.columns[wheel, kind, motion] = pair
 
-    def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
-        no vertex.
+    def count_sides(self, wheel: int, kind: str) -> int:
+        """Return the number of contacts that a wheel may have with a feature: three for a torus and an edge
+        (alone, or one of two), none for a disc and a vertex.
         """
         if (wheel, kind, None) not in self.machine.contacts:
-            return ()
+            return 0
         if kind != "edge":
-            return (0,)
+            return 1
         surface = self.machine.wheels[wheel].surface
-        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
+        return 3 if surface.ring and surface.thickness else 1
 
     def reach(self, wheel: int) -> float:
-        """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
-        blade DEEP; a tyre on a spring never does.
+        """Return the largest depth (m) that counts as penetration: the radius of a wheel, `MAX_BLADE_DEPTH`
+        of a blade. The deflection of a tyre on a vertical spring does not count (0).
         """
         if wheel >= len(self.longest):
             return np.inf
-        it = self.machine.wheels[wheel]
-        if isinstance(it, Wheel) and getattr(it.tyre, "sprung", False):
+        model = self.machine.wheels[wheel]
+        if isinstance(model, Wheel) and getattr(model.tyre, "sprung", False):
             return 0.0
-        return self.longest[wheel] or DEEP
+        return self.longest[wheel] or MAX_BLADE_DEPTH
 
-    def take_mode(self, closed: Sequence[tuple[int, str, ObstacleMotion | None, int]]) -> None:
-        """Let routines know a mode: wheels on kinds of features, and the rows that each holds."""
-        likes = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
-        signature = tuple((wheel, kind, rows) for wheel, kind, _, rows in closed)
+    def add_closed_form(
+        self, closed: Sequence[tuple[int, str, ObstacleMotion | None, Status]]
+    ) -> None:
+        """Add the closed form of a mode: wheels on kinds of features, and the status of each."""
+        pairs = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
+        statuses = [status for *_, status in closed]
+        signature = tuple((wheel, kind, count_rows(status)) for wheel, kind, _, status in closed)
+        moved = any(motion is not None for *_, motion, _ in closed)
         with _lock:
-            self.forms.add(likes, signature, any(motion is not None for *_, motion, _ in closed))
+            self.forms.add(pairs, statuses, signature, moved)
 
 
-def meetings(machine: Generic) -> Meetings:
-    """Return what runs of a machine share."""
+def pair_table(machine: Generic) -> PairTable:
+    """Return the table of pairs that all runs of a machine share."""
     with _lock:
-        found = machine.shared.get(Meetings) or Meetings(machine)
-        machine.shared[Meetings] = found
-    return found
+        table = machine.shared.get(PairTable) or PairTable(machine)
+        machine.shared[PairTable] = table
+    return table
 
 
 class FeatureTable:
-    """The features of one ground that were asked for so far, for one machine; stops of joints and flats of
-    bodies are its own.
+    """The features of one ground that were near a wheel of one machine.
+
+    `attached` are the features that move with the machine: stops of joints and flats of bodies.
     """
 
     def __init__(
-        self, machine: Generic, terrain: Terrain, own: Mapping[WheelOnFeature, Feature]
+        self, machine: Generic, terrain: Terrain, attached: Mapping[WheelOnFeature, Feature]
     ) -> None:
-        self.machine, self.terrain, self._own = machine, terrain, own
-        self.meetings = meetings(machine)
-        self._features = gather([LEVEL, *own.values()])
-        self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(own)}
-        self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
-        self._around: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
+        self.machine = machine
+        self.terrain = terrain
+        self._attached = attached
+        self.pairs = pair_table(machine)
+        self._features = gather([LEVEL_PLANE, *attached.values()])
+        # By contact for attached features, by number for those of the terrain.
+        self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(attached)}
+        self._packed: dict[tuple[WheelOnFeature, ...], Packed] = {}
+        self._surroundings: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
-        """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
-        another body.
-        """
-        return self._own[contact] if contact in self._own else self.terrain[contact.feature]
+        """Return the feature of a contact: of the terrain, a joint's stop, or a flat of another body."""
+        attached = self._attached.get(contact)
+        return self.terrain[contact.feature] if attached is None else attached
 
     def name(self, contact: WheelOnFeature) -> str:
-        """Return the name of what a contact touches."""
-        own = self._own.get(contact)
-        return self.terrain.name(contact.feature) if own is None else own.name
+        """Return the name of the feature of a contact."""
+        attached = self._attached.get(contact)
+        return self.terrain.name(contact.feature) if attached is None else attached.name
 
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
-        """Return the kind of what a contact touches, and how it moves."""
+        """Return kind and motion of the feature of a contact."""
         return self._features.kinds[self._features.kind[self._row(contact)]]
 
     # --- contacts for routines
 
-    def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
-        """Return contacts for routines; sets asked for lately are at hand."""
-        wanted = tuple(contacts)
-        if wanted not in self._known:
-            rows = [self._row(c) for c in wanted]
-            wheels, _, sides = np.array(wanted, int).reshape(-1, 3).T
-            remember(self._known, wanted, self._pack(wheels, sides, np.array(rows, int)))
-        return self._known[wanted]
+    def pack(self, contacts: Sequence[WheelOnFeature]) -> Packed:
+        """Return contacts as packed `ContactColumns`; the latest sets are cached."""
+        key = tuple(contacts)
+        if key not in self._packed:
+            rows = [self._row(contact) for contact in key]
+            wheels, _, sides = np.array(key, int).reshape(-1, 3).T
+            cache_latest(self._packed, key, self._pack(wheels, sides, np.array(rows, int)))
+        return self._packed[key]
 
     def surroundings(self, boxes: Floats, features: Sequence[Sequence[int]]) -> Surroundings:
-        """Return the contacts that may come about while wheels' centres stay in boxes: with features of
-        the terrain, ascending, given for each wheel, and with what is the machine's own; those asked for
-        lately are at hand.
+        """Return the contacts that can close while the wheels' centres stay in boxes.
+
+        `features` are those of the terrain near each wheel, ascending. Attached features are added. The
+        latest surroundings are cached.
         """
-        wanted = tuple(map(tuple, features))
-        if wanted not in self._around:
-            remember(self._around, wanted, self._surround(wanted), FEW)
-        return Surroundings(boxes, *self._around[wanted])
+        key = tuple(map(tuple, features))
+        if key not in self._surroundings:
+            cache_latest(self._surroundings, key, self._surround(key), MAX_CACHED_SURROUNDINGS)
+        return Surroundings(boxes, *self._surroundings[key])
 
     def _surround(
         self, features: tuple[tuple[int, ...], ...]
     ) -> tuple[Integers, Integers, Integers, Packed]:
-        """Return wheels, features and sides of contacts in order, and all for routines."""
-        found = [(*c, self._rows[c]) for c in self._own]
-        parts = [np.array(found, int).reshape(-1, 4)]
-        self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
-        for wheel, some in enumerate(features):
-            rows, numbers = np.array(self._take(some), int), np.array(some, int)
-            count = np.array(
-                [len(self.meetings.sides(wheel, kind)) for kind, _ in self._features.kinds]
+        """Return wheels, features and sides of contacts in ascending order, and their packed columns."""
+        attached = [(*contact, self._rows[contact]) for contact in self._attached]
+        contacts = [np.array(attached, int).reshape(-1, 4)]
+        # Add all new features at once: each addition copies the table.
+        self._add_features(list(dict.fromkeys(chain(*features))))
+        for wheel, numbers in enumerate(features):
+            rows = np.array(self._add_features(numbers), int)
+            sides_of_kind = np.array(
+                [self.pairs.count_sides(wheel, kind) for kind, _ in self._features.kinds]
             )
-            times = count[self._features.kind[rows]]
-            each = np.repeat(np.arange(len(rows)), times)
-            side = np.where(times[each] > 1, np.arange(len(each)) - times.cumsum()[each] + 2, 0)
-            columns = (np.full(len(each), wheel), numbers[each], side, rows[each])
-            parts.append(np.column_stack(columns))
-        whole = np.concatenate(parts)
-        if found:
-            whole = whole[np.lexsort(whole[:, 2::-1].T)]
-        wheels, numbers, sides, rows = np.ascontiguousarray(whole.T)
-        return wheels, numbers, sides, self._pack(wheels, sides, rows)
+            counts = sides_of_kind[self._features.kind[rows]]
+            which = np.repeat(np.arange(len(rows)), counts)
+            # Three contacts with an edge have the sides -1, 0, 1 in this order.
+            side = np.where(
+                counts[which] > 1, np.arange(len(which)) - counts.cumsum()[which] + 2, 0
+            )
+            wheels = np.full(len(which), wheel)
+            columns = (wheels, np.array(numbers, int)[which], side, rows[which])
+            contacts.append(np.column_stack(columns))
+        table = np.concatenate(contacts)
+        if attached:
+            table = table[np.lexsort(table[:, 2::-1].T)]
+        wheels, indices, sides, rows = np.ascontiguousarray(table.T)
+        return wheels, indices, sides, self._pack(wheels, sides, rows)
 
     def level(self) -> Packed:
-        """Return all wheels on the level plane, to ask for their centres."""
+        """Return all wheels on the level plane, as contacts whose rows contain the wheels' centres."""
         wheels = np.arange(len(self.machine.wheels))
         return self._pack(wheels, 0 * wheels, 0 * wheels)
 
     def _pack(self, wheels: Integers, sides: Integers, rows: Integers) -> Packed:
-        """Return wheels on features as a record of arrays. Behind the last contact there is one that
-        is none: no array is empty.
-        """
-        near, shared, count = self._features.take(np.append(rows, 0)), self.meetings, len(rows)
-        alike = np.zeros(count + 1, int)
-        for wheel in np.unique(wheels).tolist():
-            own = wheels == wheel
-            kinds = np.unique(near.kind[:-1][own]).tolist()
-            columns = np.zeros(len(near.kinds), int)
-            columns[kinds] = [shared.column(wheel, *near.kinds[kind]) for kind in kinds]
-            alike[:-1][own] = columns[near.kind[:-1][own]]
-        some: dict[str, Any] = dict(zip(INTEGERS, shared.integers.take(alike, axis=1), strict=True))
-        some |= zip(FLOATS, shared.floats.take(alike, axis=1), strict=True)
-        features = np.zeros((count + 1, FEATURE))
-        features[:, :SIDE], features[:-1, SIDE] = near.numbers, sides
-        some["borders"], some["features"] = near.borders.ravel(), features.ravel()
-        some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
-        x_f = self.machine.inputs.f.start
-        return Packed(ContactColumns(count, tables=shared.tables, x_f=x_f, **some))
+        """Return wheels on features as packed `ContactColumns`.
 
-    # --- what is taken up
+        A dummy contact follows the last one, so that no array is empty.
+        """
+        near = self._features.take(np.append(rows, 0))
+        pairs = self.pairs
+        count = len(rows)
+        pair = np.zeros(count + 1, int)
+        for wheel in np.unique(wheels).tolist():
+            is_of_wheel = wheels == wheel
+            kinds = np.unique(near.kind[:-1][is_of_wheel]).tolist()
+            columns = np.zeros(len(near.kinds), int)
+            columns[kinds] = [pairs.column(wheel, *near.kinds[kind]) for kind in kinds]
+            pair[:-1][is_of_wheel] = columns[near.kind[:-1][is_of_wheel]]
+        features = np.zeros((count + 1, FEATURE))
+        features[:, :SIDE] = near.numbers
+        features[:-1, SIDE] = sides
+        by_pair: dict[str, Any] = dict(
+            zip(INTEGERS, pairs.integers.take(pair, axis=1), strict=True)
+        )
+        by_pair |= zip(FLOATS, pairs.floats.take(pair, axis=1), strict=True)
+        return Packed(
+            ContactColumns(
+                count,
+                tables=pairs.tables,
+                x_f=self.machine.inputs.f.start,
+                features=features.ravel(),
+                borders=near.borders.ravel(),
+                first=near.first,
+                low=near.low.ravel(),
+                high=near.high.ravel(),
+                **by_pair,
+            )
+        )
+
+    def pick(self, features: Sequence[int]) -> Features:
+        """Return features of the terrain by their numbers; those of earlier searches are not made again."""
+        return self._features.take(np.array(self._add_features(features), int))
+
+    # --- rows of features
 
     def _row(self, contact: WheelOnFeature) -> int:
-        """Return the row of what a contact touches."""
-        own = self._rows.get(contact)
-        return self._take([contact.feature])[0] if own is None else own
+        """Return the row of the feature of a contact."""
+        row = self._rows.get(contact)
+        return self._add_features([contact.feature])[0] if row is None else row
 
-    def _take(self, features: Sequence[int]) -> list[int]:
-        """Return the rows of features of the terrain, which are taken up where they are new."""
-        known = self._rows
-        new = sorted({k for k in features if k not in known})
+    def _add_features(self, features: Sequence[int]) -> list[int]:
+        """Return the rows of features of the terrain; new ones are added."""
+        rows = self._rows
+        new = sorted({k for k in features if k not in rows})
         if new:
-            known |= zip(
-                new, range(len(self._features), len(self._features) + len(new)), strict=True
-            )
+            first = len(self._features)
+            rows |= zip(new, range(first, first + len(new)), strict=True)
             self._features = join([self._features, self.terrain.pick(new)])
-        return [known[k] for k in features]
+        return [rows[k] for k in features]
 
 
-def remember(known: dict[Any, Any], key: Any, made: Any, most: int = KEPT) -> None:
-    """Keep what was made, and forget the oldest where there is too much."""
-    if len(known) >= most:
-        del known[next(iter(known))]
-    known[key] = made
+def cache_latest(cache: dict[Any, Any], key: Any, value: Any, most: int = MAX_CACHED_SETS) -> None:
+    """Add an entry to a cache of at most `most` entries; the oldest one is removed."""
+    if len(cache) >= most:
+        del cache[next(iter(cache))]
+    cache[key] = value

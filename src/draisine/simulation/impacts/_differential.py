@@ -27,7 +27,7 @@ from scipy.optimize import brentq
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.event_driven.impact import FINE
+from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts._sequence import TIE
 
 MAX_EVENTS = 200
@@ -197,7 +197,7 @@ class _Process:
             FrictionContact(at, 3, self.mu[i]) if i in resting else FrictionContact(at, 1, 0.0)
             for i, at in zip(contacts, starts, strict=True)
         ]
-        lam = solve_friction(A, -normal, law, FINE)
+        lam = solve_friction(A, -normal, law, FRICTION_TOLERANCE)
         if lam is None:
             raise ContactSetError(
                 "No impulses satisfy Coulomb's law in the course of an impact. "
@@ -231,8 +231,8 @@ class _Process:
         normal = _normal_rows(len(mode.slipping) + len(mode.smooth), len(mode.holding))
         initial = [float(np.linalg.norm(mode.rate[3 * i : 3 * i + 3])) for i in mode.slipping]
         initial += mode.rate[self._rows(mode.smooth, mode.holding)].tolist()
-        one = np.zeros(len(rows) + 1)
-        one[-1] = 1.0
+        target = np.zeros(len(rows) + 1)
+        target[-1] = 1.0
 
         def at(angles: Floats) -> tuple[Floats, Floats]:
             slips = zip(mode.slipping, np.cos(angles), np.sin(angles), strict=True)
@@ -242,9 +242,9 @@ class _Process:
             # Normal rates are equal, contacts that hold do not slip, the sum of shares is one.
             A = (self.W @ columns)[rows] / self.compliance
             K = np.block([[A, -normal[:, None]], [normal, 0.0]])
-            known = np.array([*initial, float((A @ initial)[normal > 0.0].mean())])
-            found = known + np.linalg.lstsq(K, one - K @ known, rcond=1e-12)[0]
-            return columns @ found[:-1], found[:-1][normal > 0.0]
+            start = np.array([*initial, float((A @ initial)[normal > 0.0].mean())])
+            solution = start + np.linalg.lstsq(K, target - K @ start, rcond=1e-12)[0]
+            return columns @ solution[:-1], solution[:-1][normal > 0.0]
 
         return at
 
@@ -287,10 +287,11 @@ class _Process:
         rested = np.array(mode.slipping)[log_slip <= motion.last + math.log(2.0)].tolist()
         if rested:
             rate = motion.shares(angles)[0]
-            u, change = self.velocities(Lam), (self.W @ rate).reshape(-1, 3)
-            left = max(self.slip(u, i) / self.slip(change, i) for i in rested)
-            work = work + left * u[:, 0] * rate[::3]
-            Lam = self._stop(Lam + left * rate, rested)
+            u = self.velocities(Lam)
+            change = (self.W @ rate).reshape(-1, 3)
+            rest = max(self.slip(u, i) / self.slip(change, i) for i in rested)
+            work = work + rest * u[:, 0] * rate[::3]
+            Lam = self._stop(Lam + rest * rate, rested)
         return Lam, work
 
     def _stop_ideal(self, Lam: Floats, work: Floats, ideal: list[int]) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.event_driven.impact import FINE
+from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts._sequence import SequentialImpact
 from draisine.simulation.impacts.moreau import contact_impulses
 
@@ -61,7 +61,9 @@ def _impulses(W: Floats, u: Floats, mu: Floats, e: float, holding: Floats) -> Fl
             free[3 * i + 2] = False
     # A direction without impulse has its own equation: it moves by itself, and does not slip.
     compliance = np.where(np.outer(free, free), axes @ W @ axes.T, np.diag(W.max() * ~free))
-    Lam = contact_impulses(compliance, np.where(free, axes @ b, 0.0), mu.tolist(), FINE)
+    Lam = contact_impulses(
+        compliance, np.where(free, axes @ b, 0.0), mu.tolist(), FRICTION_TOLERANCE
+    )
     return axes.T @ np.where(free, Lam, 0.0)
 
 
@@ -70,7 +72,7 @@ def _bound_energy(
 ) -> Floats:
     """Return impulses with which no contact creates energy: with smaller ratios where one would.
 
-    Without friction no contact creates energy, so that there is a part of the ratios that creates
+    Without friction no contact creates energy, so that there is a ratio_scale of the ratios that creates
     none. Contacts that create energy in consequence are bounded as well.
     """
     bounded = np.full(len(mu), False)
@@ -86,15 +88,15 @@ def _bound_energy(
         free = holding & ~bounded
 
         def impulses(
-            part: float, most: Floats = most, bounded: Floats = bounded, free: Floats = free
+            ratio_scale: float, most: Floats = most, bounded: Floats = bounded, free: Floats = free
         ) -> Floats:
-            return _impulses(W, u, np.where(bounded, part * most, most), e, free)
+            return _impulses(W, u, np.where(bounded, ratio_scale * most, most), e, free)
 
-        def gain(part: float, bounded: Floats = bounded) -> float:
-            return float(_gain(W, u, impulses(part))[bounded].max())
+        def gain(ratio_scale: float, bounded: Floats = bounded) -> float:
+            return float(_gain(W, u, impulses(ratio_scale))[bounded].max())
 
-        part = brentq(gain, 0.0, 1.0, xtol=1e-15, rtol=1e-14) if gain(1.0) > 0.0 else 1.0
-        Lam = impulses(part)
+        ratio_scale = brentq(gain, 0.0, 1.0, xtol=1e-15, rtol=1e-14) if gain(1.0) > 0.0 else 1.0
+        Lam = impulses(ratio_scale)
 
 
 def _slips(W: Floats, u: Floats, Lam: Floats) -> Floats:

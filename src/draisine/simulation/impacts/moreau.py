@@ -17,22 +17,27 @@ from draisine.simulation.contact.complementarity.active_set import (
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.complementarity.saddle_point import contact_response
-from draisine.simulation.contact.event_driven.impact import FINE, FRICTION, strikes_by
+from draisine.simulation.contact.event_driven.impact import (
+    FRICTION_TOLERANCE,
+    ImpactSolver,
+    compiled_by,
+)
 
 
-@strikes_by(FRICTION)
+@compiled_by(ImpactSolver.FRICTION)
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact, eq. [moreau]: 0 <= LamN, xiN >= 0, LamN xiN = 0 with
     xiN = vN+ + e vN-, and friction impulses of at most mu LamN, opposed to the slip if they are at the limit.
     """
     check_restitution(normal)
-    contacts, v = given.contacts, given.v
+    contacts = given.contacts
+    v = given.v
     W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     b = np.concatenate([k.relative(v) for k in contacts])
     for i, contact in enumerate(contacts):
         if given.rebounds(contact):
             b[3 * i] *= 1.0 + normal
-    Lam = contact_impulses(W, b, [k.mu for k in contacts], FINE, contacts)
+    Lam = contact_impulses(W, b, [k.mu for k in contacts], FRICTION_TOLERANCE, contacts)
     return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
 
 

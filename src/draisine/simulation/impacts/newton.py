@@ -5,11 +5,15 @@ tangential (3.12). Only equal coefficients never create energy.
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection, strike
-from draisine.simulation.contact.event_driven.impact import SETS, strikes_by
+from draisine.simulation.contact.complementarity.active_set import (
+    ImpactProblem,
+    Selection,
+    solve_impact,
+)
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, compiled_by
 
 
-@strikes_by(SETS)
+@compiled_by(ImpactSolver.SETS)
 def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0) -> Selection:
     """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
     tangential) per contact.
@@ -22,4 +26,4 @@ def impact(given: ImpactProblem, *, normal: float = 1.0, tangential: float = 1.0
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):
         raise ParameterError("newton: wheels with a finite mu need the impact model 'moreau'.")
     E = np.array([normal, tangential, tangential])
-    return strike(given, lambda contact: E if given.rebounds(contact) else np.zeros(3))
+    return solve_impact(given, lambda contact: E if given.rebounds(contact) else np.zeros(3))

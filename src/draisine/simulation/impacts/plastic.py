@@ -3,13 +3,17 @@
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection, strike
-from draisine.simulation.contact.event_driven.impact import SETS, strikes_by
+from draisine.simulation.contact.complementarity.active_set import (
+    ImpactProblem,
+    Selection,
+    solve_impact,
+)
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, compiled_by
 
 
-@strikes_by(SETS)
+@compiled_by(ImpactSolver.SETS)
 def impact(given: ImpactProblem) -> Selection:
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in given.contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
-    return strike(given, lambda contact: np.zeros(3))
+    return solve_impact(given, lambda contact: np.zeros(3))

@@ -17,7 +17,7 @@ from draisine.simulation.contact.complementarity.active_set import (
     Selection,
 )
 from draisine.simulation.contact.complementarity.saddle_point import contact_response
-from draisine.simulation.contact.event_driven.impact import FINE
+from draisine.simulation.contact.event_driven.impact import FRICTION_TOLERANCE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
     contact_impulses,
@@ -28,11 +28,12 @@ from draisine.simulation.impacts.moreau import (
 def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after compression and expansion, eq. [poisson]."""
     check_restitution(normal)
-    contacts, v = given.contacts, given.v
+    contacts = given.contacts
+    v = given.v
     W, change = contact_response(given.M, np.vstack([k.C for k in contacts]), given.held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
-    squeezed = contact_impulses(W, u, mu, FINE, contacts)
+    squeezed = contact_impulses(W, u, mu, FRICTION_TOLERANCE, contacts)
     e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
     Lam = squeezed + _expand(W, u + W @ squeezed, e * squeezed[::3], contacts)
     return outcome(contacts, Lam.reshape(-1, 3), v + change(Lam))
@@ -50,15 +51,16 @@ def _expand(W: Floats, u: Floats, given: Floats, contacts: Sequence[Candidate]) 
     scale = float(np.abs(W[:, ::3] @ given).max())
     pushes_more = np.full(len(given), False)
     for _ in range(2 * len(given) + 2):
-        # A normal impulse that is known has its own equation; what it does to others is in b. So has
+        # A normal impulse that is fixed has its own equation; what it does to others is in b. So has
         # the friction of contacts without load: it is zero, also if mu is infinite.
         free = np.repeat(pushes_more | (given > 0.0), 3)
         free[::3] = pushes_more
-        known = np.zeros(len(u))
-        known[::3] = np.where(pushes_more, 0.0, given)
+        fixed = np.zeros(len(u))
+        fixed[::3] = np.where(pushes_more, 0.0, given)
         stiffness = np.diag(np.where(free, 0.0, np.diag(W)))
-        b = np.where(free, u + W @ known, -np.diag(W) * known)
-        Lam = contact_impulses(np.where(np.outer(free, free), W, stiffness), b, mu, FINE, contacts)
+        b = np.where(free, u + W @ fixed, -np.diag(W) * fixed)
+        compliance = np.where(np.outer(free, free), W, stiffness)
+        Lam = contact_impulses(compliance, b, mu, FRICTION_TOLERANCE, contacts)
         approach = -(u + W @ Lam)[::3]
         more = ~pushes_more & (approach > 1e-12 * scale)
         less = pushes_more & (Lam[::3] < given * (1.0 - 1e-12))

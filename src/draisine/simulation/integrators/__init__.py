@@ -1,10 +1,11 @@
-"""Integrators, one file each: `advance` takes y over one smooth stretch of time in machine code.
+"""Integrators, one file each: `advance` integrates y over an interval without jumps, in machine code.
 
-    advance(problem, y, span, tick=None) -> (times, samples, status)
-Methods of equal steps return each step; adaptive ones return the times of the span's grid. `status`
-says how it ended. `equal` is the method in equal steps, for many states side by side. A Runge-Kutta
-method is `explicit` and a tableau; other methods of equal steps are `EqualSteps` and a routine.
-`_drivers`: what all share, `_explicit`, `_adams`: methods of equal steps, `_dop853_tableau`: numbers.
+advance(problem, y, span, tick=None) -> (times, samples, status) Methods of equal steps return the state
+after each step; adaptive ones return it at the times of the span's grid. `status` is the reason why the
+integration ended. `equal` is the method with equal steps, for many states side by side. A Runge-Kutta method
+consists of `explicit` and a tableau; other methods of equal steps of `EqualSteps` and a routine. `_drivers`:
+problem, workspace, projection and falls, which all methods share. `_explicit`, `_adams`: methods of equal
+steps. `_dop853_tableau`: coefficients.
 """
 
 from draisine.simulation.integrators._drivers import (

@@ -45,23 +45,23 @@ C = (
     0.3333333333333333, 0.25, 0.3076923076923077, 0.6512820512820513, 0.6, 0.8571428571428571,
     1.0, 1.0,
 )  # fmt: skip
-"""Where in the step the stages 0 to 12 are."""
+"""Nodes of the stages 0 to 12, fractions of the step."""
 C_EXTRA = (
     0.1, 0.2, 0.7777777777777778,
 )  # fmt: skip
-"""Where the stages of dense output are."""
+"""Nodes of the stages of the dense output."""
 E3 = (
     -0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, -0.4226823213237919, -0.1521609496625161, 0.20136540080403034,
     0.02265179219836082, 0.0,
 )  # fmt: skip
-"""What the embedded method of third order would change."""
+"""Weights of the error estimate by the embedded method of third order."""
 E5 = (
     0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502,
     1.6643771824549864, -0.35032884874997366, 0.3341791187130175, 0.08192320648511571,
     -0.022355307863886294, 0.0,
 )  # fmt: skip
-"""What the embedded method of fifth order would change."""
+"""Weights of the error estimate by the embedded method of fifth order."""
 D = (
     (-8.428938276109013, 0.0, 0.0, 0.0, 0.0, 0.5667149535193777, -3.0689499459498917,
      2.38466765651207, 2.117034582445028, -0.871391583777973, 2.2404374302607883,
@@ -80,4 +80,4 @@ D = (
      29.8402934266605, -43.53345659001114, 96.32455395918828, -39.17726167561544,
      -149.72683625798564),
 )  # fmt: skip
-"""The upper four coefficients of the dense output, from all sixteen stages."""
+"""Weights of all sixteen stages in the upper four coefficients of the dense output."""

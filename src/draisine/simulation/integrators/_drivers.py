@@ -1,7 +1,8 @@
-"""What all integrators share: what they solve, and the steps around a step, as routines.
+"""The parts that all integrators share: the problem, the workspace, and routines for the checks after a step
+(finite rates, pivots, projection onto closed contacts, falls).
 
-Several states stand side by side, one per lane: entry k of lane j is at `k * count + j`. One state
-is one lane; all lanes give the same bits as one. A lane in trouble keeps the state before it.
+Several states are integrated side by side, one per SIMD lane: entry k of lane j is at `k * count + j`. The
+result of a lane does not depend on the number of lanes. A lane that fails keeps its last valid state.
 """
 
 import math
@@ -17,80 +18,83 @@ from draisine.codegen.routine import Address, Routine, call, each, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
-DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED, ENDLESS, FELL = range(8)
-"""How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
-enough; a wheel fell flat; from the keyboard; steps so short that there is no end of them; the
-machine fell.
-"""
+DONE = 0  # the end is reached
+NOT_FINITE = 1  # a value is not finite
+DEGENERATE = 2  # a pivot is near zero
+TOO_SMALL = 3  # no step is small enough for the tolerances
+FLAT = 4  # a wheel fell flat
+INTERRUPTED = 5  # from the keyboard
+ENDLESS = 6  # steps are so short that the run would not end
+FELL = 7  # the machine fell
+"""Reasons why an integration ended. They are stored as floats in `Workspace.wrong`, one per lane."""
 
-CLOSED = 1e-8
-"""A gap whose square cannot be seen: one Newton step closes it."""
+SINGLE_STEP_GAP = 1e-8
+"""Gap (m) that one Newton step closes to rounding: its square is below 1e-16."""
 
 CHUNK = 10_000
-"""After so many steps machine code comes up for air: there a run can be interrupted, or given up."""
+"""Number of steps in one call of machine code; between calls a run can be interrupted."""
 
 CHUNKS = 10_000
-"""A run that would need so many times as many steps as it has just made goes on for ever."""
+"""Largest number of further calls at the pace of the last one; a run that needs more counts as endless."""
 
-SINE, OFFSET, LEFT, UP, WATCH = 0, 1, 2, 5, 8
-"""Where the numbers of a `Problem.watch` are stored: the sine of the lean that is a fall, an offset
-that is positive if a frame that turns over is not watched, the base's axes to the left and up in the
-coordinates of the inner base frame; how many they are.
+FALL_SINE = 0
+FALL_OFFSET = 1
+FALL_LEFT = 2
+FALL_UP = 5
+WATCH = 8
+"""Indices of the numbers of `Problem.watch`: sine of the lean that is a fall; an offset that is positive if
+a frame may turn over; axes of the base to the left (3) and up (3) in coordinates of the inner base frame.
+WATCH is their number.
 """
 
-STEEP = 0.95
-"""Sine of a lean (72 degrees) beyond which a wheel that turns over within one step falls flat; a wheel
-that turns over from less was moved by a step that is too long.
+STEEP_LEAN = 0.95
+"""Sine of a lean (72 degrees) above which a wheel that turns over within one step has fallen; from a smaller
+lean the step was too long.
 """
 
-NO_END, SMOOTHER = (
-    "steps have become so short that there is no end of them",
-    "A law that switches to and fro does that: make it smooth, let it act at a rate of its own "
-    "(Numerics(integrator='rk4', dt=0.001), or a Stepper), or ask for less (rtol, atol).",
+NO_END = "the steps have become so short that the run would not end"
+SMOOTHER = (
+    "A law that switches to and fro causes this: make it smooth, let it act at a fixed rate "
+    "(Numerics(integrator='rk4', dt=0.001), or a Stepper), or increase rtol and atol."
 )
-"""What is said of such a run, and what may help."""
+"""Message for an endless run, and its remedy."""
 
 
 class Workspace(NamedTuple):
-    """Where a run is, as routines see it: programs and their tables, sizes, and shared arrays.
+    """The state of an integration, as routines see it."""
 
-    x = (t, y, tail) is what programs read; y holds the state at the beginning of a step, k its rates,
-    `row` apart; `wrong` says per lane how it ended, `ended` after how many steps it fell, `method` are
-    the coefficients of the method. `watch` has `watched` numbers per lane, those of the fall.
-    """
-
-    rate: Address
+    rate: Address  # program of the rates
     rate_table: Floats
-    project: Address
+    project: Address  # program of the projection, or 0
     project_table: Floats
-    floors: Floats
-    n: int
+    floors: Floats  # magnitudes of the pivots below which they are degenerate
+    n: int  # entries of y
     lanes: int
-    row: int
-    pose: int
+    row: int  # distance of the rates of two stages in k
+    pose: int  # number of the first entries of y that are projected
     gaps: int
-    wheels: int
+    wheels: int  # wheels with a heading
     pivots: int
-    keep: int
-    x: Floats
-    y: Floats
-    k: Floats
-    settled: Floats
-    headings: Floats
-    gap: Floats
-    wrong: Floats
-    method: Floats
-    watched: int
+    keep: int  # 1: samples are stored
+    x: Floats  # inputs of the programs: t, y, tail
+    y: Floats  # state at the beginning of a step
+    k: Floats  # rates of the stages
+    settled: Floats  # outputs of the projection
+    headings: Floats  # of the wheels after the last step
+    gap: Floats  # largest gap of each lane; scratch of the falls
+    wrong: Floats  # reason why each lane ended; 0 while it continues
+    method: Floats  # coefficients of the method
+    watched: int  # numbers per lane of `watch`; 0: falls are not watched
     watch: Floats
-    ended: Floats
+    ended: Floats  # number of steps after which each lane fell
 
 
 ALONE = ((Workspace, "lanes", 1),)
-"""What the code of one state knows: no loop over lanes is left in it."""
+"""Constants of the code for one state: the compiler removes its loops over lanes."""
 
 
 def march_code(march: Routine, count: int) -> NativeRoutine:
-    """Return a march as machine code, for one state or for states side by side."""
+    """Return the loop over the steps as machine code, for one state or for states side by side."""
     if count == 1:
         return routine_code(march, known=ALONE)[0]
     return routine_code(march, width=lanes())[0]
@@ -98,33 +102,26 @@ def march_code(march: Routine, count: int) -> NativeRoutine:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What an integrator solves: a right-hand side by address, what follows y in its input, the
-    least sizes of its pivots, and a projection of the first `pose` entries of y, if there is one.
+    """An initial value problem. Tables, tail, floors and watch may have one column for each state."""
 
-    `watch` are the numbers of the fall that ends it, `WATCH` of them, see `fall_margins`; without them
-    no fall is watched. `count` states are advanced side by side; tables, tail, floors and watch may
-    have a column for each. `keep` holds what the addresses belong to; machine code comes up for air
-    after a `chunk` of steps.
-    """
-
-    rate: int
+    rate: int  # address of the right-hand side
     rate_table: Floats
-    rate_size: int
-    tail: Floats
+    rate_size: int  # number of its outputs
+    tail: Floats  # inputs that follow y: inputs of the machine, anchors of pins
+    # Magnitudes of the pivots below which the configuration is degenerate.
     floors: Floats = field(default_factory=lambda: np.zeros(0))
-    project: Compiled | None = None
+    project: Compiled | None = None  # projection of pose and shape onto closed contacts
     project_table: Floats | None = None
-    pose: int = 0
-    count: int = 1
-    chunk: int = CHUNK
-    keep: Any = field(default=None, repr=False)
+    pose: int = 0  # number of the first entries of y that are projected
+    count: int = 1  # number of states side by side
+    chunk: int = CHUNK  # steps in one call of machine code
+    keep: Any = field(default=None, repr=False)  # owners of the addresses
+    # `WATCH` numbers that describe the fall which ends the run; empty: no fall is watched.
     watch: Floats = field(default_factory=lambda: np.zeros(0))
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
     def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
-        """Return the workspace of a method with so many rates, for states of n entries: one that was
-        given back, where there is one.
-        """
+        """Return a workspace for states of n entries and a number of stages, a used one if available."""
         try:
             spare = self._spare[n, stages * self.rate_size * self.count, id(method), keep].pop()
         except (KeyError, IndexError):
@@ -135,30 +132,36 @@ class Problem:
         return spare
 
     def give_back(self, spare: Packed) -> None:
-        """Take back a workspace that nobody uses any more: to make one takes longer than short runs."""
+        """Take back a workspace for the next run: making one takes longer than a short run."""
         w = spare.record
         self._spare.setdefault((w.n, len(w.k), id(w.method), w.keep == 1), []).append(spare)
 
     def _new_workspace(self, n: int, stages: int, method: Floats, keep: bool) -> Packed:
-        c, project = self.count, self.project
-        x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
+        """Return a new workspace."""
+        c = self.count
+        project = self.project
+        x = np.zeros((1 + n + len(self.tail), c))
         x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
         floors, watch = (
-            np.repeat(one[:, None], c, 1) if one.ndim == 1 and c > 1 else one
-            for one in (self.floors, self.watch)
+            np.repeat(numbers[:, None], c, 1) if numbers.ndim == 1 and c > 1 else numbers
+            for numbers in (self.floors, self.watch)
         )
-        where, table, size = 0, np.zeros(1), 1
+        wheels = 0
+        gaps = 0
+        address = 0
+        table = np.zeros(1)
+        size = 1
         if project is not None:
-            where = project.address if c == 1 else project.wide_address
+            address = project.address if c == 1 else project.wide_address
             table = project.table if self.project_table is None else self.project_table
             size = project.outputs.size
             wheels = project.outputs.count("headings") // 2
             gaps = size - self.pose - 2 * wheels
-        rates, headings = np.zeros(stages * self.rate_size * c), np.empty(2 * wheels * c)
-        headings.fill(np.nan)
+        rates = np.zeros(stages * self.rate_size * c)
+        headings = np.full(2 * wheels * c, np.nan)
         return Packed(
             Workspace(
-                Address(self.rate), _flat(self.rate_table), Address(where), _flat(table),
+                Address(self.rate), _flat(self.rate_table), Address(address), _flat(table),
                 _flat(floors), n, c, self.rate_size * c, self.pose, gaps, wheels,
                 len(self.floors), int(keep), x.ravel(), np.zeros(n * c), rates,
                 np.zeros(size * c), headings, np.zeros(c), np.zeros(c), method, len(self.watch),
@@ -168,7 +171,7 @@ class Problem:
 
     @cached_property
     def side_by_side(self) -> "Problem":
-        """The same problem for as many states as there are SIMD lanes, to project samples."""
+        """The same problem for one state per SIMD lane, to project samples."""
         assert self.project is not None
         c = lanes()
         table = np.repeat(self.project.table[:, None], c, axis=1)
@@ -181,36 +184,33 @@ def _flat(array: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """A smooth stretch of time: from `start` to `end`, in equal steps no longer than dt, or in steps
-    that keep the tolerances, with samples at the times of `grid`, from `start` to `end`.
+    """An interval of time without jumps."""
 
-    An adaptive method appends the dense output of its steps to the list `dense`, if there is one:
-    times (steps, NODES) and states (steps, NODES, n) at the Chebyshev nodes `PLACES` of each step.
-    """
-
-    start: float
-    end: float
-    dt: float
-    grid: Floats
+    start: float  # s
+    end: float  # s
+    dt: float  # s, longest step of methods of equal steps
+    grid: Floats  # s, times of the samples of adaptive methods
     rtol: float = 1e-10
     atol: float = 1e-12
+    # Adaptive methods append the dense output of each call: times (steps, NODES) and states (steps, NODES, n)
+    # at the Chebyshev nodes `PLACES` of each step.
     dense: list[tuple[Floats, Floats]] | None = None
 
     @property
     def last(self) -> float:
-        """The last time before the end: what jumps there is taken from the left."""
+        """The last time before the end: a jump at the end is evaluated from the left."""
         return math.nextafter(self.end, self.start)
 
 
 NODES = 5
 PLACES = 0.5 * (1.0 - np.cos(np.pi * np.arange(NODES) / (NODES - 1)))
-"""Chebyshev nodes of a step, its ends among them, at which its dense output is kept."""
+"""Chebyshev nodes of a step (both ends included) at which its dense output is stored, and their number."""
 
 March = tuple[Floats, Floats, int]
-"""Times, samples and how it ended."""
+"""Times, samples and status."""
 
 Tick = Callable[[float], None]
-"""What is told from time to time how far a run has come, as a time."""
+"""A function that receives the time reached (s) after each call of machine code."""
 
 
 @routine
@@ -222,14 +222,15 @@ def evaluate(p: Workspace, t: float, out: Floats) -> None:
 
 @routine
 def check(p: Workspace, rates: Floats) -> int:
-    """Mark lanes whose rates are no numbers or whose pivots are too small; return how many lanes
+    """Mark lanes whose rates are not finite or whose pivots are too small; return the number of lanes that
     have ended.
     """
-    c, n = p.lanes, p.n
+    c = p.lanes
+    n = p.n
     for j in each(c):
         total = 0.0
         for k in range(n):
-            total += rates[k * c + j] * 0.0
+            total += rates[k * c + j] * 0.0  # NaN if the rate is not finite
         status = NOT_FINITE if total != 0.0 else 0.0
         for k in range(p.pivots):
             size = abs(rates[(n + k) * c + j])
@@ -240,66 +241,71 @@ def check(p: Workspace, rates: Floats) -> int:
 
 @routine
 def count_ended(p: Workspace) -> int:
-    """Return how many lanes have ended."""
-    found = 0
+    """Return the number of lanes that have ended."""
+    count = 0
     for j in range(p.lanes):
-        found += 1 if p.wrong[j] != 0.0 else 0
-    return found
+        count += 1 if p.wrong[j] != 0.0 else 0
+    return count
 
 
 @routine
 def settle(p: Workspace, t: float) -> int:
-    """Replace pose and shape of the states in x at a time by their projection; return how many lanes
-    have ended. A wheel that turns over from a steep lean has fallen.
+    """Project pose and shape of the states in x at a time onto closed contacts; return the number of lanes
+    that have ended. A wheel that turns over from a steep lean has fallen.
     """
     p.x[: p.lanes] = t
     ended = project(p)
     if p.watched > 0 and ended > 0:
         lean_sines(p, p.y, p.gap)
         for j in range(p.lanes):
-            p.wrong[j] = FELL if p.wrong[j] == FLAT and p.gap[j] > STEEP else p.wrong[j]
+            p.wrong[j] = FELL if p.wrong[j] == FLAT and p.gap[j] > STEEP_LEAN else p.wrong[j]
     return ended
 
 
 @routine
 def project(p: Workspace) -> int:
-    """Replace pose and shape in x by their projection: one Newton step, and more (four at most)
-    where it began with a gap whose square could be seen. Mark lanes where a wheel's heading turned
-    round: it fell flat on the way. Return how many lanes have ended.
+    """Project pose and shape in x onto closed contacts; return the number of lanes that have ended.
+
+    One Newton step suffices for small gaps; larger ones take up to four. Lanes in which the heading of a
+    wheel reverses are marked: the wheel fell flat within the step.
     """
     if p.project == 0:
         return count_ended(p)
-    c, x, out = p.lanes, p.x, p.settled
+    c = p.lanes
+    x = p.x
+    out = p.settled
     call(p.project, x, p.project_table, out, c)
     x[c : c + p.pose * c] = out[: p.pose * c]
-    p.gap[:c] = 2.0 * CLOSED
+    p.gap[:c] = 2.0 * SINGLE_STEP_GAP
     for _ in range(3):
-        if not widest_gap(p) > CLOSED:
+        if not widest_gap(p) > SINGLE_STEP_GAP:
             break
         call(p.project, x, p.project_table, out, c)
         for k in range(p.pose):
             for j in each(c):
-                x[(1 + k) * c + j] = out[k * c + j] if p.gap[j] > CLOSED else x[(1 + k) * c + j]
+                # Lanes that are closed keep their state, whatever the others need.
+                is_open = p.gap[j] > SINGLE_STEP_GAP
+                x[(1 + k) * c + j] = out[k * c + j] if is_open else x[(1 + k) * c + j]
     first = (p.pose + p.gaps) * c
     for k in range(p.wheels):
-        at = 2 * k * c
+        offset = 2 * k * c
         for j in each(c):
-            ahead = p.headings[at + j] * out[first + at + j]
-            ahead += p.headings[at + c + j] * out[first + at + c + j]
-            p.wrong[j] = FLAT if ahead < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
+            cosine = p.headings[offset + j] * out[first + offset + j]
+            cosine += p.headings[offset + c + j] * out[first + offset + c + j]
+            p.wrong[j] = FLAT if cosine < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
     p.headings[: 2 * p.wheels * c] = out[first:][: 2 * p.wheels * c]
     return count_ended(p)
 
 
 @routine
 def widest_gap(p: Workspace) -> float:
-    """Return the widest gap that the projection found; `gap` keeps those of lanes that are closed."""
+    """Return the largest gap before the projection; `gap` keeps the values of lanes that are closed."""
     c = p.lanes
     for j in each(c):
         size = 0.0
         for k in range(p.gaps):
             size = max(size, abs(p.settled[(p.pose + k) * c + j]))
-        p.gap[j] = size if p.gap[j] > CLOSED else p.gap[j]
+        p.gap[j] = size if p.gap[j] > SINGLE_STEP_GAP else p.gap[j]
     widest = 0.0
     for j in range(c):
         widest = max(widest, p.gap[j])
@@ -308,7 +314,7 @@ def widest_gap(p: Workspace) -> float:
 
 @routine
 def keep_ended(p: Workspace) -> None:
-    """Give lanes that have ended their states back."""
+    """Restore the states before the step in lanes that have ended."""
     c = p.lanes
     for k in range(p.n):
         for j in each(c):
@@ -317,42 +323,63 @@ def keep_ended(p: Workspace) -> None:
 
 @routine
 def lean_sines(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write the size of the sine of each lane's lean: of the upward component of the axis to the left."""
-    c, w = p.lanes, p.watch
+    """Write the magnitude of the sine of each lane's lean: the vertical component of the axis to the left.
+
+    (x, y, z) is the vertical of the world in coordinates of the inner base frame, whose quaternion
+    (a, b, d, e) begins the state; it need not have unit length.
+    """
+    c = p.lanes
+    w = p.watch
     for j in each(c):
-        a, b, d, e = states[j], states[c + j], states[2 * c + j], states[3 * c + j]
-        x, y, z = 2.0 * (b * e - a * d), 2.0 * (d * e + a * b), a * a - b * b - d * d + e * e
-        lean = w[LEFT * c + j] * x + w[(LEFT + 1) * c + j] * y + w[(LEFT + 2) * c + j] * z
+        a = states[j]
+        b = states[c + j]
+        d = states[2 * c + j]
+        e = states[3 * c + j]
+        x = 2.0 * (b * e - a * d)
+        y = 2.0 * (d * e + a * b)
+        z = a * a - b * b - d * d + e * e
+        lean = w[FALL_LEFT * c + j] * x
+        lean += w[(FALL_LEFT + 1) * c + j] * y
+        lean += w[(FALL_LEFT + 2) * c + j] * z
         out[j] = abs(lean) / (a * a + b * b + d * d + e * e)
 
 
 @routine
 def fall_margins(p: Workspace, states: Floats, out: Floats) -> None:
-    """Write how far each lane is from a fall: by how much the sine of its lean is below its limit or,
-    if that is less, the upward component of the axis of a frame that may turn over.
+    """Write the margin of each lane to a fall: the sine of the largest lean minus that of the lean, or the
+    vertical component of the upright axis of the frame (plus the offset), whichever is smaller.
 
-    (x, y, z) is the world's vertical in the coordinates of the inner base frame, whose quaternion
-    (a, b, d, e) begins the state; it needs no unit length.
+    The symbols are those of `lean_sines`.
     """
-    c, w = p.lanes, p.watch
+    c = p.lanes
+    w = p.watch
     lean_sines(p, states, out)
     for j in each(c):
-        a, b, d, e = states[j], states[c + j], states[2 * c + j], states[3 * c + j]
-        x, y, z = 2.0 * (b * e - a * d), 2.0 * (d * e + a * b), a * a - b * b - d * d + e * e
-        tilt = w[UP * c + j] * x + w[(UP + 1) * c + j] * y + w[(UP + 2) * c + j] * z
-        over = w[OFFSET * c + j] + tilt / (a * a + b * b + d * d + e * e)
-        out[j] = min(w[SINE * c + j] - out[j], over)
+        a = states[j]
+        b = states[c + j]
+        d = states[2 * c + j]
+        e = states[3 * c + j]
+        x = 2.0 * (b * e - a * d)
+        y = 2.0 * (d * e + a * b)
+        z = a * a - b * b - d * d + e * e
+        tilt = w[FALL_UP * c + j] * x
+        tilt += w[(FALL_UP + 1) * c + j] * y
+        tilt += w[(FALL_UP + 2) * c + j] * z
+        upright = w[FALL_OFFSET * c + j] + tilt / (a * a + b * b + d * d + e * e)
+        out[j] = min(w[FALL_SINE * c + j] - out[j], upright)
 
 
 @routine
 def mark_fallen(p: Workspace, step: int) -> int:
-    """Mark lanes that fell in the step with this number, from y to x: they are beyond the limit, and
-    further than before (a machine that starts beyond it may rise). Return how many lanes have ended.
+    """Mark lanes that fell in a step from y to x; return the number of lanes that have ended.
+
+    A lane falls if it is beyond the limit and further than before: a machine that starts beyond may rise.
     """
     c = p.lanes
     fall_margins(p, p.x[c:], p.gap)
     fall_margins(p, p.y, p.settled)
     for j in range(c):
         if p.wrong[j] == 0.0 and p.gap[j] < 0.0 and p.gap[j] < p.settled[j]:
-            p.wrong[j], p.ended[j] = FELL, float(step)
+            p.wrong[j] = FELL
+            p.ended[j] = float(step)
     return count_ended(p)

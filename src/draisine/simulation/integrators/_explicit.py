@@ -1,4 +1,4 @@
-"""Methods of equal steps: the march from step to step, and Runge-Kutta methods as tableaux."""
+"""Methods of equal steps: the loop over the steps, and explicit Runge-Kutta methods by their tableaux."""
 
 import math
 from collections.abc import Sequence
@@ -26,19 +26,25 @@ from draisine.simulation.integrators._drivers import (
 
 
 def march_of(step: Routine, ring: int) -> Routine:
-    """Return the loop of a method over its steps: `step(p, t0, h, last, i)` writes the state after
-    step i into x; the rates of the last `ring` states are at hand in k.
+    """Return the loop of a method over its steps.
+
+    Parameters
+    ----------
+    step
+        Routine `step(p, t0, h, last, i)` that writes the state after step i into x.
+    ring
+        Number of earlier states whose rates remain in k.
     """
 
     @routine
     def march(
         p: Workspace, t0: float, h: float, last: float, first: int, end: int, samples: Floats
     ) -> int:
-        """Take the steps from number `first` to `end`; return how many are done: fewer where all
-        lanes have ended. The state that is reached is checked, too. A lane that falls keeps the state
-        after the step in which it did.
+        """Take the steps from number `first` to `end`; return the number of finished steps, which is smaller
+        if all lanes end. A lane that falls keeps the state after its last step.
         """
-        c, size = p.lanes, p.n * p.lanes
+        c = p.lanes
+        size = p.n * p.lanes
         for i in range(first, end):
             t = t0 + i * h
             rates = p.k[i % ring * p.row :]
@@ -47,17 +53,18 @@ def march_of(step: Routine, ring: int) -> Routine:
                 return i
             p.y[:size] = p.x[c : c + size]
             step(p, t0, h, last, i)
-            over = settle(p, t0 + (i + 1) * h)
-            if over == c:
+            ended = settle(p, t0 + (i + 1) * h)
+            if ended == c:
                 return i
-            if over > 0:
+            if ended > 0:
                 keep_ended(p)
             if p.watched > 0:
-                over = mark_fallen(p, i + 1)
+                ended = mark_fallen(p, i + 1)
             if p.keep == 1:
                 samples[(i + 1) * size :][:size] = p.x[c : c + size]
-            if over == c:
+            if ended == c:
                 return i + 1
+        # The last state is checked like the others.
         rates = p.k[end % ring * p.row :]
         evaluate(p, min(t0 + end * h, last), rates)
         check(p, rates)
@@ -67,14 +74,26 @@ def march_of(step: Routine, ring: int) -> Routine:
 
 
 class EqualSteps:
-    """A method of equal steps: `step` as a routine, how many rates it needs room for (the last
-    `ring` states' among them), its coefficients.
+    """A method of equal steps.
+
+    Parameters
+    ----------
+    step
+        Routine of one step, see `march_of`.
+    stages
+        Number of rates that are stored, those of the last `ring` states included.
+    ring
+        Number of earlier states whose rates the method uses.
+    coefficients
+        Numbers that the step reads from `Workspace.method`.
     """
 
     def __init__(
         self, step: Routine, stages: int, ring: int = 1, coefficients: Sequence[float] = ()
     ) -> None:
-        self.march, self.stages, self.ring = march_of(step, ring), stages, ring
+        self.march = march_of(step, ring)
+        self.stages = stages
+        self.ring = ring
         self.coefficients = np.array([*coefficients, 0.0])
 
     def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
@@ -87,18 +106,19 @@ class EqualSteps:
         return self.times(span)[: done + 1], samples[: done + 1], status
 
     def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
-        """Return the states at the end, one per column, what is wrong with each, and the times of
-        falls. A column that falls keeps the state after the step in which it did, others that ended
-        early the last state before.
+        """Return the final states (n, columns), the status of each column and the times of falls.
+
+        A column that falls keeps the state after its last step; one that fails keeps the state before.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
         self.go(problem, p, span, np.ascontiguousarray(y)[None], None)
-        c, w = problem.count, p.record
+        c = problem.count
+        w = p.record
         return w.x[c : c + y.size].reshape(y.shape).copy(), w.wrong, self.times_of(span, w.ended)
 
     def record(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
-        """Return the times, the states at all of them (time, entries, columns), and what is wrong with
-        each column: those keep the last state before.
+        """Return the times, the states (times, n, columns) and the status of each column. A column that fails
+        keeps its last valid state.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients)
         samples = np.empty((self.steps(span) + 1, y.size))
@@ -108,28 +128,31 @@ class EqualSteps:
         return self.times(span), samples.reshape(-1, *y.shape), p.record.wrong
 
     def steps(self, span: Span) -> int:
-        """Return how many equal steps no longer than dt a stretch has."""
+        """Return the number of equal steps of an interval, no longer than dt."""
         return max(1, math.ceil((span.end - span.start) / span.dt - 1e-9))
 
     def times(self, span: Span) -> Floats:
-        """Return where the steps of a stretch begin, and its end."""
+        """Return the times at which the steps of an interval begin, and its end."""
         return self.times_of(span, np.arange(self.steps(span) + 1))
 
     def times_of(self, span: Span, numbers: Any) -> Floats:
-        """Return the times after so many steps of a stretch."""
+        """Return the times after given numbers of steps of an interval."""
         return np.asarray(span.start + numbers * ((span.end - span.start) / self.steps(span)))
 
     def start(self, problem: Problem, p: Packed, span: Span, samples: Floats) -> int:
-        """Put the state at the beginning, samples[0], in place; return with which step to go on."""
+        """Write the initial state, samples[0], into the workspace; return the number of finished steps."""
         p.record.x[problem.count :][: samples[0].size] = samples[0].ravel()
         return 0
 
     def go(
         self, problem: Problem, p: Packed, span: Span, samples: Floats, tick: Tick | None
     ) -> tuple[int, int]:
-        """Take all steps; return how many are done, and how the first lane ended."""
-        steps, w, done = self.steps(span), p.record, 0
-        h, last = (span.end - span.start) / steps, span.last
+        """Take all steps; return the number of finished steps and the status of the first lane."""
+        steps = self.steps(span)
+        h = (span.end - span.start) / steps
+        last = span.last
+        w = p.record
+        done = 0
         march = march_code(self.march, w.lanes)
         try:
             done = self.start(problem, p, span, samples)
@@ -144,8 +167,7 @@ class EqualSteps:
 
 
 def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
-    """Return the Runge-Kutta method with a tableau: row s of A are the weights of stage s, b those of
-    the step.
+    """Return an explicit Runge-Kutta method: row s of A has the weights of stage s, b those of the step.
 
     >>> ralston = explicit([[], [2 / 3]], [1 / 4, 3 / 4])
     """
@@ -156,7 +178,10 @@ def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
     @routine
     def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
         """Write y + h sum b_j k_j, the k_j = f(t + c_j h, y + h sum a_jl k_l)."""
-        t, c, x, weight = t0 + i * h, p.lanes, p.x, p.method
+        t = t0 + i * h
+        c = p.lanes
+        x = p.x
+        weight = p.method
         node = p.method[(stages + 1) * stages :]
         for s in range(1, stages + 1):
             for k in each(p.n * c):

@@ -2,5 +2,6 @@
 
 from draisine.simulation.integrators._adams import Adams
 
-ORDER, ADAPTIVE = 4, False
+ORDER = 4
+ADAPTIVE = False
 advance = equal = Adams([9 / 24, 19 / 24, -5 / 24, 1 / 24])

@@ -2,5 +2,6 @@
 
 from draisine.simulation.integrators._adams import Adams
 
-ORDER, ADAPTIVE = 5, False
+ORDER = 5
+ADAPTIVE = False
 advance = equal = Adams([251 / 720, 646 / 720, -264 / 720, 106 / 720, -19 / 720])

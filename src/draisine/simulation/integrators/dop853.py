@@ -36,35 +36,42 @@ from draisine.simulation.integrators._drivers import (
 )
 from draisine.simulation.integrators._explicit import explicit
 
-ORDER, ADAPTIVE = 8, True
+ORDER = 8
+ADAPTIVE = True
 
-STAGES, DENSE, END = 16, 13, 12
-"""All stages; the first of those beside the step, and the one at its end, whose rate is the first that
-only the dense output needs.
+STAGES = 16  # all stages
+END = 12  # the stage at the end of the step; its rate is the first that only the dense output needs
+FIRST_DENSE_STAGE = 13  # the first of three stages for the dense output
+
+NODE_OFFSET = STAGES * STAGES
+FIFTH_ORDER_OFFSET = NODE_OFFSET + STAGES
+THIRD_ORDER_OFFSET = FIFTH_ORDER_OFFSET + FIRST_DENSE_STAGE
+DENSE_OFFSET = THIRD_ORDER_OFFSET + FIRST_DENSE_STAGE
+"""Indices in `METHOD` of the nodes of the stages, of the weights of both error estimates and of the dense
+output; they follow the 16 x 16 weights of the stages.
 """
 
-TIMES, E5, E3, D = 256, 272, 285, 298
-"""Where the stages' times, the error's and the dense output's weights stand behind the 16 by 16 of the
-stages.
-"""
+TIME = 0  # s
+NEXT_STEP = 1  # s, length of the next step
+SAMPLE_COUNT = 2
+FIRST_RAW = 3  # first sample that is not yet projected
+END_RAW = 4  # end of the samples that are not yet projected
+NODE_COUNT = 5  # stored nodes of the dense output
+CLOCK_SIZE = 6
+"""Indices of the numbers in `Sampling.clock`, and their number."""
 
-T, H, COUNT, RAW, RAW_END, KEPT, CLOCK = range(7)
-"""What a `Sampling.clock` holds: time, length of the next step, number of samples, the first and the end
-of those that are not projected yet, number of nodes kept; how many that are.
-"""
+BUFFERED_STEPS = 1000
+"""Number of steps whose nodes fit into the buffer: 5 nodes of some 20 numbers take 0.8 MB."""
 
-ROOM = 1000
-"""How many steps the buffer of nodes has room for."""
-
-WIDTH = 4
-"""The vectors of one state's sums: two registers, or half a one."""
+VECTOR_WIDTH = 4
+"""Vector width of the sums over one state: two registers of two doubles, or one of four."""
 
 
 def _coefficients() -> Floats:
-    """Return all coefficients one after the other."""
+    """Return all coefficients as one array."""
     weights = np.zeros((STAGES, STAGES))
-    for row, given in zip(weights, [*tableau.A, *tableau.A_EXTRA], strict=True):
-        row[: len(given)] = given
+    for row, stage_weights in zip(weights, [*tableau.A, *tableau.A_EXTRA], strict=True):
+        row[: len(stage_weights)] = stage_weights
     return np.concatenate(
         [weights.ravel(), tableau.C, tableau.C_EXTRA, tableau.E5, tableau.E3, np.ravel(tableau.D)]
     )
@@ -72,57 +79,65 @@ def _coefficients() -> Floats:
 
 METHOD = _coefficients()
 
+FIRST_STEP = 0.01
+"""Length of the first step (s); the error estimate corrects it."""
+
 equal = explicit(tableau.A[:-1], tableau.A[-1])
 
 
 class Stages(NamedTuple):
-    """A step under way: from y to `new`, of n entries, with rates k that are `row` apart, what the
-    tolerances allow (`atol` for each entry), and the polynomial of the dense output; `errors` also has room
-    for sums.
-    """
+    """One step from y to `new`."""
 
-    method: Floats
-    n: int
-    row: int
+    method: Floats  # coefficients
+    n: int  # entries of y
+    row: int  # distance of the rates of two stages in k
     rtol: float
-    atol: Floats
+    atol: Floats  # one for each entry
     y: Floats
     new: Floats
-    k: Floats
-    polynomial: Floats
-    errors: Floats
+    k: Floats  # rates of the stages
+    polynomial: Floats  # (7 n) coefficients of the dense output
+    errors: Floats  # (2 n) scaled errors; scratch of the sums
 
 
 class Sampling(NamedTuple):
-    """When a stretch ends, `last` being the time just before, and where its samples go.
+    """The end of an interval, and the storage of its samples and dense output."""
 
-    `clock` holds what outlasts a pause. With `dense` 1 the dense output of each step is kept at its
-    `places`, with its times; `margins` has room for how far these are from a fall.
-    """
-
-    end: float
-    last: float
-    points: int
-    grid: Floats
-    samples: Floats
-    clock: Floats
-    dense: int
-    places: Floats
-    times: Floats
-    nodes: Floats
-    margins: Floats
+    end: float  # s
+    last: float  # s, the last time before the end
+    points: int  # number of samples
+    grid: Floats  # s, their times
+    samples: Floats  # their states
+    clock: Floats  # numbers that persist between calls
+    dense: int  # 1: the dense output is stored
+    places: Floats  # nodes of a step, as fractions
+    times: Floats  # s, of the stored nodes
+    nodes: Floats  # states at the stored nodes
+    margins: Floats  # margin to a fall; scratch
 
 
 def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float | Floats) -> Packed:
-    """Return a step from y with rates k; `atol` is one for all entries, or one for each."""
+    """Return the record of a step from y with rates k; `atol` is a number, or one for each entry."""
     n = len(y)
-    room = (np.zeros(n), k, np.zeros(7 * n), np.zeros(2 * n))
-    return Packed(Stages(METHOD, n, row, rtol, np.full(n, atol), y, *room))
+    return Packed(
+        Stages(
+            method=METHOD,
+            n=n,
+            row=row,
+            rtol=rtol,
+            atol=np.full(n, atol),
+            y=y,
+            new=np.zeros(n),
+            k=k,
+            polynomial=np.zeros(7 * n),
+            errors=np.zeros(2 * n),
+        )
+    )
 
 
 @routine
 def sum_older(s: Stages, stage: int) -> None:
-    """Keep the sum of a stage without its newest rate, for `add_newest`."""
+    """Store the weighted sum of the rates of a stage, without the newest one, for `add_newest`."""
     for i in each(s.n):
         total = 0.0
         for j in range(stage - 1):
@@ -132,8 +147,10 @@ def sum_older(s: Stages, stage: int) -> None:
 
 @routine
 def add_newest(s: Stages, stage: int, h: float, into: Floats) -> None:
-    """Write the state of a stage: y + h sum a_j k_j. The newest rate was written number by number just
-    now: it is read so, too, or the core would wait until all are in memory.
+    """Write the state of a stage, y + h sum a_j k_j.
+
+    The loop is not vectorised: the newest rates were just written one by one, and a vector load would wait
+    until all of them are in memory.
     """
     newest = stage - 1
     weight = s.method[stage * STAGES + newest]
@@ -150,30 +167,37 @@ def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
 
 @routine
 def error_norm(s: Stages, h: float, rates: int) -> float:
-    """Return the error of a step against what the tolerances allow, from its first rates. That at its
-    end weighs nothing: it matters only where it is no number, and neither is the error then.
+    """Return the error of a step relative to the tolerances, from the first rates.
+
+    The rate at the end has the weight zero; it matters only if it is not finite, and then neither is the
+    error.
     """
     n = s.n
     for i in each(n):
         scale = s.atol[i] + s.rtol * max(abs(s.y[i]), abs(s.new[i]))
-        e5, e3 = 0.0, 0.0
+        e5 = 0.0
+        e3 = 0.0
         for j in range(rates):
-            e5 += s.method[E5 + j] * s.k[j * s.row + i]
-            e3 += s.method[E3 + j] * s.k[j * s.row + i]
+            e5 += s.method[FIFTH_ORDER_OFFSET + j] * s.k[j * s.row + i]
+            e3 += s.method[THIRD_ORDER_OFFSET + j] * s.k[j * s.row + i]
         s.errors[i] = (e5 / scale) * (e5 / scale)
         s.errors[n + i] = (e3 / scale) * (e3 / scale)
-    error5, error3 = 0.0, 0.0
+    error5 = 0.0
+    error3 = 0.0
     for i in range(n):
         error5 += s.errors[i]
         error3 += s.errors[n + i]
-    both = error5 + 0.01 * error3
-    return 0.0 if both == 0.0 else h * error5 / sqrt(both * n)
+    # Combination of both estimates as in DOP853 (Hairer et al., section II.10).
+    combined = error5 + 0.01 * error3
+    return 0.0 if combined == 0.0 else h * error5 / sqrt(combined * n)
 
 
 @routine
 def interpolate(s: Stages, h: float) -> None:
     """Write the polynomial of the dense output of a step."""
-    n, F, k = s.n, s.polynomial, s.k
+    n = s.n
+    F = s.polynomial
+    k = s.k
     for i in each(n):
         delta = s.new[i] - s.y[i]
         F[i] = delta
@@ -182,13 +206,13 @@ def interpolate(s: Stages, h: float) -> None:
         for m in range(4):
             total = 0.0
             for j in range(STAGES):
-                total += s.method[D + m * STAGES + j] * k[j * s.row + i]
+                total += s.method[DENSE_OFFSET + m * STAGES + j] * k[j * s.row + i]
             F[(3 + m) * n + i] = h * total
 
 
 @routine
 def dense(s: Stages, z: float, into: Floats) -> None:
-    """Write the state at the part z of a step."""
+    """Write the state at the fraction z of a step."""
     for i in each(s.n):
         value = 0.0
         for m in range(7):
@@ -199,13 +223,13 @@ def dense(s: Stages, z: float, into: Floats) -> None:
 
 @routine
 def shrink(error: float) -> float:
-    """Return by how much to shorten a step with too large an error."""
+    """Return the factor of a step whose error is too large."""
     return max(0.2, 0.9 * error ** (-1.0 / 8.0)) if isfinite(error) else 0.1
 
 
 @routine
 def grow(error: float) -> float:
-    """Return by how much to change the length of the next step."""
+    """Return the factor of the next step."""
     return 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
 
 
@@ -215,8 +239,8 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
     sum_older(s, 1)
     for stage in range(1, END):
         add_newest(s, stage, h, p.x[1:])
-        sum_older(s, stage + 1)  # while the core waits for the rates
-        evaluate(p, min(t + s.method[TIMES + stage] * h, last), s.k[stage * s.row :])
+        sum_older(s, stage + 1)  # overlaps with the evaluation of the rates
+        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, last), s.k[stage * s.row :])
     add_newest(s, END, h, p.x[1:])
     s.new[: s.n] = p.x[1 : 1 + s.n]
     return error_norm(s, h, END)
@@ -224,45 +248,46 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
 
 @routine
 def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> float:
-    """Write the samples of the grid and the nodes that lie inside a step; return which part of it stands:
-    all, or that before a fall.
+    """Write the samples and nodes inside a step; return the valid fraction of the step: 1, or the fraction
+    before a fall.
     """
-    at = int(g.clock[COUNT])
-    inside = 1 if at < g.points and g.grid[at] < end else 0
-    if inside + g.dense + p.watched == 0:
+    count = int(g.clock[SAMPLE_COUNT])
+    has_sample = 1 if count < g.points and g.grid[count] < end else 0
+    if has_sample + g.dense + p.watched == 0:
         return 1.0
-    evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still holds the state at the end
-    for stage in range(DENSE, STAGES):
+    evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still contains the state at the end
+    for stage in range(FIRST_DENSE_STAGE, STAGES):
         weigh(s, stage, h, p.x[1:])
-        evaluate(p, min(t + s.method[TIMES + stage] * h, g.last), s.k[stage * s.row :])
+        evaluate(p, min(t + s.method[NODE_OFFSET + stage] * h, g.last), s.k[stage * s.row :])
     interpolate(s, h)
-    part = find_fall(p, s, g) if p.watched > 0 else 1.0
-    stop = end if part == 1.0 else t + part * h
+    fraction = find_fall(p, s, g) if p.watched > 0 else 1.0
+    stop = end if fraction == 1.0 else t + fraction * h
     if g.dense == 1:
-        keep_nodes(s, g, t, part * h, part, stop)
-    while at < g.points and g.grid[at] < stop:
-        dense(s, (g.grid[at] - t) / h, g.samples[at * s.n :])
-        at += 1
-    g.clock[COUNT], g.clock[RAW_END] = at, at
-    return part
+        store_nodes(s, g, t, fraction * h, fraction, stop)
+    while count < g.points and g.grid[count] < stop:
+        dense(s, (g.grid[count] - t) / h, g.samples[count * s.n :])
+        count += 1
+    g.clock[SAMPLE_COUNT] = count
+    g.clock[END_RAW] = count
+    return fraction
 
 
 @routine
-def keep_nodes(s: Stages, g: Sampling, t: float, h: float, part: float, stop: float) -> None:
-    """Write the dense output of a part of a step, of length h; what jumps at the end of the stretch is
-    taken from the left.
+def store_nodes(s: Stages, g: Sampling, t: float, h: float, fraction: float, stop: float) -> None:
+    """Store the dense output of a fraction of a step, of length h. The last node is before the end of the
+    interval, where inputs may jump.
     """
-    at = int(g.clock[KEPT])
+    first = int(g.clock[NODE_COUNT])
     for i in range(NODES):
-        dense(s, part * g.places[i], g.nodes[(at + i) * s.n :])
-        g.times[at + i] = t + g.places[i] * h
-    g.times[at + NODES - 1] = min(stop, g.last)
-    g.clock[KEPT] += float(NODES)
+        dense(s, fraction * g.places[i], g.nodes[(first + i) * s.n :])
+        g.times[first + i] = t + g.places[i] * h
+    g.times[first + NODES - 1] = min(stop, g.last)
+    g.clock[NODE_COUNT] += float(NODES)
 
 
 @routine
 def margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
-    """Return how far from a fall the state at the part z of a step is."""
+    """Return the margin to a fall of the state at the fraction z of a step."""
     dense(s, z, p.x[1:])
     fall_margins(p, p.x[1:], g.margins)
     return g.margins[0]
@@ -270,14 +295,17 @@ def margin_at(p: Workspace, s: Stages, g: Sampling, z: float) -> float:
 
 @routine
 def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
-    """Return the part of a step before a fall, located by bisection on the dense output; 1 without a fall.
+    """Return the fraction of a step before a fall, located by bisection on the dense output; 1 without a
+    fall.
+
     A machine falls if it is beyond the limit at a node, and further than at the start of the step.
     """
     begin = margin_at(p, s, g, 0.0)
-    low, high = 0.0, 2.0
+    low = 0.0
+    high = 2.0
     for i in range(1, NODES):
-        here = margin_at(p, s, g, g.places[i])
-        if here < 0.0 and here < begin:
+        margin = margin_at(p, s, g, g.places[i])
+        if margin < 0.0 and margin < begin:
             high = g.places[i]
             break
         low = g.places[i]
@@ -298,12 +326,15 @@ def find_fall(p: Workspace, s: Stages, g: Sampling) -> float:
 
 @routine
 def start(p: Workspace, g: Sampling) -> int:
-    """Write samples of the beginning and the first rates; return whether something is wrong."""
-    t, at = g.clock[T], int(g.clock[COUNT])
-    while at < g.points and g.grid[at] <= t:
-        g.samples[at * p.n :][: p.n] = p.y[: p.n]
-        at += 1
-    g.clock[COUNT], g.clock[RAW], g.clock[RAW_END] = at, at, at
+    """Write the samples at the beginning and the first rates; return 1 if they are not valid, otherwise 0."""
+    t = g.clock[TIME]
+    count = int(g.clock[SAMPLE_COUNT])
+    while count < g.points and g.grid[count] <= t:
+        g.samples[count * p.n :][: p.n] = p.y[: p.n]
+        count += 1
+    g.clock[SAMPLE_COUNT] = count
+    g.clock[FIRST_RAW] = count
+    g.clock[END_RAW] = count
     p.x[1 : 1 + p.n] = p.y[: p.n]
     evaluate(p, t, p.k)
     return check(p, p.k)
@@ -311,138 +342,173 @@ def start(p: Workspace, g: Sampling) -> int:
 
 @routine
 def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
-    """Try up to so many steps; return 1 where the end is reached or something is wrong."""
+    """Try up to `limit` steps; return 1 if the end is reached or the run cannot continue, otherwise 0."""
     if first == 1 and start(p, g) > 0:
         return 1
     for _ in range(limit):
-        t, h = g.clock[T], g.clock[H]
+        t = g.clock[TIME]
+        h = g.clock[NEXT_STEP]
         if not t < g.end:
             return 1
         if h < 1e-14 * max(abs(t), 1.0):
             p.wrong[0] = TOO_SMALL
             return 1
+        # A remainder at the level of rounding is added to the last step.
         final = 1 if t + h >= g.end - 1e-14 * max(abs(g.end), 1.0) else 0
         h = g.end - t if final == 1 else h
         error = attempt(p, s, g.last, t, h)
         if not error < 1.0:
             evaluate(p, min(t + h, g.last), s.k[END * s.row :])
-            g.clock[H] = h * shrink(error_norm(s, h, DENSE))
+            g.clock[NEXT_STEP] = h * shrink(error_norm(s, h, FIRST_DENSE_STAGE))
             continue
         end = g.end if final == 1 else t + h
-        count, kept = g.clock[COUNT], g.clock[KEPT]
-        part = sample(p, s, g, t, h, end)
-        if part < 1.0:
-            return end_fallen(p, s, g, t + part * h, part)
+        count_before = g.clock[SAMPLE_COUNT]
+        nodes_before = g.clock[NODE_COUNT]
+        fraction = sample(p, s, g, t, h, end)
+        if fraction < 1.0:
+            return end_fallen(p, s, g, t + fraction * h, fraction)
         p.x[1 : 1 + s.n] = s.new[: s.n]
         if settle(p, end) > 0:
-            if p.wrong[0] == FELL:  # at the start of the step
-                g.clock[COUNT], g.clock[KEPT], g.clock[RAW_END] = count, kept, count
+            if p.wrong[0] == FELL:
+                # The wheel fell within the step: its samples are discarded, the run ends before it.
+                g.clock[SAMPLE_COUNT] = count_before
+                g.clock[NODE_COUNT] = nodes_before
+                g.clock[END_RAW] = count_before
             return 1
-        g.clock[T] = end
+        g.clock[TIME] = end
         s.y[: s.n] = p.x[1 : 1 + s.n]
-        if final == 1 and g.clock[COUNT] < g.points:
-            g.samples[int(g.clock[COUNT]) * s.n :][: s.n] = s.y[: s.n]
-            g.clock[COUNT] += 1.0
+        if final == 1 and g.clock[SAMPLE_COUNT] < g.points:
+            g.samples[int(g.clock[SAMPLE_COUNT]) * s.n :][: s.n] = s.y[: s.n]
+            g.clock[SAMPLE_COUNT] += 1.0
         evaluate(p, min(end, g.last), s.k)
         if check(p, s.k) > 0:
             return 1
-        g.clock[H] = h * grow(error)
+        g.clock[NEXT_STEP] = h * grow(error)
     return 0
 
 
 @routine
-def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, part: float) -> int:
-    """End the run where it fell, at a part of the step: y is the state there."""
-    dense(s, part, p.x[1:])
+def end_fallen(p: Workspace, s: Stages, g: Sampling, t: float, fraction: float) -> int:
+    """End the run at a fall, at a fraction of the step; y is the state there."""
+    dense(s, fraction, p.x[1:])
     p.x[0] = t
     project(p)
     s.y[: s.n] = p.x[1 : 1 + s.n]
-    g.clock[T], p.wrong[0] = t, FELL
+    g.clock[TIME] = t
+    p.wrong[0] = FELL
     return 1
 
 
 @routine
-def settle_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
-    """Replace samples by their projections, as many at once as there are lanes."""
-    c, n = p.lanes, p.n
-    at = first
-    while at < end:
+def project_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
+    """Project samples onto closed contacts, one per lane at a time."""
+    c = p.lanes
+    n = p.n
+    i = first
+    while i < end:
         for j in range(c):
-            one = min(at + j, end - 1)
-            p.x[j] = g.grid[one]
-            p.x[c + j :: c][:n] = g.samples[one * n :][:n]
+            index = min(i + j, end - 1)
+            p.x[j] = g.grid[index]
+            p.x[c + j :: c][:n] = g.samples[index * n :][:n]
         project(p)
-        for j in range(min(c, end - at)):
-            g.samples[(at + j) * n :][: p.pose] = p.x[c + j :: c][: p.pose]
-        at += c
+        for j in range(min(c, end - i)):
+            g.samples[(i + j) * n :][: p.pose] = p.x[c + j :: c][: p.pose]
+        i += c
 
 
 def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
-    """Return times, samples and status at the times of the grid; steps are as long as the tolerances
-    allow. Where the run stops short, the last good step is one more sample; where it fell, the fall is.
+    """Return times, samples at the times of the grid, and status; the tolerances determine the steps.
+
+    If the run stops early, the state after the last valid step is an additional sample; if it falls, the
+    state of the fall is.
     """
-    n, points = len(y), len(span.grid)
+    n = len(y)
+    points = len(span.grid)
     p = problem.workspace(n, STAGES, METHOD)
     w: Workspace = p.record
     w.y[:] = y
     if (span.rtol, span.atol) not in p.others:
         p.others[span.rtol, span.atol] = stages(w.y, w.k, w.row, span.rtol, span.atol)
     s = p.others[span.rtol, span.atol]
-    samples, clock = np.empty((points, n)), np.zeros(CLOCK)
-    clock[T], clock[H] = span.start, min(0.01, span.end - span.start)
-    room = 0 if span.dense is None else NODES * min(ROOM, problem.chunk)
-    kept = (int(room > 0), PLACES, np.empty(room), np.empty(room * n), np.zeros(1))
-    g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock, *kept))
-    status = _go(p, s, g, problem.chunk, span.dense, tick)
-    done, raw = int(clock[COUNT]), (int(clock[RAW]), int(clock[RAW_END]))
-    if problem.project is not None and raw[0] < raw[1]:
+    samples = np.empty((points, n))
+    clock = np.zeros(CLOCK_SIZE)
+    clock[TIME] = span.start
+    clock[NEXT_STEP] = min(FIRST_STEP, span.end - span.start)
+    buffered = 0 if span.dense is None else NODES * min(BUFFERED_STEPS, problem.chunk)
+    g = Packed(
+        Sampling(
+            end=span.end,
+            last=span.last,
+            points=points,
+            grid=span.grid,
+            samples=samples.ravel(),
+            clock=clock,
+            dense=int(buffered > 0),
+            places=PLACES,
+            times=np.empty(buffered),
+            nodes=np.empty(buffered * n),
+            margins=np.zeros(1),
+        )
+    )
+    status = _take_steps(p, s, g, problem.chunk, span.dense, tick)
+    done = int(clock[SAMPLE_COUNT])
+    first_raw = int(clock[FIRST_RAW])
+    end_raw = int(clock[END_RAW])
+    if problem.project is not None and first_raw < end_raw:
         wide = problem.side_by_side.workspace(n, 1, METHOD)
-        routine_code(settle_samples, width=lanes())[0](wide, g, *raw)
+        routine_code(project_samples, width=lanes())[0](wide, g, first_raw, end_raw)
         problem.side_by_side.give_back(wide)
-    times, samples = span.grid[:done], samples[:done]
+    times = span.grid[:done]
+    samples = samples[:done]
     if status in (DEGENERATE, TOO_SMALL, INTERRUPTED, ENDLESS, FELL):
-        times, samples = np.append(times, clock[T]), np.vstack([samples, w.y])
+        times = np.append(times, clock[TIME])
+        samples = np.vstack([samples, w.y])
     problem.give_back(p)
     return times, samples, status
 
 
-def _go(
+def _take_steps(
     p: Packed,
     s: Packed,
     g: Packed,
     chunk: int,
-    found: list[tuple[Floats, Floats]] | None,
+    dense_output: list[tuple[Floats, Floats]] | None,
     tick: Tick | None,
 ) -> int:
-    """Take all steps, and add the dense output of each to what was found; return how it ended."""
-    (go,), first = routine_code(march, width=WIDTH, known=ALONE), 1
-    clock, before, end = g.record.clock, float(g.record.clock[T]), g.record.end
-    limit = chunk if found is None else min(ROOM, chunk)
+    """Take all steps, and append the dense output of each call; return the status."""
+    (march_native,) = routine_code(march, width=VECTOR_WIDTH, known=ALONE)
+    clock = g.record.clock
+    end = g.record.end
+    limit = chunk if dense_output is None else min(BUFFERED_STEPS, chunk)
+    before = float(clock[TIME])
     tried = 0
+    first = 1
     try:
-        while not go(p, s, g, first, limit):
-            first, tried = 0, tried + limit
-            _take_nodes(g.record, found)
+        while not march_native(p, s, g, first, limit):
+            first = 0
+            tried += limit
+            _append_nodes(g.record, dense_output)
             if tried < chunk:
                 continue
-            if CHUNKS * (clock[T] - before) < end - clock[T]:
+            if CHUNKS * (clock[TIME] - before) < end - clock[TIME]:
                 return ENDLESS
-            tried, before = 0, float(clock[T])
+            tried = 0
+            before = float(clock[TIME])
             if tick is not None:
                 tick(before)
     except KeyboardInterrupt:
         return INTERRUPTED
     finally:
-        _take_nodes(g.record, found)
+        _append_nodes(g.record, dense_output)
     return int(p.record.wrong[0])
 
 
-def _take_nodes(g: Sampling, found: list[tuple[Floats, Floats]] | None) -> None:
-    """Add the nodes in the buffer to what was found, and empty it."""
-    kept = int(g.clock[KEPT])
-    if found is None or not kept:
+def _append_nodes(g: Sampling, dense_output: list[tuple[Floats, Floats]] | None) -> None:
+    """Append the nodes in the buffer to the dense output, and empty the buffer."""
+    count = int(g.clock[NODE_COUNT])
+    if dense_output is None or not count:
         return
     n = len(g.nodes) // len(g.times)
-    states = g.nodes[: kept * n].reshape(-1, NODES, n)
-    found.append((g.times[:kept].reshape(-1, NODES).copy(), states.copy()))
-    g.clock[KEPT] = 0.0
+    states = g.nodes[: count * n].reshape(-1, NODES, n)
+    dense_output.append((g.times[:count].reshape(-1, NODES).copy(), states.copy()))
+    g.clock[NODE_COUNT] = 0.0

@@ -4,14 +4,22 @@ from draisine.codegen.routine import routine
 from draisine.simulation.integrators._drivers import Workspace, evaluate
 from draisine.simulation.integrators._explicit import EqualSteps
 
-ORDER, ADAPTIVE = 4, False
+ORDER = 4
+ADAPTIVE = False
 
 
 @routine
 def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
     """Write y + h (k1 + 2 k2 + 2 k3 + k4) / 6."""
-    t, c, size, x, y = t0 + i * h, p.lanes, p.n * p.lanes, p.x, p.y
-    k1, k2, k3, k4 = p.k, p.k[p.row :], p.k[2 * p.row :], p.k[3 * p.row :]
+    t = t0 + i * h
+    c = p.lanes
+    size = p.n * p.lanes
+    x = p.x
+    y = p.y
+    k1 = p.k
+    k2 = p.k[p.row :]
+    k3 = p.k[2 * p.row :]
+    k4 = p.k[3 * p.row :]
     x[c : c + size] = y[:size] + 0.5 * h * k1[:size]
     evaluate(p, min(t + 0.5 * h, last), k2)
     x[c : c + size] = y[:size] + 0.5 * h * k2[:size]

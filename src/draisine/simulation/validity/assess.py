@@ -19,7 +19,7 @@ from draisine.mechanics.formulations import multiplier
 from draisine.model import Model, Wheel
 from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.simulation.validity.fall import fall_rule, has_fallen
-from draisine.simulation.validity.margins import crossing_time, first_below
+from draisine.simulation.validity.margins import MAX_UNDERSHOOT, crossing_time, first_below
 from draisine.simulation.validity.record import (
     CONSTRAINT_DRIFT,
     ENERGY_DRIFT,
@@ -105,9 +105,18 @@ class ObservedArc:
             return crossing_time(self.t, margin)
         return first_below(self.t, margin.reshape(self.t.shape))
 
-    def push(self, contact: int) -> Floats:
-        """Return (normal, along, across) of a contact over time."""
-        return self.seen["forces"][3 * contact : 3 * contact + 3]
+    def doubtful(self, margins: Floats) -> Any:
+        """Return which margins (rows, time) may become negative: those of which the values do not show that
+        they stay positive.
+        """
+        least = margins.min(axis=1)
+        span = 0.0 if self.t.ndim == 1 else MAX_UNDERSHOOT * (margins.max(axis=1) - least)
+        return np.flatnonzero(~(least > span)).tolist()
+
+    def pushes(self, contacts: Sequence[int]) -> Floats:
+        """Return (normal, along, across) of contacts over time, shape (3, contacts, time)."""
+        forces = self.seen["forces"]
+        return forces.reshape(-1, 3, forces.shape[1])[list(contacts)].transpose(1, 0, 2)
 
 
 def assess(run: "Trajectory") -> Validity:
@@ -288,13 +297,15 @@ def _first_pull(
 ) -> tuple[float | None, str | None]:
     """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
     resolution = FORCE_RESOLUTION * largest
-    found = {
-        wheel.name: _earliest(s.first_below(s.push(k)[0] + resolution) for s in intervals)
-        for k, wheel in _wheels(model)
-    }
-    known = {name: t for name, t in found.items() if t is not None}
-    name = min(known, key=known.__getitem__, default=None)
-    return (None, None) if name is None else (known[name], name)
+    wheels = _wheels(model)
+    found = []
+    for s in intervals:
+        loads = s.pushes([k for k, _ in wheels])[0] + resolution
+        for i in s.doubtful(loads):
+            t = s.first_below(loads[i])
+            if t is not None:
+                found.append((t, i, wheels[i][1].name))
+    return min(found)[::2] if found else (None, None)
 
 
 def friction_ratio(push: Floats, light: Any) -> Floats:
@@ -316,16 +327,17 @@ def _friction_demand(
     """Return the largest ratio of tangential to normal force, and when that of a wheel without mu exceeds
     what roads have.
     """
+    wheels = _wheels(model)
+    pushes = [s.pushes([k for k, _ in wheels]) for s in intervals]
+    loads = [np.nanmax(push[0], axis=1, initial=0.0) for push in pushes]
+    light = LIGHT * np.max(loads, axis=0, initial=0.0)[:, None] if loads else 0.0
     needed, times = 0.0, []
-    for k, wheel in _wheels(model):
-        pushes = [s.push(k) for s in intervals]
-        light = LIGHT * max((float(np.nanmax(x[0], initial=0.0)) for x in pushes), default=0.0)
-        for s, push in zip(intervals, pushes, strict=True):
-            ratios = _ratios(push, light)
-            needed = max(needed, float(ratios.max(initial=0.0)))
-            if needed > FRICTION_DEMAND:
-                above = (ratios > FRICTION_DEMAND) & np.isinf(_mu(options, wheel, s))
-                times += s.t.ravel()[above][:1].tolist()
+    for s, push in zip(intervals, pushes, strict=True):
+        ratios = _ratios(push, light)
+        needed = max(needed, float(ratios.max(initial=0.0)))
+        for i in np.flatnonzero((ratios > FRICTION_DEMAND).any(axis=1)).tolist():
+            above = (ratios[i] > FRICTION_DEMAND) & np.isinf(_mu(options, wheels[i][1], s))
+            times += s.t.ravel()[above][:1].tolist()
     return needed, min(times, default=None)
 
 
@@ -348,17 +360,18 @@ def _friction_exceeded(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions, largest: float
 ) -> float | None:
     """Return when a wheel needs more friction than its mu; of the largest force (N)."""
+    wheels = _wheels(model)
     resolution, times = CONE_RESOLUTION * largest, []
-    for k, wheel in _wheels(model):
-        for s in intervals:
-            mu = _mu(options, wheel, s)
-            if np.isfinite(mu).any():
-                push = s.push(k)
-                with np.errstate(invalid="ignore"):
-                    margin = mu * push[0] - np.hypot(push[1], push[2]) + resolution
-                if mu.ndim:
-                    margin = np.where(np.isfinite(mu), margin, resolution)
-                times.append(s.first_below(margin))
+    for s in intervals:
+        mu = np.array([_mu(options, wheel, s) for _, wheel in wheels])
+        if not np.isfinite(mu).any():
+            continue
+        mu = mu.reshape(len(wheels), -1)  # one value each, or one per time
+        push = s.pushes([k for k, _ in wheels])
+        with np.errstate(invalid="ignore"):
+            margins = mu * push[0] - np.hypot(push[1], push[2]) + resolution
+        margins = np.where(np.isinf(mu), resolution, margins)
+        times += [s.first_below(margins[i]) for i in s.doubtful(margins)]
     return _earliest(times)
 
 

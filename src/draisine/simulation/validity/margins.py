@@ -15,6 +15,9 @@ from draisine.simulation.integrators import NODES, PLACES
 FINE = np.linspace(0.0, 1.0, 33)
 """Places of a step at which the polynomial is looked at."""
 
+MAX_UNDERSHOOT = 0.4
+"""How far below the least of its values at the nodes the polynomial is at most, of the range of these."""
+
 HALVINGS = 60
 """How often an interval is halved to locate a zero: to round-off."""
 
@@ -32,13 +35,12 @@ _LAST_TERM = np.array([0.5, -1.0, 1.0, -1.0, 0.5]) / (NODES - 1)
 
 def first_below(t: Floats, margin: Floats) -> float | None:
     """Return when a margin becomes negative first, of times and values (steps, nodes); None if never."""
-    # The polynomial is at most 0.4 times the range of its values at the nodes below the least of them.
     # The range of the whole run bounds that of each step: most runs need no more than this.
     least = margin.min()
-    if least > 0.4 * (margin.max() - least):
+    if least > MAX_UNDERSHOOT * (margin.max() - least):
         return None
     low = margin.min(axis=1)
-    if np.all(low > 0.4 * (margin.max(axis=1) - low)):
+    if np.all(low > MAX_UNDERSHOOT * (margin.max(axis=1) - low)):
         return None
     with np.errstate(invalid="ignore"):
         fine, error = margin @ _TO_FINE.T, 2.0 * np.abs(margin @ _LAST_TERM)

@@ -1,9 +1,9 @@
-"""Published parameter sets of vehicles and tyres, as data: one folder for each, one TOML file per set.
+"""Published parameter sets of vehicles and tyres: one folder per vehicle or tyre, one TOML file per set.
 
-A file holds `title`, the table `source` (`citation`, `doi`, `note`; an empty doi means that there
-is none) and the table `values` in SI units. `form` says in which published form the values stand,
-where a vehicle has more than one; what comes back is always the form that the vehicle's function
-takes. `deviations` are the standard deviations of measured values, in the form of the file.
+A file has `title`, the table `source` (`citation`, `doi`, `note`; the doi is empty if there is none) and the
+table `values` in SI units. `form` names the published form of the values if a vehicle has several; values are
+always returned in the form of the vehicle's function. `deviations` are the standard deviations of measured
+values, in the form of the file.
 """
 
 import re
@@ -27,6 +27,7 @@ from draisine.vehicles.bicycle import (
 )
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
+"""Names of the parameters of a published form, and the conversion to the vehicle's form."""
 
 _FORMS: dict[str, dict[str, ParameterForm]] = {
     "whipple": {"benchmark": (BENCHMARK, dict), "thesis": (THESIS, from_thesis)},
@@ -36,12 +37,16 @@ _DOI = re.compile(r"10\.\d{4,9}/\S+")
 
 @dataclass(frozen=True, slots=True)
 class ParameterSource:
-    """Where a parameter set comes from."""
+    """Origin of a parameter set."""
 
     title: str
+    """Title of the set."""
     citation: str
+    """Citation of the publication."""
     doi: str
+    """DOI without address; empty if there is none."""
     note: str
+    """Remarks on the values."""
 
 
 def set_owners() -> tuple[str, ...]:
@@ -56,6 +61,13 @@ def set_owners() -> tuple[str, ...]:
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
     """Return the names of the parameter sets of a vehicle or a tyre, in alphabetical order.
 
+    Raises
+    ------
+    UnknownNameError
+        If there are no sets for this name.
+
+    Examples
+    --------
     >>> "benchmark" in parameter_sets("whipple")
     True
     """
@@ -63,9 +75,17 @@ def parameter_sets(vehicle: str) -> tuple[str, ...]:
 
 
 def parameter_set(vehicle: str, name: str) -> dict[str, float]:
-    """Return the values of a parameter set, by the names that the vehicle's function takes; of a file of
-    BicycleParameters (.txt, .yml), those of a bicycle.
+    """Return the values of a parameter set in SI units, by the names of the vehicle's arguments.
 
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle or a tyre.
+    name
+        Name of a set, or the path of a file of BicycleParameters (.txt, .yml) or JBike6 (.m).
+
+    Examples
+    --------
     >>> parameter_set("whipple", "benchmark")["w"]
     1.02
     """
@@ -75,6 +95,8 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
     """Return title, citation, DOI and note of a parameter set.
 
+    Examples
+    --------
     >>> parameter_source("whipple", "benchmark").doi
     '10.1098/rspa.2007.1857'
     """
@@ -82,8 +104,7 @@ def parameter_source(vehicle: str, name: str) -> ParameterSource:
 
 
 def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
-    """Return the standard deviations of a set's measured values, by name; none where the set has none,
-    or is a file.
+    """Return the standard deviations of a set's measured values by name; empty if there are none.
 
     >>> parameter_deviations("whipple", "balance_assist")["c"]
     0.01
@@ -94,11 +115,18 @@ def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
 
 @cache
 def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSource]:
+    """Return values and source of a published set."""
     return read_parameter_set(_find(vehicle, name), vehicle)
 
 
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
-    """Return values and source of a parameter file, or say what is wrong in it."""
+    """Return values (SI units, in the vehicle's form) and source of a parameter file.
+
+    Raises
+    ------
+    DataError
+        If the file is not TOML, has unknown or missing keys, or values that are not finite numbers.
+    """
     content = _read(file)
     return _values(file, vehicle, content), _source(file, content)
 
@@ -128,10 +156,12 @@ def _read(file: Traversable) -> dict[str, Any]:
 
 
 def _is_size(value: Any) -> bool:
+    """Return whether a value is a positive number of usual magnitude."""
     return isinstance(value, (int, float)) and 0 < value < MAX_NUMBER
 
 
 def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
+    """Return the checked values of a file, converted to the vehicle's form."""
     values = content["values"]
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -150,6 +180,7 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
 
 
 def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
+    """Return the checked source of a file."""
     source = content["source"]
     _check_keys(file, "source.", source, required=("citation", "doi", "note"))
     texts = {"title": content["title"], **{f"source.{key}": source[key] for key in source}}
@@ -177,6 +208,7 @@ def _check_keys(
     required: tuple[str, ...],
     optional: tuple[str, ...] = (),
 ) -> None:
+    """Raise `DataError` if keys of a table are missing or unknown."""
     for key in required:
         if key not in table:
             raise DataError(f"{file}: {where}{key} is missing.")
@@ -188,12 +220,14 @@ def _check_keys(
 
 
 def _find(vehicle: str, name: str) -> Traversable:
-    known = _files(vehicle)
-    expect_known(f"{vehicle}: no parameter set", name, known, UnknownNameError)
-    return known[name]
+    """Return the file of a parameter set."""
+    available = _files(vehicle)
+    expect_known(f"{vehicle}: no parameter set", name, available, UnknownNameError)
+    return available[name]
 
 
 def _folders() -> dict[str, Traversable]:
+    """Return the folders of parameter sets by vehicle or tyre."""
     return {
         folder.name: folder
         for folder in files(__name__).iterdir()
@@ -202,7 +236,8 @@ def _folders() -> dict[str, Traversable]:
 
 
 def _files(vehicle: str) -> dict[str, Traversable]:
+    """Return the files of a vehicle's parameter sets by name."""
     folders = _folders()
     expect_known("no parameter sets of", vehicle, folders, UnknownNameError)
-    found = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
-    return {file.name.removesuffix(".toml"): file for file in sorted(found, key=lambda f: f.name)}
+    toml = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file for file in sorted(toml, key=lambda f: f.name)}

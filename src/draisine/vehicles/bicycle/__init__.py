@@ -1,7 +1,9 @@
-"""The bicycle: `whipple`; `_forms`: published forms of its parameters; `_tape_measure`: its own;
-`_thesis`: its equations on paper; `_outputs`: what people ask of it; `_rider`: upper body, arms and legs;
-`_flexible`: what gives; `_files`: files of BicycleParameters, `_other_forms`:
-Moore's and JBike6's, `_errata`: what is wrong in published ones.
+"""The Whipple bicycle, `whipple`, and its parameters.
+
+`_outputs` has its output quantities, `_rider` the upper body, arms and legs, `_flexible` compliant parts.
+Parameters: `_forms` (two published forms), `_other_forms` (Moore's and JBike6's), `_files` (files of
+BicycleParameters), `_errata` (known errors in published values), `_tape_measure` (estimates from simple
+measurements). `_thesis` is the notation of the thesis for equations to read.
 """
 
 from draisine.vehicles.bicycle._files import from_values, read_bicycle

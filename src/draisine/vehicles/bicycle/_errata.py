@@ -1,6 +1,4 @@
-"""Known errors in published parameters of bicycles, and numbers that no bicycle has: each function
-yields what is to be warned about.
-"""
+"""Warnings about known errors in published parameters of bicycles and about impossible inertias."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -9,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class _Wheels:
-    """A measured bicycle's wheels: what recognises it, and its right radial moments of inertia."""
+    """Wheels of a measured bicycle: masses (kg) and radii (m) that identify it, correct moments (kg m2)."""
 
     name: str
     mR: float
@@ -32,13 +30,14 @@ _MEASURED = (
 
 
 def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield what is wrong with the benchmark's 26 parameters."""
+    """Yield a warning for each error in the benchmark's 26 parameters."""
     yield from _rounded(p)
     yield from _exchanged(p)
     yield from _impossible(p)
 
 
 def _rounded(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield a warning for the benchmark bicycle with a rounded fork inertia."""
     exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
     rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
     if all(p[name] == value for name, value in (exact | rounded).items()):
@@ -51,43 +50,47 @@ def _rounded(p: Mapping[str, float]) -> Iterator[str]:
 
 
 def rider_errors(p: Mapping[str, float]) -> Iterator[str]:
-    """Yield what is wrong with a rider's principal radii of gyration."""
-    found = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
-    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in found.items()):
+    """Yield a warning for a rider whose principal radii of gyration are exchanged."""
+    published = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
+    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in published.items()):
         yield (
-            "kPaa and kPyy of this rider are exchanged with respect to the inertia model that they "
-            "come from (kPaa = 0.36797, kPyy = 0.36717); they are used as they stand."
+            "kPaa and kPyy of this rider are exchanged with respect to the original inertia model "
+            "(kPaa = 0.36797, kPyy = 0.36717); the values of the file are used."
         )
 
 
 def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield a warning for measured bicycles whose radial wheel moments are exchanged."""
     for bicycle in _MEASURED:
         same = all(
             math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
             for name in ("mR", "mF", "rR", "rF")
         )
-        as_found = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
+        as_published = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
         exchanged = abs(p["IRxx"] - bicycle.IFxx) + abs(p["IFxx"] - bicycle.IRxx)
-        if same and exchanged < 0.1 * as_found:
+        if same and exchanged < 0.1 * as_published:
             yield (
                 f"IRxx and IFxx are exchanged with respect to the measured bicycle "
-                f"{bicycle.name!r} (IRxx = {bicycle.IRxx:.6g}, IFxx = {bicycle.IFxx:.6g}); they "
-                "are returned as they stand in the file."
+                f"{bicycle.name!r} (IRxx = {bicycle.IRxx:.6g}, IFxx = {bicycle.IFxx:.6g}); the "
+                "values of the file are used."
             )
 
 
 MEASUREMENT_ERROR = 0.1
-"""Relative; errors of measurement lift the greatest principal moment by less above the sum of the others."""
+"""Relative; measurement errors may let the largest principal moment exceed the sum of the others by this."""
 
 
 def _impossible(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield a warning for each body whose principal moments violate the triangle inequality."""
     for body in "RBHF":
-        xx, yy = p[f"I{body}xx"], p[f"I{body}yy"]
+        xx = p[f"I{body}xx"]
+        yy = p[f"I{body}yy"]
         zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
-        mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
+        mean = (xx + zz) / 2
+        radius = math.hypot((xx - zz) / 2, xz)
         moments = sorted((mean - radius, yy, mean + radius))
         if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - MEASUREMENT_ERROR):
-            use = "a model refuses it" if moments[0] < 0 else "a model uses it as it is"
+            use = "a model refuses them" if moments[0] < 0 else "a model uses them nevertheless"
             yield (
                 f"no distribution of mass has the principal moments of body {body}, "
                 f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "

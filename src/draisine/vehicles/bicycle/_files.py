@@ -4,8 +4,8 @@ The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text file
 value+/-deviation`, YAML files a mapping `values` and the name of its `parameterization`:
 `benchmark` (Meijaard et al. 2007, also called `Meijaard2007`), `principal` (also called
 `Moore2019`), with the rider P apart from the rear frame D and inertias given by principal radii of
-gyration, or `Moore2012`, with lengths along the steer axis. Files `JBini_*.m` of JBike6 are read, too. What
-comes back are the benchmark's 26 parameters in the published axes, ready for the vehicle `whipple`.
+gyration, or `Moore2012`, with lengths along the steer axis. Files `JBini_*.m` of JBike6 are read, too. The
+result is the benchmark's 26 parameters in the published axes, the arguments of the vehicle `whipple`.
 """
 
 import importlib
@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, check_file, did_you_mean
-from draisine.registry import PARAMETER_FILES
+from draisine.registry import PARAMETER_SUFFIXES
 from draisine.vehicles.bicycle._errata import benchmark_errors, rider_errors
 from draisine.vehicles.bicycle._forms import BENCHMARK
 from draisine.vehicles.bicycle._other_forms import (
-    JBIKE6_ENDING,
+    JBIKE6_SUFFIX,
     MOORE,
-    MOORE_BESIDE,
+    MOORE_IGNORED,
     from_moore,
     read_jbike6,
 )
@@ -37,6 +37,8 @@ PRINCIPAL = (
     *("xH", "zH", "mH", "kHaa", "kHbb", "kHyy", "alphaH"),
     *("rF", "mF", "kFaa", "kFyy"),
 )
+"""Names of the parameters of the form `principal`."""
+
 _PARAMETERIZATIONS = {
     "benchmark": "benchmark",
     "Meijaard2007": "benchmark",
@@ -45,59 +47,86 @@ _PARAMETERIZATIONS = {
     "Moore2012": "moore",
     "moore": "moore",
 }
-_NAMES = {"benchmark": BENCHMARK, "principal": PRINCIPAL, "moore": MOORE}
-# What the files may carry beside the parameters: speed, parts of the fork, places of sensors.
-_BESIDE = re.compile(
+_FORM_NAMES = {"benchmark": BENCHMARK, "principal": PRINCIPAL, "moore": MOORE}
+# Entries besides the parameters that are ignored: speed, parts of the fork, positions of sensors.
+_IGNORED = re.compile(
     r"v|IRzz|IFzz|[dh]\d|xcl|zcl|ds\d|[xzm][GS]|I[GS](xx|yy|zz|xz)|lP|wP|xR|zR|xF|zF|kRbb|kFbb"
 )
+# Entries that must vanish: the Whipple bicycle is symmetric about its plane.
 _ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)|i[ce](12|23)")
+# Entries of a flywheel in the front wheel, which the Whipple bicycle does not have.
 _FLYWHEEL = re.compile(r"mD|ID\w\w")
 _ANGLE = re.compile(r"lam|alpha[DHP]")
+# Names of raw measurements, which are not parameters.
 _RAW = re.compile(r"T[ct][A-Z]\d|alpha[BH]\d|a[BH]\d|lcs|hbb|lst|lsp|lamst|whb|Lhb[RF]")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:\s*\+/-\s*(?:{_NUMBER}|nan))?")
 _SCALED = re.compile(rf"\((?P<value>{_NUMBER})\s*\+/-\s*(?:{_NUMBER}|nan)\)[eE](?P<power>[-+]?\d+)")
 
-# What may be a decimal comma as well as two measurements: digits alone on both sides of it.
+# Ambiguous: a decimal comma, or two measurements; digits only on both sides of a comma.
 _COMMA = re.compile(r"(?<![\d.,])((?:(?<!/)[-+])?\d+),(\d+(?:[eE][-+]?\d+)?)(?![\d.,eE])")
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
+    """An entry of a parameter file."""
+
     name: str
+    """Name of the parameter."""
     text: str
+    """Text of its value."""
     line: int
+    """Line in the file, from 1."""
 
 
 def read_bicycle(path: str | Path) -> dict[str, float]:
-    """Return the benchmark's 26 parameters from a text (`.txt`) or YAML (`.yml`, `.yaml`) file of
-    BicycleParameters, or from a file `JBini_*.m` of JBike6.
+    """Read the benchmark's 26 parameters from a file of BicycleParameters or JBike6.
 
-    Deviations are left out. Known errors in published data are read as they stand, with a warning.
+    Parameters
+    ----------
+    path
+        Text (`.txt`) or YAML (`.yml`, `.yaml`) file of BicycleParameters, or `JBini_*.m` of JBike6.
+
+    Returns
+    -------
+    dict
+        Parameters by name in SI units and in the published axes; standard deviations are ignored.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, or if parameters are missing, unknown or invalid.
+
+    Warns
+    -----
+    UserWarning
+        About known errors in published data; the values are not corrected.
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix not in PARAMETER_FILES:
+    if suffix not in PARAMETER_SUFFIXES:
         raise DataError(
-            f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml, those of "
-            f"JBike6 in .m; this one ends in {path.suffix!r}."
+            f"{path}: the suffix {path.suffix!r} is unknown. Files of BicycleParameters end with .txt "
+            "(name = value+/-deviation) or .yml, those of JBike6 with .m."
         )
     check_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise DataError(
-            f"{path}: no such file. In BicycleParameters' data a bicycle is "
+            f"{path}: no such file. In the data of BicycleParameters, the file of a bicycle is "
             "bicycles/Name/Parameters/NameBenchmark.txt."
         ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read as text: {error}.") from error
-    if suffix == JBIKE6_ENDING:
-        values, lines = read_jbike6(path, text), dict[str, int]()
+    if suffix == JBIKE6_SUFFIX:
+        values = read_jbike6(path, text)
+        lines = dict[str, int]()
         return _bicycle(str(path), values, lines, "benchmark")
     if suffix == ".txt":
-        form, entries = None, _text_entries(path, text)
+        form = None
+        entries = _text_entries(path, text)
     else:
         form, entries = _yaml_entries(path, text)
     values, lines = _numbers(path, entries)
@@ -105,17 +134,36 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
 
 
 def from_values(values: Mapping[str, float], where: str = "the given values") -> dict[str, float]:
-    """Return the 26 parameters from a mapping, as BicycleParameters holds it in memory."""
+    """Convert a mapping of BicycleParameters to the benchmark's 26 parameters.
+
+    Parameters
+    ----------
+    values
+        Parameters by name in one of the forms of `read_bicycle`, plain numbers in SI units.
+    where
+        Origin of the values, for messages.
+
+    Returns
+    -------
+    dict
+        Parameters by name in SI units and in the published axes.
+
+    Raises
+    ------
+    DataError
+        If parameters are missing, unknown or invalid.
+    """
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise DataError(
-                f"{where}: {name} = {value!r} is not a plain number; BicycleParameters' "
-                "remove_uncertainties makes it one."
+                f"{where}: {name} = {value!r} is not a plain number; convert the values by "
+                "remove_uncertainties of BicycleParameters."
             )
     return _bicycle(where, {name: float(value) for name, value in values.items()}, {}, None)
 
 
 def _text_entries(path: Path, text: str) -> list[_Entry]:
+    """Return the entries of a text file, lines `name = value`."""
     entries = []
     for number, line in enumerate(text.splitlines(), start=1):
         content = line.partition("#")[0].strip()
@@ -131,7 +179,8 @@ def _text_entries(path: Path, text: str) -> list[_Entry]:
 
 
 def _yaml_entries(path: Path, text: str) -> tuple[str | None, list[_Entry]]:
-    """Return the parameterisation, if named, and the entries, from the nodes: these know lines."""
+    """Return the parameterisation, if named, and the entries of a YAML file."""
+    # Nodes instead of loaded values, because only nodes have line numbers.
     yaml = importlib.import_module("yaml")
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)
@@ -146,13 +195,14 @@ def _yaml_entries(path: Path, text: str) -> tuple[str | None, list[_Entry]]:
 
 
 def _pairs(path: Path, node: Any, what: str) -> dict[str, tuple[Any, int]]:
+    """Return the nodes of a YAML mapping by name, with their lines."""
     if getattr(node, "id", None) != "mapping":
         raise DataError(f"{path}: {what} must be a mapping of names to numbers, 'w: 1.02'.")
     pairs: dict[str, tuple[Any, int]] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
         if key.id != "scalar":
-            raise DataError(f"{path}, line {line}: a name must be a plain word.")
+            raise DataError(f"{path}, line {line}: a name must be plain text.")
         if key.value in pairs:
             raise DataError(_twice(path, str(key.value), line, pairs[key.value][1]))
         pairs[key.value] = value, line
@@ -160,6 +210,7 @@ def _pairs(path: Path, node: Any, what: str) -> dict[str, tuple[Any, int]]:
 
 
 def _scalars(path: Path, pairs: dict[str, tuple[Any, int]]) -> list[_Entry]:
+    """Return the scalar nodes of a mapping as entries."""
     for name, (node, line) in pairs.items():
         if node.id != "scalar":
             raise DataError(f"{path}, line {line}: {name} must be a number.")
@@ -167,6 +218,7 @@ def _scalars(path: Path, pairs: dict[str, tuple[Any, int]]) -> list[_Entry]:
 
 
 def _parameterization(path: Path, top: dict[str, tuple[Any, int]]) -> str | None:
+    """Return the form that a YAML file names; None if it names none."""
     if "parameterization" not in top:
         return None
     node, line = top["parameterization"]
@@ -180,6 +232,7 @@ def _parameterization(path: Path, top: dict[str, tuple[Any, int]]) -> str | None
 
 
 def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], dict[str, int]]:
+    """Return values and lines of entries by name; several measurements are averaged."""
     values: dict[str, float] = {}
     lines: dict[str, int] = {}
     for entry in entries:
@@ -187,20 +240,21 @@ def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], d
             raise DataError(_twice(path, entry.name, entry.line, lines[entry.name]))
         lines[entry.name] = entry.line
         if comma := _COMMA.search(entry.text):
-            whole, part = comma.groups()
+            integer, decimals = comma.groups()
             raise DataError(
-                f"{path}, line {entry.line}: {entry.name} = {entry.text!r}: write {whole}.{part}, or "
-                f"'{whole}, {part}' for two measurements."
+                f"{path}, line {entry.line}: {entry.name} = {entry.text!r}: write {integer}.{decimals}, or "
+                f"'{integer}, {decimals}' for two measurements."
             )
-        parts = [_number(part.strip()) for part in entry.text.split(",")]
-        if None in parts:
+        measurements = [_number(text.strip()) for text in entry.text.split(",")]
+        if None in measurements:
             degrees = entry.text.removesuffix("deg").removesuffix("\N{DEGREE SIGN}")
             angle = _number(degrees.strip()) if degrees != entry.text else None
-            way = "it as 1.02 or 1.02+/-0.01." if angle is None else _in_radians(angle)
+            correction = "it as 1.02 or 1.02+/-0.01." if angle is None else _in_radians(angle)
             raise DataError(
-                f"{path}, line {entry.line}: {entry.name} = {entry.text!r} is not a number; write {way}"
+                f"{path}, line {entry.line}: {entry.name} = {entry.text!r} is not a number; write "
+                f"{correction}"
             )
-        value = math.fsum(part for part in parts if part is not None) / len(parts)
+        value = math.fsum(x for x in measurements if x is not None) / len(measurements)
         if _ANGLE.fullmatch(entry.name) and math.tau < abs(value) < math.inf:
             raise DataError(
                 f"{path}, line {entry.line}: {entry.name} = {value:g} rad is more than a turn; for "
@@ -211,10 +265,12 @@ def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], d
 
 
 def _in_radians(degrees: float) -> str:
+    """Return advice to write an angle in radians."""
     return f"{math.radians(degrees):.6g}, the angle in radians."
 
 
 def _number(text: str) -> float | None:
+    """Return the number of a text, without its deviation; None if it is not a number."""
     if match := _VALUE.fullmatch(text):
         return float(match["value"])
     if match := _SCALED.fullmatch(text):
@@ -228,59 +284,62 @@ def _number(text: str) -> float | None:
 
 
 def _twice(path: Path, name: str, line: int, first: int) -> str:
-    return f"{path}, line {line}: {name} stands twice, first in line {first}; keep one of them."
+    """Return the message about a repeated name."""
+    return f"{path}, line {line}: {name} is defined twice, first in line {first}; remove one."
 
 
 def _bicycle(
     where: str, values: dict[str, float], lines: dict[str, int], form: str | None
 ) -> dict[str, float]:
+    """Return the benchmark's parameters from checked values of a form; the form is inferred if None."""
     if form is None:
         form = "principal" if "kDaa" in values or "kPaa" in values else "benchmark"
         form = "moore" if {"d1", "d2", "d3", "l1"} <= set(values) and "w" not in values else form
     place = {name: f"{where}, line {lines[name]}" if name in lines else where for name in values}
     _check_names(where, place, values, form)
     _check_signs(place, values)
-    wrong: list[str] = []
+    errors: list[str] = []
     if form == "principal":
-        wrong += rider_errors(values)
+        errors += rider_errors(values)
         benchmark = _from_principal(values)
     elif form == "moore":
-        found = from_moore(values, where)
-        benchmark = {name: found[name] for name in BENCHMARK}
+        converted = from_moore(values, where)
+        benchmark = {name: converted[name] for name in BENCHMARK}
     else:
         benchmark = {name: values[name] for name in BENCHMARK}
-    for told in (*wrong, *benchmark_errors(benchmark)):
-        warnings.warn(f"{where}: {told}", UserWarning, stacklevel=3)
+    for error in (*errors, *benchmark_errors(benchmark)):
+        warnings.warn(f"{where}: {error}", UserWarning, stacklevel=3)
     return benchmark
 
 
 def _check_names(
     where: str, place: Mapping[str, str], values: Mapping[str, float], form: str
 ) -> None:
-    names, beside = _NAMES[form], MOORE_BESIDE if form == "moore" else _BESIDE
+    """Raise `DataError` for missing, unknown, asymmetric or infinite parameters."""
+    names = _FORM_NAMES[form]
+    ignored = MOORE_IGNORED if form == "moore" else _IGNORED
     if form != "moore" and any(_RAW.fullmatch(name) for name in values):
         raise DataError(
-            f"{where}: these are raw measurements (lengths, angles, periods), not parameters; "
-            "take NameBenchmark.txt from the folder Parameters, or let BicycleParameters compute "
-            "it."
+            f"{where}: these are raw measurements (lengths, angles, periods), not parameters. Use "
+            "NameBenchmark.txt from the folder Parameters, or let BicycleParameters compute it."
         )
     missing = [name for name in names if name not in values]
     for name, value in values.items():
         if not math.isfinite(value):
             raise DataError(f"{place[name]}: {name} = {value} is not a finite number.")
-        if name in names or beside.fullmatch(name):
+        if name in names or ignored.fullmatch(name):
             continue
         if _ASYMMETRIC.fullmatch(name):
             if abs(value) > 1e-6:
                 raise DataError(
-                    f"{place[name]}: {name} = {value:g} makes the bicycle asymmetric; Whipple's "
-                    "is symmetric about its plane. Set it to zero if it may be left out."
+                    f"{place[name]}: {name} = {value:g} makes the bicycle asymmetric, but the Whipple "
+                    "bicycle is symmetric about its plane. Set it to zero if it is negligible."
                 )
         elif _FLYWHEEL.fullmatch(name):
             if value != 0:
                 raise DataError(
-                    f"{place[name]}: {name} = {value:g} is a flywheel's, which Whipple's bicycle "
-                    "has not. Add its mass and inertia to the front wheel, or leave it out."
+                    f"{place[name]}: {name} = {value:g} belongs to a flywheel, which the Whipple bicycle "
+                    "does not have. Add its mass and inertia to the front wheel, or remove it."
                 )
         else:
             raise DataError(
@@ -291,20 +350,23 @@ def _check_names(
 
 
 def _missing(where: str, values: Mapping[str, float], form: str, missing: list[str]) -> DataError:
-    """Return the error that tells what a file lacks, and why it may."""
-    names = _NAMES[form]
+    """Return the error about missing parameters, with a hint at the probable reason."""
+    names = _FORM_NAMES[form]
     hint = ""
     if set(missing) <= {"IByy", "IHyy"}:
-        hint = " The linearised model does without, the nonlinear one does not."
+        hint = " Only the linearised model works without them."
     if all(name[1:2] == "B" for name in values if name in names):
-        hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
+        hint = (
+            " These are parameters of a rider alone; add_rider of BicycleParameters adds a bicycle."
+        )
     return DataError(
         f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters."
-        f"{hint} A few other values than those of a parameter set are changed one by one: --set mB=90."
+        f"{hint} To change only some values of a parameter set, use --set mB=90."
     )
 
 
 def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:
+    """Raise `DataError` for negative masses, lengths, radii or moments of inertia."""
     for name, value in values.items():
         if value < 0 and re.fullmatch(
             r"[mr][A-Z]|w|g|k[A-Z]\w\w|I[A-Z](xx|yy|zz)|[rm][a-f]|r[rf]|i[a-f](11|22|33)", name
@@ -313,30 +375,36 @@ def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:
 
 
 def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
-    """Return the benchmark's parameters; alpha turns the first principal axis about y."""
-    frame, rider = _turned(p, "D"), _turned(p, "P")
+    """Return the benchmark's parameters from the form `principal`.
+
+    Frame D and rider P become one body B, by the parallel axis theorem with their reduced mass.
+    """
+    frame = _turned(p, "D")
+    rider = _turned(p, "P")
     mass = p["mD"] + p["mP"]
-    share = p["mD"] * p["mP"] / mass if mass else 0.0
-    dx, dz = p["xP"] - p["xD"], p["zP"] - p["zD"]
+    reduced_mass = p["mD"] * p["mP"] / mass if mass else 0.0
+    dx = p["xP"] - p["xD"]
+    dz = p["zP"] - p["zD"]
     xx, yy, zz, xz = (a + b for a, b in zip(frame, rider, strict=True))
-    same = ("w", "c", "lam", "g", "rR", "mR", "xH", "zH", "mH", "rF", "mF")
-    found = {name: p[name] for name in same} | {
+    unchanged = ("w", "c", "lam", "g", "rR", "mR", "xH", "zH", "mH", "rF", "mF")
+    benchmark = {name: p[name] for name in unchanged} | {
         "xB": p["xD"] + (p["mP"] / mass * dx if mass else 0.0),
         "zB": p["zD"] + (p["mP"] / mass * dz if mass else 0.0),
         "mB": mass,
-        "IBxx": xx + share * dz**2,
-        "IByy": yy + share * (dx**2 + dz**2),
-        "IBzz": zz + share * dx**2,
-        "IBxz": xz - share * dx * dz,
+        "IBxx": xx + reduced_mass * dz**2,
+        "IByy": yy + reduced_mass * (dx**2 + dz**2),
+        "IBzz": zz + reduced_mass * dx**2,
+        "IBxz": xz - reduced_mass * dx * dz,
     }
-    found |= dict(zip(("IHxx", "IHyy", "IHzz", "IHxz"), _turned(p, "H"), strict=True))
+    benchmark |= dict(zip(("IHxx", "IHyy", "IHzz", "IHxz"), _turned(p, "H"), strict=True))
     for wheel in "RF":
         for moment, radius in (("xx", "aa"), ("yy", "yy")):
-            found[f"I{wheel}{moment}"] = p[f"m{wheel}"] * p[f"k{wheel}{radius}"] ** 2
-    return {name: found[name] for name in BENCHMARK}
+            benchmark[f"I{wheel}{moment}"] = p[f"m{wheel}"] * p[f"k{wheel}{radius}"] ** 2
+    return {name: benchmark[name] for name in BENCHMARK}
 
 
 def _turned(p: Mapping[str, float], body: str) -> tuple[float, float, float, float]:
+    """Return (xx, yy, zz, xz) of a body, kg m2; alpha rotates its first principal axis about y."""
     a, b, yy = (p[f"m{body}"] * p[f"k{body}{axis}"] ** 2 for axis in ("aa", "bb", "yy"))
     s, c = math.sin(p[f"alpha{body}"]), math.cos(p[f"alpha{body}"])
     return a * c * c + b * s * s, yy, a * s * s + b * c * c, (b - a) * s * c

@@ -1,10 +1,10 @@
-"""What gives in a bicycle: fork and frame that bend and twist, suspension, the steering's damper.
+"""Compliant parts of a bicycle: bending and twisting fork and frame, suspension, steering damper.
 
-Flexibility is gathered in joints with springs and dampers between rigid bodies, as Sharp has it (The
+Compliance is concentrated in joints with springs and dampers between rigid bodies, after Sharp (The
 stability of motorcycles at racing speeds, and later, Limebeer and Sharp, Bicycles, motorcycles, and
-models, IEEE Control Systems Magazine 26(5) (2006) 34-61, doi:10.1109/MCS.2006.1700044). Masses stay
-where they are: below the fork's joints there is the front wheel alone, ahead of the frame's joint the
-whole steering. In the drawing all springs carry the bicycle at rest.
+models, IEEE Control Systems Magazine 26(5) (2006) 34-61, doi:10.1109/MCS.2006.1700044). Masses do not move:
+below the fork's joints there is only the front wheel, ahead of the frame's joint the complete steering. In
+the drawing all springs are preloaded, so that they carry the bicycle at rest.
 """
 
 from collections.abc import Sequence
@@ -15,62 +15,80 @@ from draisine.algebra.scalar import Array, Scalar, array, cos, sin
 from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Prismatic, Revolute
 
-Gives = float | None
-"""How a part gives, or None of one that is rigid."""
+Compliance = float | None
+"""Stiffness or damping of a compliant part; None if it is rigid."""
 
 
 @dataclass(frozen=True)
 class Flexible:
-    """Stiffnesses and dampings of the parts that give; what is None is rigid.
+    """Stiffnesses and dampings of compliant parts; a part whose stiffness is None is rigid.
 
-    `fork_bend`: the front wheel tilts sideways about the fork's crown, N m/rad. `fork_twist`: it turns
-    against the handlebar about the steer axis, N m/rad. `frame_twist`: the steering head tilts against
-    the frame about the axis that is square to the steer axis, N m/rad. `front_suspension`: the wheel
-    slides along the steer axis, N/m. `rear_suspension`: the rear wheel hangs on an arm that swings
-    about a pivot `arm` ahead of its hub, at its height, N m/rad. Each has a damper of its name.
-
-    `steer_spring` (N m/rad), `steer_damper` (N m s/rad) and `steer_friction` (N m) act between frame
-    and handlebar. The friction is smooth below `steer_friction_rate` (rad/s), see `JointFriction`.
+    Parameters
+    ----------
+    fork_bend, fork_bend_damper
+        The front wheel tilts sideways about the fork's crown, N m/rad and N m s/rad.
+    fork_twist, fork_twist_damper
+        The front wheel turns relative to the handlebar about the steer axis, N m/rad and N m s/rad.
+    frame_twist, frame_twist_damper
+        The steering head tilts relative to the frame about the axis perpendicular to the steer axis,
+        N m/rad and N m s/rad.
+    front_suspension, front_suspension_damper
+        The front wheel slides along the steer axis, N/m and N s/m.
+    rear_suspension, rear_suspension_damper
+        The rear wheel is on a swing arm, N m/rad and N m s/rad.
+    arm
+        Distance from the rear hub forward to the swing arm's pivot, at the height of the hub, m.
+    steer_spring, steer_damper
+        Between frame and handlebar, N m/rad and N m s/rad.
+    steer_friction
+        Dry friction torque between frame and handlebar, N m.
+    steer_friction_rate
+        Steer rate below which the dry friction is smooth, rad/s; see `JointFriction`.
     """
 
-    fork_bend: Annotated[Gives, "N m/rad", "stiffness of the fork against bending sideways"] = None
-    fork_bend_damper: Annotated[Gives, "N m s/rad", "damper of the fork's bending"] = None
-    fork_twist: Annotated[Gives, "N m/rad", "stiffness of the fork against twisting"] = None
-    fork_twist_damper: Annotated[Gives, "N m s/rad", "damper of the fork's twisting"] = None
-    frame_twist: Annotated[Gives, "N m/rad", "stiffness of the frame at the steering head"] = None
-    frame_twist_damper: Annotated[Gives, "N m s/rad", "damper of the frame's twisting"] = None
-    front_suspension: Annotated[Gives, "N/m", "spring of the front suspension"] = None
-    front_suspension_damper: Annotated[Gives, "N s/m", "damper of the front suspension"] = None
-    rear_suspension: Annotated[Gives, "N m/rad", "spring of the swinging arm"] = None
-    rear_suspension_damper: Annotated[Gives, "N m s/rad", "damper of the swinging arm"] = None
-    arm: Annotated[Gives, "m", "length of the swinging arm"] = None
-    steer_spring: Annotated[Gives, "N m/rad", "spring of the steering"] = None
-    steer_damper: Annotated[Gives, "N m s/rad", "damper of the steering"] = None
-    steer_friction: Annotated[Gives, "N m", "dry friction of the steering"] = None
+    fork_bend: Annotated[
+        Compliance, "N m/rad", "stiffness of the fork against bending sideways"
+    ] = None
+    fork_bend_damper: Annotated[Compliance, "N m s/rad", "damper of the fork's bending"] = None
+    fork_twist: Annotated[Compliance, "N m/rad", "stiffness of the fork against twisting"] = None
+    fork_twist_damper: Annotated[Compliance, "N m s/rad", "damper of the fork's twisting"] = None
+    frame_twist: Annotated[Compliance, "N m/rad", "stiffness of the frame at the steering head"] = (
+        None
+    )
+    frame_twist_damper: Annotated[Compliance, "N m s/rad", "damper of the frame's twisting"] = None
+    front_suspension: Annotated[Compliance, "N/m", "spring of the front suspension"] = None
+    front_suspension_damper: Annotated[Compliance, "N s/m", "damper of the front suspension"] = None
+    rear_suspension: Annotated[Compliance, "N m/rad", "spring of the swinging arm"] = None
+    rear_suspension_damper: Annotated[Compliance, "N m s/rad", "damper of the swinging arm"] = None
+    arm: Annotated[Compliance, "m", "length of the swinging arm"] = None
+    steer_spring: Annotated[Compliance, "N m/rad", "spring of the steering"] = None
+    steer_damper: Annotated[Compliance, "N m s/rad", "damper of the steering"] = None
+    steer_friction: Annotated[Compliance, "N m", "dry friction of the steering"] = None
     steer_friction_rate: Annotated[
-        Gives, "rad/s", "steer rate below which the dry friction is smoothed into a damper"
+        Compliance, "rad/s", "steer rate below which the dry friction is smoothed into a damper"
     ] = None
 
 
-ARM = 0.4
-"""How far ahead of the rear hub the arm's pivot is where it is not given, m."""
+DEFAULT_ARM_LENGTH = 0.4
+"""m; distance of the swing arm's pivot ahead of the rear hub, that of usual mountain bicycles."""
 
 
 @dataclass(frozen=True)
-class Side:
-    """A way from one of the two frames to its wheel: bodies and joints in between, and the body that
-    carries what comes next.
-    """
+class CompliantLink:
+    """Chain of massless bodies and compliant joints between two parts of the bicycle."""
 
     bodies: Sequence[Body]
+    """Intermediate bodies."""
     joints: Sequence[Joint]
+    """Joints with springs and dampers."""
     carrier: str
+    """Body that carries the next part."""
 
 
-def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> Side:
-    """Return what is between the frame and the steering, at a point of the steer axis."""
+def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> CompliantLink:
+    """Return the compliance between frame and steering, at a point (3,) of the steer axis, m."""
     if flexible.frame_twist is None:
-        return Side([], [], "frame")
+        return CompliantLink([], [], "frame")
     ahead = (cos(lam), 0.0, sin(lam))
     twist = Revolute(
         "frame_twist",
@@ -79,16 +97,18 @@ def steering_head(flexible: Flexible, lam: Scalar, point: Array) -> Side:
         ahead,
         point,
         spring=flexible.frame_twist,
-        damper=or_none(flexible.frame_twist_damper),
+        damper=or_zero(flexible.frame_twist_damper),
     )
-    return Side([Body("head", com=point)], [twist], "head")
+    return CompliantLink([Body("head", com=point)], [twist], "head")
 
 
-def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -> Side:
-    """Return what is between the fork and the front wheel: the fork gives at its `crown`, and its
-    suspension, if any, carries a force at rest.
+def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -> CompliantLink:
+    """Return the compliance between fork and front wheel, at the fork's crown (3,), m.
+
+    `carried` is the force along the suspension at rest, N.
     """
-    up, ahead = (-sin(lam), 0.0, cos(lam)), (cos(lam), 0.0, sin(lam))
+    up = (-sin(lam), 0.0, cos(lam))
+    ahead = (cos(lam), 0.0, sin(lam))
     joints: list[Joint] = []
 
     def parent() -> str:
@@ -103,18 +123,19 @@ def front_side(flexible: Flexible, lam: Scalar, crown: Array, carried: Scalar) -
         if stiffness is None:
             continue
         rest = -carried / stiffness if kind is Prismatic else 0.0
-        damper = or_none(getattr(flexible, f"{name}_damper"))
+        damper = or_zero(getattr(flexible, f"{name}_damper"))
         joints.append(kind(name, parent(), name, axis, crown, stiffness, damper, rest))
-    return Side([Body(j.child, com=crown) for j in joints], joints, parent())
+    return CompliantLink([Body(j.child, com=crown) for j in joints], joints, parent())
 
 
-def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> Side:
-    """Return what is between the frame and the rear wheel; `carried` is the ground's force on the
-    wheel less its weight, at rest.
+def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> CompliantLink:
+    """Return the compliance between frame and rear wheel.
+
+    `carried` is the ground's force on the wheel minus the wheel's weight at rest, N.
     """
     if flexible.rear_suspension is None:
-        return Side([], [], "frame")
-    arm = ARM if flexible.arm is None else flexible.arm
+        return CompliantLink([], [], "frame")
+    arm = DEFAULT_ARM_LENGTH if flexible.arm is None else flexible.arm
     pivot = array(list(hub)) + array([arm, 0.0, 0.0])
     swing = Revolute(
         "rear_suspension",
@@ -123,15 +144,16 @@ def rear_side(flexible: Flexible, hub: Array, carried: Scalar) -> Side:
         (0.0, 1.0, 0.0),
         pivot,
         spring=flexible.rear_suspension,
-        damper=or_none(flexible.rear_suspension_damper),
+        damper=or_zero(flexible.rear_suspension_damper),
         rest=-(arm * carried) / flexible.rear_suspension,
     )
-    return Side([Body("swing_arm", com=pivot)], [swing], "swing_arm")
+    return CompliantLink([Body("swing_arm", com=pivot)], [swing], "swing_arm")
 
 
 def steer_friction(flexible: Flexible) -> list[JointFriction]:
-    """Return the dry friction of the steering, if there is any."""
-    torque, rate = flexible.steer_friction, flexible.steer_friction_rate
+    """Return the force elements of dry steering friction; empty without friction."""
+    torque = flexible.steer_friction
+    rate = flexible.steer_friction_rate
     if torque is None:
         return []
     return [
@@ -139,6 +161,6 @@ def steer_friction(flexible: Flexible) -> list[JointFriction]:
     ]
 
 
-def or_none(damper: Scalar | None) -> Scalar:
-    """Return a stiffness or damping, zero where there is none."""
-    return 0.0 if damper is None else damper
+def or_zero(coefficient: Scalar | None) -> Scalar:
+    """Return a stiffness or damping coefficient; zero for None."""
+    return 0.0 if coefficient is None else coefficient

@@ -1,4 +1,4 @@
-"""The two published forms of the Whipple bicycle's 26 parameters, and the way between them.
+"""Two published forms of the Whipple bicycle's 26 parameters, and the conversions between them.
 
 *benchmark*: Meijaard et al. 2007, doi:10.1098/rspa.2007.1857. Axes x forward, y right, z down,
 origin at the rear contact; `lam` is the tilt of the steer axis, `c` the trail; R, B, H, F are the
@@ -26,6 +26,8 @@ BENCHMARK = (
     *("xH", "zH", "mH", "IHxx", "IHyy", "IHzz", "IHxz"),
     *("rF", "mF", "IFxx", "IFyy"),
 )
+"""Names of the benchmark's parameters."""
+
 THESIS = (
     *("g", "mu", "l1", "l2", "h2", "h3"),
     *("m0", "x0", "y0", "I0xx", "I0yy", "I0zz", "I0xy"),
@@ -33,21 +35,39 @@ THESIS = (
     *("m2", "I2xx", "I2zz"),
     *("m3", "I3xx", "I3zz"),
 )
+"""Names of the thesis's parameters."""
 
 
-SAME = {
+EQUAL_PARAMETERS = {
     **{"g": "g", "lam": "mu", "rF": "h2", "rR": "h3"},
     **{"mB": "m0", "xB": "y0", "IBzz": "I0xx", "IBxx": "I0yy", "IByy": "I0zz"},
     **{"mH": "m1", "IHyy": "I1yy"},
     **{"mF": "m2", "IFxx": "I2xx", "IFyy": "I2zz"},
     **{"mR": "m3", "IRxx": "I3xx", "IRyy": "I3zz"},
 }
-"""The benchmark's parameters that the thesis has by another name."""
+"""Parameters with equal values in both forms: benchmark's name to thesis's name."""
 
 
 def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the thesis's 26 parameters of a bicycle given by the benchmark's.
+    """Convert the benchmark's 26 parameters to those of the thesis.
 
+    Parameters
+    ----------
+    values
+        All 26 benchmark parameters by name, SI units.
+
+    Returns
+    -------
+    dict
+        The thesis's parameters by name, SI units.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is missing, unknown or not finite.
+
+    Examples
+    --------
     >>> from draisine.vehicles import parameter_set
     >>> thesis = to_thesis(parameter_set("whipple", "benchmark"))
     >>> round(thesis["l1"], 10), round(thesis["x1"], 10)
@@ -58,23 +78,39 @@ def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
     l1 = p["w"] - l2
     x1, z1 = _mirror_point(-p["zH"] - p["rF"], p["xH"] - l1, p["lam"])
     I1xx, I1zz, I1zx = _mirror_tensor(p["IHzz"], p["IHxx"], -p["IHxz"], p["lam"])
-    found = {theirs: p[ours] for ours, theirs in SAME.items()}
-    found |= {"l1": l1, "l2": l2, "x0": -p["zB"] - p["rR"], "I0xy": -p["IBxz"]}
-    found |= {"x1": x1, "z1": z1, "I1xx": I1xx, "I1zz": I1zz, "I1zx": I1zx}
-    return {name: found[name] for name in THESIS}
+    thesis = {theirs: p[ours] for ours, theirs in EQUAL_PARAMETERS.items()}
+    thesis |= {"l1": l1, "l2": l2, "x0": -p["zB"] - p["rR"], "I0xy": -p["IBxz"]}
+    thesis |= {"x1": x1, "z1": z1, "I1xx": I1xx, "I1zz": I1zz, "I1zx": I1zx}
+    return {name: thesis[name] for name in THESIS}
 
 
 def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the benchmark's 26 parameters of a bicycle given by the thesis's."""
+    """Convert the thesis's 26 parameters to those of the benchmark; the inverse of `to_thesis`.
+
+    Parameters
+    ----------
+    values
+        All 26 thesis parameters by name, SI units.
+
+    Returns
+    -------
+    dict
+        The benchmark's parameters by name, SI units.
+
+    Raises
+    ------
+    ParameterError
+        If a parameter is missing, unknown or not finite.
+    """
     t = _checked(values, THESIS, "thesis")
     up, ahead = _mirror_point(t["x1"], t["z1"], t["mu"])
     IHzz, IHxx, IHzx = _mirror_tensor(t["I1xx"], t["I1zz"], t["I1zx"], t["mu"])
-    found = {ours: t[theirs] for ours, theirs in SAME.items()}
-    found |= {"w": t["l1"] + t["l2"], "c": t["h2"] * math.tan(t["mu"]) - t["l2"]}
-    found |= {"zB": -t["x0"] - t["h3"], "IBxz": -t["I0xy"]}
-    found |= {"xH": t["l1"] + ahead, "zH": -up - t["h2"]}
-    found |= {"IHxx": IHxx, "IHzz": IHzz, "IHxz": -IHzx}
-    return {name: found[name] for name in BENCHMARK}
+    benchmark = {ours: t[theirs] for ours, theirs in EQUAL_PARAMETERS.items()}
+    benchmark |= {"w": t["l1"] + t["l2"], "c": t["h2"] * math.tan(t["mu"]) - t["l2"]}
+    benchmark |= {"zB": -t["x0"] - t["h3"], "IBxz": -t["I0xy"]}
+    benchmark |= {"xH": t["l1"] + ahead, "zH": -up - t["h2"]}
+    benchmark |= {"IHxx": IHxx, "IHzz": IHzz, "IHxz": -IHzx}
+    return {name: benchmark[name] for name in BENCHMARK}
 
 
 def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
@@ -88,7 +124,7 @@ def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
 
 
 def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float, float, float]:
-    """Return the entries (ss, aa, sa) of a plane tensor in the fork's axes, likewise."""
+    """Return the entries (ss, aa, sa) of a plane tensor in the fork's axes, by the same reflection."""
     s, c = math.sin(tilt), math.cos(tilt)
     mixed = 2.0 * s * c * ua
     return (
@@ -99,6 +135,7 @@ def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float,
 
 
 def _checked(values: Mapping[str, float], names: Sequence[str], form: str) -> dict[str, float]:
+    """Return the values as floats; raise `ParameterError` unless all 26 names have finite values."""
     for name in values:
         if name not in names:
             raise ParameterError(
@@ -106,7 +143,9 @@ def _checked(values: Mapping[str, float], names: Sequence[str], form: str) -> di
             )
     missing = [name for name in names if name not in values]
     if missing:
-        raise ParameterError(f"the {form} form lacks {', '.join(missing)}; it needs all 26.")
+        raise ParameterError(
+            f"The {form} form needs 26 parameters; {', '.join(missing)} are missing."
+        )
     for name in names:
         if not math.isfinite(values[name]):
             raise ParameterError(f"{name} = {values[name]} is not a finite number.")

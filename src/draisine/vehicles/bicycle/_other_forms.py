@@ -30,43 +30,46 @@ MOORE = (
     *("md", "id11", "id22"),
     *("mf", "if11", "if22"),
 )
+"""Names of Moore's parameters."""
 
-MOORE_BESIDE = re.compile(r"id33|if33|d4|d5|v")
-"""What Moore's sets may have beside the parameters: equal moments of the wheels, places, a speed."""
+MOORE_IGNORED = re.compile(r"id33|if33|d4|d5|v")
+"""Entries of Moore's sets that are ignored: redundant wheel moments, positions of sensors, a speed."""
 
 
 def from_moore(p: Mapping[str, float], where: str) -> dict[str, float]:
-    """Return the benchmark's parameters from Moore's."""
-    # (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr, since both wheels stand on level ground.
+    """Return the benchmark's parameters from Moore's; `where` is their origin, for messages."""
+    # (d1 + d3) sin(lam) - d2 cos(lam) = rf - rr, since both wheels touch level ground.
     reach = math.hypot(p["d1"] + p["d3"], p["d2"])
     if not abs(p["rf"] - p["rr"]) < reach:
-        raise DataError(f"{where}: d1, d2 and d3 do not connect wheels of the radii rr and rf.")
+        raise DataError(
+            f"{where}: d1, d2 and d3 are infeasible with the wheel radii rr and rf; check these lengths."
+        )
     lam = math.atan2(p["d2"], p["d1"] + p["d3"]) + math.asin((p["rf"] - p["rr"]) / reach)
     c, s = math.cos(lam), math.sin(lam)
     trail = (p["rf"] * s - p["d3"]) / c
     wheelbase = p["d1"] / c + p["rr"] * s / c - trail
-    found = {"w": wheelbase, "c": trail, "lam": lam, "g": p["g"], "rR": p["rr"], "rF": p["rf"]}
-    found |= {"mB": p["mc"], "mR": p["md"], "mH": p["me"], "mF": p["mf"]}
-    found |= {"xB": p["l1"] * c + p["l2"] * s, "zB": p["l2"] * c - p["l1"] * s - p["rr"]}
-    found |= {"xH": wheelbase + p["l3"] * c + p["l4"] * s}
-    found |= {"zH": p["l4"] * c - p["l3"] * s - p["rf"]}
-    found |= {"IRxx": p["id11"], "IRyy": p["id22"], "IFxx": p["if11"], "IFyy": p["if22"]}
+    benchmark = {"w": wheelbase, "c": trail, "lam": lam, "g": p["g"], "rR": p["rr"], "rF": p["rf"]}
+    benchmark |= {"mB": p["mc"], "mR": p["md"], "mH": p["me"], "mF": p["mf"]}
+    benchmark |= {"xB": p["l1"] * c + p["l2"] * s, "zB": p["l2"] * c - p["l1"] * s - p["rr"]}
+    benchmark |= {"xH": wheelbase + p["l3"] * c + p["l4"] * s}
+    benchmark |= {"zH": p["l4"] * c - p["l3"] * s - p["rf"]}
+    benchmark |= {"IRxx": p["id11"], "IRyy": p["id22"], "IFxx": p["if11"], "IFyy": p["if22"]}
     turn = np.array([[c, -s], [s, c]])
     for body, theirs in (("B", "ic"), ("H", "ie")):
         inertia = np.array(
             [[p[f"{theirs}11"], p[f"{theirs}31"]], [p[f"{theirs}31"], p[f"{theirs}33"]]]
         )
-        own = turn.T @ inertia @ turn
-        found |= {f"I{body}xx": float(own[0, 0]), f"I{body}zz": float(own[1, 1])}
-        found |= {f"I{body}xz": float(own[0, 1]), f"I{body}yy": p[f"{theirs}22"]}
-    return found
+        tensor = turn.T @ inertia @ turn
+        benchmark |= {f"I{body}xx": float(tensor[0, 0]), f"I{body}zz": float(tensor[1, 1])}
+        benchmark |= {f"I{body}xz": float(tensor[0, 1]), f"I{body}yy": p[f"{theirs}22"]}
+    return benchmark
 
 
 JBIKE6_BODIES = ("rearwheel", "frontwheel", "rider", "frame", "rack", "fork", "basket")
 """The bodies of JBike6."""
 
-JBIKE6_ENDING = ".m"
-"""How files of JBike6 end."""
+JBIKE6_SUFFIX = ".m"
+"""File suffix of JBike6."""
 
 MatlabValue = float | tuple[float, ...]
 """A number or a row of numbers of a MATLAB file."""
@@ -76,27 +79,28 @@ def read_jbike6(path: Path, text: str) -> dict[str, float]:
     """Return the benchmark's parameters from a file `JBini_*.m` of JBike6.
 
     Assignments of numbers, rows of numbers and arithmetic of these are read; other statements, texts and
-    settings of the program are skipped.
+    settings of the program are ignored.
     """
     values: dict[str, MatlabValue] = {"pi": math.pi}
     for number, line in enumerate(text.splitlines(), start=1):
-        for part in line.partition("%")[0].split(";"):
-            assigned = re.fullmatch(r"\s*([A-Za-z]\w*)\s*=\s*([^=].*?)\s*", part)
-            if assigned is None or ("'" in assigned[2] and not _is_needed(assigned[1])):
+        for statement in line.partition("%")[0].split(";"):
+            assignment = re.fullmatch(r"\s*([A-Za-z]\w*)\s*=\s*([^=].*?)\s*", statement)
+            if assignment is None or ("'" in assignment[2] and not _is_needed(assignment[1])):
                 continue
             try:
-                values[assigned[1]] = _evaluate(assigned[2], values)
+                values[assignment[1]] = _evaluate(assignment[2], values)
             except (SyntaxError, ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-                if _is_needed(assigned[1]):
+                if _is_needed(assignment[1]):
                     raise DataError(
-                        f"{path}, line {number}: {part.strip()!r} cannot be read ({error}). Write numbers, "
-                        "rows [I11 I22 Izz], or + - * / ^ of these."
+                        f"{path}, line {number}: {statement.strip()!r} cannot be read ({error}). Write "
+                        "numbers, rows [I11 I22 Izz], or + - * / ^ of these."
                     ) from None
     return _from_jbike6(values, path)
 
 
 def _is_needed(name: str) -> bool:
-    body = any(name.endswith(one) for one in JBIKE6_BODIES)
+    """Return whether a variable of JBike6 describes the bicycle."""
+    body = any(name.endswith(suffix) for suffix in JBIKE6_BODIES)
     return body or name in ("wheelbase", "trail", "lambda", "head_angle", "gravity")
 
 
@@ -110,28 +114,30 @@ _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.UAdd: operator.pos,
 }
 
-_FUNCTIONS: dict[str, Callable[[float], float]] = {
+_MATLAB_FUNCTIONS: dict[str, Callable[[float], float]] = {
     **{"sin": math.sin, "cos": math.cos, "tan": math.tan, "sqrt": math.sqrt},
 }
 
 
 def _evaluate(text: str, values: Mapping[str, MatlabValue]) -> MatlabValue:
-    """Return the value of an expression of MATLAB: arithmetic of numbers and names, or a row of these."""
+    """Return the value of a MATLAB expression: arithmetic of numbers and names, or a row of these."""
     row = re.fullmatch(r"(?:(.*?)\.?\*\s*)?\[(.*)\]", text)
     if row is not None:
         factor = _number(row[1], values) if row[1] else 1.0
-        parts = [one for one in re.split(r"[,\s]+", row[2].strip()) if one]
-        return tuple(factor * _number(one, values) for one in parts)
+        entries = [entry for entry in re.split(r"[,\s]+", row[2].strip()) if entry]
+        return tuple(factor * _number(entry, values) for entry in entries)
     return _number(text, values)
 
 
 def _number(text: str, values: Mapping[str, MatlabValue]) -> float:
+    """Return the value of an arithmetic MATLAB expression."""
     plain = text.replace(".^", "^").replace(".*", "*").replace("./", "/").replace("^", "**")
-    plain = re.sub(r"\blambda\b", "lambda_", plain)  # a word of Python
-    return _walk(ast.parse(plain.strip(), mode="eval").body, values)
+    plain = re.sub(r"\blambda\b", "lambda_", plain)  # a keyword of Python
+    return _evaluate_node(ast.parse(plain.strip(), mode="eval").body, values)
 
 
-def _walk(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
+def _evaluate_node(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
+    """Return the value of a syntax tree of arithmetic; raise `ValueError` for anything else."""
     if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
         return float(node.value)
     if isinstance(node, ast.Name):
@@ -140,13 +146,14 @@ def _walk(node: ast.AST, values: Mapping[str, MatlabValue]) -> float:
             raise ValueError(f"{node.id} is a row")
         return value
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        left, right = _walk(node.left, values), _walk(node.right, values)
-        return float(_OPERATORS[type(node.op)](left, right))
+        left_operand = _evaluate_node(node.left, values)
+        right_operand = _evaluate_node(node.right, values)
+        return float(_OPERATORS[type(node.op)](left_operand, right_operand))
     if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-        return float(_OPERATORS[type(node.op)](_walk(node.operand, values)))
+        return float(_OPERATORS[type(node.op)](_evaluate_node(node.operand, values)))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) == 1:
-        return _FUNCTIONS[node.func.id](_walk(node.args[0], values))
-    raise ValueError("only arithmetic is read")
+        return _MATLAB_FUNCTIONS[node.func.id](_evaluate_node(node.args[0], values))
+    raise ValueError("only arithmetic is allowed")
 
 
 def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, float]:
@@ -155,39 +162,45 @@ def _from_jbike6(values: Mapping[str, MatlabValue], path: Path) -> dict[str, flo
     def number(name: str, default: float | None = None) -> float:
         value = values.get(name, default)
         if value is None or isinstance(value, tuple):
-            raise DataError(f"{path}: {name} is missing, or not a number; JBike6's files have it.")
+            raise DataError(f"{path}: {name} is missing or not a number; JBike6 needs it.")
         return value
 
-    w, trail = number("wheelbase"), number("trail")
-    # The program itself takes the head angle where both are there.
-    known = "head_angle" in values
-    lam = math.pi / 2 - number("head_angle") if known else number("lambda")
+    w = number("wheelbase")
+    trail = number("trail")
+    # JBike6 itself prefers the head angle if a file has both.
+    has_head_angle = "head_angle" in values
+    lam = math.pi / 2 - number("head_angle") if has_head_angle else number("lambda")
     c, s = math.cos(lam), math.sin(lam)
     rear, front = (
-        _together([_jbike6_body(values, path, number, name, (w + trail, c, s)) for name in names])
+        _combine([_jbike6_body(values, path, number, name, (w + trail, c, s)) for name in names])
         for names in (("rider", "frame", "rack"), ("fork", "basket"))
     )
-    found = {"w": w, "c": trail, "lam": lam, "g": number("gravity", 9.81)}
-    for body, whole in (("B", rear), ("H", front)):
-        mass, x, y, plane, around = whole
+    benchmark = {"w": w, "c": trail, "lam": lam, "g": number("gravity", 9.81)}
+    for body, combined in (("B", rear), ("H", front)):
+        mass, x, y, plane, around = combined
         # z of the benchmark is down: the product of inertia changes its sign.
-        found |= {f"m{body}": mass, f"x{body}": x, f"z{body}": -y}
-        found |= {f"I{body}xx": plane[0, 0], f"I{body}zz": plane[1, 1], f"I{body}xz": -plane[0, 1]}
-        found |= {f"I{body}yy": around}
+        benchmark |= {f"m{body}": mass, f"x{body}": x, f"z{body}": -y}
+        benchmark |= {
+            f"I{body}xx": plane[0, 0],
+            f"I{body}zz": plane[1, 1],
+            f"I{body}xz": -plane[0, 1],
+        }
+        benchmark |= {f"I{body}yy": around}
     for body, name in (("R", "rearwheel"), ("F", "frontwheel")):
         first, second, around = _moments(values, path, name)
         if abs(first - second) > 1e-9 * max(abs(first), abs(second)):
             raise DataError(
-                f"{path}: I{name} = [{first:g} {second:g} ...]: a wheel has equal ones."
+                f"{path}: I{name} = [{first:g} {second:g} ...]: both moments of a wheel must be equal."
             )
-        found |= {f"r{body}": number(f"D{name}") / 2.0, f"m{body}": number(f"m{name}")}
-        found |= {f"I{body}xx": first, f"I{body}yy": around}
-    return found
+        benchmark |= {f"r{body}": number(f"D{name}") / 2.0, f"m{body}": number(f"m{name}")}
+        benchmark |= {f"I{body}xx": first, f"I{body}yy": around}
+    return benchmark
 
 
 def _moments(
     values: Mapping[str, MatlabValue], path: Path, name: str
 ) -> tuple[float, float, float]:
+    """Return the principal moments (I11, I22, Izz) of a body, kg m2."""
     value = values.get(f"I{name}", (0.0, 0.0, 0.0))
     if not isinstance(value, tuple) or len(value) != 3:
         raise DataError(f"{path}: I{name} must be a row of three moments, [I11 I22 Izz].")
@@ -196,7 +209,7 @@ def _moments(
 
 
 MassPart = tuple[float, float, float, np.ndarray, float]
-"""Mass, place x and y (up) of the mass centre, moments in the plane (2, 2), and about its normal."""
+"""Mass, x and y (up) of the mass centre, moments in the plane (2, 2), moment about its normal."""
 
 
 def _jbike6_body(
@@ -206,29 +219,34 @@ def _jbike6_body(
     name: str,
     steer: tuple[float, float, float],
 ) -> MassPart:
-    """Return a body of JBike6; the fork's and the basket's place is along the steer axis."""
-    mass, alpha = number(f"m{name}", 0.0), number(f"alphaI{name}", 0.0)
+    """Return a body of JBike6; `steer` is the foot of the steer axis (m), cosine and sine of its tilt."""
+    mass = number(f"m{name}", 0.0)
+    alpha = number(f"alphaI{name}", 0.0)
     if name in ("fork", "basket"):
         foot, c, s = steer
-        u, v = number(f"ucm{name}", 0.0), number(f"vcm{name}", 0.0)
-        x, y = foot + c * u - s * v, s * u + c * v
+        u = number(f"ucm{name}", 0.0)
+        v = number(f"vcm{name}", 0.0)
+        x = foot + c * u - s * v
+        y = s * u + c * v
     else:
-        x, y = number(f"xcm{name}", 0.0), number(f"ycm{name}", 0.0)
+        x = number(f"xcm{name}", 0.0)
+        y = number(f"ycm{name}", 0.0)
     first, second, around = _moments(values, path, name)
     turn = np.array([[math.cos(alpha), -math.sin(alpha)], [math.sin(alpha), math.cos(alpha)]])
     return mass, x, y, turn @ np.diag([first, second]) @ turn.T, around
 
 
-def _together(parts: list[MassPart]) -> MassPart:
-    """Return bodies as one, with inertias about its mass centre by Steiner's theorem."""
+def _combine(parts: list[MassPart]) -> MassPart:
+    """Return several bodies as one, by the parallel axis theorem."""
     mass = math.fsum(part[0] for part in parts)
     if not mass:
         return 0.0, 0.0, 0.0, np.zeros((2, 2)), 0.0
     x = math.fsum(part[0] * part[1] for part in parts) / mass
     y = math.fsum(part[0] * part[2] for part in parts) / mass
-    plane, around = np.zeros((2, 2)), 0.0
-    for m, px, py, own, normal in parts:
+    plane = np.zeros((2, 2))
+    around = 0.0
+    for m, px, py, tensor, normal in parts:
         d = np.array([px - x, py - y])
-        plane += own + m * (d @ d * np.eye(2) - np.outer(d, d))
+        plane += tensor + m * (d @ d * np.eye(2) - np.outer(d, d))
         around += normal + m * float(d @ d)
     return mass, x, y, plane, around

@@ -1,6 +1,4 @@
-"""What people ask of a bicycle; contact angles after (2.20)-(2.23) of the thesis, free of jumps when
-upright.
-"""
+"""Output quantities of a bicycle; contact angles after (2.20)-(2.23) of the thesis, smooth when upright."""
 
 from typing import Any
 
@@ -12,31 +10,33 @@ def front_axes(readings: Any, lam: Scalar) -> tuple[Scalar, Scalar, Scalar]:
     """Return the ground's normal along the fork's wheel-plane axes and along the front axle."""
     x, y, z = readings.rotation[2, :]
     cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
-    ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
+    ahead = z * sin(lam) + x * cos(lam)
+    along = z * cos(lam) - x * sin(lam)
     return cr * ahead + sr * y, along, cr * y - sr * ahead
 
 
 def front_contact(readings: Any, lam: Scalar) -> Scalar:
-    """Return how far the contact wandered along the front tyre."""
+    """Return the angle of the contact point along the front tyre, rad, zero when upright."""
     ahead, along, _ = front_axes(readings, lam)
     return atan2(ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
 
 
 def front_lean(readings: Any, lam: Scalar) -> Scalar:
-    """Return the lean of the front wheel."""
+    """Return the lean of the front wheel, rad, positive to the right."""
     ahead, along, side = front_axes(readings, lam)
     return atan2(side, sqrt(ahead * ahead + along * along))
 
 
 def beta(readings: Any) -> Scalar:
-    """Return the angle from the heading to the line of contacts."""
-    line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
+    """Return the angle from the rear wheel's heading to the line of contacts, rad, positive to the left."""
+    line = readings.contact("front") - readings.contact("rear")
+    heading = readings.heading
     cross = heading[0] * line[1] - heading[1] * line[0]
     return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
 
 
 def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
-    """Return what people ask of a bicycle whose rear hub is a point of `carrier`."""
+    """Return the outputs of a bicycle whose rear hub is a point of the body `carrier`."""
     return [
         forward_speed(carrier, rear, "velocity of the rear hub along the heading"),
         Output(
@@ -55,13 +55,13 @@ def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
             "rear_contact_angle",
             lambda readings: atan2(readings.rotation[2, 0], readings.rotation[2, 2]),
             "rad",
-            "how far the contact wandered along the rear tyre, backward positive (alpha0 - pi)",
+            "angle of the contact along the rear tyre, backward positive (alpha0 - pi)",
         ),
         Output(
             "front_contact_angle",
             lambda readings: front_contact(readings, lam),
             "rad",
-            "how far the contact wandered along the front tyre, backward positive (alpha1 - pi - lam)",
+            "angle of the contact along the front tyre, backward positive (alpha1 - pi - lam)",
         ),
         Output(
             "beta",

@@ -1,11 +1,10 @@
-"""The rider as bodies of his own: an upper body that sits on a saddle and leans, arms that hold the bar,
-legs that pedal.
+"""Rider models: an upper body that leans on a saddle, arms that hold the handlebar, legs that pedal.
 
-All are parts of the benchmark's frame with rider: their masses are taken from it, so that a rider who
+All are parts of the benchmark's frame with rider: their masses are subtracted from it, so that a rider who
 does not move changes nothing. Arms are those of Schwab, Meijaard and Kooijman (Lateral dynamics of a
 bicycle with a passive rider model, Vehicle System Dynamics 50 (2012) 1209-1224,
-doi:10.1080/00423114.2011.610898): shoulders that turn two ways, elbows that bend, hands on the grips;
-they add no freedom, but mass to the steering.
+doi:10.1080/00423114.2011.610898): shoulders with two hinges, elbows with one, hands on the grips; they add
+no degree of freedom, but inertia to the steering.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +27,18 @@ from draisine.model import (
     inertia,
 )
 
-LEFT = (0.0, 1.0, 0.0)
-SIDES = {"left": 1.0, "right": -1.0}
+LATERAL_AXIS = (0.0, 1.0, 0.0)
+"""Unit vector to the left."""
+
+SIDE_SIGNS = {"left": 1.0, "right": -1.0}
+"""Sign of y of a limb, by side."""
 
 
 @dataclass(frozen=True)
 class Seat:
-    """What the saddle does to the upper body: stiffnesses (N/m) and dampings (N s/m) ahead, aside and
-    up. In a direction without a stiffness a coupling holds the rider, whose multiplier is the force of
-    the saddle on him, N.
+    """Stiffness (N/m) and damping (N s/m) of the saddle under the upper body, in three directions.
+
+    A direction without a stiffness is rigid: a coupling whose multiplier is the saddle's force, N.
     """
 
     ahead: Annotated[float | None, "N/m", "stiffness ahead"] = None
@@ -49,9 +51,10 @@ class Seat:
 
 @dataclass(frozen=True)
 class Arms:
-    """Arms from the shoulders over the elbows to the grips: points (x ahead of the rear contact, y to
-    the left, z up) of the left one, m; the right one is its mirror image. `upper` and `lower` are the
-    masses of one upper arm and one forearm with hand, kg, thin rods both.
+    """Arms from the shoulders over the elbows to the grips, thin rods.
+
+    Points of the left arm in m (x ahead of the rear contact, y to the left, z up); the right arm is its
+    mirror image. Masses of one upper arm (`upper`) and one forearm with hand (`lower`) in kg.
     """
 
     shoulder_x: Annotated[float, "m", "left shoulder, ahead of the rear contact"]
@@ -69,9 +72,10 @@ class Arms:
 
 @dataclass(frozen=True)
 class Legs:
-    """Legs from the hips over the knees to pedals that go round: hips (x ahead, z up) and cranks'
-    axle, lengths of thigh, shank and crank, m; `upper` and `lower` are the masses of one thigh and one
-    shank with foot, kg, thin rods both; `aside` is how far they are from the middle.
+    """Legs from the hips over the knees to rotating pedals, thin rods.
+
+    Positions of hips and crank axle (x ahead of the rear contact, z up) and lengths in m; masses of one
+    thigh (`upper`) and one shank with foot (`lower`) in kg; `aside` is the distance from the mid-plane, m.
     """
 
     hip_x: Annotated[float, "m", "hips, ahead of the rear contact"]
@@ -88,44 +92,49 @@ class Legs:
 
 @dataclass(frozen=True)
 class Parts:
-    """Bodies that are taken from the frame, those joints that hold them, and conditions on them."""
+    """Parts of the rider that are subtracted from the frame."""
 
     bodies: Sequence[Body]
+    """Bodies with mass, and massless intermediate ones."""
     joints: Sequence[Joint]
+    """Joints of these bodies."""
     couplings: Sequence[Coupling | Loop]
+    """Couplings and loops between them."""
 
 
-NOTHING = Parts([], [], [])
+NO_PARTS = Parts([], [], [])
+"""A rider who is part of the frame."""
 
 
-UPPER_BODY = {"zU": -1.05, "kU": 0.15, "zP": -0.75}
-"""What these are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""
+UPPER_BODY_DEFAULTS = {"zU": -1.05, "kU": 0.15, "zP": -0.75}
+"""m; used if only mU is given: rounded values for about 30 kg of the benchmark's rider."""
 
 
 def upper_body(
     frame: Body,
     mass: Scalar | None,
-    given: Mapping[str, Scalar | None],
+    parameters: Mapping[str, Scalar | None],
     torso: JointMotion | None,
     saddle: Parts,
 ) -> Parts:
-    """Return the upper body of a mass on its hinge along x, on a saddle if there is one, with what is
-    given of it by the names of whipple's parameters.
+    """Return the upper body on its hinge along x and on the saddle, if any.
+
+    `parameters` are whipple's parameters of the upper body by name; None for the default.
     """
-    told = {name: x for name, x in given.items() if x is not None}
+    stated = {name: x for name, x in parameters.items() if x is not None}
     if mass is None:
-        if told or torso is not None or saddle.joints:
-            lacking = ", ".join(told) or ("seat" if torso is None else "torso")
-            raise ParameterError(f"whipple: {lacking}: these need the mass mU of an upper body.")
-        return NOTHING
-    if "kU" in told and "IUxx" in told:
-        raise ParameterError("whipple: kU and IUxx both tell the upper body's inertia; give one.")
-    values = UPPER_BODY | told
-    if "IUxx" in told:
+        if stated or torso is not None or saddle.joints:
+            names = ", ".join(stated) or ("seat" if torso is None else "torso")
+            raise ParameterError(f"whipple: {names}: state the mass mU of the upper body, too.")
+        return NO_PARTS
+    if "kU" in stated and "IUxx" in stated:
+        raise ParameterError("whipple: kU and IUxx both state the upper body's inertia; use one.")
+    values = UPPER_BODY_DEFAULTS | stated
+    if "IUxx" in stated:
         xz = -values.get("IUxz", 0.0)
-        spread = inertia(values["IUxx"], values["IUyy"], values["IUzz"], xz=xz)
+        tensor = inertia(values["IUxx"], values["IUyy"], values["IUzz"], xz=xz)
     else:
-        spread = mass * values["kU"] * values["kU"] * np.eye(3)
+        tensor = mass * values["kU"] * values["kU"] * np.eye(3)
     com = (values.get("xU", frame.com[0]), 0.0, -values["zU"])
     hinge = Revolute(
         "torso",
@@ -137,24 +146,31 @@ def upper_body(
         damper=values.get("torso_damper", 0.0),
         motion=torso,
     )
-    return together(saddle, Parts([Body("upper_body", mass, com, spread)], [hinge], []))
+    return join_parts(saddle, Parts([Body("upper_body", mass, com, tensor)], [hinge], []))
 
 
-def saddle(made: Seat | None, weight: Scalar) -> Parts:
-    """Return the saddle under an upper body of a weight, which it carries at rest in the drawing: a
-    slide in each direction, on a spring or held by a coupling.
+def saddle(seat: Seat | None, weight: Scalar) -> Parts:
+    """Return the saddle: a slide in each direction, on a spring or fixed by a coupling.
+
+    It carries the upper body's weight (N) at rest in the drawing.
     """
-    if made is None:
-        return NOTHING
+    if seat is None:
+        return NO_PARTS
     bodies: list[Body] = []
     joints: list[Joint] = []
-    held: list[Coupling] = []
-    for name, axis in (("ahead", (1.0, 0.0, 0.0)), ("aside", LEFT), ("up", (0.0, 0.0, 1.0))):
-        stiffness, damper = getattr(made, name), getattr(made, f"{name}_damper")
-        parent, slide = joints[-1].child if joints else "frame", f"seat_{name}"
+    couplings: list[Coupling] = []
+    for name, axis in (
+        ("ahead", (1.0, 0.0, 0.0)),
+        ("aside", LATERAL_AXIS),
+        ("up", (0.0, 0.0, 1.0)),
+    ):
+        stiffness = getattr(seat, name)
+        damper = getattr(seat, f"{name}_damper")
+        parent = joints[-1].child if joints else "frame"
+        slide = f"seat_{name}"
         spring = {}
         if stiffness is None:
-            held.append(Coupling(slide, (slide,), lambda r: r))
+            couplings.append(Coupling(slide, (slide,), lambda r: r))
         else:
             rest = weight / stiffness if name == "up" else 0.0
             spring = {
@@ -164,31 +180,33 @@ def saddle(made: Seat | None, weight: Scalar) -> Parts:
             }
         joints.append(Prismatic(slide, parent, slide, axis, **spring))
         bodies.append(Body(slide))
-    return Parts(bodies, joints, held)
+    return Parts(bodies, joints, couplings)
 
 
-def arms(made: Arms | None, torso: str) -> Parts:
-    """Return both arms on a torso, their hands pinned to the fork."""
-    if made is None:
-        return NOTHING
+def arms(table: Arms | None, torso: str) -> Parts:
+    """Return both arms on a torso, with hands pinned to the fork by loops."""
+    if table is None:
+        return NO_PARTS
     bodies: list[Body] = []
     joints: list[Joint] = []
     hands: list[Loop] = []
-    for side, sign in SIDES.items():
+    for side, sign in SIDE_SIGNS.items():
         shoulder, elbow, grip = (
             array([x, sign * y, z])
             for x, y, z in (
-                (made.shoulder_x, made.shoulder_y, made.shoulder_z),
-                (made.elbow_x, made.elbow_y, made.elbow_z),
-                (made.grip_x, made.grip_y, made.grip_z),
+                (table.shoulder_x, table.shoulder_y, table.shoulder_z),
+                (table.elbow_x, table.elbow_y, table.elbow_z),
+                (table.grip_x, table.grip_y, table.grip_z),
             )
         )
         across = cross(elbow - shoulder, grip - elbow)
         hinge = across / norm(across)
         upward = cross(hinge, elbow - shoulder)
-        hub, arm, fore = f"{side}_shoulder", f"{side}_upper_arm", f"{side}_forearm"
-        bodies += [Body(hub, com=shoulder), rod(arm, made.upper, shoulder, elbow)]
-        bodies += [rod(fore, made.lower, elbow, grip)]
+        hub = f"{side}_shoulder"
+        arm = f"{side}_upper_arm"
+        fore = f"{side}_forearm"
+        bodies += [Body(hub, com=shoulder), rod(arm, table.upper, shoulder, elbow)]
+        bodies += [rod(fore, table.lower, elbow, grip)]
         joints += [
             Revolute(f"{side}_raise", torso, hub, hinge, shoulder),
             Revolute(f"{side}_spread", hub, arm, upward, shoulder),
@@ -198,89 +216,97 @@ def arms(made: Arms | None, torso: str) -> Parts:
     return Parts(bodies, joints, hands)
 
 
-def legs(made: Legs | None, pedalling: JointMotion | None) -> Parts:
-    """Return both legs on cranks that go round as told, the left pedal ahead in the drawing."""
-    if made is None:
+def legs(table: Legs | None, pedalling: JointMotion | None) -> Parts:
+    """Return both legs on cranks with prescribed motion, the left pedal ahead in the drawing."""
+    if table is None:
         if pedalling is not None:
-            raise ParameterError("whipple: pedalling needs legs.")
-        return NOTHING
-    axle, hip = array([made.axle_x, 0.0, made.axle_z]), array([made.hip_x, 0.0, made.hip_z])
+            raise ParameterError("whipple: pedalling needs legs: state `legs`, too.")
+        return NO_PARTS
+    axle = array([table.axle_x, 0.0, table.axle_z])
+    hip = array([table.hip_x, 0.0, table.hip_z])
     bodies: list[Body] = [Body("cranks", com=axle)]
-    joints: list[Joint] = [Revolute("cranks", "frame", "cranks", LEFT, axle, motion=pedalling)]
+    joints: list[Joint] = [
+        Revolute("cranks", "frame", "cranks", LATERAL_AXIS, axle, motion=pedalling)
+    ]
     feet: list[Loop] = []
-    for side, sign in SIDES.items():
-        aside = array([0.0, sign * made.aside, 0.0])
-        top, pedal = hip + aside, axle + aside + array([sign * made.crank, 0.0, 0.0])
-        knee = _knee(top, pedal, made.thigh, made.shank)
-        thigh, shank = f"{side}_thigh", f"{side}_shank"
-        bodies += [rod(thigh, made.upper, top, knee), rod(shank, made.lower, knee, pedal)]
+    for side, sign in SIDE_SIGNS.items():
+        aside = array([0.0, sign * table.aside, 0.0])
+        top = hip + aside
+        pedal = axle + aside + array([sign * table.crank, 0.0, 0.0])
+        knee = _knee(top, pedal, table.thigh, table.shank)
+        thigh = f"{side}_thigh"
+        shank = f"{side}_shank"
+        bodies += [rod(thigh, table.upper, top, knee), rod(shank, table.lower, knee, pedal)]
         joints += [
-            Revolute(f"{side}_hip", "frame", thigh, LEFT, top),
-            Revolute(f"{side}_knee", thigh, shank, LEFT, knee),
+            Revolute(f"{side}_hip", "frame", thigh, LATERAL_AXIS, top),
+            Revolute(f"{side}_knee", thigh, shank, LATERAL_AXIS, knee),
         ]
         feet.append(Loop(f"{side}_foot", shank, "cranks", pedal))
     return Parts(bodies, joints, feet)
 
 
 def _knee(top: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
-    """Return the knee, ahead of the line from hip to pedal, by the law of cosines."""
+    """Return the knee (3,), ahead of the line from hip to pedal, by the law of cosines."""
     line = pedal - top
-    long = norm(line)
-    along = (long * long + thigh * thigh - shank * shank) / (2.0 * long)
-    ahead = array([-line[2], 0.0, line[0]]) / long
+    distance = norm(line)
+    along = (distance * distance + thigh * thigh - shank * shank) / (2.0 * distance)
+    ahead = array([-line[2], 0.0, line[0]]) / distance
     square = thigh * thigh - along * along
-    return top + (along / long) * line + sqrt(square) * ahead
+    return top + (along / distance) * line + sqrt(square) * ahead
 
 
 def rod(name: str, mass: Scalar, start: Array, end: Array) -> Body:
-    """Return a thin rod from one point to another."""
+    """Return a thin rod between two points (3,), m."""
     line = end - start
-    spread = (mass / 12.0) * ((line @ line) * np.eye(3) - np.outer(line, line))
-    return Body(name, mass, (start + end) / 2.0, spread)
+    tensor = (mass / 12.0) * ((line @ line) * np.eye(3) - np.outer(line, line))
+    return Body(name, mass, (start + end) / 2.0, tensor)
 
 
-def together(*parts: Parts) -> Parts:
-    """Return parts of a rider as one."""
+def join_parts(*parts: Parts) -> Parts:
+    """Return several parts of a rider as one."""
     return Parts(
-        [body for part in parts for body in part.bodies],
-        [joint for part in parts for joint in part.joints],
-        [coupling for part in parts for coupling in part.couplings],
+        [body for p in parts for body in p.bodies],
+        [joint for p in parts for joint in p.joints],
+        [coupling for p in parts for coupling in p.couplings],
     )
 
 
 MAX_TRIANGLE_ERROR = 0.1
-"""Part of the largest principal moment by which measurement errors lift it above the sum of the others."""
+"""Relative excess of the largest principal moment over the sum of the others, by measurement errors."""
 
 
-def without(whole: Body, parts: Sequence[Body]) -> Body:
-    """Return what is left of a body when parts of it are bodies of their own. It has its left and right
-    alike, as the body has, whichever pedal is ahead.
+def subtract_parts(body: Body, parts: Sequence[Body]) -> Body:
+    """Return the remainder of a body after its parts became separate bodies.
+
+    The remainder is symmetric about the mid-plane, although one pedal is ahead.
     """
     heavy = [part for part in parts if not is_zero(part.mass)]
     if not heavy:
-        return whole
-    mass = whole.mass - sum(part.mass for part in heavy)
-    com = (whole.mass * whole.com - sum(part.mass * part.com for part in heavy)) / mass
+        return body
+    mass = body.mass - sum(part.mass for part in heavy)
+    com = (body.mass * body.com - sum(part.mass * part.com for part in heavy)) / mass
 
     def about_origin(m: Scalar, c: Array) -> Array:
         return m * ((c @ c) * np.eye(3) - np.outer(c, c))
 
-    moments = whole.inertia + about_origin(whole.mass, whole.com)
+    moments = body.inertia + about_origin(body.mass, body.com)
     for part in heavy:
         moments = moments - part.inertia - about_origin(part.mass, part.com)
     moments[[0, 1, 1, 2], [1, 0, 2, 1]] = 0.0
     inertia = moments - about_origin(mass, com)
     names = ", ".join(part.name for part in heavy)
-    # Measured moments may break the triangle inequality by some percent. If the remainder breaks it by
-    # more, the parts do not fit into the whole.
+    # Measured moments may violate the triangle inequality by some percent. If the remainder violates
+    # it by more, the parts do not fit into the body.
     if inertia.dtype != object:
         a, b, c = np.linalg.eigvalsh(inertia)
         if a + b < (1.0 - MAX_TRIANGLE_ERROR) * c:
             raise ModelError(
-                f"whipple: what {names} leave of the frame is no body: its principal moments {a:.6g}, "
-                f"{b:.6g}, {c:.6g} kg m^2 break the triangle inequality. Use lighter parts."
+                f"whipple: without {names} the frame is physically invalid: its principal moments {a:.6g}, "
+                f"{b:.6g}, {c:.6g} kg m^2 violate the triangle inequality. Use lighter parts."
             )
     try:
-        return Body(whole.name, mass, com, inertia)
+        return Body(body.name, mass, com, inertia)
     except ModelError as error:
-        raise ModelError(f"whipple: what {names} leave of the frame is no body: {error}") from error
+        raise ModelError(
+            f"whipple: without {names} the frame is physically invalid: {error}"
+        ) from error

@@ -1,16 +1,16 @@
-"""A bicycle with rider from what tape measure and scale give; the rest is estimated, and said so.
+"""Parameters of a bicycle with rider from measurements by tape measure and scale, and estimates of the rest.
 
 The bicycle: shares of mass, centres of mass and radii of gyration are means over bicycles that were
 weighed and swung as pendulums (Moore 2012, doi:10.6084/m9.figshare.1198429: Batavus Browser,
-Crescendo and Stratos, Gary Fisher, Bianchi Pista, a yellow road bicycle; what depends on the grips
-without Fisher and Pista). The mean tensors of inertia are possible ones and only scale with mass
-and size, so the estimates are physically possible for every input.
+Crescendo and Stratos, Gary Fisher, Bianchi Pista, a yellow road bicycle; quantities that depend on the grips
+without Fisher and Pista). The mean inertia tensors are physically valid and scale with mass and size only, so
+the estimates are physically valid for every input.
 
 The rider: fourteen rigid segments with the mass fractions, lengths, centres of mass and radii of
 gyration of de Leva 1996 (men, table 4; doi:10.1016/0021-9290(95)00178-6), scaled by mass and
-stature; hips on the saddle, feet at the cranks, hands at the grips. Where these are not given they
-are means of the measured bicycles too, and so is the distance of arms and legs from the middle. Arms and
-legs that move are thin rods of the same masses and lengths, elbows bent downwards.
+stature; hips on the saddle, feet at the cranks, hands at the grips. If these points are not stated, they are
+means of the measured bicycles, too, like the distances of arms and legs from the mid-plane. Moving arms and
+legs are thin rods of the same masses and lengths, elbows bent downwards.
 """
 
 import math
@@ -24,6 +24,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, expect_known
 
 SidePoint = tuple[float, float]
+"""Point in the bicycle's plane: m ahead of the rear axle, m above the ground."""
 
 # Mass fraction; length in mm of a man of STATURE; centre of mass from the first end and radii of
 # gyration about the fore-and-aft, the transverse and the long axis as fractions of the length.
@@ -38,23 +39,21 @@ SEGMENTS = {
     "shanks": (2 * 0.0433, 440.3, 0.4395, 0.251, 0.246, 0.102),
     "feet": (2 * 0.0137, 258.1, 0.4415, 0.257, 0.245, 0.124),
 }
-ARMS = ("upper arms", "forearms", "hands")
-LEGS = ("thighs", "shanks", "feet")
-UPPER = ("head", "trunk", *ARMS)
-NECK = 603.3
-# Fractions of the stature that arms and legs are off the bicycle's plane; of its length that a
-# slightly bent arm reaches. The usual crank, m.
-ARMS_ASIDE = 0.13
-LEGS_ASIDE = 0.05
-STRETCH = 0.95
-CRANK = 0.17
+ARM_SEGMENTS = ("upper arms", "forearms", "hands")
+LEG_SEGMENTS = ("thighs", "shanks", "feet")
+UPPER_SEGMENTS = ("head", "trunk", *ARM_SEGMENTS)
+NECK_LENGTH = 603.3  # mm; from the hips to the neck of a man of STATURE
+ARMS_ASIDE = 0.13  # of the stature; distance of the arms from the mid-plane
+LEGS_ASIDE = 0.05  # of the stature; distance of the legs from the mid-plane
+ARM_REACH = 0.95  # of the arm's length; reach of a slightly bent arm
+CRANK_LENGTH = 0.17  # m; the usual crank
 
-# Mean and standard deviation of ratios over the measured bicycles: of masses to the whole bicycle; of the
-# frame in units of its mass and the wheelbase; of wheels in units of mass and radius; of the fork in
+# Mean and standard deviation of ratios over the measured bicycles: masses relative to the bicycle's mass; the
+# frame in units of its mass and the wheelbase; wheels in units of mass and radius; the fork in
 # units of its mass and the distance from front axle to grips along the steer axis (its centre of mass
 # along the axis: deviation of its height, since most grips were not measured). The rider's entries are
 # errors of the segments: 0 or 1 by definition, deviation from four measured riders (Moore 2012).
-COEFFICIENTS = {
+BICYCLE_COEFFICIENTS = {
     "rear_wheel_mass": (0.194, 0.039),
     "front_wheel_mass": (0.160, 0.029),
     "fork_mass": (0.213, 0.031),
@@ -81,7 +80,7 @@ COEFFICIENTS = {
     "rider_zz": (1.0, 0.14),
     "rider_xz": (0.0, 0.005),  # of mass times stature squared
 }
-MEANS = {name: mean for name, (mean, _) in COEFFICIENTS.items()}
+MEAN_COEFFICIENTS = {name: mean for name, (mean, _) in BICYCLE_COEFFICIENTS.items()}
 
 # Standard deviations of measures with a tape, a protractor and household scales: m, rad, kg.
 MEASURE_DEVIATIONS = {
@@ -97,7 +96,7 @@ MEASURE_DEVIATIONS = {
     "front_wheel_mass": 0.1,
     "fork_mass": 0.1,
 }
-MIN_RIDER_MASS = 1e-9  # kg; less is lost in the rounding of the bicycle's mass
+MIN_RIDER_MASS = 1e-9  # kg; a smaller mass vanishes in the round-off of the bicycle's mass
 POINT_DEVIATION = 0.01  # m; of saddle, cranks and grips, in each direction
 
 _LIMITS = {
@@ -110,21 +109,21 @@ _LIMITS = {
     "rider_height": (0.6, 2.5, "m"),
     "gravity": (0.0, 100.0, "m/s^2"),
 }
-_FROM = "measured bicycles (doi:10.6084/m9.figshare.1198429)"
+_DATA_SOURCE = "measured bicycles (doi:10.6084/m9.figshare.1198429)"
 
 
 @dataclass(frozen=True, slots=True)
 class _PlaneMass:
-    """A mass in the bicycle's plane, or a pair `aside` of it; x forward, h up, central inertia."""
+    """A body in the bicycle's plane, or a symmetric pair of bodies beside it."""
 
-    mass: float
-    x: float
-    h: float
-    xx: float
+    mass: float  # kg
+    x: float  # m, mass centre ahead of the rear axle
+    h: float  # m, mass centre above the ground
+    xx: float  # kg m2, central moments and product of inertia
     yy: float
     hh: float
     xh: float
-    aside: float = 0.0
+    aside: float = 0.0  # m, distance of each body of a pair from the plane
 
 
 def from_tape_measure(
@@ -156,7 +155,7 @@ def from_tape_measure(
     wheelbase, trail, rear_radius, front_radius
         Lengths, m.
     head_angle
-        Angle of the steer axis from the horizontal, rad, as makers give it: 72 degrees is 1.257.
+        Angle of the steer axis from the horizontal, rad, as manufacturers state it: 72 degrees is 1.257.
     bicycle_mass, rider_mass, rider_height
         Masses, kg, and stature, m. Without a rider, `rider_mass` is zero.
     rear_wheel_mass, front_wheel_mass, fork_mass
@@ -169,16 +168,23 @@ def from_tape_measure(
         Whether the upper body leans on a hinge at the height of the saddle, the arms hold the bar and the
         legs turn cranks. Their parameters are then among the values, as `whipple` takes them.
     coefficients
-        Ratios in place of the mean `COEFFICIENTS` of measured bicycles, by name.
+        Ratios in place of the mean `BICYCLE_COEFFICIENTS` of measured bicycles, by name.
 
     Returns
     -------
-    tuple
-        The values by name, and for each estimated one a sentence that explains it.
+    values : dict
+        Parameters of `whipple` by name, SI units; `arms` and `legs` are tables.
+    explanations : dict
+        A sentence for each estimated parameter.
+
+    Raises
+    ------
+    ParameterError
+        If a measurement is out of range or the rider does not reach cranks or grips.
     """
-    k = MEANS | dict(coefficients or {})
-    expect_known("Unknown coefficient", k, MEANS)
-    given = {
+    k = MEAN_COEFFICIENTS | dict(coefficients or {})
+    expect_known("Unknown coefficient", k, MEAN_COEFFICIENTS)
+    measurements = {
         "wheelbase": wheelbase,
         "trail": trail,
         "rear_radius": rear_radius,
@@ -188,13 +194,14 @@ def from_tape_measure(
         "rider_height": rider_height,
         "gravity": gravity,
     }
-    for name, value in given.items():
+    for name, value in measurements.items():
         _check_range(name, value, *_LIMITS[name])
     _check_geometry(wheelbase, trail, head_angle, rear_radius, front_radius)
     lam = math.pi / 2 - head_angle
     said: dict[str, str] = {}
-    given_masses = (rear_wheel_mass, front_wheel_mass, fork_mass)
-    mass = _masses(bicycle_mass, *given_masses, said, k)
+    mass = _masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said, k)
+    # Means of the measured bicycles: cranks at 0.416 of the wheelbase and 0.167 of the stature, saddle
+    # at 0.425 of the stature along the seat tube (1.25 rad), grips on the steer axis at saddle height.
     cranks = _point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
     saddle = _point("saddle", saddle) or (
         cranks[0] - 0.425 * rider_height * math.cos(1.25),
@@ -210,15 +217,15 @@ def from_tape_measure(
     limbs: dict[str, dict[str, float]] = {}
     if arms:
         limbs["arms"], moving = _arms(rider, rider_mass, rider_height, saddle, grips, said)
-        rider = {name: rider[name] for name in rider if name not in ARMS} | moving
+        rider = {name: rider[name] for name in rider if name not in ARM_SEGMENTS} | moving
     if legs:
         limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
-        rider = {name: rider[name] for name in rider if name not in LEGS} | moving
-    parts = [frame, _corrected(_together(rider.values()), rider_height, k)] if rider else [frame]
-    whole = _together(parts)
+        rider = {name: rider[name] for name in rider if name not in LEG_SEGMENTS} | moving
+    bodies = [frame, _corrected(_combine(rider.values()), rider_height, k)] if rider else [frame]
+    frame_with_rider = _combine(bodies)
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips, k)
-    _say_frame(said, ridden)
-    _say_rest(said)
+    _explain_frame(said, ridden)
+    _explain_others(said)
     values = {
         "w": wheelbase,
         "c": trail,
@@ -228,7 +235,7 @@ def from_tape_measure(
         "mR": mass["R"],
         "IRxx": k["rear_wheel_xx"] * mass["R"] * rear_radius**2,
         "IRyy": k["rear_wheel_yy"] * mass["R"] * rear_radius**2,
-        **_published("B", whole),
+        **_published("B", frame_with_rider),
         **_published("H", fork),
         "rF": front_radius,
         "mF": mass["F"],
@@ -236,7 +243,7 @@ def from_tape_measure(
         "IFyy": k["front_wheel_yy"] * mass["F"] * front_radius**2,
     }
     if leaning:
-        values |= _leaning(rider, saddle, said)
+        values |= _upper_body(rider, saddle, said)
     return {name: float(value) for name, value in values.items()} | limbs, said
 
 
@@ -258,8 +265,10 @@ def tape_measure_covariance(
 
     Returns
     -------
-    tuple
-        The parameters by name, and their covariance (26, 26) in the same order, SI units.
+    values : dict
+        The 26 parameters by name, SI units.
+    covariance : ndarray, (26, 26)
+        Their covariance in the same order, SI units.
 
     Examples
     --------
@@ -283,14 +292,15 @@ def tape_measure_covariance(
         if value is None or not size > 0.0:
             continue
         if name in points:
-            (x, h), d = value, size
+            (x, h) = value
+            d = size
             changes += [({name: (x - d, h)}, {name: (x + d, h)})]
             changes += [({name: (x, h - d)}, {name: (x, h + d)})]
         else:
-            # A rider of no mass stays without mass.
+            # Zero means absence (no rider), which has no uncertainty.
             changes += [({name: value - size}, {name: value + size})] if value else []
-    for name, (mean, size) in COEFFICIENTS.items():
-        lower, upper = ({"coefficients": {name: mean + way * size}} for way in (-1, 1))
+    for name, (mean, size) in BICYCLE_COEFFICIENTS.items():
+        lower, upper = ({"coefficients": {name: mean + sign * size}} for sign in (-1, 1))
         changes.append((lower, upper))
     values = from_tape_measure(**measures)[0]
     columns = []
@@ -302,6 +312,7 @@ def tape_measure_covariance(
 
 
 def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
+    """Raise `ParameterError` if a measurement is not between two bounds."""
     if not math.isfinite(value):
         raise ParameterError(f"{name} = {value} is not a finite number.")
     if not least <= value <= most:
@@ -314,10 +325,11 @@ def _check_range(name: str, value: float, least: float, most: float, unit: str) 
 def _check_geometry(
     wheelbase: float, trail: float, head_angle: float, rear_radius: float, front_radius: float
 ) -> None:
+    """Raise `ParameterError` for an impossible head angle, wheelbase or trail."""
     if not math.isfinite(head_angle) or not math.radians(20) <= head_angle <= math.radians(120):
         raise ParameterError(
             f"head_angle = {head_angle:g} rad is not between 0.349 and 2.094 (20 and 120 degrees "
-            f"from the horizontal); if it is in degrees, give math.radians({head_angle:g})."
+            f"from the horizontal); if it is in degrees, use math.radians({head_angle:g})."
         )
     if math.hypot(wheelbase, front_radius - rear_radius) <= rear_radius + front_radius:
         raise ParameterError(
@@ -334,12 +346,13 @@ def _check_geometry(
 
 
 def _point(name: str, point: SidePoint | None) -> SidePoint | None:
+    """Return a checked point; None if it is not stated."""
     if point is None:
         return None
     ahead, above = point
     if not (math.isfinite(ahead) and math.isfinite(above) and abs(ahead) < 5 and 0 < above < 3):
         raise ParameterError(
-            f"{name} = {point}: give metres ahead of the rear axle and above the ground."
+            f"{name} = {point}: state metres ahead of the rear axle and metres above the ground."
         )
     return float(ahead), float(above)
 
@@ -352,6 +365,7 @@ def _masses(
     said: dict[str, str],
     k: Mapping[str, float],
 ) -> dict[str, float]:
+    """Return the masses of rear wheel R, front wheel F, fork H and frame B, kg."""
     masses = {}
     for body, name, value in (
         ("R", "rear_wheel_mass", rear),
@@ -360,20 +374,23 @@ def _masses(
     ):
         share = k[name]
         if value is None:
-            said["m" + body] = f"{share:g} of the bicycle's mass, the mean share over six {_FROM}."
+            said["m" + body] = (
+                f"{share:g} of the bicycle's mass, the mean share over six {_DATA_SOURCE}."
+            )
         else:
             _check_range(name, value, 0.0, bicycle, "kg")
         masses[body] = share * bicycle if value is None else value
     masses["B"] = bicycle - sum(masses.values())
     if masses["B"] <= 0:
         raise ParameterError(
-            f"wheels and fork weigh {sum(masses.values()) - masses['B']:g} kg, no less than "
-            f"bicycle_mass = {bicycle:g} kg: nothing is left for the frame."
+            f"The wheels and the fork weigh {sum(masses.values()) - masses['B']:g} kg, but the bicycle only "
+            f"bicycle_mass = {bicycle:g} kg: check these masses."
         )
     return masses
 
 
 def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
+    """Return the frame without rider, scaled by mass and wheelbase."""
     unit = mass * wheelbase**2
     return _PlaneMass(
         mass,
@@ -387,7 +404,7 @@ def _frame(mass: float, wheelbase: float, k: Mapping[str, float]) -> _PlaneMass:
 
 
 def _corrected(rider: _PlaneMass, height: float, k: Mapping[str, float]) -> _PlaneMass:
-    """Return the rider with the errors of the segments."""
+    """Return the rider with the coefficients for errors of the segment model."""
     return replace(
         rider,
         x=rider.x + k["rider_x"],
@@ -408,13 +425,13 @@ def _fork(
     grips: SidePoint,
     k: Mapping[str, float],
 ) -> _PlaneMass:
-    """Return fork and handlebar, scaled by the way along the steer axis from axle to grips."""
+    """Return fork and handlebar, scaled by the distance along the steer axis from front axle to grips."""
     s, c = math.sin(lam), math.cos(lam)
     reach = (wheelbase - grips[0]) * s + (grips[1] - radius) * c
     if reach < 0.1:
         raise ParameterError(
             f"grips = ({grips[0]:.3g}, {grips[1]:.3g}) are not above the front axle along the "
-            "steer axis; give them as metres ahead of the rear axle and above the ground."
+            "steer axis; state them as metres ahead of the rear axle and above the ground."
         )
     ahead = k["fork_ahead"] * reach - (radius * s - trail * c)
     along = k["fork_along"] * reach
@@ -434,17 +451,19 @@ def _fork(
 def _rider(
     mass: float, height: float, saddle: SidePoint, cranks: SidePoint, grips: SidePoint
 ) -> dict[str, _PlaneMass]:
+    """Return the rigid segments of the rider by name, kg, m and kg m2."""
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
-    arm = [STRETCH * long[name] for name in ARMS]
+    arm = [ARM_REACH * long[name] for name in ARM_SEGMENTS]
     knee = _bend("legs", "saddle", saddle, "cranks", cranks, long["thighs"], long["shanks"])
     shoulder = _shoulder(long, saddle, grips)
-    neck = _towards(saddle, shoulder, NECK * scale)
+    neck = _towards(saddle, shoulder, NECK_LENGTH * scale)
     crown = (neck[0], neck[1] + long["head"])
     elbow = _towards(shoulder, grips, arm[0])
     wrist = _towards(shoulder, grips, arm[0] + arm[1])
     heel = (cranks[0] - SEGMENTS["feet"][2] * long["feet"], cranks[1])
-    legs, arms = LEGS_ASIDE * height, ARMS_ASIDE * height
+    legs = LEGS_ASIDE * height
+    arms = ARMS_ASIDE * height
     ends = {
         "head": (crown, neck, 0.0),
         "trunk": (shoulder, saddle, 0.0),
@@ -461,22 +480,24 @@ def _rider(
     }
 
 
-def _leaning(
+def _upper_body(
     rider: dict[str, _PlaneMass], saddle: SidePoint, said: dict[str, str]
 ) -> dict[str, float]:
-    """Return what the rider has above the saddle: trunk, head and arms."""
+    """Return the parameters of the upper body above the saddle: trunk, head and arms."""
     if not rider:
-        raise ParameterError("leaning = True needs a rider_mass.")
-    parts = [rider[name] for name in UPPER if name in rider]
-    found = _published("U", _together(parts)) | {"zP": -saddle[1]}
-    own = "Trunk, head and arms" if len(parts) == len(UPPER) else "Trunk and head"
-    told = f"{own} of the rider's rigid segments; the hinge at the saddle's height."
-    said |= dict.fromkeys(found, told)
-    return found
+        raise ParameterError("leaning = True needs a rider: set rider_mass.")
+    segments = [rider[name] for name in UPPER_SEGMENTS if name in rider]
+    parameters = _published("U", _combine(segments)) | {"zP": -saddle[1]}
+    complete = len(segments) == len(UPPER_SEGMENTS)
+    names = "Trunk, head and arms" if complete else "Trunk and head"
+    explanation = f"{names} of the rider's rigid segments; the hinge is at the saddle's height."
+    said |= dict.fromkeys(parameters, explanation)
+    return parameters
 
 
 def _shoulder(long: dict[str, float], saddle: SidePoint, grips: SidePoint) -> SidePoint:
-    reach = STRETCH * sum(long[name] for name in ARMS)
+    """Return the shoulder between trunk and slightly bent arms."""
+    reach = ARM_REACH * sum(long[name] for name in ARM_SEGMENTS)
     return _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], reach)
 
 
@@ -488,13 +509,16 @@ def _arms(
     grips: SidePoint,
     said: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
-    """Return arms that hold the bar as a table, and what they are of the rider."""
-    long, one = _limbs("arms", rider, mass, height)
-    shoulder, aside = _shoulder(long, saddle, grips), ARMS_ASIDE * height
-    upper, lower = long["upper arms"], long["forearms"] + long["hands"]
+    """Return the table of moving arms for `whipple`, and their bodies."""
+    long, single_mass = _limbs("arms", rider, mass, height)
+    shoulder = _shoulder(long, saddle, grips)
+    aside = ARMS_ASIDE * height
+    upper = long["upper arms"]
+    lower = long["forearms"] + long["hands"]
     span = math.dist(shoulder, grips)
     along = (upper**2 - lower**2 + span**2) / (2 * span)
-    ux, uh = (grips[0] - shoulder[0]) / span, (grips[1] - shoulder[1]) / span
+    ux = (grips[0] - shoulder[0]) / span
+    uh = (grips[1] - shoulder[1]) / span
     down = math.sqrt(upper**2 - along**2)
     elbow = (shoulder[0] + along * ux + down * uh, shoulder[1] + along * uh - down * ux)
     table = {
@@ -502,7 +526,10 @@ def _arms(
         for name, point in (("shoulder", shoulder), ("elbow", elbow), ("grip", grips))
         for axis, x in zip("xyz", (point[0], aside, point[1]), strict=True)
     }
-    table |= {"upper": one["upper arms"], "lower": one["forearms"] + one["hands"]}
+    table |= {
+        "upper": single_mass["upper arms"],
+        "lower": single_mass["forearms"] + single_mass["hands"],
+    }
     said["arms"] = "Thin rods from shoulders over elbows, bent downwards, to the grips."
     return table, {
         "moving upper arms": _rod(2 * table["upper"], shoulder, elbow, aside),
@@ -518,40 +545,45 @@ def _legs(
     cranks: SidePoint,
     said: dict[str, str],
 ) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
-    """Return legs that turn cranks as a table, and what they are of the rider, the left pedal ahead."""
-    long, one = _limbs("legs", rider, mass, height)
+    """Return the table of moving legs for `whipple`, and their bodies with the left pedal ahead."""
+    long, single_mass = _limbs("legs", rider, mass, height)
     aside = LEGS_ASIDE * height
-    thigh, shank = long["thighs"], long["shanks"] + SEGMENTS["feet"][2] * long["feet"]
+    thigh = long["thighs"]
+    shank = long["shanks"] + SEGMENTS["feet"][2] * long["feet"]
     table = {"hip_x": saddle[0], "hip_z": saddle[1], "axle_x": cranks[0], "axle_z": cranks[1]}
-    table |= {"thigh": thigh, "shank": shank, "crank": CRANK, "aside": aside}
-    table |= {"upper": one["thighs"], "lower": one["shanks"] + one["feet"]}
-    _bend("legs", "saddle", saddle, "pedals", _towards(cranks, saddle, -CRANK), thigh, shank)
+    table |= {"thigh": thigh, "shank": shank, "crank": CRANK_LENGTH, "aside": aside}
+    table |= {
+        "upper": single_mass["thighs"],
+        "lower": single_mass["shanks"] + single_mass["feet"],
+    }
+    _bend("legs", "saddle", saddle, "pedals", _towards(cranks, saddle, -CRANK_LENGTH), thigh, shank)
     said["legs"] = (
-        f"Thin rods from the saddle over the knees to pedals on cranks of {CRANK:g} m; feet are part of "
-        "the shanks, and lengthen them."
+        f"Thin rods from the saddle over the knees to pedals on cranks of {CRANK_LENGTH:g} m; feet are "
+        "parts of the shanks and lengthen them."
     )
-    lumps: dict[str, _PlaneMass] = {}
+    bodies: dict[str, _PlaneMass] = {}
     for side, sign in (("left", 1.0), ("right", -1.0)):
-        pedal = (cranks[0] + sign * CRANK, cranks[1])
+        pedal = (cranks[0] + sign * CRANK_LENGTH, cranks[1])
         knee = _bend("legs", "saddle", saddle, "pedals", pedal, thigh, shank)
-        lumps[f"{side} thigh"] = _rod(table["upper"], saddle, knee, aside)
-        lumps[f"{side} shank"] = _rod(table["lower"], knee, pedal, aside)
-    return table, lumps
+        bodies[f"{side} thigh"] = _rod(table["upper"], saddle, knee, aside)
+        bodies[f"{side} shank"] = _rod(table["lower"], knee, pedal, aside)
+    return table, bodies
 
 
 def _limbs(
     what: str, rider: dict[str, _PlaneMass], mass: float, height: float
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the lengths of a rider's segments, and the masses of one of each pair."""
+    """Return the lengths (m) of the rider's segments, and the mass (kg) of one segment of each pair."""
     if not rider:
-        raise ParameterError(f"{what} = True needs a rider_mass.")
+        raise ParameterError(f"{what} = True needs a rider: set rider_mass.")
     long = {name: segment[1] * height / STATURE for name, segment in SEGMENTS.items()}
     return long, {name: segment[0] * mass / 2 for name, segment in SEGMENTS.items()}
 
 
 def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneMass:
-    """Return a thin rod, or a pair of them."""
-    dx, dh = end[0] - start[0], end[1] - start[1]
+    """Return a thin rod between two points, or a pair of rods `aside` of the plane."""
+    dx = end[0] - start[0]
+    dh = end[1] - start[1]
     unit = mass / 12.0
     return _PlaneMass(
         mass,
@@ -568,19 +600,22 @@ def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneM
 def _segment(
     name: str, rider: float, length: float, start: SidePoint, end: SidePoint, aside: float
 ) -> _PlaneMass:
+    """Return a segment of the rider between two points, after de Leva."""
     fraction, _, centre, fore, across, axial = SEGMENTS[name]
     mass = fraction * rider
     span = math.dist(start, end)
-    ux, uh = (end[0] - start[0]) / span, (end[1] - start[1]) / span
-    thick, thin = mass * (fore * length) ** 2, mass * (axial * length) ** 2
+    ux = (end[0] - start[0]) / span
+    uh = (end[1] - start[1]) / span
+    transverse = mass * (fore * length) ** 2
+    longitudinal = mass * (axial * length) ** 2
     return _PlaneMass(
         mass,
         start[0] + centre * (end[0] - start[0]),
         start[1] + centre * (end[1] - start[1]),
-        xx=thin * ux * ux + thick * uh * uh,
+        xx=longitudinal * ux * ux + transverse * uh * uh,
         yy=mass * (across * length) ** 2,
-        hh=thin * uh * uh + thick * ux * ux,
-        xh=(thin - thick) * ux * uh,
+        hh=longitudinal * uh * uh + transverse * ux * ux,
+        xh=(longitudinal - transverse) * ux * uh,
         aside=aside,
     )
 
@@ -588,16 +623,17 @@ def _segment(
 def _bend(
     what: str, a_name: str, a: SidePoint, b_name: str, b: SidePoint, first: float, second: float
 ) -> SidePoint:
-    """Return the joint between two links from a to b, on the forward and upper side."""
+    """Return the joint between two links of lengths `first` and `second` from a to b, bent forward or up."""
     span = math.dist(a, b)
     if not abs(first - second) < span < first + second:
         raise ParameterError(
             f"{b_name} at ({b[0]:.3g}, {b[1]:.3g}) are {span:.3g} m from the {a_name} at "
             f"({a[0]:.3g}, {a[1]:.3g}); the rider's {what} span {abs(first - second):.3g} to "
-            f"{first + second:.3g} m. Give {a_name} and {b_name} as measured, or check "
+            f"{first + second:.3g} m. State the measured {a_name} and {b_name}, or check "
             "rider_height."
         )
-    ux, uh = (b[0] - a[0]) / span, (b[1] - a[1]) / span
+    ux = (b[0] - a[0]) / span
+    uh = (b[1] - a[1]) / span
     along = (first**2 - second**2 + span**2) / (2 * span)
     aside = math.sqrt(max(first**2 - along**2, 0.0))
     side = 1.0 if ux >= uh else -1.0
@@ -605,47 +641,53 @@ def _bend(
 
 
 def _towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
-    part = length / math.dist(start, end)
-    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
+    """Return the point at a distance (m) from start in the direction of end."""
+    fraction = length / math.dist(start, end)
+    return start[0] + fraction * (end[0] - start[0]), start[1] + fraction * (end[1] - start[1])
 
 
-def _together(lumps: Iterable[_PlaneMass]) -> _PlaneMass:
-    lumps = list(lumps)
-    mass = sum(lump.mass for lump in lumps)
-    x = sum(lump.mass * lump.x for lump in lumps) / mass
-    h = sum(lump.mass * lump.h for lump in lumps) / mass
+def _combine(bodies: Iterable[_PlaneMass]) -> _PlaneMass:
+    """Return several bodies as one, by the parallel axis theorem."""
+    bodies = list(bodies)
+    mass = sum(body.mass for body in bodies)
+    x = sum(body.mass * body.x for body in bodies) / mass
+    h = sum(body.mass * body.h for body in bodies) / mass
     xx = yy = hh = xh = 0.0
-    for lump in lumps:
-        dx, dh, m = lump.x - x, lump.h - h, lump.mass
-        xx += lump.xx + m * (dh**2 + lump.aside**2)
-        yy += lump.yy + m * (dx**2 + dh**2)
-        hh += lump.hh + m * (dx**2 + lump.aside**2)
-        xh += lump.xh - m * dx * dh
+    for body in bodies:
+        dx = body.x - x
+        dh = body.h - h
+        m = body.mass
+        xx += body.xx + m * (dh**2 + body.aside**2)
+        yy += body.yy + m * (dx**2 + dh**2)
+        hh += body.hh + m * (dx**2 + body.aside**2)
+        xh += body.xh - m * dx * dh
     return _PlaneMass(mass, x, h, xx, yy, hh, xh)
 
 
-def _published(body: str, lump: _PlaneMass) -> dict[str, float]:
+def _published(letter: str, body: _PlaneMass) -> dict[str, float]:
+    """Return a body by the benchmark's names, in its axes (z down)."""
     return {
-        f"x{body}": lump.x,
-        f"z{body}": -lump.h,
-        f"m{body}": lump.mass,
-        f"I{body}xx": lump.xx,
-        f"I{body}yy": lump.yy,
-        f"I{body}zz": lump.hh,
-        f"I{body}xz": -lump.xh,
+        f"x{letter}": body.x,
+        f"z{letter}": -body.h,
+        f"m{letter}": body.mass,
+        f"I{letter}xx": body.xx,
+        f"I{letter}yy": body.yy,
+        f"I{letter}zz": body.hh,
+        f"I{letter}xz": -body.xh,
     }
 
 
-def _say_frame(said: dict[str, str], ridden: bool) -> None:
-    frame = f"the frame after the mean of six {_FROM}, in units of the wheelbase"
+def _explain_frame(said: dict[str, str], ridden: bool) -> None:
+    """Add the explanations of the frame's parameters."""
+    frame = f"the frame from the mean of six {_DATA_SOURCE}, in units of the wheelbase"
     rider = (
         ", with a rider of rigid segments (doi:10.1016/0021-9290(95)00178-6): hips on the "
         "saddle, feet at the cranks, hands at the grips"
         if ridden
         else ", without a rider"
     )
-    said["mB"] = "What wheels, fork and handlebar leave of the bicycle's mass" + (
-        ", plus the rider's." if ridden else "."
+    said["mB"] = "The bicycle's mass minus wheels, fork and handlebar" + (
+        ", plus the rider's mass." if ridden else "."
     )
     for name in ("xB", "zB"):
         said[name] = f"Centre of mass of {frame}{rider}."
@@ -653,20 +695,21 @@ def _say_frame(said: dict[str, str], ridden: bool) -> None:
         said[name] = f"Inertia of {frame}{rider}."
 
 
-def _say_rest(said: dict[str, str]) -> None:
-    scaled = (
-        f"mean of four {_FROM}, scaled by the way along the steer axis from front axle to grips"
-    )
+def _explain_others(said: dict[str, str]) -> None:
+    """Add the explanations of the parameters of fork and wheels."""
+    distance = "the distance along the steer axis from front axle to grips"
+    scaled = f"mean of four {_DATA_SOURCE}, scaled by {distance}"
     said["xH"] = said["zH"] = (
-        f"Centre of mass of fork and handlebar: 0.655 of that way up, 0.043 ahead of the axis; {scaled}."
+        f"Centre of mass of fork and handlebar: 0.655 of that distance up, 0.043 ahead of the axis; {scaled}."
     )
     for name in ("IHxx", "IHyy", "IHzz", "IHxz"):
         said[name] = f"Inertia of fork and handlebar: {scaled}, turned with the steer axis."
     for body, ring, across in (("R", 0.42, 0.27), ("F", 0.56, 0.32)):
         said[f"I{body}yy"] = (
-            f"A ring of {ring:g} of the wheel's mass at its radius, the rest in the hub: mean of six {_FROM}."
+            f"A ring of {ring:g} of the wheel's mass at its radius, the rest in the hub: mean of six "
+            f"{_DATA_SOURCE}."
         )
         said[f"I{body}xx"] = (
-            f"{across:g} of mass times radius squared, the mean of six {_FROM} (a flat ring has "
+            f"{across:g} of mass times radius squared, the mean of six {_DATA_SOURCE} (a flat ring has "
             "half its axial moment)."
         )

@@ -1,7 +1,7 @@
-"""The Whipple bicycle as chapter 2 of the thesis has it (Mauny 2018; Boyer, Porez and Mauny 2018,
-doi:10.1007/s00332-017-9434-x): its parameters, frame, axes and contact angles, for the paper.
+"""The Whipple bicycle in the notation of chapter 2 of the thesis (Mauny 2018; Boyer, Porez and Mauny 2018,
+doi:10.1007/s00332-017-9434-x): parameters, frame, axes and contact angles, for equations to read.
 
-Frame 0 stands at the rear hub with axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along
+Frame 0 has its origin at the rear hub and axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along
 the steer axis and n1 along the front axle. The base turns by the yaw psi, the roll phi_0 (positive to
 the left) and the angle alpha_0 of the rear contact point, which is half a turn when upright.
 """
@@ -18,7 +18,7 @@ from draisine.model.form import Form
 from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle._forms import to_thesis
 
-AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+THESIS_AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 """The axes s, n, a in the drawing, as columns."""
 
 
@@ -53,11 +53,14 @@ def thesis_bicycle(
     I3xx: Annotated[float, "kg m2", "rear wheel, central moment xx"],
     I3zz: Annotated[float, "kg m2", "rear wheel, central moment zz"],
 ) -> Model:
-    """Return the bicycle from the thesis's 26 parameters, bodies 0 to 3, joints r1 to r3; contact
-    rows of the front wheel come first, as in (2.29).
+    """Return the bicycle with the thesis's 26 parameters, bodies 0 to 3 and joints r1 to r3.
+
+    The contact rows of the front wheel come first, as in (2.29).
     """
     left = (0.0, 1.0, 0.0)
-    rear, front, steer = array([0.0, 0.0, h3]), array([l1 + l2, 0.0, h2]), array([l1, 0.0, h2])
+    rear = array([0.0, 0.0, h3])
+    front = array([l1 + l2, 0.0, h2])
+    steer = array([l1, 0.0, h2])
     s1, a1 = array([cos(mu), 0.0, sin(mu)]), array([-sin(mu), 0.0, cos(mu)])
     R1 = np.column_stack([s1, array(list(left)), a1])
     fork = R1 @ array([[I1xx, 0.0, I1zx], [0.0, I1yy, 0.0], [I1zx, 0.0, I1zz]]) @ R1.T
@@ -89,7 +92,7 @@ def _rotation(angles: Mapping[str, Scalar]) -> Array:
     return rot_z(angles["psi"]) @ rot_x(-angles["phi_0"]) @ pitch
 
 
-THESIS = Form(
+THESIS_FORM = Form(
     symbols={
         "psi": r"\psi",
         "phi_0": r"\phi_0",
@@ -108,11 +111,11 @@ THESIS = Form(
     },
     vehicle=thesis_bicycle,
     convert=to_thesis,
-    frame=lambda model: Pose(AXES, model.body("rear_wheel").com),
-    place="at the rear hub, axes (s, n, a) = (up, forward, left), x, y, z in subscripts",
+    frame=lambda model: Pose(THESIS_AXES, model.body("rear_wheel").com),
+    place="the rear hub, axes (s, n, a) = (up, forward, left), x, y, z in subscripts",
     angles={"psi": 0.0, "phi_0": 0.0, "alpha_0": np.pi},
     rotation=_rotation,
     independent=("Wy", "steer_rate", "rear_wheel_rate"),
     contact_angles={"front": r"\alpha_1", "rear": r"\alpha_0"},
 )
-"""The thesis's form of the bicycle."""
+"""The thesis's notation of the bicycle."""

@@ -28,14 +28,14 @@ from draisine.vehicles.bicycle import _rider
 from draisine.vehicles.bicycle._flexible import (
     Flexible,
     front_side,
-    or_none,
+    or_zero,
     rear_side,
     steer_friction,
     steering_head,
 )
 from draisine.vehicles.bicycle._outputs import outputs
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
-from draisine.vehicles.bicycle._thesis import THESIS
+from draisine.vehicles.bicycle._thesis import THESIS_FORM
 
 SYMBOLS = {
     "crown": "r_t",
@@ -45,10 +45,10 @@ SYMBOLS = {
     "front_wheel": r"\theta_F",
     "torso": r"\beta",
 }
-"""How people write parameters and joints, in LaTeX; the others by rule."""
+"""LaTeX symbols of parameters and joints; the others follow by rule."""
 
-FORMS = {"thesis": THESIS}
-"""Other parametrisations to write the bicycle in."""
+FORMS = {"thesis": THESIS_FORM}
+"""Other notations for equations to read, by name."""
 
 
 def whipple(
@@ -112,16 +112,12 @@ def whipple(
     IUxz: Annotated[float | None, "kg m2", "upper body, entry xz of the inertia tensor"] = None,
     torso_spring: Annotated[float | None, "N m/rad", "spring of the upper body's hinge"] = None,
     torso_damper: Annotated[float | None, "N m s/rad", "damper of the upper body's hinge"] = None,
-    torso: Annotated[
-        JointMotion | None, "", "how the upper body leans, if that is prescribed"
-    ] = None,
+    torso: Annotated[JointMotion | None, "", "prescribed motion of the upper body's hinge"] = None,
     seat: Annotated[Seat | None, "", "saddle under the upper body"] = None,
-    steering: Annotated[
-        JointMotion | None, "", "how the steer angle moves, if that is prescribed"
-    ] = None,
+    steering: Annotated[JointMotion | None, "", "prescribed motion of the steer angle"] = None,
     arms: Annotated[Arms | None, "", "arms that hold the bar"] = None,
     legs: Annotated[Legs | None, "", "legs that turn the cranks"] = None,
-    pedalling: Annotated[JointMotion | None, "", "how the cranks turn"] = None,
+    pedalling: Annotated[JointMotion | None, "", "prescribed motion of the cranks"] = None,
     rear_tyre: Annotated[
         Tyre | None, "", "law of the rear tyre, in place of rolling without slip"
     ] = None,
@@ -129,49 +125,52 @@ def whipple(
         Tyre | None, "", "law of the front tyre, in place of rolling without slip"
     ] = None,
     flexible: Annotated[
-        Flexible | None, "", "parts that give: fork, frame, suspension, steering"
+        Flexible | None, "", "compliant parts: fork, frame, suspension, steering"
     ] = None,
 ) -> Model:
     """Return the bicycle.
 
-    The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
-    discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
-    about a hinge along x, positive to the right: free, with a spring and a damper, by a torque, or
-    guided by the motion `torso`. Held upright it changes nothing. It sits on a `seat`, if that gives or
-    its forces are asked for. The motion `steering` guides the steer angle. `arms` hold the bar, `legs`
-    turn cranks by the motion `pedalling`; `rear_tyre` and `front_tyre` are laws of tyres in place of
-    ideal rolling; `flexible` tells what gives.
+    The world's frame is fixed to the ground: on a slope, gravity is tilted. Wheels are knife-edged discs, or
+    torus tyres with a `crown` radius.
+
+    With a mass mU the rider's upper body leans about a hinge along x, positive to the right: with a spring
+    and a damper, by a torque, or by the prescribed motion `torso`. Held upright, it changes nothing. A `seat`
+    models a compliant saddle and reports its forces. `steering` prescribes the steer angle, `arms` hold the
+    handlebar, `legs` turn cranks by the motion `pedalling`. `rear_tyre` and `front_tyre` replace ideal
+    rolling by tyre models, and `flexible` has compliant parts.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
     ['steer', 'rear_wheel', 'front_wheel']
     """
     _check(w=w, c=c, lam=lam, rR=rR, rF=rF, slope=slope)
-    _tell_buried(zB=zB, zH=zH)
+    _warn_below_ground(zB=zB, zH=zH)
     up = (-sin(lam), 0.0, cos(lam))
     left = (0.0, 1.0, 0.0)
-    rear, front = (0.0, 0.0, rR), (w, 0.0, rF)
+    rear = (0.0, 0.0, rR)
+    front = (w, 0.0, rF)
     fall = (0.0, 0.0, -g) if slope is None else (-g * sin(slope), 0.0, -g * cos(slope))
     frame = Body("frame", mB, (xB, 0.0, -zB), inertia(IBxx, IByy, IBzz, xz=-IBxz))
     upper = {"xU": xU, "zU": zU, "kU": kU, "zP": zP}
     upper |= {"IUxx": IUxx, "IUyy": IUyy, "IUzz": IUzz, "IUxz": IUxz}
     upper |= {"torso_spring": torso_spring, "torso_damper": torso_damper}
     saddle = _rider.saddle(seat, 0.0 if mU is None else mU * g)
-    rider = _rider.together(
+    rider = _rider.join_parts(
         _rider.upper_body(frame, mU, upper, torso, saddle),
         _rider.arms(arms, "frame" if mU is None else "upper_body"),
         _rider.legs(legs, pedalling),
     )
-    gives = Flexible() if flexible is None else flexible
-    # at rest the front wheel carries its share, and what it carries itself is no load of springs
+    compliance = Flexible() if flexible is None else flexible
+    # Static load of the front springs by moment balance about the rear contact. The wheels' own
+    # weights are carried by the ground directly, not by springs.
     load = g * (mB * xB + mH * xH) / w
     crown_point, head_point = (_on_axis(h, w, c, lam) for h in (2.0 * rF * cos(lam), -zH))
-    head = steering_head(gives, lam, head_point)
-    forward = front_side(gives, lam, crown_point, load * cos(lam))
-    backward = rear_side(gives, array(list(rear)), g * (mB + mH) - load)
+    head = steering_head(compliance, lam, head_point)
+    forward = front_side(compliance, lam, crown_point, load * cos(lam))
+    backward = rear_side(compliance, array(list(rear)), g * (mB + mH) - load)
     return Model(
         bodies=[
-            _rider.without(frame, rider.bodies),
+            _rider.subtract_parts(frame, rider.bodies),
             Body("fork", mH, (xH, 0.0, -zH), inertia(IHxx, IHyy, IHzz, xz=-IHxz)),
             Body("rear_wheel", mR, rear, inertia(IRxx, IRyy, IRxx)),
             Body("front_wheel", mF, front, inertia(IFxx, IFyy, IFxx)),
@@ -185,8 +184,8 @@ def whipple(
                 "fork",
                 up,
                 (w + c, 0.0, 0.0),
-                spring=or_none(gives.steer_spring),
-                damper=or_none(gives.steer_damper),
+                spring=or_zero(compliance.steer_spring),
+                damper=or_zero(compliance.steer_damper),
                 motion=steering,
             ),
             Revolute("rear_wheel", backward.carrier, "rear_wheel", left, rear),
@@ -198,32 +197,32 @@ def whipple(
             Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown), tyre=rear_tyre),
             Wheel("front", "front_wheel", front, left, round_surface(rF, crown), tyre=front_tyre),
         ],
-        forces=steer_friction(gives),
+        forces=steer_friction(compliance),
         gravity=fall,
         outputs=outputs(rear, backward.carrier, rR, lam),
         couplings=rider.couplings,
     )
 
 
-def _tell_buried(**z: Any) -> None:
-    """Warn of mass centres below the ground, for which a sign was hardly meant."""
+def _warn_below_ground(**z: Any) -> None:
+    """Warn about mass centres below the ground: z counts down, so a sign is probably wrong."""
     for name, value in z.items():
         if isinstance(value, (int, float)) and value > 0.0:
             warnings.warn(
-                f"whipple: with {name} = {value:g} m a mass centre lies below the ground: z counts down, "
-                f"so that {name} = -{value:g} is above it.",
+                f"whipple: {name} = {value:g} m puts a mass centre below the ground. z counts down: use "
+                f"{name} = -{value:g} for a point above it.",
                 UserWarning,
                 stacklevel=3,
             )
 
 
 def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:
-    """Return the point of the steer axis at a height."""
+    """Return the point (3,) of the steer axis at a height, m."""
     return array([w + c - height * sin(lam) / cos(lam), 0.0, height])
 
 
 def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
-    """Raise if numbers describe no bicycle; warn if they describe an unusual one."""
+    """Raise `ParameterError` for impossible geometry; warn about unusual geometry."""
     if not all(isinstance(x, (int, float)) for x in (w, c, lam, rR, rF)):
         return
     for name, value in (("w", w), ("rR", rR), ("rF", rF)):
@@ -233,7 +232,7 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
             )
     if not abs(lam) < math.pi / 2:
         raise ParameterError(
-            f"whipple: lam = {lam:g} rad; the steer axis must lean less than a quarter turn."
+            f"whipple: lam = {lam:g} rad; the tilt of the steer axis must be below 90 degrees."
         )
     offset = rF * math.sin(lam) - c * math.cos(lam)
     if abs(offset) > rF:
@@ -244,4 +243,4 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
             stacklevel=3,
         )
     if isinstance(slope, (int, float)) and not abs(slope) < math.pi / 2:
-        raise ParameterError(f"whipple: slope = {slope:g} rad is no ground to ride on.")
+        raise ParameterError(f"whipple: slope = {slope:g} rad; the slope must be below 90 degrees.")

@@ -22,7 +22,7 @@ from draisine.errors import ParameterError
 from draisine.view.style import (
     COLOURS,
     GREY,
-    NOTE,
+    NOTE_GID,
     empty_figure,
     given_or_new,
     legend,
@@ -108,11 +108,14 @@ def _curves(
     """Draw real and imaginary parts against speed into their axes, or both into one; the least real part
     that is seen is told where a mode is below it.
     """
-    few, both = modes.speed.size < FEW, growth is swing
+    few = modes.speed.size < FEW
+    both = growth is swing
     solid, dashed = ("o", "o") if few else ("-", "--")
-    colours, drawn = colours_of(modes.names), set[str]()
+    colours = colours_of(modes.names)
+    drawn = set[str]()
     for k, name in enumerate(modes.names):
-        values, first = modes.values[:, k], name not in modes.names[:k]
+        values = modes.values[:, k]
+        first = name not in modes.names[:k]
         part = _real_part(name, float(values.real.max()), least, both)
         growth.plot(
             modes.speed,
@@ -170,7 +173,8 @@ def colours_of(names: Sequence[str]) -> Mapping[str, str]:
 
 def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
     """Return axes with the eigenvalues of one motion in the complex plane, the damped half shaded."""
-    values, colours = modes.values[0], colours_of(modes.names)
+    values = modes.values[0]
+    colours = colours_of(modes.names)
     reach = 1.2 * max(float(np.abs(values).max(initial=0.0)), 1.0)
     plain(axes).axvspan(-reach, 0.0, color=STABLE, zorder=0, linewidth=0)
     for k, name in enumerate(modes.names):
@@ -209,14 +213,16 @@ def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
     """
     from matplotlib.patheffects import withStroke
 
-    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    (left, right) = axes.get_xlim()
+    (low, high) = axes.get_ylim()
     for note, (x, y) in places.items():
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
-            along, up = (x - left) / (right - left), not note.startswith("weave")
+            along = (x - left) / (right - left)
+            up = not note.startswith("weave")
             back = along > (LATE if up else EARLY)
             axes.annotate(
-                note, (x, y), fontsize=letters(8), textcoords="offset points", gid=NOTE,
+                note, (x, y), fontsize=letters(8), textcoords="offset points", gid=NOTE_GID,
                 xytext=(-5 if back else 5, 5 if up else -5), va="bottom" if up else "top",
                 ha="right" if back else "left", zorder=6,
                 arrowprops={"arrowstyle": "-", "lw": 0.6, "shrinkA": 0.0, "shrinkB": 2.0},
@@ -226,7 +232,8 @@ def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
 
 def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
     """Return the stretches of x in which a growth is negative, between samples on a straight line."""
-    out, at = [], 0
+    out = []
+    at = 0
     for damped, group in groupby(growth < 0.0):
         last = at + len(list(group)) - 1
         if damped:
@@ -404,7 +411,8 @@ def draw_turning_map(
     `family` adds the hands-free circles.
     """
     axes = plain(given_or_new(axes, (7.5, 5.5)))
-    steer, lean = np.degrees(turns.steer), np.degrees(turns.lean)
+    steer = np.degrees(turns.steer)
+    lean = np.degrees(turns.lean)
     axes.contourf(steer, lean, turns.growth, levels=[-1e9, 0.0], colors=[STABLE])
     axes.fill_between([], [], color=STABLE, label="stable")
     if friction is not None:

@@ -17,8 +17,8 @@ from draisine.scenario.terrain import terrain_of
 from draisine.view.scene.shapes import balls, lies_flat, parts, stones
 from draisine.view.style import (
     COLOURS,
-    FILLED,
     GREY,
+    SOLID_OPACITY,
     angles_of,
     displayed_series,
     given_or_new,
@@ -83,7 +83,8 @@ class MachineAt:
     def turn(self) -> Floats:
         """The rotation from the world's axes to the machine's own."""
         yaw = float(self.bodies.data["yaw"].values[self.k]) if "yaw" in self.bodies.data else 0.0
-        c, s = math.cos(yaw), math.sin(yaw)
+        c = math.cos(yaw)
+        s = math.sin(yaw)
         return np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
 
     @property
@@ -135,7 +136,8 @@ def look_along(
     """
     if "orientation" not in data:
         raise ParameterError("this result has no machine to look at: take a run or a state.")
-    bodies, single = bodies_in(data), data.sizes["time"] == 1
+    bodies = bodies_in(data)
+    single = data.sizes["time"] == 1
     if raised is None:
         raised = ABOVE if lies_flat(bodies.model) else RAISED if single else 0.0
     if single:
@@ -178,9 +180,11 @@ def _row(
     every = every or pause(t, _most(bodies, sight, raised))
     wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
     samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in wanted))
-    machines, times = [MachineAt(bodies, k) for k in samples], t[samples]
+    machines = [MachineAt(bodies, k) for k in samples]
+    times = t[samples]
     seen = [np.vstack([sight.picture(x, raised) for *_, x in m.lines()]) for m in machines]
-    left, right = min(x[:, 0].min() for x in seen), max(x[:, 0].max() for x in seen)
+    left = min(x[:, 0].min() for x in seen)
+    right = max(x[:, 0].max() for x in seen)
     high = max(float(x[:, 1].max()) for x in seen) - min(0.0, *(float(x[:, 1].min()) for x in seen))
     apart = max(1.15 * (right - left), 0.5 * high)
     share = float(np.clip(high / (apart * len(machines)), 0.05, 0.6))
@@ -241,7 +245,7 @@ def outline(
     towards = np.cross(*(picture(np.eye(3)) - picture(np.zeros((3, 3)))).T)
     for body, points in machine.silhouettes(towards):
         colour = COLOURS[names.index(body) % 6]
-        axes.fill(*picture(points).T, color=colour, alpha=FILLED, lw=0)
+        axes.fill(*picture(points).T, color=colour, alpha=SOLID_OPACITY, lw=0)
     for kind, body, points in machine.lines():
         x, y = picture(points).T
         if kind == "ball":
@@ -273,7 +277,8 @@ def on_ground(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floa
 def _grid(machine: MachineAt) -> Iterator[Floats]:
     """Yield lines on the ground below a machine."""
     flat = np.vstack([x for *_, x in machine.lines()])[:, :2]
-    low, high = np.floor(flat.min(axis=0) / CELL - 1), np.ceil(flat.max(axis=0) / CELL + 1)
+    low = np.floor(flat.min(axis=0) / CELL - 1)
+    high = np.ceil(flat.max(axis=0) / CELL + 1)
     for k in np.arange(low[0], high[0] + 1):
         yield CELL * np.array([[k, low[1], 0.0], [k, high[1], 0.0]])
     for k in np.arange(low[1], high[1] + 1):

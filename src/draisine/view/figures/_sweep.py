@@ -58,5 +58,6 @@ def in_degrees(found: "DataArray", said: str) -> "tuple[DataArray, str]":
     """Return values and how an axis calls them; angles in degrees."""
     unit = str(found.attrs.get("units", ""))
     if "rad" in unit:
-        found, unit = found * (180.0 / np.pi), unit.replace("rad", "deg")
+        found = found * (180.0 / np.pi)
+        unit = unit.replace("rad", "deg")
     return found, f"{words(said)} ({unit})" if unit else words(said)

@@ -45,7 +45,8 @@ def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 def _snapshots(axes: "Axes", data: "Dataset") -> None:
     """Draw the machine from the side at some instants, each a step further on."""
-    bodies, count = bodies_of(data), data.sizes["time"]
+    bodies = bodies_of(data)
+    count = data.sizes["time"]
     shots = np.linspace(0, count - 1, SHOTS).round().astype(int)
     drawn = [[points for _, points in lines(bodies, int(k))] for k in shots]
     reach = 1.15 * max(float(np.ptp(np.vstack(shot)[:, 0])) for shot in drawn)
@@ -66,7 +67,8 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
     joints = names[: len(names) // 2]
     begins = dict(zip(names, data["start"].values, strict=True))
     for k, name in enumerate(joints):
-        angle, rate = np.degrees(data[name].values), data[f"{name}_rate"].values
+        angle = np.degrees(data[name].values)
+        rate = data[f"{name}_rate"].values
         axes.plot(angle, rate, color=COLOURS[k], linestyle=DASHES[k], label=words(name))
     ends = [(np.degrees(data[n].values[-1]), data[f"{n}_rate"].values[-1]) for n in joints]
     for name in joints:
@@ -84,7 +86,8 @@ def _multipliers(axes: "Axes", data: "Dataset") -> None:
     """Draw the multipliers in the complex plane; disturbances die out inside the circle."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     axes.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1.0)
-    real, imaginary = data["multiplier_real"].values, data["multiplier_imaginary"].values
+    real = data["multiplier_real"].values
+    imaginary = data["multiplier_imaginary"].values
     axes.plot(real, imaginary, "o", color=COLOURS[1], markersize=7)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.axvline(0.0, color=GREY, linewidth=0.8)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-CELLS, RUNS = 48, 16
+CELLS = 48
+RUNS = 16
 """So many cells there are at most along a side that is no grid, and so many runs at least in each."""
 
 
@@ -34,9 +35,11 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     tall = -(-len(pairs) // wide)
     panels = new_figure(tall, wide, (3.4 * wide + 1.2, 2.8 * tall)) if axes is None else axes
     panels = np.atleast_1d(np.asarray(panels, dtype=object)).ravel()
-    held, shown = comes_back(flat), list[Any]()
+    held = comes_back(flat)
+    shown = list[Any]()
     for panel, (across, upright) in zip(panels, pairs, strict=False):
-        (x, along), (y, up) = values[across], values[upright]
+        (x, along) = values[across]
+        (y, up) = values[upright]
         edges = [_edges(one.values) for one in (x, y)]
         count, *_ = np.histogram2d(x.values, y.values, edges)
         found, *_ = np.histogram2d(x.values[held], y.values[held], edges)
@@ -62,7 +65,8 @@ def comes_back(runs: "Dataset") -> Any:
 
 def _edges(values: Floats) -> Floats:
     """Return the edges of cells: half-way between the values of a grid, or evenly spaced."""
-    own, cells = np.unique(values), min(CELLS, max(2, math.isqrt(len(values) // RUNS)))
+    own = np.unique(values)
+    cells = min(CELLS, max(2, math.isqrt(len(values) // RUNS)))
     if len(own) > CELLS or len(own) < 2:
         return np.linspace(values.min(), values.max(), cells + 1)
     between = (own[1:] + own[:-1]) / 2.0

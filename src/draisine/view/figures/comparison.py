@@ -9,7 +9,7 @@ import numpy as np
 from draisine.errors import ParameterError
 from draisine.model.quantity import readable
 from draisine.view.style import (
-    TELLING,
+    MAIN_ANGLES,
     curve,
     figure_of,
     legend,
@@ -49,7 +49,8 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         axes = np.reshape(new_figure(len(names), 2, (7.4, 0.9 + 2.1 * len(names))), (-1, 2))
     for (beside, apart), name in zip(axes, names, strict=True):
         values, shown = readable(data[name].values, str(data[name].attrs["units"]))
-        t, (one, other) = data["time"].values, values
+        t = data["time"].values
+        (one, other) = values
         for k, values in enumerate((one, other)):
             curve(plain(beside), k, t, values, fill(str(data["run"].values[k]), LINE))
         curve(plain(apart), 2, t, other - one, "difference")
@@ -73,7 +74,8 @@ def _telling(data: "Dataset") -> list[str]:
     """Return the quantities to be drawn by default: all, if there are few; else angles within a turn and
     speeds, after lean and steer those first that differ most against their range.
     """
-    few, apart = len(data.data_vars) <= MOST, {}
+    few = len(data.data_vars) <= MOST
+    apart = {}
     for name in map(str, data.data_vars):
         one, other = data[name].values
         if not np.isfinite(other - one).any():  # there is nothing to be held against each other
@@ -84,5 +86,5 @@ def _telling(data: "Dataset") -> list[str]:
         if (few or telling) and max(ranges) > 1e-12:
             apart[name] = float(np.nanmax(np.abs(other - one))) / max(ranges)
     ranked = sorted(apart, key=lambda name: -apart[name])
-    most = list(dict.fromkeys([*(name for name in TELLING if name in apart), *ranked]))[:MOST]
+    most = list(dict.fromkeys([*(name for name in MAIN_ANGLES if name in apart), *ranked]))[:MOST]
     return most or [str(n) for n in data.data_vars][:MOST]

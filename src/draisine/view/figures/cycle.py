@@ -187,7 +187,8 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
-    speed, growth = float(data["mean_speed"]), float(data["growth"])
+    speed = float(data["mean_speed"])
+    growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
     return f"{speed:+.4f} m/s, largest multiplier {growth:.4f}: {word}".replace(
         "-", "\N{MINUS SIGN}"
@@ -234,7 +235,8 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
     """Draw families over their parameter; stable parts are thick."""
     over = str(data.attrs["over"])
     panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
-    values, told = data[over].values, ("theta0", "Omega0", "mean_speed", "growth")
+    values = data[over].values
+    told = ("theta0", "Omega0", "mean_speed", "growth")
     labels = ("first angle (deg)", "first rate (rad/s)", "mean speed (m/s)", "largest multiplier")
     for panel, name, label in zip(panels, told, labels, strict=True):
         plain(panel).set_ylabel(label)
@@ -274,7 +276,8 @@ def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
     """Mark where families stand still, and where they turn stable or unstable."""
     for panel, name, level in ((speed, "zero_speed", 0.0), (growth, "stability", 1.0)):
         for j, at in enumerate(json.loads(data.attrs[name])):
-            y, edge = np.full(len(at), level), COLOURS[j % 7]
+            y = np.full(len(at), level)
+            edge = COLOURS[j % 7]
             panel.plot(at, y, "o", color="white", markeredgecolor=edge, markersize=6, zorder=5)
 
 
@@ -282,8 +285,10 @@ def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool
     """Draw a family, its stable part thick; lines do not cross a jump of a whole turn."""
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
-        x, y = np.insert(x, jumps, np.nan), np.insert(y, jumps, np.nan)
+        x = np.insert(x, jumps, np.nan)
+        y = np.insert(y, jumps, np.nan)
         stable = np.insert(stable, jumps, False)
-    colour, dash = COLOURS[j % 7], DASHES[j % 7]
+    colour = COLOURS[j % 7]
+    dash = DASHES[j % 7]
     axes.plot(x, y, color=colour, linestyle=dash, linewidth=1.6, label=f"family {j + 1}")
     axes.plot(x, np.where(stable, y, np.nan), color=colour, linewidth=4.5)

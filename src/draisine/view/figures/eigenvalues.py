@@ -10,7 +10,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.eigenmodes import MODE_NAMES, Eigenmodes
 from draisine.errors import ParameterError
-from draisine.results.attributes import records
+from draisine.results.attributes import read_list
 from draisine.view.figures import _linear as linear
 from draisine.view.style import figure_of, given_or_new, headline
 
@@ -51,7 +51,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> Any:
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
     if axes is None and "weave" in names and set(names) > set(MODE_NAMES):
         return _draw_both(data, modes)
-    own, axes = axes is None, given_or_new(axes, (7.5, 4.8))
+    own = axes is None
+    axes = given_or_new(axes, (7.5, 4.8))
     if own:
         figure_of(axes).suptitle(headline(data), fontsize=10)
     _draw_measured(data, axes, axes)
@@ -95,7 +96,7 @@ def _decisive(modes: Eigenmodes) -> Floats:
 
 def _crossings(data: "Dataset") -> dict[str, tuple[float, float]]:
     """Return where a mode changes its stability, by what is said there."""
-    found = records(data, "crossings")
+    found = read_list(data, "crossings")
     return {f"{one['name']} {one['speed']:.3f} m/s": (float(one["speed"]), 0.0) for one in found}
 
 
@@ -127,7 +128,8 @@ def _draw_measured(data: "Dataset", growth: "Axes", swing: "Axes") -> None:
     quantity = np.char.replace(data["measured_quantity"].values.astype(str), "_2", "")
     for name in dict.fromkeys(quantity.tolist()):
         part, _, mode = name.rstrip("]").partition("[")
-        colour, here = linear.TYRED[mode], quantity == name
+        colour = linear.TYRED[mode]
+        here = quantity == name
         what, axes = ("real", growth) if part == "eigenvalue_real" else ("imaginary", swing)
         v, x, spread, *window = (
             data[f"measured_{one}"].values[here]

@@ -22,7 +22,8 @@ MANY = 6
 HALF = (0.78, 0.24)
 """Half of a state's width and height."""
 
-LEFT, TOP = 2.1, 1.25
+LEFT = 2.1
+TOP = 1.25
 """How far out the states are."""
 
 ARROW = {"arrowstyle": "-|>", "color": COLOURS[1], "lw": 1.5}
@@ -129,7 +130,8 @@ def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> An
     """Draw a state and return its box."""
     from matplotlib.patches import FancyBboxPatch
 
-    (x, y), (width, height) = place, HALF
+    (x, y) = place
+    (width, height) = HALF
     box = FancyBboxPatch(
         (x - width, y - height),
         2 * width,
@@ -166,7 +168,8 @@ def _arrow(axes: Any, start: Any, end: Any, label: str) -> None:
 def _loop(axes: Any, place: NodePlace, label: str) -> None:
     """Draw a loop on the side of a state that looks outward."""
     side = -1.0 if place[0] < 0 else 1.0
-    x, y = place[0] + side * HALF[0], place[1]
+    x = place[0] + side * HALF[0]
+    y = place[1]
     bent = {"connectionstyle": f"arc3,rad={-1.4 * side}", "shrinkA": 0, "shrinkB": 1}
     axes.annotate("", xy=(x, y - HALF[1] / 2), xytext=(x, y + HALF[1] / 2), arrowprops=ARROW | bent)
     _label(axes, np.array([x + 0.24 * side, y]), label, np.array([side, 0.0]))

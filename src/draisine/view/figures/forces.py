@@ -36,12 +36,14 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     rows = 4 if impacts else 3
     panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
     normal, tangential, ratio = panels[:3]
-    t, missing = data["time"].values, list[str]()
+    t = data["time"].values
+    missing = list[str]()
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
         push, along, across = (force.sel(direction=d).values for d in DIRECTIONS)
         needed = data["friction_needed"].sel(contact=contact).values
-        colour, dash = COLOURS[k % 7], DASHES[k % 7]
+        colour = COLOURS[k % 7]
+        dash = DASHES[k % 7]
         normal.plot(t, push, color=colour, ls=dash, lw=1.6, label=contact)
         tangential.plot(t, along, color=colour, ls="-", lw=1.6, label=f"{contact}, along")
         tangential.plot(t, across, color=colour, ls="--", lw=1.6, label=f"{contact}, across")
@@ -71,7 +73,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 def _with_zero(low: float, high: float) -> tuple[float, float]:
     """Return limits that have zero in them, with room above the highest force."""
-    low, high = min(0.0, low), max(0.0, high)
+    low = min(0.0, low)
+    high = max(0.0, high)
     return low, high + 0.05 * (high - low)
 
 

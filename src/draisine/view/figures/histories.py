@@ -10,7 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.view.figures._marks import mark_events, marks_of
 from draisine.view.style import (
     COLOURS,
-    TELLING,
+    MAIN_ANGLES,
     angles_to_draw,
     bodies_of,
     curve,
@@ -36,7 +36,7 @@ def _recorded(data: "Dataset") -> list[str]:
         return []
     units = {str(name): one.attrs.get("units") for name, one in data.data_vars.items()}
     alike = [name for name, unit in units.items() if unit == next(iter(units.values()))]
-    return [name for name in TELLING if name in units] or alike
+    return [name for name in MAIN_ANGLES if name in units] or alike
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
@@ -44,7 +44,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     Angles are in degrees, and by default those of the machine are drawn, or what was measured, as dots
     beside the curve.
     """
-    bodies, measured = bodies_of(data), measured_of(data)
+    bodies = bodies_of(data)
+    measured = measured_of(data)
     if names is None:
         names = list(measured) or _recorded(data) or angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))

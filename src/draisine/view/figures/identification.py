@@ -16,9 +16,12 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     """Return axes: a column for each run, and for each output a row of signals and one of residuals."""
     if "fitted" not in data or "measured" not in data:
         raise ParameterError("This result is not a fit. `draisine identify --out` writes fits.")
-    output, motion = data["output"].values.astype(str), data["motion"].values.astype(str)
-    outputs, motions = list(dict.fromkeys(output)), list(dict.fromkeys(motion))
-    rows, columns = 2 * len(outputs), len(motions)
+    output = data["output"].values.astype(str)
+    motion = data["motion"].values.astype(str)
+    outputs = list(dict.fromkeys(output))
+    motions = list(dict.fromkeys(motion))
+    rows = 2 * len(outputs)
+    columns = len(motions)
     if axes is None:
         size = (3.4 + 2.8 * columns, 0.9 + 1.7 * rows)
         axes = new_figure(rows, columns, size)

@@ -19,8 +19,8 @@ from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
 from draisine.view.style import (
     COLOURS,
-    FILLED,
     GREY,
+    SOLID_OPACITY,
     angles_of,
     bodies_of,
     check_run,
@@ -122,7 +122,9 @@ class Eye:
         axes /= np.linalg.norm(axes, axis=1)[:, None]
         near = axes[np.argmax(axes @ ahead)]
         ahead = near if near @ ahead > ALIGNED else ahead
-        left, right, high = np.cross(up, ahead), -math.sin(aside), math.sin(raised)
+        left = np.cross(up, ahead)
+        right = -math.sin(aside)
+        high = math.sin(raised)
         towards = right * ahead + high * up - left
         return cls(ahead + right * left, up + high * left, towards / np.linalg.norm(towards))
 
@@ -159,10 +161,12 @@ def draw(
     events = {motion_index(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, events)
-    (marked, more), regular = _merged(motion, way, events, full), shots if every else regular
+    (marked, more) = _merged(motion, way, events, full)
+    regular = shots if every else regular
     machines = [eye.picture(np.vstack(motion.lines(k))) for k in regular]
     seen = np.vstack([eye.picture(_rim(ground)), *machines])
-    own, (above, tall) = axes is None, _room(seen, len(marked))
+    own = axes is None
+    (above, tall) = _room(seen, len(marked))
     axes = given_or_new(axes, (10.0, 2.2 + 10.0 * tall))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
@@ -243,7 +247,8 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
 
 def _shape(axes: "Axes") -> float:
     """Return how high axes are for their width."""
-    (x0, x1), (y0, y1) = axes.get_xlim(), axes.get_ylim()
+    (x0, x1) = axes.get_xlim()
+    (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
 
 
@@ -270,7 +275,8 @@ def _apart(
 
     def place(k: int, gap: float, always: bool = False) -> bool:
         points = eye.picture(np.vstack(motion.lines(k)))
-        low, high = points.min(axis=0), points.max(axis=0)
+        low = points.min(axis=0)
+        high = points.max(axis=0)
         shared = [
             (np.minimum(high, x[1]) - np.maximum(low, x[0]), min(gap, own)) for x, own in placed
         ]
@@ -291,10 +297,11 @@ def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
     """Return the ground below a way, as wide as it needs."""
     reach = 1.2 * motion.size
     if terrain is not None:
-        return patches(terrain, motion.time, way, reach, motion.cell, whole=True)
+        return patches(terrain, motion.time, way, reach, motion.cell, whole_faces=True)
     points = np.concatenate([*motion.tracks.values(), way])
     points = points[np.isfinite(points).all(axis=1)]
-    (x0, y0, _), (x1, y1, _) = points.min(axis=0) - reach, points.max(axis=0) + reach
+    (x0, y0, _) = points.min(axis=0) - reach
+    (x1, y1, _) = points.max(axis=0) + reach
     z = motion.ground
     corners = np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)])
     cell = motion.cell
@@ -374,15 +381,19 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
     the eye; none where the axis is seen too much from its end.
     """
     rim = _rim(ground)
-    low, high = rim.min(axis=0), rim.max(axis=0)
-    along, other = np.eye(3)[axis] * (high - low), 1 - axis
+    low = rim.min(axis=0)
+    high = rim.max(axis=0)
+    along = np.eye(3)[axis] * (high - low)
+    other = 1 - axis
     if np.linalg.norm(eye.picture(along)) < 0.12 * np.linalg.norm(eye.picture(high - low)):
         return np.zeros((0, 3))
     spacing = max(cell, round_step(0.6 * (high[axis] - low[axis]) / 7.0))
     values = spacing * np.arange(math.ceil(low[axis] / spacing), high[axis] / spacing + 1e-9)
     near = max(low[other], high[other], key=lambda v: v * eye.towards[other])
     places = np.empty((len(values), 3))
-    places[:, axis], places[:, other], places[:, 2] = values, near, high[2] + 1.0
+    places[:, axis] = values
+    places[:, other] = near
+    places[:, 2] = high[2] + 1.0
     inside = places.copy()
     inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
     beside = [heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
@@ -421,7 +432,7 @@ def _draw_machine(
         axes.fill(
             *eye.picture(line).T,
             color=motion.colour(stone),
-            alpha=FILLED * strength,
+            alpha=SOLID_OPACITY * strength,
             lw=0,
             zorder=2.5,
         )
@@ -451,7 +462,9 @@ def _draw_marks(
     told: set[str] = set()
     times = []
     for n, (k, (x, y)) in enumerate(tops.items()):
-        text, lift, side = f"{motion.time[k]:.3g} s", 4.0, "center"
+        text = f"{motion.time[k]:.3g} s"
+        lift = 4.0
+        side = "center"
         text += ", fallen" if motion.time[k] >= fall else ""
         if k in marked:
             kind, _, wheels = marked[k].partition(" ")
@@ -459,8 +472,10 @@ def _draw_marks(
             label = "_" if kind in told else kind
             told.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
-            before, after = n > 0 and close[n - 1], n < len(close) and close[n]
-            text, lift = f"{words(wheels)} {motion.time[k]:.3f} s".strip(), 8.0
+            before = n > 0 and close[n - 1]
+            after = n < len(close) and close[n]
+            text = f"{words(wheels)} {motion.time[k]:.3f} s".strip()
+            lift = 8.0
             text += f", {more[k]} more" if more[k] else ""
             side = "left" if before else "right" if after else "center"
         times.append(
@@ -536,7 +551,8 @@ def _trim(axes: "Axes", seen: Floats) -> None:
     """Make a figure lower by what is empty above and below its picture and texts."""
     figure: Any = axes.figure
     figure.draw_without_rendering()
-    box, given = axes.get_window_extent(), axes.get_position(original=True).height
+    box = axes.get_window_extent()
+    given = axes.get_position(original=True).height
     drawn = [text.get_window_extent() for text in axes.texts if text.get_visible()]
     y = axes.transData.transform(seen)[:, 1]
     below = max(min([y.min(), *(x.y0 for x in drawn)]) - box.y0 - MARGIN, 0.0)
@@ -550,7 +566,8 @@ def _trim(axes: "Axes", seen: Floats) -> None:
 
 def _finish(axes: "Axes", seen: Floats, above: float) -> None:
     """Leave the frame away and fit the picture, with room above it."""
-    (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
+    (x0, y0) = seen.min(axis=0)
+    (x1, y1) = seen.max(axis=0)
     room = 0.02 * (x1 - x0)
     axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - 3.0 * room, y1 + 3.0 * room + above))
     axes.set_aspect("equal", adjustable="box", anchor="N")  # what is spare, is below it

@@ -35,7 +35,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     up is where gravity does not pull.
     """
     bodies = bodies_of(data)
-    t, events = data["time"].values, events_of(data)
+    t = data["time"].values
+    events = events_of(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     way = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
     turn = level(up_of(bodies.model))
@@ -86,7 +87,8 @@ def _machine(axes: "Axes", bodies: Bodies, k: int, turn: Floats, colour: str) ->
 
 def _ground(terrain: Terrain | None, way: Floats) -> Iterator[tuple[Floats, Floats]]:
     """Yield the section of the ground along x, one line per face; level where it is not known."""
-    low, high = way.min(axis=0) - REACH, way.max(axis=0) + REACH
+    low = way.min(axis=0) - REACH
+    high = way.max(axis=0) + REACH
     if terrain is None:
         yield np.array([low[0], high[0]]), np.zeros(2)
         return
@@ -102,7 +104,8 @@ def _ground(terrain: Terrain | None, way: Floats) -> Iterator[tuple[Floats, Floa
 
 def _section(feature: Feature, way: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Return a face's points below the way; not a number beyond its borders."""
-    N, d = feature.numbers[:3], feature.numbers[3]
+    N = feature.numbers[:3]
+    d = feature.numbers[3]
     y = float(np.median(way[:, 1]))
     if abs(N[2]) > 1e-6:
         x = np.linspace(low[0], high[0], 2001)

@@ -17,7 +17,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return axes, one row per question and one column per thing that differs; each run is a point,
     coloured by how it ended. Angles are in degrees.
     """
-    names, (flat, sides) = questions_of(data), numeric_runs(data, "scatter matrix")
+    names = questions_of(data)
+    (flat, sides) = numeric_runs(data, "scatter matrix")
     size = (2.6 * len(sides) + 1.0, 2.2 * len(names) + 0.6)
     panels = np.array(new_figure(len(names), len(sides), size) if axes is None else axes, object)
     panels = panels.reshape(len(names), len(sides))
@@ -36,7 +37,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         if column == 0:
             panel.set_ylabel(narrow(upright), fontsize=8)
     if len(kinds) > 1:
-        lines, wide = panels[0, 0].get_lines(), min(3, len(kinds))
+        lines = panels[0, 0].get_lines()
+        wide = min(3, len(kinds))
         figure_of(panels).legend(
             handles=lines, loc="outside lower center", ncols=wide, fontsize=7, markerscale=2
         )

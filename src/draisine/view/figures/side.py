@@ -51,14 +51,16 @@ def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "
         for part in outlines:
             if part.body == body.name:
                 axes.plot(*part.points[:, plane].T, color=colour, lw=3, solid_capstyle="round")
-        com, label = np.asarray(body.com, float)[plane], f"{words(body.name)}, {body.mass:g} kg"
+        com = np.asarray(body.com, float)[plane]
+        label = f"{words(body.name)}, {body.mass:g} kg"
         axes.plot(*com, "o", color=colour, ms=8, label=label)
     for wheel in model.wheels:
         for curve in sections(wheel):
             axes.plot(*curve[:, plane].T, color="black", lw=1.4)
     low, high = axes.get_ylim()
     for joint in model.joints:
-        through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)
+        through = np.asarray(joint.through, float)
+        axis = np.asarray(joint.axis, float)
         if np.linalg.norm(axis[plane]) > 1e-6:
             along = axis / np.linalg.norm(axis) * 1.1 * (high - low)
             ends = np.array([through, through + along])

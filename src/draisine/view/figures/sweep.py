@@ -49,7 +49,9 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
         _critical_map(data, plain(panels[0]))
         return panels
     along, across = in_degrees(data[str(data["weave"].dims[0])], str(data["weave"].dims[0]))
-    x, low, high = along.values, data["stable_from"].values, data["stable_to"].values
+    x = along.values
+    low = data["stable_from"].values
+    high = data["stable_to"].values
     speeds = np.concatenate([data[name].values for name in CRITICAL])
     top = float(np.max(speeds, where=np.isfinite(speeds), initial=0.0))
     high = np.where(np.isfinite(high), high, top)  # where it has no upper end
@@ -102,9 +104,11 @@ def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
     ahead, across = in_degrees(found[along], str(along))
     for k, at in enumerate(product(*(found[d].values for d in others))):
         place = dict(zip(others, at, strict=True))
-        y, ended = found.sel(place).values, ~whole.sel(place).values
+        y = found.sel(place).values
+        ended = ~whole.sel(place).values
         label = ", ".join(_told(found[d].sel({d: x})) for d, x in place.items())
-        x, y = ahead.values, np.abs(y) if steep else y
+        x = ahead.values
+        y = np.abs(y) if steep else y
         curve(axes, k, x, y, label)
         axes.lines[-1].set_marker("o")
         edge = axes.lines[-1].get_color()

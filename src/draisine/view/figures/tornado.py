@@ -33,7 +33,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 def _bars(axes: "Axes", found: "DataArray", sides: list[str]) -> None:
     found, label = in_degrees(found, str(found.name))
-    stands, reach = float(found[0]), {side: _reach(found, side) for side in sides}
+    stands = float(found[0])
+    reach = {side: _reach(found, side) for side in sides}
 
     def wide(side: str) -> float:
         return float(np.ptp([stands, *np.ravel(list(reach[side].values()))]))
@@ -41,7 +42,8 @@ def _bars(axes: "Axes", found: "DataArray", sides: list[str]) -> None:
     order = sorted(sides, key=wide)
     for k, side in enumerate(order):
         for j, (low, high) in reach[side].items():
-            at, height = k + (0.15, -0.15, 0.0)[j], (0.3, 0.3, 0.6)[j]
+            at = k + (0.15, -0.15, 0.0)[j]
+            height = (0.3, 0.3, 0.6)[j]
             axes.barh(at, high - low, height, left=low, color=COLOURS[j])
     for j, name in enumerate(("smaller", "larger", "other")):
         if any(j in reach[side] for side in sides):
@@ -56,7 +58,8 @@ def _reach(found: "DataArray", side: str) -> dict[int, tuple[float, float]]:
     """Return between which answers the bars of one thing lie: of values that are smaller (0) or larger
     (1) than in the scenario as it stands, or of other words (2).
     """
-    stands, values = float(found[0]), found[side].values
+    stands = float(found[0])
+    values = found[side].values
     moved = np.flatnonzero(values != values[0])
     kinds = (values[moved] > values[0]).astype(int) if values.dtype.kind == "f" else 2 + 0 * moved
     out = {}

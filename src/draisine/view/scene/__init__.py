@@ -1,6 +1,6 @@
 """A machine and its ground as shapes in space.
 
-`skeleton`: where joints and rims are. `shapes`: outlines of bodies. `paths`: ways of contacts. `ground`:
-patches of terrain. `scene`: both in motion. `description`: both as data for pages. `camera`:
-how they are seen. `sketch`: a drawing in letters.
+`skeleton` has the positions of joints and rims, `shapes` the outlines of bodies, `paths` the paths
+of contact points, `ground` patches of terrain, `scene` all of them in motion, `description` the
+same as data for pages, `camera` the projection, and `sketch` a drawing in text.
 """

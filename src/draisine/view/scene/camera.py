@@ -1,4 +1,4 @@
-"""A camera that looks at a machine: perspective, and the lines on the ground that it sees."""
+"""A camera that follows a machine: perspective projection, clipping, and grid lines on the ground."""
 
 import math
 from dataclasses import dataclass
@@ -8,83 +8,101 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.view.scene.ground import Patch, clip_patch
-from draisine.view.scene.scene import AROUND, Scene
+from draisine.view.scene.scene import GROUND_LINES, Scene
 
-AZIMUTH = -72.0
-"""From where the camera looks, in degrees from the first heading: from the right, a little ahead, so that
-the lip of a ramp hides nothing."""
+CAMERA_AZIMUTH = -72.0
+"""Direction of the camera in degrees from the initial heading: from the right and a little ahead,
+so that the lip of a ramp hides nothing.
+"""
 
-ZOOM = 3.2
-"""Half the picture's height, at the distance one, is one over this."""
+CAMERA_ZOOM = 3.2
+"""Focal length: half the height of the picture is 1/zoom at distance one."""
 
-AWAY = 4.2
-"""The camera's distance in sizes of the machine."""
+CAMERA_DISTANCE = 4.2
+"""Distance of the camera from its focus, in sizes of the machine."""
 
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """Where the camera looks at, its axes (right, up, ahead; rows), its distance from there."""
+    """A camera in perspective.
+
+    Attributes
+    ----------
+    focus
+        Point (3) in the centre of the picture, m.
+    axes
+        Rows: right, up and viewing direction, unit vectors in world axes.
+    distance
+        Distance from the focus, m.
+    zoom
+        Focal length relative to half the height of the picture.
+    """
 
     focus: Floats
     axes: Floats
     distance: float
-    zoom: float = ZOOM
+    zoom: float = CAMERA_ZOOM
 
     @classmethod
     def following(cls, motion: Scene, k: int) -> "Camera":
-        """Return the camera for the k-th time of a motion."""
+        """Return the camera at sample k of a motion."""
         u = motion.up
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)
         left = np.cross(u, e)
-        turn, rise = motion.heading + math.radians(AZIMUTH), motion.elevation
-        back = math.cos(rise) * (math.cos(turn) * e + math.sin(turn) * left) + math.sin(rise) * u
+        azimuth = motion.heading + math.radians(CAMERA_AZIMUTH)
+        elevation = motion.elevation
+        back = (
+            math.cos(elevation) * (math.cos(azimuth) * e + math.sin(azimuth) * left)
+            + math.sin(elevation) * u
+        )
         right = np.cross(u, back)
         right = right / np.linalg.norm(right)
         axes = np.array([right, np.cross(back, right), -back])
-        return cls(motion.focus[k], axes, AWAY * motion.size)
+        return cls(motion.focus[k], axes, CAMERA_DISTANCE * motion.size)
 
     @property
     def eye(self) -> Floats:
-        """Where the camera stands."""
+        """Position of the camera in world axes, m."""
         return self.focus - self.distance * self.axes[2]
 
     @property
     def near(self) -> float:
-        """How far before the camera things must be to be seen."""
+        """Distance of the near clipping plane, m."""
         return 0.05 * self.distance
 
     def project(self, points: Any) -> tuple[Floats, Floats]:
-        """Return where points (any shape, 3) are in the picture, and their depth."""
-        there = (np.asarray(points, float) - self.focus) @ self.axes.T
-        depth = there[..., 2] + self.distance
+        """Return the coordinates (..., 2) of points (..., 3) in the picture, and their depths (...) in m."""
+        relative = (np.asarray(points, float) - self.focus) @ self.axes.T
+        depth = relative[..., 2] + self.distance
         safe = np.where(depth > self.near, depth, self.near)
-        return self.zoom * there[..., :2] / safe[..., None], depth
+        return self.zoom * relative[..., :2] / safe[..., None], depth
 
     def face(self, patch: Patch) -> tuple[Floats, float]:
-        """Return where the corners of a patch are in the picture, cut off where they are behind the
-        camera, and the patch's depth; none of a patch that looks away.
+        """Return the corners (n, 2) of a patch in the picture, clipped at the near plane, and its
+        mean depth in m; empty if the patch faces away from the camera.
         """
-        ahead = self.axes[2]
+        forward = self.axes[2]
         if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
             return np.zeros((0, 2)), 0.0
-        behind = self.distance - self.near - float(ahead @ self.focus)
-        flat, depth = self.project(clip_patch(patch.outline, -ahead, behind))
+        behind = self.distance - self.near - float(forward @ self.focus)
+        flat, depth = self.project(clip_patch(patch.outline, -forward, behind))
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:
-        """Return how clear lines on the ground are, piece by piece: less far away."""
-        away = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
-        return np.clip(1.0 - away / (AROUND * cell), 0.0, 1.0)
+        """Return the opacity of ground lines (lines, 2, 3), which fades with the distance from the focus."""
+        distances = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
+        return np.clip(1.0 - distances / (GROUND_LINES * cell), 0.0, 1.0)
 
     def grid(self, height: float, cell: float) -> Floats:
-        """Return the lines on level ground around the focus, piece by piece."""
+        """Return the segments (segments, 2, 3) of a grid on level ground around the focus."""
         middle = np.round(self.focus[:2] / cell) * cell
-        steps = cell * np.arange(-AROUND, AROUND + 1)
+        steps = cell * np.arange(-GROUND_LINES, GROUND_LINES + 1)
         across, along = np.meshgrid(steps, steps[:-1], indexing="ij")
         pieces = []
         for swap in (False, True):
-            a, b = np.ravel(across), np.ravel(along)
+            a = np.ravel(across)
+            b = np.ravel(along)
             ends = [(a, b), (a, b + cell)]
             xy = np.array([(y, x) if swap else (x, y) for x, y in ends])
             pieces.append(np.moveaxis(xy, 2, 0))

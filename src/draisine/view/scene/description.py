@@ -1,4 +1,4 @@
-"""A machine and its ground as plain data, for pages that draw them as they move."""
+"""A machine and its ground as plain data, for pages that draw them in motion."""
 
 import math
 from typing import Any
@@ -11,15 +11,15 @@ from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches
 from draisine.view.scene.scene import cell_of, colour_of, up_of
 from draisine.view.scene.shapes import balls, parts, reach
-from draisine.view.style import WIDTHS
+from draisine.view.style import LINE_WIDTHS
 
-AHEAD = 60.0
-"""How far around its start the ground is drawn, m."""
+GROUND_RADIUS = 60.0
+"""Distance around the start within which the ground is drawn, m."""
 
 
 def describe_machine(model: Model) -> dict[str, Any]:
-    """Return what a page needs to draw a machine from its pose and joints: bodies, joints as screws
-    in the drawing, lines and balls on bodies, wheels.
+    """Return the data that a page needs to draw a machine from its pose and joints: bodies, joints
+    as screws, lines and balls on bodies, and contacts.
     """
     names = [body.name for body in model.bodies]
     return {
@@ -27,13 +27,13 @@ def describe_machine(model: Model) -> dict[str, Any]:
         "joints": [_screw(joint, names) for joint in model.joints],
         "parts": [
             {
-                "body": names.index(part.body),
-                "kind": part.kind,
-                "width": WIDTHS[part.kind],
-                "colour": colour_of(part, names),
-                "points": _numbers(part.points),
+                "body": names.index(outline.body),
+                "kind": outline.kind,
+                "width": LINE_WIDTHS[outline.kind],
+                "colour": colour_of(outline, names),
+                "points": _numbers(outline.points),
             }
-            for part in parts(model)
+            for outline in parts(model)
         ],
         "balls": [
             {
@@ -67,16 +67,17 @@ def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
 
 
 def describe_ground(terrain: Terrain | None, start: Floats, size: float) -> dict[str, Any]:
-    """Return the faces of a ground around a start, and how far apart the lines on it are."""
+    """Return the patches of a terrain around a start, and the spacing of the lines on it."""
     cell = cell_of(size)
     if terrain is None:
         return {"cell": cell, "patches": []}
-    way = np.asarray(start, float)[None, :]
-    drawn = patches(terrain, np.zeros(1), way, AHEAD, cell)
+    path = np.asarray(start, float)[None, :]
+    drawn = patches(terrain, np.zeros(1), path, GROUND_RADIUS, cell)
     return {"cell": cell, "patches": [_patch(patch) for patch in drawn]}
 
 
 def _patch(patch: Patch) -> dict[str, Any]:
+    """Return a patch of ground as plain data."""
     return {
         "carrier": patch.carrier,
         "grey": round(255 * patch.grey),
@@ -87,9 +88,10 @@ def _patch(patch: Patch) -> dict[str, Any]:
 
 
 def _numbers(values: Floats) -> list[float]:
-    """Return numbers one after the other, to a hundredth of a millimetre."""
+    """Return the entries of an array as a list, rounded to 0.01 mm."""
     return [float(x) for x in np.round(np.ravel(values), 5)]
 
 
 def _unit(x: Floats) -> Floats:
+    """Return a vector of length one."""
     return x / math.sqrt(float(x @ x))

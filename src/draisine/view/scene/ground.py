@@ -1,5 +1,5 @@
-"""The ground of a run as it is looked at: convex patches of its faces around the way, with lines on
-them; what moves is carried along.
+"""Ground of a run: convex patches of the terrain around the path, with grid lines; patches of
+moving ground follow its motion.
 """
 
 import math
@@ -12,17 +12,27 @@ from draisine.algebra.scalar import Floats
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT, ObstacleMotion
 
-MOST = 4000
-"""A ground is drawn with no more patches than this; of finer ones less is shown."""
+MAX_PATCHES = 4000
+"""Largest number of drawn patches. Around finer terrains, a smaller surrounding is drawn."""
 
-LIGHT = np.array([-0.5, -0.3, 0.81])
-"""Where light comes from: faces that look there are pale."""
+LIGHT_DIRECTION = np.array([-0.5, -0.3, 0.81])
+"""Direction of the light: faces towards it are bright."""
 
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """A convex piece of ground: its outline (corners, 3), pieces of lines on it (pieces, 2, 3), the
-    normal out of the ground, and the number of the motion that carries it, if one does.
+    """A convex piece of ground.
+
+    Attributes
+    ----------
+    outline
+        Corners (corners, 3), m.
+    lines
+        Segments of grid lines (segments, 2, 3), m.
+    normal
+        Unit normal (3) out of the ground.
+    carrier
+        Index of the motion that carries the patch, or None for fixed ground.
     """
 
     outline: Floats
@@ -32,41 +42,47 @@ class Patch:
 
     @property
     def grey(self) -> float:
-        """How pale it is, 0 to 1."""
-        return float(np.clip(0.25 + 0.8 * self.normal @ LIGHT, 0.62, 0.95))
+        """Brightness from 0 to 1."""
+        return float(np.clip(0.25 + 0.8 * self.normal @ LIGHT_DIRECTION, 0.62, 0.95))
 
     def moved(self, R: Floats, p: Floats) -> "Patch":
-        """Return it where its carrier is."""
+        """Return the patch at a pose of its carrier."""
         return Patch(p + self.outline @ R.T, p + self.lines @ R.T, R @ self.normal)
 
 
 def patches(
-    terrain: Terrain, t: Floats, way: Floats, reach: float, cell: float, whole: bool = False
+    terrain: Terrain, t: Floats, path: Floats, reach: float, cell: float, whole_faces: bool = False
 ) -> list[Patch]:
-    """Return the faces of a ground within `reach` of a way that was taken at times `t`, with lines
-    `cell` apart: near the way, or on the whole of a face.
+    """Return the faces of a terrain within `reach` (m) of a path (times, 3), with grid lines `cell`
+    (m) apart.
+
+    Lines are drawn near the path, or on complete faces with `whole_faces`.
     """
-    some = np.unique(np.linspace(0, len(way) - 1, 200).astype(int))
+    samples = np.unique(np.linspace(0, len(path) - 1, 200).astype(int))
     while True:
-        found = dict.fromkeys(k for i in some for k in terrain.near(way[i], reach, float(t[i])))
-        faces = [terrain[k] for k in found if terrain[k].kind == "face"]
-        if len(faces) <= MOST or reach < cell:
+        indices = dict.fromkeys(
+            k for i in samples for k in terrain.near(path[i], reach, float(t[i]))
+        )
+        faces = [terrain[k] for k in indices if terrain[k].kind == "face"]
+        if len(faces) <= MAX_PATCHES or reach < cell:
             break
         reach = reach / 2.0
     motions = terrain.motions
     drawn = []
-    for feature in faces[:MOST]:
+    for feature in faces[:MAX_PATCHES]:
         carrier = None if feature.motion is None else motions.index(feature.motion)
-        seen = way[some]
+        local_path = path[samples]
         if feature.motion is not None:
-            poses = [pose(feature.motion, float(t[k])) for k in some]
-            seen = np.array([R.T @ (x - p) for (R, p), x in zip(poses, seen, strict=True)])
-        drawn.append(_patch(feature, seen, reach, cell, carrier, whole))
+            poses = [pose(feature.motion, float(t[k])) for k in samples]
+            local_path = np.array(
+                [R.T @ (x - p) for (R, p), x in zip(poses, local_path, strict=True)]
+            )
+        drawn.append(_patch(feature, local_path, reach, cell, carrier, whole_faces))
     return [patch for patch in drawn if len(patch.outline) > 2]
 
 
 def pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:
-    """Return rotation and position of a motion at a time, as numbers."""
+    """Return rotation (3, 3) and position (3) of a motion at a time (s)."""
     R, p = motion(t)
     return np.asarray(R, float), np.asarray(p, float)
 
@@ -78,10 +94,11 @@ def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
     >>> clip_patch(square, np.array([1.0, 0, 0]), 1.0)[:, 0].tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
-    beyond = corners @ A - o
+    excess = corners @ A - o
     kept = []
     for k in range(len(corners)):
-        a, b = beyond[k], beyond[(k + 1) % len(corners)]
+        a = excess[k]
+        b = excess[(k + 1) % len(corners)]
         if a <= 0.0:
             kept.append(corners[k])
         if (a < 0.0 < b) or (b < 0.0 < a):
@@ -90,50 +107,61 @@ def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
 
 
 def heights(ground: list[Patch], points: Floats) -> Floats:
-    """Return how high the ground is below points (n, 3); not a number where there is none."""
+    """Return the height (m) of the ground below points (n, 3); NaN without ground."""
     best = np.full(len(points), -np.inf)
-    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+    low = points[:, :2].min(axis=0)
+    high = points[:, :2].max(axis=0)
     for patch in ground:
-        N, corners = patch.normal, patch.outline
-        away = (corners[:, :2].max(axis=0) < low) | (corners[:, :2].min(axis=0) > high)
-        if N[2] < 1e-6 or away.any():
+        N = patch.normal
+        corners = patch.outline
+        is_outside = (corners[:, :2].max(axis=0) < low) | (corners[:, :2].min(axis=0) > high)
+        if N[2] < 1e-6 or is_outside.any():
             continue
         z = (N @ corners[0] - points[:, :2] @ N[:2]) / N[2]
         along = np.roll(corners, -1, axis=0)[:, :2] - corners[:, :2]
         off = points[:, None, :2] - corners[None, :, :2]
-        turned = along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]
-        inside = (turned >= -1e-9).all(axis=1) | (turned <= 1e-9).all(axis=1)
-        here = inside & (z <= points[:, 2] + 0.02) & (z > best)
-        best[here] = z[here]
+        cross = along[:, 0] * off[..., 1] - along[:, 1] * off[..., 0]
+        inside = (cross >= -1e-9).all(axis=1) | (cross <= 1e-9).all(axis=1)
+        is_below = inside & (z <= points[:, 2] + 0.02) & (z > best)
+        best[is_below] = z[is_below]
     return np.where(np.isfinite(best), best, np.nan)
 
 
 def hidden_points(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[np.bool_]:
-    """Return which points (n, 3) are behind a patch that looks towards the eye."""
-    away = points - eye
-    found = np.zeros(len(points), dtype=bool)
+    """Return whether points (n, 3) are hidden behind a patch that faces the eye (3)."""
+    rays = points - eye
+    hidden = np.zeros(len(points), dtype=bool)
     for patch in ground:
-        N, corners = patch.normal, patch.outline
-        height, rate = float(N @ (eye - corners[0])), -(away @ N)
+        N = patch.normal
+        corners = patch.outline
+        height = float(N @ (eye - corners[0]))
+        rate = -(rays @ N)
         if height <= 0.0:
             continue
         with np.errstate(divide="ignore", invalid="ignore"):
             s = height / rate
         crossing = (s > 0.0) & (s < 1.0 - 1e-3)
         if crossing.any():
-            at = eye + np.where(crossing, s, 0.0)[:, None] * away
+            crossings = eye + np.where(crossing, s, 0.0)[:, None] * rays
             along = np.roll(corners, -1, axis=0) - corners
-            off = at[:, None, :] - corners[None, :, :]
-            found |= crossing & ((np.cross(along, off) @ N) >= 0.0).all(axis=1)
-    return found
+            off = crossings[:, None, :] - corners[None, :, :]
+            hidden |= crossing & ((np.cross(along, off) @ N) >= 0.0).all(axis=1)
+    return hidden
 
 
 def _patch(
-    feature: Feature, way: Floats, reach: float, cell: float, carrier: int | None, whole: bool
+    feature: Feature,
+    path: Floats,
+    reach: float,
+    cell: float,
+    carrier: int | None,
+    whole_faces: bool,
 ) -> Patch:
-    """Return a face as far as it is near the way, both in the face's own frame."""
-    N, d = feature.numbers[:3], float(feature.numbers[3])
-    low, high = way.min(axis=0) - reach, way.max(axis=0) + reach
+    """Return the part of a face within `reach` of the path, both in the frame of the face."""
+    N = feature.numbers[:3]
+    d = float(feature.numbers[3])
+    low = path.min(axis=0) - reach
+    high = path.max(axis=0) + reach
     middle = (low + high) / 2.0
     foot = middle - N * (N @ middle - d)
     across = np.eye(3)[int(np.argmin(np.abs(N)))]
@@ -155,21 +183,20 @@ def _patch(
     if len(outline) < 3:
         return Patch(outline, np.zeros((0, 2, 3)), N)
     lines = _lines(outline, N, cell)
-    return Patch(outline, lines if whole else _near(lines, way, reach), N, carrier)
+    return Patch(outline, lines if whole_faces else _near(lines, path, reach), N, carrier)
 
 
 def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
-    """Return lines on a polygon where one of two coordinates is a multiple of `cell`, and its rim,
-    all cut into pieces no longer than that.
-    """
+    """Return the grid lines on a polygon and its edges, in segments no longer than `cell`."""
     ends = []
     for axis in np.argsort(np.abs(N))[:2]:
         values = outline[:, axis]
-        first, last = math.ceil(values.min() / cell), math.floor(values.max() / cell)
+        first = math.ceil(values.min() / cell)
+        last = math.floor(values.max() / cell)
         for value in cell * np.arange(first, last + 1):
-            found = _crossings(outline, values - value)
-            if len(found) == 2:
-                ends.append(found)
+            crossings = _crossings(outline, values - value)
+            if len(crossings) == 2:
+                ends.append(crossings)
     if float(np.ptp(outline, axis=0).max()) > cell:
         ends += list(np.stack([outline, np.roll(outline, -1, axis=0)], axis=1))
     pieces = [np.zeros((0, 2, 3))]
@@ -181,24 +208,24 @@ def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
 
 
 def _crossings(outline: Floats, above: Floats) -> Floats:
-    """Return where the rim of a polygon passes zero of a quantity known at its corners; a side on
-    which it is zero has its own corners.
+    """Return the points on the edges of a polygon where a quantity, known at the corners, is zero;
+    an edge on which it is zero has its first corner.
     """
     above = np.where(np.abs(above) < 1e-9, 0.0, above)
-    found = []
+    points = []
     for k, (a, b) in enumerate(zip(above, np.roll(above, -1), strict=True)):
         if a == 0.0:
-            found.append(outline[k])
+            points.append(outline[k])
         elif a * b < 0.0:
-            found.append(outline[k] + a / (a - b) * (outline[(k + 1) % len(outline)] - outline[k]))
-    return np.array(found).reshape(-1, 3)
+            points.append(outline[k] + a / (a - b) * (outline[(k + 1) % len(outline)] - outline[k]))
+    return np.array(points).reshape(-1, 3)
 
 
-def _near(pieces: Floats, way: Floats, reach: float) -> Floats:
-    """Return the pieces within `reach` of a way."""
+def _near(pieces: Floats, path: Floats, reach: float) -> Floats:
+    """Return the segments within `reach` of a path."""
     if not len(pieces):
         return pieces
     from scipy.spatial import cKDTree
 
-    away, _ = cKDTree(way).query(pieces.mean(axis=1))
-    return pieces[away <= reach]
+    distances, _ = cKDTree(path).query(pieces.mean(axis=1))
+    return pieces[distances <= reach]

@@ -1,4 +1,6 @@
-"""Ways of contacts as smooth lines: where they turn fast from sample to sample, points between them."""
+"""Smooth paths of contact points: a cubic spline adds points where the direction changes fast
+between samples.
+"""
 
 import math
 from typing import NamedTuple
@@ -7,23 +9,26 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 
-SMOOTH = math.radians(8.0)
-"""A line that turns by less from piece to piece looks smooth."""
+MAX_SEGMENT_ANGLE = math.radians(8.0)
+"""Largest angle in rad between neighbouring segments that still looks smooth."""
 
-WILD = math.radians(100.0)
-"""What lies between samples that turn by more is not known."""
+MAX_RESOLVED_ANGLE = math.radians(100.0)
+"""Largest angle in rad between neighbouring segments that interpolation can resolve; beyond it the
+path between samples is unknown.
+"""
 
 
 class ContactPath(NamedTuple):
-    """Where a contact was, and when."""
+    """Path of a contact point: times (n) in s and points (n, 3) in m."""
 
     time: Floats
     points: Floats
 
 
-def fine_path(t: Floats, way: Floats, size: float) -> ContactPath:
-    """Return a way (times, 3) with points between its samples where it turns fast, on a cubic spline; not
-    a number where they are too few to know, for a machine of a size.
+def fine_path(t: Floats, path: Floats, size: float) -> ContactPath:
+    """Return a path (times, 3) with additional points where its direction changes fast.
+
+    Points between samples that are too far apart for a machine of this `size` (m) are NaN.
 
     >>> t = np.arange(0.0, 10.0, 0.7)
     >>> circle = np.stack([np.cos(t), np.sin(t), 0.0 * t], axis=1)
@@ -31,11 +36,12 @@ def fine_path(t: Floats, way: Floats, size: float) -> ContactPath:
     >>> len(fine) > 60, bool(np.abs(np.linalg.norm(fine[10:-10], axis=1) - 1.0).max() < 1e-2)
     (True, True)
     """
-    known = np.isfinite(way).all(axis=1)
+    is_finite = np.isfinite(path).all(axis=1)
     ends = np.flatnonzero(np.diff(t) <= 0.0) + 1
-    ends = np.unique([*ends, *(np.flatnonzero(np.diff(known)) + 1)]).astype(int)
-    times, points = [], []
-    for when, piece in zip(np.split(t, ends), np.split(way, ends), strict=True):
+    ends = np.unique([*ends, *(np.flatnonzero(np.diff(is_finite)) + 1)]).astype(int)
+    times = []
+    points = []
+    for when, piece in zip(np.split(t, ends), np.split(path, ends), strict=True):
         fine = (
             _refine(when, piece, size)
             if len(piece) > 3 and np.isfinite(piece).all()
@@ -46,27 +52,30 @@ def fine_path(t: Floats, way: Floats, size: float) -> ContactPath:
     return ContactPath(np.concatenate(times), np.concatenate(points))
 
 
-def _refine(t: Floats, way: Floats, size: float) -> tuple[Floats, Floats]:
-    """Return a piece of a way without gaps, refined."""
-    chords = np.diff(way, axis=0)
-    far = np.linalg.norm(chords, axis=1)
-    least = 1e-6 * size  # what moves by less rests
-    ways = chords / np.maximum(far, least)[:, None]
-    angles = np.arccos(np.clip(np.sum(ways[1:] * ways[:-1], axis=1), -1.0, 1.0))
-    corners = np.where(np.minimum(far[1:], far[:-1]) > least, angles, 0.0)
-    turns = np.maximum(np.append(corners, 0.0), np.append(0.0, corners))
-    wild = turns > WILD
-    counts = np.where(wild, 1, np.ceil(turns / SMOOTH)).astype(int).clip(1)
-    if counts.max() == 1 and not wild.any():
-        return t, way
+def _refine(t: Floats, path: Floats, size: float) -> tuple[Floats, Floats]:
+    """Return times and points of a path without gaps, refined by a cubic spline."""
+    chords = np.diff(path, axis=0)
+    lengths = np.linalg.norm(chords, axis=1)
+    # Directions of shorter segments are round-off: the contact is at rest.
+    shortest = 1e-6 * size
+    directions = chords / np.maximum(lengths, shortest)[:, None]
+    angles = np.arccos(np.clip(np.sum(directions[1:] * directions[:-1], axis=1), -1.0, 1.0))
+    corners = np.where(np.minimum(lengths[1:], lengths[:-1]) > shortest, angles, 0.0)
+    angle_at_sample = np.maximum(np.append(corners, 0.0), np.append(0.0, corners))
+    unresolved = angle_at_sample > MAX_RESOLVED_ANGLE
+    counts = (
+        np.where(unresolved, 1, np.ceil(angle_at_sample / MAX_SEGMENT_ANGLE)).astype(int).clip(1)
+    )
+    if counts.max() == 1 and not unresolved.any():
+        return t, path
     from scipy.interpolate import CubicSpline
 
     fine = np.concatenate([
         *(np.linspace(a, b, n, endpoint=False) for a, b, n in zip(t[:-1], t[1:], counts, strict=True)),
         t[-1:],
     ])  # fmt: skip
-    points = CubicSpline(t, way)(fine)
+    points = CubicSpline(t, path)(fine)
     first = np.append(0, np.cumsum(counts))
-    points[first] = way
-    points[first[:-1][wild & (far > size / 2.0)]] = np.nan
+    points[first] = path
+    points[first[:-1][unresolved & (lengths > size / 2.0)]] = np.nan
     return fine, points

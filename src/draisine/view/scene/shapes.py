@@ -1,7 +1,8 @@
-"""Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, trucks, boxes that a body has, rods from a joint to a mass without inertia, or through the mass
-centre as far again where a body is flat, and boxes of equal inertia where nothing else tells how a body
-turns; balls and ellipsoids are stones.
+"""Shapes that show a machine, derived from its model alone.
+
+Links connect joints, wheels and mass centres; wheels have rims and spokes; blades and trucks follow
+their guides. A body without other shapes is a box of equal inertia, a rod through its mass centre
+if its inertia is flat, or a rod to a point mass. Balls and ellipsoids are drawn as solids.
 """
 
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ from draisine.model import Body, Contact, Model, Wheel
 from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import places, rim, sections
 
-SPOKES = 10
+WHEEL_SPOKES = 10
+"""Number of spokes of a wheel."""
 OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box", "section"]
 
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """A line on a body, its points as they stand in the drawing."""
+    """A polyline on a body, with points (n, 3) in the drawing."""
 
     body: str
     kind: OutlineKind
@@ -30,7 +32,9 @@ class Outline:
 
 @dataclass(frozen=True, eq=False)
 class SolidBall:
-    """A body's mass centre in the drawing, as a ball that grows with the mass."""
+    """A ball at the mass centre of a body in the drawing; its radius (m) grows with the cube root
+    of the mass.
+    """
 
     body: str
     centre: Floats
@@ -39,8 +43,16 @@ class SolidBall:
 
 @dataclass(frozen=True, eq=False)
 class Stone:
-    """A ball or an ellipsoid that a body rolls on, in the drawing: its centre, and its semi-axes as the
-    columns of a matrix.
+    """A ball or an ellipsoid on which a body rolls, in the drawing.
+
+    Attributes
+    ----------
+    body
+        Name of the body.
+    centre
+        Centre (3), m.
+    ways
+        Semi-axes as the columns of a matrix (3, 3), m.
     """
 
     body: str
@@ -48,7 +60,7 @@ class Stone:
     ways: Floats
 
     def silhouette(self, towards: Floats, count: int = 49) -> Floats:
-        """Return the closed line that an eye far away sees around it, by the direction to the eye.
+        """Return the closed silhouette (count, 3) for a distant eye in the direction `towards`.
 
         >>> ball = Stone("ball", np.zeros(3), 2.0 * np.eye(3))
         >>> np.allclose(ball.silhouette(np.array([0.0, 0.0, 1.0]))[:, 2], 0.0)
@@ -60,19 +72,20 @@ class Stone:
 
 
 def parts(model: Model) -> list[Outline]:
-    """Return the lines that show a machine."""
-    size, standing = reach(model), places(model)
-    found: list[Outline] = []
+    """Return the polylines that show a machine."""
+    size = reach(model)
+    points_by_body = places(model)
+    outlines: list[Outline] = []
     gliding = [c for c in model.contacts if not c.surface.sections and np.any(c.guide)]
     for body in model.bodies:
-        own = [c for c in model.wheels if c.body == body.name]
-        rolling = [c for c in own if c.surface.sections]
-        found += [Outline(body.name, "box", _edges(*box)) for box in body.boxes]
-        found += [outline for wheel in rolling for outline in _wheel(wheel)]
+        wheels = [c for c in model.wheels if c.body == body.name]
+        rolling = [c for c in wheels if c.surface.sections]
+        outlines += [Outline(body.name, "box", _edges(*box)) for box in body.boxes]
+        outlines += [outline for wheel in rolling for outline in _wheel(wheel)]
         if body.boxes:
             continue
-        feet = [np.asarray(c.centre, float) for c in own if not c.surface.sections]
-        corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
+        feet = [np.asarray(c.centre, float) for c in wheels if not c.surface.sections]
+        corners = points_by_body[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
         free = not rolling and len(_distinct(corners)) < 2
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
@@ -82,64 +95,68 @@ def parts(model: Model) -> list[Outline]:
             if np.any(np.asarray(body.inertia, float)):
                 corners = [corners[0], 2.0 * corners[1] - corners[0]]
         if len(feet) > 2:
-            found += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
+            outlines += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
         elif len(corners) > 1:
-            found.append(Outline(body.name, "link", _around(corners)))
+            outlines.append(Outline(body.name, "link", _around(corners)))
         if free and any(contact.body == body.name for contact in gliding):
-            continue  # a truck: its axle and its wheels tell how it turns
+            continue  # a truck: its axle and wheels show its orientation
         if free and np.any(np.asarray(body.inertia, float)):
-            found.append(Outline(body.name, "box", _box(body, size)))
+            outlines.append(Outline(body.name, "box", _box(body, size)))
         elif free and len(corners) == 1 and float(body.mass) > 0:
             small = Body(body.name, 0.0, body.com, np.eye(3))
-            found.append(Outline(body.name, "box", _box(small, 0.6 * size)))
-    known = {outline.body for outline in found}
+            outlines.append(Outline(body.name, "box", _box(small, 0.6 * size)))
+    shown_bodies = {outline.body for outline in outlines}
     for contact in gliding:
-        found += _blade(contact, 0.12 * size, truck=contact.body not in known)
-    return found
+        outlines += _blade(contact, 0.12 * size, truck=contact.body not in shown_bodies)
+    return outlines
 
 
 def lies_flat(model: Model) -> bool:
-    """Return whether all that shows a machine lies in a plane across the vertical axis of its drawing."""
+    """Return whether all shapes of a machine lie in a horizontal plane of its drawing."""
     points = np.vstack([outline.points for outline in parts(model)])
     return bool(np.ptp(points[:, 2]) < 1e-6 * reach(model))
 
 
 def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
-    """Return a blade, or a truck: an axle across, with a wheel at each end."""
-    point, along = np.asarray(contact.centre, float), np.asarray(contact.guide, float)
+    """Return a blade, or a truck: an axle with a wheel at each end."""
+    point = np.asarray(contact.centre, float)
+    along = np.asarray(contact.guide, float)
     across = size * np.cross((0.0, 0.0, 1.0), along)
     sides = (across, -across) if truck else (0.0 * across,)
     half = (0.5 if truck else 1.0) * size * along
     blades = [np.array([point + side - half, point + side + half]) for side in sides]
-    found = [Outline(contact.body, "blade", ends) for ends in blades]
+    outlines = [Outline(contact.body, "blade", ends) for ends in blades]
     axle = np.array([point - across, point + across])
-    return [*found, Outline(contact.body, "link", axle)] if truck else found
+    return [*outlines, Outline(contact.body, "link", axle)] if truck else outlines
 
 
 def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines of the machine at the k-th time, in the world: (kind, points), without spokes."""
-    for part in parts(bodies.model):
-        if part.kind not in ("spokes", "valve"):
-            motion = bodies.motions[part.body]
-            yield part.kind, motion.p[k] + part.points @ motion.R[k].T
+    """Yield the polylines of the machine at sample k in world axes as (kind, points), without
+    spokes and valves.
+    """
+    for outline in parts(bodies.model):
+        if outline.kind not in ("spokes", "valve"):
+            motion = bodies.motions[outline.body]
+            yield outline.kind, motion.p[k] + outline.points @ motion.R[k].T
 
 
 def balls(model: Model) -> list[SolidBall]:
-    """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
+    """Return the mass centres of all bodies with mass, except at the hubs of wheels."""
     hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels if c.surface.sections}
-    heaviest, size = max(float(body.mass) for body in model.bodies), reach(model)
-    found = []
+    heaviest = max(float(body.mass) for body in model.bodies)
+    size = reach(model)
+    centres = []
     for body in model.bodies:
         com = np.asarray(body.com, float)
         hub = [hubs[body.name]] if body.name in hubs else []
         if float(body.mass) > 0 and len(_distinct([com, *hub])) > len(hub):
             share = (float(body.mass) / heaviest) ** (1 / 3)
-            found.append(SolidBall(body.name, com, 0.03 * size * max(share, 0.5)))
-    return found
+            centres.append(SolidBall(body.name, com, 0.03 * size * max(share, 0.5)))
+    return centres
 
 
 def stones(model: Model) -> list[Stone]:
-    """Return the balls and ellipsoids that a machine rolls on."""
+    """Return the balls and ellipsoids on which a machine rolls."""
     return [
         Stone(
             wheel.body,
@@ -152,7 +169,7 @@ def stones(model: Model) -> list[Stone]:
 
 
 def reach(model: Model) -> float:
-    """Return how large a machine is: the diagonal of all that its model places, in m."""
+    """Return the size of a machine: the diagonal of all points of its model, m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [point for each in places(model).values() for point in each]
     points += [corner for body in model.bodies for box in body.boxes for corner in _edges(*box)]
@@ -165,16 +182,18 @@ def reach(model: Model) -> float:
 
 
 def _distinct(points: list[Floats]) -> list[Floats]:
-    """Return the points without those that stand where another does."""
-    found: list[Floats] = []
+    """Return the points without duplicates closer than 1e-6 m."""
+    distinct: list[Floats] = []
     for point in points:
-        if all(np.linalg.norm(point - other) > 1e-6 for other in found):
-            found.append(point)
-    return found
+        if all(np.linalg.norm(point - other) > 1e-6 for other in distinct):
+            distinct.append(point)
+    return distinct
 
 
 def _around(points: list[Floats]) -> Floats:
-    """Return points in the order of a closed line around their middle."""
+    """Return points in the order of a closed polygon around their centre, in the plane of their two
+    largest extents.
+    """
     off = np.array(points) - np.mean(points, axis=0)
     flat = off @ np.linalg.svd(off)[2][:2].T
     order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0])).tolist()
@@ -183,22 +202,25 @@ def _around(points: list[Floats]) -> Floats:
 
 
 def _wheel(wheel: Wheel) -> list[Outline]:
-    """Return rim, spokes and valve of a wheel; of a ball or an ellipsoid its three sections."""
-    around, centre = sections(wheel), np.asarray(wheel.centre, float)
-    if len(around) > 1:
-        return [Outline(wheel.body, "section", curve) for curve in around]
-    ends = rim(wheel, SPOKES + 1)[:-1]
+    """Return rim, spokes and valve of a wheel, or three sections of a ball or an ellipsoid."""
+    curves = sections(wheel)
+    centre = np.asarray(wheel.centre, float)
+    if len(curves) > 1:
+        return [Outline(wheel.body, "section", curve) for curve in curves]
+    ends = rim(wheel, WHEEL_SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
     return [
         Outline(wheel.body, "spokes", star),
-        Outline(wheel.body, "rim", around[0]),
+        Outline(wheel.body, "rim", curves[0]),
         Outline(wheel.body, "valve", valve),
     ]
 
 
 def _sides(body: Body) -> tuple[Floats, Floats]:
-    """Return the sides of the box that has a body's mass and inertia, and their directions."""
+    """Return the sides (3) of the box with the mass and inertia of a body, in m, and their
+    directions (3, 3).
+    """
     moments, directions = np.linalg.eigh(np.asarray(body.inertia, float))
     mass = float(body.mass)
     squares = 6.0 * (moments.sum() - 2.0 * moments) / (mass if mass > 0 else 1.0)
@@ -206,16 +228,18 @@ def _sides(body: Body) -> tuple[Floats, Floats]:
 
 
 def _box(body: Body, size: float) -> Floats:
-    """Return the edges of that box; of a body without mass, whose box has no size, a small one."""
+    """Return the edges of the box with the mass and inertia of a body; a small box for a body
+    without mass.
+    """
     sides, directions = _sides(body)
     if float(body.mass) <= 0:
         sides = 0.4 * size * sides / np.linalg.norm(sides)
     return _edges(np.asarray(body.com, float), directions * sides / 2.0)
 
 
-def _edges(centre: Floats, ways: Floats) -> Floats:
-    """Return the edges of a box as one line, by its centre and the ways to its faces."""
+def _edges(centre: Floats, half_axes: Floats) -> Floats:
+    """Return the edges of a box as one polyline, from its centre and the vectors to its faces (columns)."""
     signs = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
     signs += [(x, y, 1) for x, y, _ in signs]
-    walk = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]
-    return centre + np.array(signs)[walk] @ ways.T
+    order = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]
+    return centre + np.array(signs)[order] @ half_axes.T

@@ -1,4 +1,4 @@
-"""Where joints are, and the rims of wheels."""
+"""Positions of joints and contacts, and curves on wheels, in the drawing of a machine."""
 
 import numpy as np
 
@@ -8,26 +8,28 @@ from draisine.results.bodies import Bodies
 
 
 def places(model: Model) -> dict[str, list[Floats]]:
-    """Return, per body, where its joints and its contacts other than wheels are in the drawing.
+    """Return, per body, the positions of its joints and of its contacts other than wheels, in the
+    drawing.
 
-    A joint stands where its axis passes between the mass centres of its two bodies.
+    A joint is placed on its axis, at the foot of the midpoint of the two mass centres.
     """
-    found: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
+    points: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
     for joint in model.joints:
-        through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)
+        through = np.asarray(joint.through, float)
+        axis = np.asarray(joint.axis, float)
         axis = axis / np.linalg.norm(axis)
         centres = [np.asarray(model.body(n).com, float) for n in (joint.parent, joint.child)]
-        place = through + axis * (axis @ (sum(centres) / 2.0 - through))
-        found[joint.parent].append(place)
-        found[joint.child].append(place)
+        foot = through + axis * (axis @ (sum(centres) / 2.0 - through))
+        points[joint.parent].append(foot)
+        points[joint.child].append(foot)
     for contact in model.contacts:
         if not contact.surface.sections:
-            found[contact.body].append(np.asarray(contact.centre, float))
-    return found
+            points[contact.body].append(np.asarray(contact.centre, float))
+    return points
 
 
 def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
-    """Return points on the curves that show a wheel's surface, in the drawing."""
+    """Return curves (count, 3) on the surface of a wheel, in the drawing."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
     centre = np.asarray(wheel.centre, float)
     return [
@@ -37,11 +39,11 @@ def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
 
 
 def rim(wheel: Wheel, count: int = 61) -> Floats:
-    """Return points on a wheel's rim, in the drawing."""
+    """Return points (count, 3) on the rim of a wheel, in the drawing."""
     return sections(wheel, count)[0]
 
 
 def mass_centre(bodies: Bodies, name: str, k: int) -> Floats:
-    """Return a body's mass centre at the k-th time."""
+    """Return the mass centre (3) of a body at sample k, in world axes."""
     motion = bodies.motions[name]
     return motion.p[k] + motion.R[k] @ np.asarray(bodies.model.body(name).com, float)

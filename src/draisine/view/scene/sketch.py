@@ -1,16 +1,16 @@
-"""A machine in dots of braille, for a terminal."""
+"""A machine in braille characters, for a terminal."""
 
 import numpy as np
 
 from draisine.model import Model
 from draisine.view.scene.shapes import parts
 
-DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
-"""The bits of Unicode's braille characters, by row and column."""
+BRAILLE_BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
+"""Bits of the Unicode braille characters, by row and column of the dot."""
 
 
 def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
-    """Return a machine as text, seen from its right side, or from above where it is wider than high.
+    """Return a machine as text, seen from its right side, or from above if it is wider than high.
 
     >>> from draisine.vehicles.rolling_disc import rolling_disc
     >>> print(sketch(rolling_disc(), columns=4, rows=2))
@@ -19,8 +19,10 @@ def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
     """
     lines = [part.points for part in parts(model) if part.kind not in ("spokes", "valve")]
     around = np.concatenate(lines)
-    low, size = around.min(axis=0), np.ptp(around, axis=0)
-    across, up = 0, 2 if size[2] >= size[1] else 1
+    low = around.min(axis=0)
+    size = np.ptp(around, axis=0)
+    across = 0
+    up = 2 if size[2] >= size[1] else 1
     scale = min((2 * columns - 1) / max(size[across], 1e-9), (4 * rows - 1) / max(size[up], 1e-9))
     grid = np.zeros((4 * rows, 2 * columns), bool)
     for line in lines:
@@ -31,6 +33,6 @@ def sketch(model: Model, columns: int = 48, rows: int = 16) -> str:
         )
         grid[-1 - y, x] = True
     cells = grid.reshape(rows, 4, columns, 2).transpose(0, 2, 1, 3)
-    codes = 0x2800 + (cells * DOTS).sum(axis=(2, 3))
+    codes = 0x2800 + (cells * BRAILLE_BITS).sum(axis=(2, 3))
     text = ["".join(map(chr, row)).rstrip(chr(0x2800)) for row in codes]
     return "\n".join(text[next((k for k, row in enumerate(text) if row), 0) :])

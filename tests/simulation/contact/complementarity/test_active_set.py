@@ -13,16 +13,16 @@ from draisine.simulation.contact.complementarity.active_set import (
     MAX_ENUMERATED,
     MAX_TRIALS,
     TRIALS,
-    choose,
     choose_by_pivoting,
+    choose_set,
     empty_choice,
     exchange_contacts,
     is_admissible,
     mark_closed,
-    pushes_at,
-    trial_at,
+    multiplier_offset,
+    read_trials,
     trial_layout,
-    trials_of,
+    trial_offset,
 )
 from simulation.contact.complementarity.contact_problems import slab_rows
 
@@ -49,7 +49,7 @@ def random_choice(seed, count, n):
 
 
 def motion_of(g, which):
-    first = pushes_at(g, which)
+    first = multiplier_offset(g, which)
     return g.trials[first - g.n : first].copy()
 
 
@@ -77,7 +77,7 @@ def test_pivoting_finds_the_motion_of_enumeration(seed):
     count, n = 1 + seed % 6, 4
     g, h = random_choice(seed, count, n), random_choice(seed, count, n)
     one, other = (
-        choose(g, TOLERANCE, TOLERANCE, 0, 0),
+        choose_set(g, TOLERANCE, TOLERANCE, 0, 0),
         choose_by_pivoting(h, TOLERANCE, TOLERANCE, 0),
     )
     assert one >= 0
@@ -89,7 +89,7 @@ def test_pivoting_finds_the_motion_of_enumeration(seed):
 @pytest.mark.parametrize("count", [7, 12, 64])
 def test_many_contacts_move_by_the_least_constraint(count):
     g = random_choice(count, count, count + 2)
-    which = shared_code(choose)(Packed(g), TOLERANCE, TOLERANCE, 0, 0)
+    which = shared_code(choose_set)(Packed(g), TOLERANCE, TOLERANCE, 0, 0)
     assert which >= 0
     assert g.sizes[TRIALS] <= 12
     assert_allclose(motion_of(g, which), least_constraint(g), atol=1e-7)
@@ -111,11 +111,11 @@ def test_a_table_rests_on_all_its_feet(feet):
     angles = 2 * np.pi * np.arange(feet) / feet
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     g = table(places, (0.2, -0.1))
-    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
+    which = choose_set(g, TOLERANCE, TOLERANCE, 0, 0)
     mark_closed(g, which)
     assert g.closed.all()
     assert_allclose(motion_of(g, which), 0.0, atol=1e-12)
-    first = pushes_at(g, which)
+    first = multiplier_offset(g, which)
     loads = g.trials[first : first + 3 * feet : 3]
     assert_allclose(loads, 98.1 / feet * (1.0 + 2.0 * places @ [0.2, -0.1]), rtol=1e-9)
 
@@ -127,7 +127,7 @@ def test_a_table_tips_over_its_edge(feet):
     angles = 2 * np.pi * np.arange(feet) / feet + turn
     places = np.column_stack([np.cos(angles), np.sin(angles)])
     g = table(places, (1.2, 0.0))
-    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
+    which = choose_set(g, TOLERANCE, TOLERANCE, 0, 0)
     mark_closed(g, which)
     assert np.flatnonzero(g.closed).tolist() == [0, feet - 1]
     # About the edge at x = cos(turn): moment of the weight over the moment of inertia there.
@@ -143,7 +143,7 @@ def test_contacts_to_avoid_open_first():
         corners = places[[0, 2, 6, 8, 4]] if count == 5 else places
         g = table(corners, (0.1, 0.1))
         g.avoid[count - 1] = 1
-        which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
+        which = choose_set(g, TOLERANCE, TOLERANCE, 0, 0)
         mark_closed(g, which)
         assert g.closed.tolist() == [1] * (count - 1) + [0]
 
@@ -178,20 +178,20 @@ def test_room_for_trials_does_not_grow_with_the_sets():
 
 def test_machine_code_is_the_routine():
     g, native = random_choice(3, 9, 8), random_choice(3, 9, 8)
-    which = choose(g, TOLERANCE, TOLERANCE, 0, 0)
-    assert shared_code(choose)(Packed(native), TOLERANCE, TOLERANCE, 0, 0) == which
+    which = choose_set(g, TOLERANCE, TOLERANCE, 0, 0)
+    assert shared_code(choose_set)(Packed(native), TOLERANCE, TOLERANCE, 0, 0) == which
     keys = [(f"wheel{k}", "ground") for k in range(9)]
-    for one, other in zip(trials_of(g, keys), trials_of(native, keys), strict=True):
+    for one, other in zip(read_trials(g, keys), read_trials(native, keys), strict=True):
         assert one.closed == other.closed
         assert one.admissible == other.admissible
         assert_allclose(one.result, other.result, rtol=1e-12, atol=1e-13)
     assert is_admissible(g, which)
-    assert trial_at(g, 1) == trial_layout(8, 9).size
+    assert trial_offset(g, 1) == trial_layout(8, 9).size
 
 
 def test_sets_that_contradict_each_other_are_refused():
     """Two rows that demand different accelerations of the same point, and nothing tells which opens."""
     g = table(np.array([[np.cos(a), np.sin(a)] for a in range(8)]), (0.0, 0.0))
     g.M[:] = 0.0  # no inertia at all, and no row holds the slab sideways
-    assert choose(g, TOLERANCE, TOLERANCE, 0, 0) == -1
+    assert choose_set(g, TOLERANCE, TOLERANCE, 0, 0) == -1
     assert g.sizes[TRIALS] == 1

@@ -8,13 +8,17 @@ import pytest
 
 from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
-    friction_law,
-    settle_friction,
+    make_friction_problem,
     solve_friction,
+    solve_friction_law,
 )
 from draisine.simulation.contact.complementarity.saddle_point import solve_constrained
 from draisine.simulation.contact.complementarity.sharing import share
-from draisine.simulation.contact.complementarity.single_contact import press, solve_single_friction
+from draisine.simulation.contact.complementarity.single_contact import (
+    solve_single_contact,
+    solve_single_friction,
+)
+from draisine.simulation.contact.status import Status
 
 
 def obeys(W, b, lam, mu):
@@ -208,8 +212,8 @@ def test_forces_that_can_only_be_none_are_none():
     """
     null = np.array([0.0, 0.0, 0.0, 1.0, -1.0, 0.0]) / np.sqrt(2.0)
     lam = np.array([500.0, 0.0, 0.0, -127.0, 127.0, 0.0])
-    rows, mu = np.full(2, 3), np.full(2, 0.8)
-    share(lam, 6, null, 1, np.array([0, 3]), rows, mu, 2, 1, np.empty(126))
+    status, mu = np.full(2, Status.ROLLING), np.full(2, 0.8)
+    share(lam, 6, null, 1, np.array([0, 3]), status, mu, 2, 1, np.empty(126))
     assert lam == pytest.approx([500.0, 0.0, 0.0, 0.0, 0.0, 0.0], abs=1e-10 * 500.0)
 
 
@@ -255,13 +259,13 @@ def test_a_wheel_of_an_axle_may_be_on_the_verge(beyond):
 
 def test_a_contact_alone_does_not_know_what_was_solved_before():
     """Four wheels share a weight in ways that no motion tells; one alone has no such choice."""
-    C, law = np.zeros((12, 6)), friction_law(4)
+    C, law = np.zeros((12, 6)), make_friction_problem(4)
     for k, (x, y) in enumerate(product([1, -1], repeat=2)):
         C[3 * k : 3 * k + 3] = [0, 0, 1, y, -x, 0], [1, 0, 0, 0, 0, -y], [0, 1, 0, 0, 0, x]
-    law.at[:], law.rows[:], law.mu[:] = 3 * np.arange(4), 3, 0.5
+    law.first_row[:], law.rows[:], law.mu[:] = 3 * np.arange(4), 3, 0.5
     for W, b in ((C @ C.T, -9.81 * C[:, 2]), (np.eye(3), np.array([-1.0, 0.1, 0.0]))):
         law.sizes[:2], law.W[: W.size], law.b[: len(b)] = (len(b) // 3, len(b)), W.ravel(), b
-        assert settle_friction(law, 1e-13) == 0
+        assert solve_friction_law(law, 1e-13) == 0
     assert law.new[:3] == pytest.approx([1.0, -0.1, 0.0], abs=1e-15)
 
 
@@ -269,7 +273,7 @@ def test_machine_code_is_the_routine():
     rng = np.random.default_rng(3)
     for mu in (0.0, 0.3, 2.0, np.inf):
         W, b, lam = inertia(rng, 3), rng.normal(size=3) - [2.0, 0.0, 0.0], np.empty(3)
-        lost = press(W.ravel(), 3, b, mu, lam, np.empty(8))
+        lost = solve_single_contact(W.ravel(), 3, b, mu, lam, np.empty(8))
         found = solve_single_friction(W, b, mu)
         assert (found is None) == bool(lost)
         assert lost or found == pytest.approx(lam, rel=1e-14, abs=1e-15)

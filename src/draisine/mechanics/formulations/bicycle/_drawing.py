@@ -1,8 +1,8 @@
-"""A model read as a bicycle: what the two formulations of the bicycle alone need of its drawing.
+"""Geometry of a bicycle from the drawing of a model, for the two formulations of the bicycle.
 
-The base is the frame. It carries the rear wheel on a hinge, and the fork on the steer axis; the
-fork carries the front wheel. Hubs and steer axis lie in the plane of symmetry, the axles point to
-the left, along y. Whatever else hangs on these four bodies (a rider who leans) is free to be there.
+The base is the frame. It carries the rear wheel on a hinge, and the fork on the steer axis; the fork
+carries the front wheel. Hubs and steer axis lie in the plane of symmetry, the axles point to the left,
+along y. Other bodies (a leaning rider) may be attached to these four.
 """
 
 from dataclasses import dataclass
@@ -14,68 +14,72 @@ from draisine.errors import ModelError
 from draisine.mechanics.base import is_free
 from draisine.model import Joint, Model, Wheel
 
-LEFT = np.array([0.0, 1.0, 0.0])
+AXLE_DIRECTION = np.array([0.0, 1.0, 0.0])
+"""Unit vector along both axles in the drawing, to the left."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bicycle:
-    """The names that a bicycle's parts have, and its geometry in the thesis's terms.
+    """Joints, contacts and geometry of a bicycle, with the symbols of the thesis.
 
-    `steer`, `rear`, `front` are indices of joints, `contacts` those of the (rear, front) contacts.
-    `mu` is the tilt of the steer axis. Where the steer axis is as high as the front hub it lies l1
-    ahead of the rear hub and l2 behind the front one, in the drawing; `rise` is how much higher the
-    front hub is than the rear one (h2 - h3 where the drawing stands level). The outer radii are h3
-    (rear) and h2 (front), k3 and k2 the crowns of the tyres.
+    l1 and l2 are measured at the height of the front hub: there the steer axis is l1 ahead of the rear hub
+    and l2 behind the front hub.
     """
 
     model: Model
-    steer: int
-    rear: int
-    front: int
-    contacts: tuple[int, int]
-    rear_hub: Array
-    front_hub: Array
-    mu: Scalar
-    l1: Scalar
-    l2: Scalar
-    rise: Scalar
-    h2: Scalar
-    h3: Scalar
-    k2: Scalar
-    k3: Scalar
+    steer: int  # index of the steer joint
+    rear: int  # index of the rear wheel's joint
+    front: int  # index of the front wheel's joint
+    contacts: tuple[int, int]  # indices of the rear and front contact
+    rear_hub: Array  # m, in the drawing
+    front_hub: Array  # m, in the drawing
+    mu: Scalar  # rad, tilt of the steer axis
+    l1: Scalar  # m
+    l2: Scalar  # m
+    rise: Scalar  # m, height of the front hub above the rear one; h2 - h3 on level ground
+    h2: Scalar  # m, outer radius of the front wheel
+    h3: Scalar  # m, outer radius of the rear wheel
+    k2: Scalar  # m, crown of the front tyre
+    k3: Scalar  # m, crown of the rear tyre
 
     @property
     def axle(self) -> tuple[Joint, Joint]:
-        """The hinges of the rear and of the front wheel."""
+        """The joints of the rear and front wheel."""
         return self.model.joints[self.rear], self.model.joints[self.front]
 
 
 def bicycle(model: Model) -> Bicycle:
-    """Return the bicycle that a model is, or say why it is none."""
+    """Return a model as a bicycle; raise an error with the reason if it does not have this structure."""
     if not is_free(model):
         raise _no(f"its base moves in {model.base}, not in SE(3)")
     wheels = model.wheels
     if len(model.contacts) != 2 or len(wheels) != 2:
         kinds = ", ".join(type(c).__name__.lower() for c in model.contacts) or "none"
-        raise _no(f"it needs two wheels as contacts and nothing else; there are: {kinds}")
+        raise _no(f"it must have two wheels and no other contacts; its contacts are: {kinds}")
     base = model.bodies[0].name
     hinges = {j.child: k for k, j in enumerate(model.joints)}
     for wheel in wheels:
         if wheel.body not in hinges:
-            raise _no(f"wheel {wheel.name!r} sits on the base itself; give it a body and a hinge")
+            raise _no(f"wheel {wheel.name!r} belongs to the base; give it its own body and a hinge")
     carriers = [model.joints[hinges[w.body]].parent for w in wheels]
     if carriers.count(base) != 1:
-        raise _no(f"exactly one of the wheels must turn on the base {base!r}")
+        raise _no(f"exactly one wheel must be hinged to the base {base!r}")
     rear = carriers.index(base)
     fork = carriers[1 - rear]
     if fork not in hinges or model.joints[hinges[fork]].parent != base:
-        raise _no(f"body {fork!r}, which carries the front wheel, must hang on the base {base!r}")
+        raise _no(
+            f"body {fork!r}, which carries the front wheel, must be hinged to the base {base!r}"
+        )
     for body in model.bodies:
         if body.added is not None or body.drag is not None:
-            raise _no(f"body {body.name!r} has fluid terms; the formulation 'absolute' takes them")
+            raise _no(
+                f"body {body.name!r} has added mass or drag; the formulation 'absolute' supports them"
+            )
     for joint in model.joints:
         if not vanishes([joint.armature]):
-            raise _no(f"joint {joint.name!r} has an armature; the formulation 'absolute' takes it")
+            raise _no(
+                f"joint {joint.name!r} has an armature; the formulation 'absolute' supports it"
+            )
     if model.couplings:
         names = ", ".join(repr(coupling.name) for coupling in model.couplings)
         raise _no(f"it has couplings of joints or loops ({names}); use the formulation 'absolute'")
@@ -94,21 +98,25 @@ def _measured(
     contacts: tuple[int, int],
     hinges: dict[str, int],
 ) -> Bicycle:
-    """Return the bicycle with its geometry, after checking that it is flat and symmetric."""
+    """Return the bicycle with its geometry, after checking its symmetry."""
     for wheel in (rear, front):
         _check_wheel(wheel, model.joints[hinges[wheel.body]])
-    turning = model.joints[steer]
-    up = turning.axis / norm(turning.axis)
-    flat = [up[1], front.centre[1] - rear.centre[1], turning.through[1] - rear.centre[1]]
-    if not vanishes([turning.turn - 1.0, turning.slide, *flat]):
-        raise _no(f"joint {turning.name!r} must be a hinge in the plane of the two hubs")
+    steer_joint = model.joints[steer]
+    up = steer_joint.axis / norm(steer_joint.axis)
+    asymmetries = [up[1], front.centre[1] - rear.centre[1], steer_joint.through[1] - rear.centre[1]]
+    if not vanishes([steer_joint.turn - 1.0, steer_joint.slide, *asymmetries]):
+        raise _no(f"joint {steer_joint.name!r} must be a hinge in the plane of the two hubs")
     mu = atan2(-up[0], up[2])
-    between = front.centre - rear.centre
-    ahead = turning.through - rear.centre
-    level = between[2] - ahead[2]  # from the given point of the steer axis up to the front hub
+    hub_distance = front.centre - rear.centre
+    axis_point = steer_joint.through - rear.centre
+    height = (
+        hub_distance[2] - axis_point[2]
+    )  # of the front hub above the drawn point of the steer axis
     if vanishes([up[2]]):
-        raise _no(f"joint {turning.name!r} lies level; l1 and l2 do not exist")
-    l1 = ahead[0] + level * up[0] / up[2]
+        raise _no(
+            f"the axis of joint {steer_joint.name!r} is horizontal, so that l1 and l2 do not exist"
+        )
+    l1 = axis_point[0] + height * up[0] / up[2]
     return Bicycle(
         model,
         steer,
@@ -119,8 +127,8 @@ def _measured(
         front.centre,
         mu,
         l1,
-        between[0] - l1,
-        between[2],
+        hub_distance[0] - l1,
+        hub_distance[2],
         front.surface.reach,
         rear.surface.reach,
         front.surface.thickness,
@@ -129,26 +137,29 @@ def _measured(
 
 
 def _check_wheel(wheel: Wheel, hinge: Joint) -> None:
-    """Raise where a wheel is not round, or does not turn about its own axle, which points left."""
-    for what, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
+    """Raise an error if a wheel is not round, or not hinged about its axle, which must point left."""
+    for name, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
         unit = axis / norm(axis)
-        if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - LEFT)]):
-            raise _no(f"{what}: the axle must be a hinge that points to the left, (0, 1, 0)")
+        if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - AXLE_DIRECTION)]):
+            raise _no(f"{name}: the axle must be a hinge that points to the left, (0, 1, 0)")
     surface = wheel.surface
     if not vanishes([surface.reach - surface.ring - surface.thickness]):
-        raise _no(f"wheel {wheel.name!r} is no disc, torus or ball")
+        raise _no(f"wheel {wheel.name!r} must be a disc, a torus or a ball")
     offset = wheel.centre - hinge.through
     if not vanishes([offset[0], offset[2]]):
         raise _no(f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}")
 
 
 def _no(why: str) -> ModelError:
-    return ModelError(f"this model is no bicycle: {why}.")
+    """Return the error with the reason why a model does not have the structure of a bicycle."""
+    return ModelError(f"This formulation requires a bicycle, but the model is no bicycle: {why}.")
 
 
 def fork_axes(mu: Scalar) -> tuple[Array, Array, Array]:
-    """Return s1, n1, a1 of the fork in the drawing: ahead along the fork's foot, the axle, the
-    steer axis, eq. (2.14) of the thesis.
+    """Return the axes s1, n1, a1 of the fork in the drawing, eq. (2.14) of the thesis.
+
+    s1 points forward, perpendicular to the steer axis; n1 is along the axle, a1 along the steer axis.
     """
-    c, s = cos(mu), sin(mu)
-    return array([c, 0.0, s]), LEFT, array([-s, 0.0, c])
+    c = cos(mu)
+    s = sin(mu)
+    return array([c, 0.0, s]), AXLE_DIRECTION, array([-s, 0.0, c])

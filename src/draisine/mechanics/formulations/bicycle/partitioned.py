@@ -1,16 +1,14 @@
-"""The bicycle by Lagrange's equations of the first kind and coordinate partitioning: Escalona and
-Recuero.
+"""The bicycle by Lagrange's equations of the first kind and coordinate partitioning (Escalona, Recuero).
 
-Coordinates p = (x_C, y_C, phi, theta, psi, beta, gamma, epsilon, xi): rear contact point, heading,
-lean, rolling angle of the rear wheel and pitch of the frame (both from the leaned plane), steer,
-front wheel, and the parameter xi of the contact point on the front rim, which carries no inertia.
-Joints that are no part of a bicycle stand before xi. Kinetic energy, constraints and all their
-derivatives are derived symbolically from the positions of the bodies alone; then, in numbers, the
-independent accelerations follow by (36) to (41). `rate` is the right-hand side of section 7.1, with
-the contact equations solved at every call.
+Coordinates p = (x_C, y_C, phi, theta, psi, beta, gamma, epsilon, xi): rear contact point, heading, lean,
+rolling angle of the rear wheel and pitch of the frame (both from the leaned plane), steer, front wheel, and
+the parameter xi of the contact point on the front rim, which has no inertia. Additional joints come before
+xi. Kinetic energy, constraints and all their derivatives are derived symbolically from the positions of the
+bodies; then the independent accelerations follow numerically by (36) to (41). `rate` is the right-hand side
+of section 7.1, with the contact equations solved at every call.
 
-Where the print errs: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity forces
-are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have radii of their own.
+Corrections of the print: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadratic velocity forces are
+`-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have their own radii.
 """
 
 from dataclasses import dataclass, fields
@@ -49,26 +47,25 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle
+from draisine.mechanics.formulations.bicycle._drawing import AXLE_DIRECTION, Bicycle, bicycle
+from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Model
 
 FORMULATION = "Lagrange of the first kind, partitioned, after Escalona and Recuero, for bicycles"
 
 XC, YC, PHI, THETA, PSI, BETA, GAMMA, EPSILON, EXTRA = range(9)
-"""Where the coordinates stand; further joints from EXTRA on, xi at the very end."""
-
-UP = np.array([0.0, 0.0, 1.0])
+"""Indices of the coordinates; additional joints begin at EXTRA, xi is the last one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """Where a body is: A takes the drawing's axes on it to the world's, o is the drawing's origin."""
+    """Pose of the drawing's frame on a body."""
 
-    A: Array
-    o: Array
+    A: Array  # (3, 3), from the drawing's axes to the world's
+    o: Array  # m, position of the drawing's origin
 
     def position(self, point: Array) -> Array:
-        """Return a point of the drawing on this body in the world."""
+        """Return the position of a point of the drawing on this body, in the world."""
         return self.o + self.A @ point
 
 
@@ -76,9 +73,7 @@ class Frame:
 class Lagrange:
     """The terms of (33) and (34): `M pddot + D' lam = Q`, `D pdot = b`, `D pddot = c`.
 
-    `contact` holds the two contact equations (12). `lift @ pddot + weight` is what the ground must
-    carry in all; `along` the direction of the front wheel's track. G, H are the partial angular
-    velocities of the frame and velocities of the drawing's origin on it, g and h their drifts.
+    The total vertical force of the ground is `lift @ pddot + weight`.
     """
 
     M: Array
@@ -86,23 +81,25 @@ class Lagrange:
     D: Array
     b: list[Scalar]
     c: list[Scalar]
-    contact: list[Scalar]
+    contact: list[Scalar]  # residuals of the two contact equations (12)
     lift: Array
     weight: Scalar
-    along: Array
-    A: Array
-    o: Array
-    H: Array
-    G: Array
-    h: Array
-    g: Array
+    along: Array  # direction of the front wheel's track
+    A: Array  # axes of the frame in the world
+    o: Array  # m, position of the drawing's origin on the frame
+    H: Array  # partial velocities of that origin
+    G: Array  # partial angular velocities of the frame
+    h: Array  # drift of H pdot
+    g: Array  # drift of G pdot
 
 
 class Symbols:
     """The symbols of a bicycle and the derivatives by them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
-        self.bike, self.model, self.speed = bike, bike.model, speed
+        self.bike = bike
+        self.model = bike.model
+        self.speed = speed
         core = (bike.steer, bike.rear, bike.front)
         self.extra = [k for k in range(len(self.model.joints)) if k not in core]
         n = EXTRA + len(self.extra) + 1
@@ -114,46 +111,48 @@ class Symbols:
         """Return the joint coordinates r."""
         bike = self.bike
         r: list[Scalar] = [0.0] * len(self.model.joints)
-        r[bike.steer], r[bike.rear], r[bike.front] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
+        r[bike.steer] = p[GAMMA]
+        r[bike.rear] = p[PSI] - p[BETA]
+        r[bike.front] = p[EPSILON]
         for k, joint in enumerate(self.extra):
             r[joint] = p[EXTRA + k]
         return r
 
     def by_coordinates(self, values: Any) -> Array:
-        """Return the derivatives of values by p, one column per coordinate."""
+        """Return the derivatives of values by p, (values, coordinates)."""
         flat = list(np.asarray(values, dtype=object).ravel())
         columns = [tangent(flat, {f"p[{k}]": 1.0}) for k in range(len(self.p))]
         return array(columns).T.reshape(len(flat), len(self.p))
 
     def in_time(self, values: Any) -> Array:
-        """Return the rates of values while p moves with pdot, pdot itself held."""
+        """Return the rates of values for moving p and constant pdot."""
         seed: dict[str, Any] = {f"p[{k}]": x for k, x in enumerate(self.pdot)}
         return array(tangent(list(np.asarray(values, dtype=object).ravel()), seed | {"t[0]": 1.0}))
 
     def frames(self) -> tuple[Array, dict[str, Frame]]:
-        """Return the position of the rear hub, eq. (3), and where all bodies are."""
-        bike, p = self.bike, self.p
+        """Return the position of the rear hub, eq. (3), and the frames of all bodies."""
+        bike = self.bike
+        p = self.p
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA])
         C = array([p[XC], p[YC], 0.0])
-        hub = C + bike.k3 * UP + leaned @ UP * (bike.h3 - bike.k3)
+        hub = C + bike.k3 * VERTICAL + leaned @ VERTICAL * (bike.h3 - bike.k3)
         A = leaned @ rot_y(p[BETA])
-        out = {self.model.bodies[0].name: Frame(A, hub - A @ bike.rear_hub)}
+        frames = {self.model.bodies[0].name: Frame(A, hub - A @ bike.rear_hub)}
         A = leaned @ rot_y(p[PSI])
-        out[bike.axle[0].child] = Frame(A, hub - A @ bike.rear_hub)
-        while len(out) < len(self.model.bodies):
+        frames[bike.axle[0].child] = Frame(A, hub - A @ bike.rear_hub)
+        while len(frames) < len(self.model.bodies):
             for joint, r in zip(self.model.joints, self.r, strict=True):
-                if joint.parent not in out or joint.child in out:
+                if joint.parent not in frames or joint.child in frames:
                     continue
-                before, a = out[joint.parent], joint.axis / norm(joint.axis)
-                A = before.A @ rot_about(a, joint.turn * r)
-                through = before.position(joint.through) + before.A @ a * (joint.slide * r)
-                out[joint.child] = Frame(A, through - A @ joint.through)
-        return hub, out
+                parent = frames[joint.parent]
+                a = joint.axis / norm(joint.axis)
+                A = parent.A @ rot_about(a, joint.turn * r)
+                through = parent.position(joint.through) + parent.A @ a * (joint.slide * r)
+                frames[joint.child] = Frame(A, through - A @ joint.through)
+        return hub, frames
 
     def angular(self, A: Array) -> Array:
-        """Return the partial angular velocities in body axes, eq. (8): the axial vectors of A'
-        dA/dp.
-        """
+        """Return the partial angular velocities in body axes, eq. (8): axial vectors of A' dA/dp."""
         rates = self.by_coordinates(A).T.reshape(len(self.p), 3, 3)
         columns = []
         for rate in rates:
@@ -163,12 +162,16 @@ class Symbols:
 
     def derive(self) -> Lagrange:
         """Return all terms of the equations of motion."""
-        n, model = len(self.p), self.model
+        n = len(self.p)
+        model = self.model
         hub, frames = self.frames()
-        M, Q, lift = np.zeros((n, n)), np.zeros(n), np.zeros(n)
+        M = np.zeros((n, n))
+        Q = np.zeros(n)
+        lift = np.zeros(n)
         for body in model.bodies:
             frame = frames[body.name]
-            H, G = self.by_coordinates(frame.position(body.com)), self.angular(frame.A)
+            H = self.by_coordinates(frame.position(body.com))
+            G = self.angular(frame.A)
             M = M + body.mass * (H.T @ H) + G.T @ body.inertia @ G  # (28)
             Q = Q + H.T @ (body.mass * model.gravity)  # (32)
             lift = lift + body.mass * H[2]
@@ -177,21 +180,22 @@ class Symbols:
         momentum = M @ self.pdot
         energy = self.pdot @ momentum / 2.0
         Q = Q - self.in_time(momentum) + self.by_coordinates([energy])[0]  # (30)
-        pushed, lifted = self._applied(frames)
+        applied, vertical_force = self._applied(frames)
         D, b, bdot, contact = self._constraints(hub, frames)
         frame = frames[model.bodies[0].name]
-        H, G = self.by_coordinates(frame.o), frame.A @ self.angular(frame.A)
+        H = self.by_coordinates(frame.o)
+        G = frame.A @ self.angular(frame.A)
         fork = frames[self.bike.axle[1].parent]
-        track = cross(fork.A @ LEFT, UP)
+        track = cross(fork.A @ AXLE_DIRECTION, VERTICAL)
         return Lagrange(
             M,
-            Q + pushed,
+            Q + applied,
             D,
             b,
             [x - y for x, y in zip(bdot, self.in_time(D @ self.pdot), strict=True)],
             contact,
             lift,
-            weight - lifted,
+            weight - vertical_force,
             track / norm(track),
             frame.A,
             frame.o,
@@ -202,24 +206,28 @@ class Symbols:
         )
 
     def _applied(self, frames: dict[str, Frame]) -> tuple[Array, Scalar]:
-        """Return the generalised forces of joints and pushes, and what the pushes lift."""
-        model, inputs = self.model, self.symbols["inputs"]
+        """Return the generalised forces of joints and pushes, and the vertical force of the pushes."""
+        model = self.model
+        inputs = self.symbols["inputs"]
         by_joint = self.by_coordinates(self.r)
-        Q, lifted = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot), 0.0
+        Q = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot)
+        vertical_force = 0.0
         for k, force in enumerate(model.pushes):
             frame = frames[force.body]
             push = inputs[len(model.joints) + 3 * k : len(model.joints) + 3 * k + 3]
             f = push if force.frame == "world" else frame.A @ push
             Q = Q + self.by_coordinates(frame.position(force.point)).T @ f
-            lifted = lifted + f[2]
-        return Q, lifted
+            vertical_force = vertical_force + f[2]
+        return Q, vertical_force
 
     def _constraints(
         self, hub: Array, frames: dict[str, Frame]
     ) -> tuple[Array, list[Scalar], list[Scalar], list[Scalar]]:
         """Return D, b and bdot of `D pdot = b`, eqs. (24) and (34), and the contact equations (12)."""
-        bike, xi = self.bike, self.p[-1]
-        rear, front = frames[bike.axle[0].child], frames[bike.axle[1].child]
+        bike = self.bike
+        xi = self.p[-1]
+        rear = frames[bike.axle[0].child]
+        front = frames[bike.axle[1].child]
         R = bike.h2 - bike.k2
         centre = front.position(bike.front_hub)
         rim = front.A @ array([R * cos(xi), 0.0, -R * sin(xi)])  # (9)
@@ -228,7 +236,7 @@ class Symbols:
         C = array([self.p[XC], self.p[YC], 0.0])
         rolls = [  # (14) and (18)
             self._material(rear, hub, C - hub),
-            self._material(front, centre, rim - bike.k2 * UP),
+            self._material(front, centre, rim - bike.k2 * VERTICAL),
         ]
         rows = [*self.by_coordinates(contact), *rolls[0][:2], *rolls[1][:2]]
         b: list[Scalar] = [0.0] * len(rows)
@@ -247,16 +255,16 @@ class Symbols:
         return array([list(row) for row in rows]), b, bdot, contact
 
     def _material(self, frame: Frame, centre: Array, rho: Array) -> Array:
-        """Return the partial velocities of a body's material at rho from a point of it."""
+        """Return the partial velocities of the material point at rho from a body's centre."""
         return self.by_coordinates(centre) - hat(rho) @ (frame.A @ self.angular(frame.A))
 
 
 class Partitioned:
-    """A bicycle in Escalona and Recuero's coordinates; `speed` switches their driving constraint on:
-    the rear wheel rolls so that its radius times its rolling angle is `speed` times t.
+    """A bicycle in the coordinates of Escalona and Recuero.
 
-    States that break the constraints by more than `tolerance` (m, or relative to the speeds) are
-    refused.
+    `speed` (m/s) adds their driving constraint: radius times rolling angle of the rear wheel is `speed`
+    times t. States that violate the constraints by more than `tolerance` (m, or relative to the speeds)
+    raise an error.
     """
 
     def __init__(
@@ -267,48 +275,51 @@ class Partitioned:
         tolerance: float = 1e-8,
     ) -> None:
         if speed is not None and not np.isfinite(speed):
-            raise ParameterError(f"speed = {speed} m/s is not a finite number.")
-        self.bike, self.model = bicycle(in_numbers(model)), model
-        self.speed, self.tolerance = speed, tolerance
+            raise ParameterError(f"speed = {speed} m/s must be a finite number.")
+        self.bike = bicycle(in_numbers(model))
+        self.model = model
+        self.speed = speed
+        self.tolerance = tolerance
         derivation = Symbols(self.bike, speed)
-        self.extra, self.size = derivation.extra, len(derivation.p)
-        found = derivation.derive()
-        terms = {term.name: getattr(found, term.name) for term in fields(found)}
-        self.evaluate = realise_arrays(realise, derivation.symbols, terms)
-        closure = {"contact": found.contact, "slopes": found.D[:2, [BETA, -1]]}
+        self.extra = derivation.extra
+        self.size = len(derivation.p)
+        terms = derivation.derive()
+        outputs = {field.name: getattr(terms, field.name) for field in fields(terms)}
+        self.evaluate = realise_arrays(realise, derivation.symbols, outputs)
+        closure = {"contact": terms.contact, "slopes": terms.D[:2, [BETA, -1]]}
         self.closure = realise_arrays(realise, derivation.symbols, closure)
         self.independent = self._choose()
         others = [k for k in range(self.size) if k not in self.independent]
         self.kinematic = [k for k in others if k not in (BETA, self.size - 1)]
 
     def _choose(self) -> list[int]:
-        """Return the independent coordinates: theta, gamma, psi and further joints, as far as
-        nothing drives them.
-        """
-        bike, joints = self.bike, self.model.joints
-        place = {bike.steer: GAMMA, bike.rear: PSI, bike.front: PSI}
-        place |= {joint: EXTRA + k for k, joint in enumerate(self.extra)}
-        driven = [place[k] for k, joint in enumerate(joints) if joint.motion is not None]
+        """Return the independent coordinates: theta, gamma, psi and additional joints, unless driven."""
+        bike = self.bike
+        joints = self.model.joints
+        coordinate_of = {bike.steer: GAMMA, bike.rear: PSI, bike.front: PSI}
+        coordinate_of |= {joint: EXTRA + k for k, joint in enumerate(self.extra)}
+        driven = [coordinate_of[k] for k, joint in enumerate(joints) if joint.motion is not None]
         driven += [PSI] if self.speed is not None else []
         if driven.count(PSI) > 1:
             raise RedundancyError(
-                f"the rolling is prescribed more than once (driving speed, joints "
-                f"{joints[bike.rear].name!r}, {joints[bike.front].name!r}); leave one."
+                f"The rolling motion is prescribed more than once (driving speed, joints "
+                f"{joints[bike.rear].name!r}, {joints[bike.front].name!r}). Prescribe only one of them."
             )
-        wanted = [THETA, GAMMA, PSI, *(EXTRA + k for k in range(len(self.extra)))]
-        return [k for k in wanted if k not in driven]
+        candidates = [THETA, GAMMA, PSI, *(EXTRA + k for k in range(len(self.extra)))]
+        return [k for k in candidates if k not in driven]
 
     @property
     def labels(self) -> list[str]:
-        """A name for each row of D."""
+        """The labels of the rows of D."""
         rows = ["front.normal", "front.tangent", "rear.x", "rear.y", "front.x", "front.y"]
         rows += ["driving"] if self.speed is not None else []
         return rows + [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
 
-    def look(self, t: float, p: Floats, pdot: Floats, inputs: Floats) -> Any:
-        """Return all terms of the equations in numbers, in their proper shapes."""
+    def compute_arrays(self, t: float, p: Floats, pdot: Floats, inputs: Floats) -> Any:
+        """Return the terms of the equations in numbers, as arrays by name."""
+        # 1e-7: nearer to a flat wheel the heading loses half of its digits.
         if abs(np.cos(p[THETA])) < 1e-7:
-            raise SingularityError("the rear wheel lies flat; it has no heading.")
+            raise SingularityError("The rear wheel lies flat, so that it has no heading.")
         return self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
 
     def split(self, D: Floats) -> tuple[list[int], Floats, Floats]:
@@ -317,23 +328,27 @@ class Partitioned:
         D_d = D[:, dependent]
         if np.linalg.cond(D_d) > 1e12:
             raise SingularityError(
-                "lean, steer and rolling do not determine the other velocities in this configuration."
+                "Lean, steer and rolling do not determine the other velocities in this configuration."
             )
         return dependent, D[:, self.independent], np.linalg.inv(D_d)
 
-    def velocities(self, out: Any, independent: Floats) -> Floats:
+    def velocities(self, terms: Any, independent: Floats) -> Floats:
         """Return pdot = E pdot_i + F, eq. (37)."""
-        dependent, D_i, inverse = self.split(out["D"])
+        dependent, D_i, inverse = self.split(terms["D"])
         pdot = np.zeros(self.size)
         pdot[self.independent] = independent
-        pdot[dependent] = inverse @ (out["b"] - D_i @ independent)
+        pdot[dependent] = inverse @ (terms["b"] - D_i @ independent)
         return pdot
 
-    def solve(self, out: Any) -> tuple[Floats, Floats]:
+    def solve(self, terms: Any) -> tuple[Floats, Floats]:
         """Return pddot by (38) to (41), and the forces -lam of the constraints by (33)."""
-        M, Q, D, c = out["M"], out["Q"], out["D"], out["c"]
+        M = terms["M"]
+        Q = terms["Q"]
+        D = terms["D"]
+        c = terms["c"]
         dependent, D_i, inverse = self.split(D)
-        E, J = np.zeros((self.size, len(self.independent))), np.zeros(self.size)
+        E = np.zeros((self.size, len(self.independent)))
+        J = np.zeros(self.size)
         E[self.independent] = np.eye(len(self.independent))
         E[dependent] = -inverse @ D_i
         J[dependent] = inverse @ c
@@ -344,23 +359,24 @@ class Partitioned:
         """Return p with beta and xi from the contact equations (12), by Newton's method."""
         p = p.copy()
         for _ in range(50):
-            found = self.closure(p=p)
-            if np.linalg.cond(found["slopes"]) > 1e12:
+            terms = self.closure(p=p)
+            if np.linalg.cond(terms["slopes"]) > 1e12:
                 break
-            step = np.linalg.solve(found["slopes"], -found["contact"])
+            step = np.linalg.solve(terms["slopes"], -terms["contact"])
+            # 0.5 rad bounds a step, so that xi stays near the lowest point of the rim.
             p[[BETA, -1]] += np.clip(step, -0.5, 0.5)
             if np.abs(step).max() < 1e-14:
                 return p
-        left = np.abs(self.closure(p=p)["contact"]).max()
-        if left < 1e-13:
+        residual = np.abs(self.closure(p=p)["contact"]).max()
+        if residual < 1e-13:
             return p
         raise ConfigurationError(
-            f"the front wheel finds no place on the ground for lean {p[THETA]:.4g} and steer "
-            f"{p[GAMMA]:.4g} rad: an error of {left:.3g} remains."
+            f"The front wheel cannot touch the ground for lean {p[THETA]:.4g} and steer "
+            f"{p[GAMMA]:.4g} rad: the residual of the contact equations is {residual:.3g}."
         )
 
     def lowest(self, p: Floats) -> float:
-        """Return xi of the front rim's lowest point."""
+        """Return xi of the lowest point of the front rim."""
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA]) @ rot_y(p[BETA])
         joint = self.model.joints[self.bike.steer]
         fork = rot_about(joint.axis / norm(joint.axis), p[GAMMA])
@@ -371,76 +387,87 @@ class Partitioned:
         """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
-        p, pdot = np.zeros(self.size), np.zeros(self.size)
+        p = np.zeros(self.size)
+        pdot = np.zeros(self.size)
         p[[PHI, THETA, BETA]] = yaw_lean_pitch(R)
         leaned = np.asarray(rot_z(p[PHI]) @ rot_x(p[THETA]), float)
         spin = np.asarray(rot_y(p[BETA]), float) @ state.v[3:6]
         pdot[PHI] = spin[2] / np.cos(p[THETA])
-        pdot[THETA], pdot[BETA] = spin[0], spin[1] - pdot[PHI] * np.sin(p[THETA])
+        pdot[THETA] = spin[0]
+        pdot[BETA] = spin[1] - pdot[PHI] * np.sin(p[THETA])
         for values, joints in ((p, state.r), (pdot, state.v[6:])):
-            values[GAMMA], values[EPSILON] = joints[bike.steer], joints[bike.front]
+            values[GAMMA] = joints[bike.steer]
+            values[EPSILON] = joints[bike.front]
             values[PSI] = joints[bike.rear] + values[BETA]
             values[EXTRA:-1] = [joints[k] for k in self.extra]
-        standing = leaned[:, 2] * (bike.h3 - bike.k3)
-        C = state.p + R @ bike.rear_hub - standing - bike.k3 * UP
-        turning = UP * pdot[PHI] + leaned[:, 0] * pdot[THETA]
+        hub_offset = leaned[:, 2] * (bike.h3 - bike.k3)
+        C = state.p + R @ bike.rear_hub - hub_offset - bike.k3 * VERTICAL
+        lean_velocity = VERTICAL * pdot[PHI] + leaned[:, 0] * pdot[THETA]
         hub = R @ (state.v[:3] + np.cross(state.v[3:6], bike.rear_hub))
-        Cdot = hub - np.cross(turning, standing)
-        p[:2], pdot[:2], p[-1] = C[:2], Cdot[:2], self.lowest(p)
-        found = self.look(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
-        pdot[-1] = -(found["D"][1] @ pdot) / found["D"][1, -1]
-        wrong = np.concatenate([[C[2], *found["contact"], Cdot[2]], found["D"] @ pdot - found["b"]])
-        if np.abs(wrong).max() > self.tolerance * max(1.0, float(np.abs(pdot).max())):
+        Cdot = hub - np.cross(lean_velocity, hub_offset)
+        p[:2] = C[:2]
+        pdot[:2] = Cdot[:2]
+        p[-1] = self.lowest(p)
+        terms = self.compute_arrays(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
+        pdot[-1] = -(terms["D"][1] @ pdot) / terms["D"][1, -1]
+        violation = np.concatenate(
+            [[C[2], *terms["contact"], Cdot[2]], terms["D"] @ pdot - terms["b"]]
+        )
+        if np.abs(violation).max() > self.tolerance * max(1.0, float(np.abs(pdot).max())):
             names = ["rear height", "front height", "front tangent", "rear.normal", *self.labels]
-            worst = int(np.argmax(np.abs(wrong)))
+            worst = int(np.argmax(np.abs(violation)))
             raise ConfigurationError(
-                f"the state breaks the constraint {names[worst]!r} by {abs(wrong[worst]):.3g}; "
-                "it must vanish."
+                f"The state violates the constraint {names[worst]!r} by {abs(violation[worst]):.3g}. "
+                "The violation must be zero."
             )
         return p, pdot
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
-        """Return vdot and the ground's force on each contact."""
-        given = check_inputs(self.model, state, inputs)
+        """Return vdot and the ground's force on each contact, (2, 3)."""
+        values = check_inputs(self.model, state, inputs)
         p, pdot = self.enter(t, state)
-        out = self.look(t, p, pdot, given)
-        pddot, forces = self.solve(out)
-        A, W = out["A"], state.v[3:6]
-        V = A.T @ (out["H"] @ pddot + out["h"]) - np.cross(W, state.v[:3])
-        turning = A.T @ (out["G"] @ pddot + out["g"])
-        return np.concatenate([V, turning, self._shape(pddot)]), self._contacts(
-            out, p, pddot, forces
+        terms = self.compute_arrays(t, p, pdot, values)
+        pddot, forces = self.solve(terms)
+        A = terms["A"]
+        W = state.v[3:6]
+        V = A.T @ (terms["H"] @ pddot + terms["h"]) - np.cross(W, state.v[:3])
+        angular_acceleration = A.T @ (terms["G"] @ pddot + terms["g"])
+        return np.concatenate([V, angular_acceleration, self._shape(pddot)]), self._contacts(
+            terms, p, pddot, forces
         )
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
-        """Return the force of every constraint by its name; that of `driving` is the torque on the
-        rear wheel about its axle that keeps the speed.
+        """Return the force of every constraint by its label.
+
+        That of `driving` is the required torque on the rear wheel about its axle.
         """
-        given = check_inputs(self.model, state, inputs)
-        _, forces = self.solve(self.look(t, *self.enter(t, state), given))
+        values = check_inputs(self.model, state, inputs)
+        _, forces = self.solve(self.compute_arrays(t, *self.enter(t, state), values))
         return dict(zip(self.labels, map(float, forces), strict=True))
 
     def _shape(self, p: Floats) -> Floats:
         """Return joint coordinates (or their rates) of p (or its rates)."""
-        bike, r = self.bike, np.zeros(len(self.model.joints))
+        bike = self.bike
+        r = np.zeros(len(self.model.joints))
         r[[bike.steer, bike.rear, bike.front]] = p[GAMMA], p[PSI] - p[BETA], p[EPSILON]
         r[self.extra] = p[EXTRA:-1]
         return r
 
-    def _contacts(self, out: Any, p: Floats, pddot: Floats, forces: Floats) -> Floats:
-        """Return the ground's forces in the axes of the contacts; the rear wheel's normal force is
-        what the vertical balance leaves.
+    def _contacts(self, terms: Any, p: Floats, pddot: Floats, forces: Floats) -> Floats:
+        """Return the contact forces (2, 3) in the axes of the contacts.
+
+        The normal force of the rear wheel follows from the vertical balance.
         """
         rear, front = self.bike.contacts
         normal = forces[0]
         heading = np.array([np.cos(p[PHI]), np.sin(p[PHI])])
-        tracks = {rear: (heading, forces[2:4]), front: (out["along"][:2], forces[4:6])}
-        lifts = {rear: out["lift"] @ pddot + out["weight"] - normal, front: normal}
-        found = np.zeros((2, 3))
+        tracks = {rear: (heading, forces[2:4]), front: (terms["along"][:2], forces[4:6])}
+        normals = {rear: terms["lift"] @ pddot + terms["weight"] - normal, front: normal}
+        contact_forces = np.zeros((2, 3))
         for k, (along, force) in tracks.items():
             across = np.array([-along[1], along[0]])
-            found[k] = [lifts[k], along @ force, across @ force]
-        return found
+            contact_forces[k] = [normals[k], along @ force, across @ force]
+        return contact_forces
 
     def start(self, t: float, state: Configured) -> Floats:
         """Return y = (p_din, p_kin, pdot_din), eq. (49), for a user's state."""
@@ -450,30 +477,31 @@ class Partitioned:
     def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
         """Return the rate of y, by the five steps of section 7.1."""
         p, pdot = self.complete(t, y)
-        pddot, _ = self.solve(self.look(t, p, pdot, inputs))
+        pddot, _ = self.solve(self.compute_arrays(t, p, pdot, inputs))
         return np.concatenate(
             [pdot[self.independent], pdot[self.kinematic], pddot[self.independent]]
         )
 
     def complete(self, t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return p and pdot for y: contact equations for beta and xi, then the linear ones for the
-        velocities.
-        """
-        k, n = len(self.independent), len(self.kinematic)
+        """Return p and pdot for y: beta and xi by the contact equations, velocities by (37)."""
+        k = len(self.independent)
+        n = len(self.kinematic)
         p = np.zeros(self.size)
-        p[self.independent], p[self.kinematic] = y[:k], y[k : k + n]
+        p[self.independent] = y[:k]
+        p[self.kinematic] = y[k : k + n]
         p[-1] = self.lowest(p)
         p = self.close(p)
-        still = self.look(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
-        return p, self.velocities(still, y[k + n :])
+        terms = self.compute_arrays(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
+        return p, self.velocities(terms, y[k + n :])
 
     def leave(self, t: float, y: Floats) -> Snapshot:
         """Return the user's state for y."""
         p, pdot = self.complete(t, y)
-        out = self.look(t, p, pdot, np.zeros(len(self.model.inputs)))
-        V, W = out["A"].T @ (out["H"] @ pdot), out["A"].T @ (out["G"] @ pdot)
+        terms = self.compute_arrays(t, p, pdot, np.zeros(len(self.model.inputs)))
+        V = terms["A"].T @ (terms["H"] @ pdot)
+        W = terms["A"].T @ (terms["G"] @ pdot)
         v = np.concatenate([V, W, self._shape(pdot)])
-        return Snapshot(quaternion(out["A"]), out["o"], self._shape(p), v)
+        return Snapshot(quaternion(terms["A"]), terms["o"], self._shape(p), v)
 
 
 def accelerations(
@@ -483,7 +511,22 @@ def accelerations(
     realise: Realise = interpret,
     tolerance: float = 1e-8,
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle that rolls freely,
-    or is driven at a speed.
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle.
+
+    Parameters
+    ----------
+    model
+        Bicycle of numbers.
+    speed
+        Driving speed in m/s; None for a bicycle that rolls freely.
+    realise
+        Compiler of traced expressions.
+    tolerance
+        Largest violation of the constraints by a state, m, or relative to the speeds.
+
+    Returns
+    -------
+    Accelerate
+        Function of time, state and inputs.
     """
     return Partitioned(model, speed, realise, tolerance).accelerate

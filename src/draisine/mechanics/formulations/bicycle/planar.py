@@ -1,16 +1,15 @@
 """The bicycle on the fibre SE(2) x S: remarks 2.10 to 2.12 of the thesis.
 
-The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track,
-third axis up. It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which
-points backward) and pitch pi - alpha0 (positive nose down, about the rear axle) are shape
-coordinates like the joints; that the rear wheel stands on the ground is built in. So there are 3 +
-2 + 3 speeds under 5 constraints: two at C0, three at C1, the point where the front wheel touches,
-whose angle alpha1 on the wheel is (2.27), `+ sin(r1) tan(phi0)` being right. The reduced dynamics
-is the projection on the kernel of the constraints, with the partial velocities of each body taken
-from the chain of turns that leads to it.
+The base is the contact frame of the rear wheel: origin C0, first axis along the wheel's track, third axis
+up. It moves in the plane of the ground. Roll phi0 (positive to the left, about w0, which points backward)
+and pitch pi - alpha0 (positive nose down, about the rear axle) are shape coordinates like the joints; the
+rear wheel touches the ground by construction. There are 3 + 2 + 3 speeds under 5 constraints: two at C0,
+three at the contact point C1 of the front wheel, whose angle alpha1 on the wheel is (2.27), with the sign
+`+ sin(r1) tan(phi0)`. The reduced dynamics is the projection on the kernel of the constraints, with the
+partial velocities of each body from the chain of rotations that leads to it.
 
-The ground's normal force at C0 does no work in any of these speeds: it follows from the balance of
-all vertical forces.
+The ground's normal force at C0 does no work in these speeds. It follows from the balance of all vertical
+forces.
 """
 
 from dataclasses import dataclass, fields
@@ -41,54 +40,62 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle, fork_axes
+from draisine.mechanics.formulations.bicycle._drawing import (
+    AXLE_DIRECTION,
+    Bicycle,
+    bicycle,
+    fork_axes,
+)
+from draisine.mechanics.kinematics import VERTICAL
 from draisine.model import Joint, Model
 
 FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
 
-X, Y, YAW, ROLL, PITCH, JOINTS = 0, 1, 2, 3, 4, 5
-"""Where the coordinates stand: those of SE(2), roll, pitch, then the joints; speeds likewise."""
+X = 0
+Y = 1
+YAW = 2
+ROLL = 3
+PITCH = 4
+FIRST_JOINT = 5
+"""Indices of coordinates and of speeds: SE(2), roll, pitch, then the joints."""
 
-AHEAD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
+FORWARD = np.array([1.0, 0.0, 0.0])
+"""Unit vector along the track of the rear wheel, in the contact frame."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CarriedBody:
-    """A rigid frame that the chain carries, seen from the contact frame.
+    """A rigid frame of the kinematic chain, in the contact frame."""
 
-    R and o are its axes and origin, `at` the point of the drawing that the origin is; `turns` and
-    `moves` the partial angular velocities and velocities of the origin, one column per speed; w the
-    angular velocity; `alpha` and `a` the accelerations that are left when no speed changes.
-    """
-
-    R: Array
-    o: Array
-    at: Array
-    turns: Array
-    moves: Array
-    w: Array
-    alpha: Array
-    a: Array
+    R: Array  # (3, 3), axes
+    o: Array  # m, origin
+    at: Array  # m, the origin as a point of the drawing
+    turns: Array  # (3, n), partial angular velocities, one column per speed
+    moves: Array  # (3, n), partial velocities of the origin
+    w: Array  # rad/s, angular velocity
+    alpha: Array  # rad/s2, angular acceleration at constant speeds
+    a: Array  # m/s2, acceleration of the origin at constant speeds
 
     def arm(self, point: Array) -> Array:
-        """Return a point of the drawing seen from the origin."""
+        """Return the vector from the origin to a point of the drawing."""
         return self.R @ (point - self.at)
 
     def velocity(self, d: Array) -> Array:
-        """Return the partial velocities of the material at d from the origin."""
+        """Return the partial velocities (3, n) of the material point at d from the origin."""
         return self.moves - hat(d) @ self.turns
 
     def drift(self, d: Array, ddot: Array) -> Array:
-        """Return the acceleration left of the material at d, d changing by ddot in all."""
+        """Return the acceleration of the material point at d at constant speeds; ddot is d's rate."""
         return self.a + cross(self.alpha, d) + cross(self.w, ddot)
 
 
 def contact_frame(speeds: Array) -> CarriedBody:
-    """Return the contact frame of the rear wheel, moving over the ground."""
+    """Return the contact frame of the rear wheel, which moves over the ground."""
     n = len(speeds)
-    moves, turns = np.zeros((3, n)), np.zeros((3, n))
+    moves = np.zeros((3, n))
+    turns = np.zeros((3, n))
     moves[0, X] = moves[1, Y] = turns[2, YAW] = 1.0
-    w = UP * speeds[YAW]
+    w = VERTICAL * speeds[YAW]
     a = cross(w, array([speeds[X], speeds[Y], 0.0]))
     return CarriedBody(np.eye(3), np.zeros(3), np.zeros(3), turns, moves, w, np.zeros(3), a)
 
@@ -96,7 +103,7 @@ def contact_frame(speeds: Array) -> CarriedBody:
 def turn_frame(
     before: CarriedBody, k: int, axis: Array, d: Array, at: Array, R: Array, rate: Scalar
 ) -> CarriedBody:
-    """Return the frame that turns about an axis through the point at d from the origin before."""
+    """Return the frame that rotates about an axis through the point at d from the previous origin."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
     return CarriedBody(
@@ -112,7 +119,7 @@ def turn_frame(
 
 
 def slide_frame(before: CarriedBody, k: int, axis: Array, r: Scalar, rate: Scalar) -> CarriedBody:
-    """Return the frame that has slid by r along an axis."""
+    """Return the frame displaced by r along an axis."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
     d = axis * r
@@ -133,15 +140,14 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
     """Return the frame beyond a joint."""
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
-    slid = slide_frame(before, k, axis * joint.slide, r, rate)
-    d, R = slid.arm(joint.through), slid.R @ rot_about(a, joint.turn * r)
-    return turn_frame(slid, k, axis * joint.turn, d, joint.through, R, rate)
+    slid_frame = slide_frame(before, k, axis * joint.slide, r, rate)
+    d = slid_frame.arm(joint.through)
+    R = slid_frame.R @ rot_about(a, joint.turn * r)
+    return turn_frame(slid_frame, k, axis * joint.turn, d, joint.through, R, rate)
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return alpha1, the place of C1 on the front wheel: from the steer axis about the axle, eq.
-    (2.27).
-    """
+    """Return alpha1, the angle of C1 on the front wheel from the steer axis, eq. (2.27)."""
     y, x = _front_direction(bike, phi0, alpha0, r1)
     return atan2(y, x)
 
@@ -149,6 +155,7 @@ def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scal
 def _front_direction(
     bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar
 ) -> tuple[Scalar, Scalar]:
+    """Return sine and cosine of alpha1, times a common positive factor."""
     tilt = alpha0 + bike.mu
     return cos(r1) * sin(tilt) + sin(r1) * sin(phi0) / cos(phi0), cos(tilt)
 
@@ -164,7 +171,8 @@ def front_angle_rate(
 ) -> Scalar:
     """Return the rate of alpha1, cf. eq. (2.31)."""
     a, b = _front_direction(bike, phi0, alpha0, r1)
-    tilt, c = alpha0 + bike.mu, cos(phi0)
+    tilt = alpha0 + bike.mu
+    c = cos(phi0)
     adot = cos(r1) * cos(tilt) * alpha0dot + sin(r1) / (c * c) * phi0dot
     adot = adot + (cos(r1) * sin(phi0) / c - sin(r1) * sin(tilt)) * r1dot
     bdot = -(sin(tilt) * alpha0dot)
@@ -172,13 +180,19 @@ def front_angle_rate(
 
 
 def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
-    """Return how high C1 is over C0, eq. (2.26) with `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and with
-    `rise` for h2 - h3; zero when both wheels touch.
+    """Return the height of C1 above C0, m, eq. (2.26); it is zero if both wheels touch.
+
+    Corrections of the print: `-h3 cos(alpha0)`, `-h3 sin(alpha0)`, and `rise` for h2 - h3.
     """
     alpha1 = front_angle(bike, phi0, alpha0, r1)
-    s_mu, c_mu, s_r, c_r = sin(bike.mu), cos(bike.mu), sin(r1), cos(r1)
-    h2, h3 = bike.h2 - bike.k2, bike.h3 - bike.k3
-    s_a, c_a = h2 * sin(alpha1), h2 * cos(alpha1)
+    s_mu = sin(bike.mu)
+    c_mu = cos(bike.mu)
+    s_r = sin(r1)
+    c_r = cos(r1)
+    h2 = bike.h2 - bike.k2
+    h3 = bike.h3 - bike.k3
+    s_a = h2 * sin(alpha1)
+    c_a = h2 * cos(alpha1)
     N0 = array([-cos(phi0) * cos(alpha0), -cos(phi0) * sin(alpha0), -sin(phi0)])
     p = array(
         [
@@ -200,10 +214,9 @@ def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanarEquations:
-    """The free dynamics `M vdot + F = C' lam` and the constraints `C v = b`, `C vdot = c`.
+    """The dynamics `M vdot + F = C' lam` with the constraints `C v = b`, `C vdot = c`.
 
-    `weight` and `lift` give what the ground must carry in all, `lift @ vdot + weight`; `along` is
-    the direction of the front wheel's track; `frame` carries the drawing.
+    The total vertical force of the ground is `lift @ vdot + weight`.
     """
 
     M: Array
@@ -213,39 +226,49 @@ class PlanarEquations:
     b: list[Scalar]
     lift: Array
     weight: Scalar
-    along: Array
-    gap: Scalar
-    frame: CarriedBody
+    along: Array  # direction of the front wheel's track
+    gap: Scalar  # m, of the front wheel
+    frame: CarriedBody  # frame of the drawing on the base
 
 
 def equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
 ) -> PlanarEquations:
     """Return the equations of the bicycle in SE(2) x S, over any scalar."""
-    model, r, rdot = bike.model, coordinates[JOINTS:], speeds[JOINTS:]
-    phi0, pitch = coordinates[ROLL], coordinates[PITCH]
+    model = bike.model
+    r = coordinates[FIRST_JOINT:]
+    rdot = speeds[FIRST_JOINT:]
+    phi0 = coordinates[ROLL]
+    pitch = coordinates[PITCH]
     lean = rot_x(-phi0)
-    standing = (bike.h3 - bike.k3) * (lean @ UP)  # from the tyre's centre line up to the hub
-    leaning = turn_frame(
-        contact_frame(speeds), ROLL, -AHEAD, bike.k3 * UP, np.zeros(3), lean, speeds[ROLL]
+    hub_offset = (bike.h3 - bike.k3) * (lean @ VERTICAL)  # from the tyre's centre line to the hub
+    lean_frame = turn_frame(
+        contact_frame(speeds), ROLL, -FORWARD, bike.k3 * VERTICAL, np.zeros(3), lean, speeds[ROLL]
     )
     frame = turn_frame(
-        leaning, PITCH, lean @ LEFT, standing, bike.rear_hub, lean @ rot_y(pitch), speeds[PITCH]
+        lean_frame,
+        PITCH,
+        lean @ AXLE_DIRECTION,
+        hub_offset,
+        bike.rear_hub,
+        lean @ rot_y(pitch),
+        speeds[PITCH],
     )
-    carried = _carried(model, frame, r, rdot)
-    M, F, lift, weight = _dynamics(model, carried, rot_z(coordinates[YAW]), r, rdot, inputs)
-    rear, rear_drift = _rear_rows(bike, carried[bike.axle[0].child], leaning, standing)
-    fork, wheel = carried[bike.axle[1].parent], carried[bike.axle[1].child]
+    frames = _carried(model, frame, r, rdot)
+    M, F, lift, weight = _dynamics(model, frames, rot_z(coordinates[YAW]), r, rdot, inputs)
+    rear, rear_drift = _rear_rows(bike, frames[bike.axle[0].child], lean_frame, hub_offset)
+    fork = frames[bike.axle[1].parent]
+    wheel = frames[bike.axle[1].child]
     front, front_drift = _front_rows(bike, fork, wheel, coordinates, speeds)
     motions = [
         (k, joint.motion(t)) for k, joint in enumerate(model.joints) if joint.motion is not None
     ]
-    held = [np.eye(len(speeds))[JOINTS + k] for k, _ in motions]
-    track = cross(fork.R @ LEFT, UP)
+    motion_rows = [np.eye(len(speeds))[FIRST_JOINT + k] for k, _ in motions]
+    track = cross(fork.R @ AXLE_DIRECTION, VERTICAL)
     return PlanarEquations(
         M,
         F,
-        array([list(row) for row in [*rear[:2], *front, *held]]),
+        array([list(row) for row in [*rear[:2], *front, *motion_rows]]),
         [-x for x in [*rear_drift[:2], *front_drift]] + [motion[2] for _, motion in motions],
         [0.0] * 5 + [motion[1] for _, motion in motions],
         lift,
@@ -257,95 +280,106 @@ def equations(
 
 
 def _rear_rows(
-    bike: Bicycle, wheel: CarriedBody, leaning: CarriedBody, standing: Array
+    bike: Bicycle, wheel: CarriedBody, lean_frame: CarriedBody, hub_offset: Array
 ) -> tuple[Array, Array]:
-    """Return the partial velocities of the rear wheel's material at C0, and the drift of its
-    velocity; the vertical one vanishes identically.
+    """Return partial velocities and drift of the rear wheel's material point at C0.
+
+    Their vertical component vanishes identically.
     """
     hub = wheel.arm(bike.rear_hub)
-    arm = hub - standing - bike.k3 * UP
-    armdot = cross(wheel.w, hub) - cross(leaning.w, standing)
+    arm = hub - hub_offset - bike.k3 * VERTICAL
+    armdot = cross(wheel.w, hub) - cross(lean_frame.w, hub_offset)
     return wheel.velocity(arm), wheel.drift(arm, armdot)
 
 
 def _front_rows(
     bike: Bicycle, fork: CarriedBody, wheel: CarriedBody, coordinates: Array, speeds: Array
 ) -> tuple[Array, Array]:
-    """Return the partial velocities of the front wheel's material at C1, and the drift of its
-    velocity while C1 wanders along the rim.
+    """Return partial velocities and drift of the front wheel's material point at C1.
+
+    The drift includes the motion of C1 along the rim.
     """
-    steer = JOINTS + bike.steer
-    place = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
-    alpha1 = front_angle(bike, *place)
-    rate = front_angle_rate(bike, *place, speeds[ROLL], -speeds[PITCH], speeds[steer])
+    steer = FIRST_JOINT + bike.steer
+    arguments = coordinates[ROLL], np.pi - coordinates[PITCH], coordinates[steer]
+    alpha1 = front_angle(bike, *arguments)
+    rate = front_angle_rate(bike, *arguments, speeds[ROLL], -speeds[PITCH], speeds[steer])
     s1, _, a1 = (fork.R @ x for x in fork_axes(bike.mu))
     ring = bike.h2 - bike.k2
     rho = ring * (sin(alpha1) * s1 + cos(alpha1) * a1)  # (2.16)
-    wander = ring * (cos(alpha1) * s1 - sin(alpha1) * a1) * rate
+    rim_velocity = ring * (cos(alpha1) * s1 - sin(alpha1) * a1) * rate
     hub = wheel.arm(bike.front_hub)
-    arm = hub + rho - bike.k2 * UP
-    armdot = cross(wheel.w, hub) + cross(fork.w, rho) + wander
+    arm = hub + rho - bike.k2 * VERTICAL
+    armdot = cross(wheel.w, hub) + cross(fork.w, rho) + rim_velocity
     return wheel.velocity(arm), wheel.drift(arm, armdot)
 
 
 def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
     """Return the frames of all bodies."""
-    out = {model.bodies[0].name: base}
-    while len(out) < len(model.bodies):
+    frames = {model.bodies[0].name: base}
+    while len(frames) < len(model.bodies):
         for k, joint in enumerate(model.joints):
-            if joint.parent in out and joint.child not in out:
-                out[joint.child] = cross_joint(out[joint.parent], joint, JOINTS + k, r[k], rdot[k])
-    return out
+            if joint.parent in frames and joint.child not in frames:
+                frames[joint.child] = cross_joint(
+                    frames[joint.parent], joint, FIRST_JOINT + k, r[k], rdot[k]
+                )
+    return frames
 
 
 def _dynamics(
     model: Model,
-    carried: dict[str, CarriedBody],
+    frames: dict[str, CarriedBody],
     heading: Array,
     r: Array,
     rdot: Array,
     inputs: Array,
 ) -> tuple[Array, Array, Array, Scalar]:
-    """Return M and F of `M vdot + F = 0` without constraints, and the rows of the vertical balance."""
-    n, gravity = JOINTS + len(model.joints), heading.T @ model.gravity
-    M, F = np.zeros((n, n)), np.zeros(n)
-    lift, weight = np.zeros(n), 0.0
+    """Return M and F of `M vdot + F = 0` without constraints, then lift and weight."""
+    n = FIRST_JOINT + len(model.joints)
+    gravity = heading.T @ model.gravity
+    M = np.zeros((n, n))
+    F = np.zeros(n)
+    lift = np.zeros(n)
+    weight = 0.0
     for body in model.bodies:
-        at = carried[body.name]
-        d = at.arm(body.com)
-        V, a = at.velocity(d), at.drift(d, cross(at.w, d))
-        J = at.R @ body.inertia @ at.R.T
-        M = M + body.mass * (V.T @ V) + at.turns.T @ J @ at.turns
-        moment = J @ at.alpha + cross(at.w, J @ at.w)
-        F = F + V.T @ (body.mass * (a - gravity)) + at.turns.T @ moment
+        frame = frames[body.name]
+        d = frame.arm(body.com)
+        V = frame.velocity(d)
+        a = frame.drift(d, cross(frame.w, d))
+        J = frame.R @ body.inertia @ frame.R.T
+        M = M + body.mass * (V.T @ V) + frame.turns.T @ J @ frame.turns
+        moment = J @ frame.alpha + cross(frame.w, J @ frame.w)
+        F = F + V.T @ (body.mass * (a - gravity)) + frame.turns.T @ moment
         lift = lift + body.mass * V[2]
         weight = weight + body.mass * (a - gravity)[2]
     joints = len(model.joints)
-    F = F - np.concatenate([np.zeros(JOINTS), joint_torques(model, inputs, r, rdot)])
+    F = F - np.concatenate([np.zeros(FIRST_JOINT), joint_torques(model, inputs, r, rdot)])
     for k, force in enumerate(model.pushes):
-        at = carried[force.body]
+        frame = frames[force.body]
         push = inputs[joints + 3 * k : joints + 3 * k + 3]
-        f = heading.T @ push if force.frame == "world" else at.R @ push
-        F = F - at.velocity(at.arm(force.point)).T @ f
+        f = heading.T @ push if force.frame == "world" else frame.R @ push
+        F = F - frame.velocity(frame.arm(force.point)).T @ f
         weight = weight - f[2]
     return M, F, lift, weight
 
 
 class Planar:
-    """A bicycle in SE(2) x S; states that break its constraints by more than `tolerance` (m, or
-    relative to the speeds) are refused.
+    """A bicycle in SE(2) x S.
+
+    States that violate the constraints by more than `tolerance` (m, or relative to the speeds) raise an
+    error.
     """
 
     def __init__(self, model: Model, realise: Realise = interpret, tolerance: float = 1e-8) -> None:
         self.bike = bicycle(in_numbers(model))
-        self.model, self.tolerance = model, tolerance
-        n = JOINTS + len(model.joints)
+        self.model = model
+        self.tolerance = tolerance
+        n = FIRST_JOINT + len(model.joints)
         symbols = trace_symbols(
             {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
         )
-        found = equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
-        outputs = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "frame"}
-        frame = found.frame
+        terms = equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
+        outputs = {x.name: getattr(terms, x.name) for x in fields(terms) if x.name != "frame"}
+        frame = terms.frame
         origin = frame.arm(np.zeros(3))
         outputs |= {"turns": frame.turns, "moves": frame.velocity(origin), "R": frame.R}
         outputs |= {"a": frame.drift(origin, cross(frame.w, origin)), "alpha": frame.alpha}
@@ -354,37 +388,45 @@ class Planar:
         self.independent = self._choose()
 
     def _choose(self) -> list[int]:
-        """Return the speeds that stay independent: roll, steer, rear wheel and all joints that are
-        no part of a bicycle, as far as nothing prescribes them.
+        """Return the independent speeds: roll, steer, rear wheel and additional joints.
+
+        Prescribed joints are left out.
         """
-        bike, joints = self.bike, self.model.joints
-        extra = [k for k in range(len(joints)) if k not in (bike.steer, bike.rear, bike.front)]
-        free = [bike.steer, bike.rear, *extra]
+        bike = self.bike
+        joints = self.model.joints
+        other_joints = [
+            k for k in range(len(joints)) if k not in (bike.steer, bike.rear, bike.front)
+        ]
+        free = [bike.steer, bike.rear, *other_joints]
         prescribed = [k for k, joint in enumerate(joints) if joint.motion is not None]
         if bike.rear in prescribed and bike.front in prescribed:
             raise RedundancyError(
-                f"joints {joints[bike.rear].name!r} and {joints[bike.front].name!r} are both "
-                "prescribed: both wheels roll as far as the bicycle moves. Free one of them."
+                f"The joints {joints[bike.rear].name!r} and {joints[bike.front].name!r} are both "
+                "prescribed, but both wheels roll as far as the bicycle moves. Free one of them."
             )
-        dropped = {bike.rear if k == bike.front else k for k in prescribed}
-        return [ROLL, *[JOINTS + k for k in free if k not in dropped]]
+        dependent = {bike.rear if k == bike.front else k for k in prescribed}
+        return [ROLL, *[FIRST_JOINT + k for k in free if k not in dependent]]
 
-    def look(self, t: float, coordinates: Floats, speeds: Floats, inputs: Floats) -> Any:
-        """Return all that the equations tell, as arrays of their proper shapes."""
+    def compute_arrays(self, t: float, coordinates: Floats, speeds: Floats, inputs: Floats) -> Any:
+        """Return the terms of the equations in numbers, as arrays by name."""
+        # 1e-7: nearer to a flat wheel the heading loses half of its digits.
         if abs(np.cos(coordinates[ROLL])) < 1e-7:
-            raise SingularityError("the rear wheel lies flat; the contact frame has no heading.")
+            raise SingularityError(
+                "The rear wheel lies flat, so that the contact frame has no heading."
+            )
         return self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
 
     def enter(self, state: Configured) -> tuple[Floats, Floats]:
-        """Return coordinates and speeds for a user's state, after checking that the rear wheel
-        stands on the ground and keeps on doing so.
+        """Return coordinates and speeds for a user's state.
+
+        Height and vertical speed of the rear wheel are checked: it must stay on the ground.
         """
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
         yaw, lean, pitch = yaw_lean_pitch(R)
         coordinates = np.concatenate([[0.0, 0.0, yaw, -lean, pitch], state.r])
-        e = np.asarray(rot_x(lean) @ UP, float)
-        hub = bike.k3 * UP + (bike.h3 - bike.k3) * e  # from C0, in the contact frame
+        e = np.asarray(rot_x(lean) @ VERTICAL, float)
+        hub = bike.k3 * VERTICAL + (bike.h3 - bike.k3) * e  # from C0, in the contact frame
         heading = np.asarray(rot_z(yaw), float)
         C0 = state.p + R @ bike.rear_hub - heading @ hub
         coordinates[[X, Y]] = C0[:2]
@@ -392,73 +434,99 @@ class Planar:
         yaw_rate = W[2] / np.cos(lean)
         pitch_rate = W[1] - yaw_rate * np.sin(lean)
         V = heading.T @ R @ (state.v[:3] + np.cross(state.v[3:6], bike.rear_hub))
-        V = V - np.cross(UP * yaw_rate, hub) - np.cross(AHEAD * W[0], hub - bike.k3 * UP)
+        V = (
+            V
+            - np.cross(VERTICAL * yaw_rate, hub)
+            - np.cross(FORWARD * W[0], hub - bike.k3 * VERTICAL)
+        )
         speeds = np.concatenate([V[:2], [yaw_rate, -W[0], pitch_rate], state.v[6:]])
         scale = max(1.0, float(np.abs(speeds).max()))
         if abs(C0[2]) > self.tolerance or abs(V[2]) > self.tolerance * scale:
             raise ConfigurationError(
-                f"the rear wheel is {C0[2]:.3g} m over the ground and leaves it with {V[2]:.3g} m/s; "
-                "in SE(2) x S it must stand on it."
+                f"The rear wheel has a gap of {C0[2]:.3g} m and a vertical speed of {V[2]:.3g} m/s. In "
+                "SE(2) x S both must be zero."
             )
         return coordinates, speeds
 
-    def solve(self, out: Any) -> tuple[Floats, Floats]:
+    def solve(self, terms: Any) -> tuple[Floats, Floats]:
         """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11) to (2.12)."""
-        M, F, C, c = out["M"], out["F"], out["C"], out["c"]
-        m, k = len(c), len(self.independent)
+        M = terms["M"]
+        F = terms["F"]
+        C = terms["C"]
+        c = terms["c"]
+        m = len(c)
+        k = len(self.independent)
         inverse = np.linalg.inv(self.stacked(C))
-        H, still = inverse[:, m:], inverse[:, :m] @ c
-        udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ still)) if k else np.zeros(0)
-        vdot = H @ udot + still
+        H = inverse[:, m:]
+        particular = inverse[:, :m] @ c
+        udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ particular)) if k else np.zeros(0)
+        vdot = H @ udot + particular
         return vdot, (inverse.T @ (M @ vdot + F))[:m]
 
     def stacked(self, C: Floats) -> Floats:
-        """Return the rows of constraints and independent speeds, a square matrix."""
+        """Return the square matrix of constraint rows and independent speeds."""
         A = np.vstack([C, np.eye(C.shape[1])[self.independent]])
         if np.linalg.cond(A) > 1e12:
             raise SingularityError(
-                "the independent speeds (roll, steer, rear wheel) do not determine the motion in "
+                "The independent speeds (roll, steer, rear wheel) do not determine the motion in "
                 "this configuration."
             )
         return A
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
-        """Return vdot and the ground's force on each contact."""
-        given = check_inputs(self.model, state, inputs)
+        """Return vdot and the ground's force on each contact, (2, 3)."""
+        values = check_inputs(self.model, state, inputs)
         coordinates, speeds = self.enter(state)
-        out = self.look(t, coordinates, speeds, given)
-        self._check(out, speeds)
-        vdot, lam = self.solve(out)
-        R, W = out["R"], state.v[3:6]
-        a, alpha = out["moves"] @ vdot + out["a"], out["turns"] @ vdot + out["alpha"]
+        terms = self.compute_arrays(t, coordinates, speeds, values)
+        self._check(terms, speeds)
+        vdot, lam = self.solve(terms)
+        R = terms["R"]
+        W = state.v[3:6]
+        a = terms["moves"] @ vdot + terms["a"]
+        alpha = terms["turns"] @ vdot + terms["alpha"]
         twist = np.concatenate([R.T @ a - np.cross(W, state.v[:3]), R.T @ alpha])
-        return np.concatenate([twist, vdot[JOINTS:]]), self._forces(out, vdot, lam)
+        return np.concatenate([twist, vdot[FIRST_JOINT:]]), self._forces(terms, vdot, lam)
 
-    def _check(self, out: Any, speeds: Floats) -> None:
-        wrong = out["C"] @ speeds - out["b"]
-        worst = int(np.argmax(np.abs(wrong)))
+    def _check(self, terms: Any, speeds: Floats) -> None:
+        violation = terms["C"] @ speeds - terms["b"]
+        worst = int(np.argmax(np.abs(violation)))
         scale = max(1.0, float(np.abs(speeds).max()))
-        off = abs(out["gap"]) > self.tolerance
-        if off or abs(wrong[worst]) > self.tolerance * scale:
+        lifted = abs(terms["gap"]) > self.tolerance
+        if lifted or abs(violation[worst]) > self.tolerance * scale:
             names = ["rear.along", "rear.across", *(f"front.{k}" for k in "xyz")]
             names += [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
             raise ConfigurationError(
-                f"the front wheel is {out['gap']:.3g} m over the ground, and the speeds break the "
-                f"constraint {names[worst]!r} by {abs(wrong[worst]):.3g}; both must vanish."
+                f"The gap of the front wheel is {terms['gap']:.3g} m, and the speeds violate the "
+                f"constraint {names[worst]!r} by {abs(violation[worst]):.3g}. Both must be zero."
             )
 
-    def _forces(self, out: Any, vdot: Floats, lam: Floats) -> Floats:
-        """Return the ground's forces: those of the rows, and at C0 what the vertical balance leaves."""
+    def _forces(self, terms: Any, vdot: Floats, lam: Floats) -> Floats:
+        """Return the contact forces (2, 3): multipliers, and at C0 the rest of the vertical balance."""
         rear, front = self.bike.contacts
         forces = np.zeros((2, 3))
-        along = out["along"]
-        forces[front] = [lam[4], along @ lam[2:5], np.cross(UP, along) @ lam[2:5]]
-        forces[rear] = [out["lift"] @ vdot + out["weight"] - lam[4], lam[0], lam[1]]
+        along = terms["along"]
+        forces[front] = [lam[4], along @ lam[2:5], np.cross(VERTICAL, along) @ lam[2:5]]
+        forces[rear] = [terms["lift"] @ vdot + terms["weight"] - lam[4], lam[0], lam[1]]
         return forces
 
 
 def accelerations(
     model: Model, *, realise: Realise = interpret, tolerance: float = 1e-8
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle."""
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle.
+
+    Parameters
+    ----------
+    model
+        Bicycle of numbers.
+    realise
+        Compiler of traced expressions.
+    tolerance
+        Largest violation of the constraints by a state, m, or relative to the speeds.
+
+    Returns
+    -------
+    Accelerate
+        Function of time, state and inputs.
+    """
     return Planar(model, realise, tolerance).accelerate

@@ -15,7 +15,7 @@ depend on the order of the contacts. More contacts are found by block principal 
 1994, doi:10.1016/0305-0548(94)90106-6): exchange all contacts that pull or approach at once; if their number
 does not fall, exchange one at a time (Murty's rule), which ends cycles.
 
-Contacts with friction obey Coulomb's law instead (`coulomb_forces`): its unknowns are the forces of all
+Contacts with friction obey Coulomb's law instead (`solve_coulomb_forces`): its unknowns are the forces of all
 contacts, related to their motion by the Delassus matrix.
 
 Two resolutions lead to the speeds after an impact: complete, with impulses as unknowns, and reduced, by
@@ -24,18 +24,19 @@ projection on the speeds that the contacts leave free (`saddle_point`).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import (
     MAX_ENUMERATED,
     FrictionProblem,
-    settle_friction,
+    solve_friction_law,
 )
 from draisine.simulation.contact.complementarity.linear import (
     REPEATS,
@@ -58,6 +59,7 @@ from draisine.simulation.contact.complementarity.saddle_point import (
     write_motion,
 )
 from draisine.simulation.contact.complementarity.sharing import push_least
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 from draisine.system.layout import Layout
@@ -66,10 +68,9 @@ MAX_TRIALS = 2**MAX_ENUMERATED  # sets that are tried; block pivoting takes abou
 
 BLOCK_EXCHANGES = 3  # exchanges of all contacts without progress before one at a time is exchanged
 
+# Of the fastest approach before an impact: a slower approach after it counts as zero. Of the momentum before
+# it: a smaller pull counts as zero.
 IMPACT_RESOLUTION = 1e-9
-"""Of the fastest approach before an impact: a slower approach after it is none. Of the momentum before it: a
-smaller pull is none.
-"""
 
 EQUAL_NORM = 1e-9  # relative difference of two kinetic norms that counts as equal
 
@@ -85,8 +86,8 @@ INCONSISTENT_SLIP = 1e-6
 class Candidate:
     """A touching contact.
 
-    `rows` is the number of rows that it holds when closed: 3 if it rolls, 1 if it slides, on a tyre what
-    that holds. Elements at the contact act with the generalised force `lift` per newton of its load.
+    `status` is its status when closed. Elements at the contact act with the generalised force `lift` per
+    newton of its load.
     """
 
     key: Key
@@ -94,12 +95,17 @@ class Candidate:
     c: Floats  # (3) targets at acceleration level
     b: Floats  # (3) velocity of the ground, m/s
     mu: float = np.inf
-    rows: int = 3
+    status: Status = Status.ROLLING
     lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point relative to the ground, C v - b."""
         return self.C @ v - self.b
+
+    @property
+    def rows(self) -> int:
+        """The number of rows that it holds when closed."""
+        return count_rows(self.status)
 
     @property
     def held(self) -> Floats:
@@ -112,7 +118,7 @@ class Candidate:
         """
         out = self.held.T.copy()
         out[:, 0] += self.lift
-        if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
+        if self.status != Status.SLIDING or self.mu == 0 or np.isinf(self.mu):
             return out
         slip = self.relative(v)[1:]
         size = float(np.linalg.norm(slip))
@@ -120,9 +126,9 @@ class Candidate:
         return out
 
 
+# Of the largest contact velocity; contacts that approach more slowly rest. The projection leaves closed
+# contacts some 1e-15 of approach, and Poisson's expansion must not depend on its sign.
 RESTING_APPROACH = 1e-9
-"""Approach, as a part of the largest contact velocity, below which a contact rests: the projection leaves
-closed contacts some 1e-15 of approach, and Poisson's expansion must not depend on its sign."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,21 +183,21 @@ class Selection:
     """
 
     chosen: Trial
-    trials: tuple[Trial, ...] = field(repr=False)
+    trials: Sequence[Trial] = field(repr=False)
 
 
 class Choice(NamedTuple):
-    """Contacts of which some are closed, k at most, with room to find these.
+    """The contact problem without friction laws: k contacts at most, of which some are closed.
 
-    The motion x satisfies M x = right + (forces of the closed contacts and of the rows that hold always).
+    The motion x satisfies M x = right + (forces of the closed contacts and of the equality rows).
     """
 
     n: int  # speeds
-    holds: int  # rows that hold always: prescribed joints, couplings
+    holds: int  # equality rows: prescribed joints, couplings
     sizes: Integers  # number of contacts and of trials, see CONTACTS and TRIALS
     M: Floats  # (n n) mass matrix
     right: Floats  # (n) generalised force without contacts
-    held: Floats  # (holds n) rows that hold always
+    held: Floats  # (holds n) equality rows
     targets: Floats  # (holds) their targets
     C: Floats  # (3 k n) rows of the contacts: normal, along, across
     G: Floats  # (3 k n) generalised force per unit multiplier, with friction drag and tyre lift
@@ -205,7 +211,7 @@ class Choice(NamedTuple):
     normals: Integers  # (k) row of the normal multiplier of each closed contact in turn
     trials: Floats  # all trials, one after the other, in the layout of `trial_layout`
     x: Floats  # (n) motion; that of `system`
-    system: SaddlePoint  # rows of the closed contacts, then those that hold always
+    system: SaddlePoint  # rows of the closed contacts, then the equality rows
 
 
 CONTACTS, TRIALS = range(2)
@@ -243,7 +249,7 @@ def empty_choice(n: int, holds: int, most: int, system: SaddlePoint | None = Non
 
 @routine
 def set_held_rows(g: Choice, first: int, share: float) -> None:
-    """Write the rows that hold always into the system, from one on, with a share of their targets."""
+    """Write the equality rows into the system, from row `first` on, with a share of their targets."""
     for i in range(g.holds):
         row = g.held[i * g.n :]
         set_row(g.system, first + i, row, row, share * g.targets[i])
@@ -267,19 +273,19 @@ def solve_set(g: Choice, reduced: int) -> SaddleStatus:
     """Write motion and multipliers of the contacts that are marked as closed."""
     p = g.system
     n = g.n
-    at = 0
+    row = 0
     count = 0
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         if g.closed[k] == 1:
-            g.normals[count] = at
+            g.normals[count] = row
             count += 1
             p.force[:n] += g.push[k * n :][:n]
             for i in range(3 * k, 3 * k + g.rows[k]):
-                set_row(p, at, g.C[i * n :], g.G[i * n :], g.c[i])
-                at += 1
-    set_held_rows(g, at, 1.0)
-    p.rows = at + g.holds
+                set_row(p, row, g.C[i * n :], g.G[i * n :], g.c[i])
+                row += 1
+    set_held_rows(g, row, 1.0)
+    p.rows = row + g.holds
     status = solve_reduced(p) if reduced == 1 else solve_saddle_point(p)
     if status is SaddleStatus.UNSOLVABLE:
         p.x[:n] = 0.0
@@ -300,14 +306,14 @@ def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int)
     away = push[3 * count :]
     status = solve_set(g, reduced)
     trial[1 + count : 1 + count + n] = g.x[:n]
-    at = 0
+    row = 0
     for k in range(count):
         trial[k] = float(g.closed[k])
         away[k] = add_dot(-g.level[k], g.C[3 * k * n :], g.x, n)
         push[3 * k :][:3] = 0.0
         for i in range(g.rows[k] if g.closed[k] == 1 else 0):
-            push[3 * k + i] = g.system.multiplier[at]
-            at += 1
+            push[3 * k + i] = g.system.multiplier[row]
+            row += 1
     trial[count] = 0.0
     if status is not SaddleStatus.UNSOLVABLE and exchange_contacts(g, trial, pull, sinking, 0) == 0:
         trial[count] = 1.0
@@ -316,8 +322,8 @@ def try_set(g: Choice, trial: Floats, pull: float, sinking: float, reduced: int)
 
 @routine
 def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, most: int) -> int:
-    """Return the number of closed contacts of a trial that pull and of open ones that approach. Exchange up
-    to `most` of these between the open and the closed contacts, the last ones first.
+    """Return the number of closed contacts of a trial that pull and of open contacts that approach. Exchange
+    up to `most` of these between the open and the closed contacts, the last contacts first.
     """
     count = g.sizes[CONTACTS]
     push = trial[1 + count + g.n :]
@@ -332,33 +338,36 @@ def exchange_contacts(g: Choice, trial: Floats, pull: float, sinking: float, mos
     return number
 
 
+@cache
 def trial_layout(n: int, count: int) -> Layout:
     """Return the layout of a trial among `count` contacts."""
-    return Layout({"closed": count, "sound": 1, "x": n, "push": 3 * count, "away": count})
+    return Layout(
+        {"closed": count, "admissible": 1, "x": n, "multipliers": 3 * count, "separations": count}
+    )
 
 
 @routine
-def trial_at(g: Choice, k: int) -> int:
+def trial_offset(g: Choice, k: int) -> int:
     """Return the offset of a trial."""
     return k * (1 + g.n + 5 * g.sizes[CONTACTS])
 
 
 @routine
-def pushes_at(g: Choice, k: int) -> int:
+def multiplier_offset(g: Choice, k: int) -> int:
     """Return the offset of the multipliers of a trial; those of its motion are right before them."""
-    return trial_at(g, k) + 1 + g.sizes[CONTACTS] + g.n
+    return trial_offset(g, k) + 1 + g.sizes[CONTACTS] + g.n
 
 
 @routine
 def is_admissible(g: Choice, k: int) -> bool:
     """Return whether no contact of a trial pulls or approaches."""
-    return g.trials[trial_at(g, k) + g.sizes[CONTACTS]] == 1.0
+    return g.trials[trial_offset(g, k) + g.sizes[CONTACTS]] == 1.0
 
 
 @routine
 def mark_closed(g: Choice, which: int) -> None:
     """Mark the closed contacts of a trial."""
-    trial = g.trials[trial_at(g, which) :]
+    trial = g.trials[trial_offset(g, which) :]
     for k in range(g.sizes[CONTACTS]):
         g.closed[k] = int(trial[k])
 
@@ -388,7 +397,7 @@ def closes_wheel_twice(g: Choice) -> bool:
 @routine
 def kinetic_norm(g: Choice, which: int) -> float:
     """Return x' M x of a trial."""
-    x = g.trials[pushes_at(g, which) - g.n :]
+    x = g.trials[multiplier_offset(g, which) - g.n :]
     total = 0.0
     for i in range(g.n):
         total += x[i] * dot(g.M[i * g.n :], x, g.n)
@@ -398,13 +407,13 @@ def kinetic_norm(g: Choice, which: int) -> float:
 @routine
 def is_same_motion(g: Choice, one: int, other: int) -> bool:
     """Return whether two trials have the same motion."""
-    x = g.trials[pushes_at(g, one) - g.n :]
-    y = g.trials[pushes_at(g, other) - g.n :]
+    x = g.trials[multiplier_offset(g, one) - g.n :]
+    y = g.trials[multiplier_offset(g, other) - g.n :]
     return max_difference(x, y, g.n) <= SAME_CHANGE * max_norm(x, g.n)
 
 
 @routine
-def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
+def choose_set(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> int:
     """Return the trial whose set of closed contacts is admissible, -1 if none is found.
 
     If several sets are admissible, one in which no wheel has redundant contacts comes first, then one without
@@ -420,7 +429,7 @@ def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> 
     total = 1
     for _ in range(count):
         total *= 2
-    made = 0
+    tried = 0
     best = -1
     rank = 0
     largest = 0.0
@@ -435,22 +444,22 @@ def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> 
                 avoided += g.closed[k] * g.avoid[k]
             if inside != size:
                 continue
-            status = try_set(g, g.trials[trial_at(g, made) :], pull, sinking, reduced)
+            status = try_set(g, g.trials[trial_offset(g, tried) :], pull, sinking, reduced)
             crowded = status is SaddleStatus.REDUNDANT and closes_wheel_twice(g)
-            made += 1
-            g.sizes[TRIALS] = made
-            if not is_admissible(g, made - 1):
+            tried += 1
+            g.sizes[TRIALS] = tried
+            if not is_admissible(g, tried - 1):
                 continue
             place = (int(crowded) * (count + 1) + avoided) * (count + 1) - size
-            norm = kinetic_norm(g, made - 1) if every == 1 else 0.0
+            norm = kinetic_norm(g, tried - 1) if every == 1 else 0.0
             larger = place == rank and norm > (1.0 + EQUAL_NORM) * largest
             equal = place == rank and norm >= (1.0 - EQUAL_NORM) * largest
             if best < 0 or place < rank or larger:
-                best = made - 1
+                best = tried - 1
                 rank = place
                 largest = norm
                 ambiguous = False
-            elif every == 1 and equal and not is_same_motion(g, best, made - 1):
+            elif every == 1 and equal and not is_same_motion(g, best, tried - 1):
                 ambiguous = True
             if every == 0 and not crowded and avoided == 0:
                 return best
@@ -459,8 +468,8 @@ def choose(g: Choice, pull: float, sinking: float, every: int, reduced: int) -> 
 
 @routine
 def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> int:
-    """Return the trial whose set of closed contacts is admissible, found by block principal pivoting from
-    the set of all contacts but those to avoid; -1 if there is none among `MAX_TRIALS`.
+    """Return the trial whose set of closed contacts is admissible, by block principal pivoting from the set
+    of all contacts but those to avoid; -1 if none of `MAX_TRIALS` sets is admissible.
     """
     count = g.sizes[CONTACTS]
     for k in range(count):
@@ -468,7 +477,7 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
     fewest = count + 1
     patience = BLOCK_EXCHANGES
     for number in range(MAX_TRIALS):
-        trial = g.trials[trial_at(g, number) :]
+        trial = g.trials[trial_offset(g, number) :]
         status = try_set(g, trial, pull, sinking, reduced)
         g.sizes[TRIALS] = number + 1
         if is_admissible(g, number):
@@ -490,7 +499,7 @@ def choose_by_pivoting(g: Choice, pull: float, sinking: float, reduced: int) -> 
 
 
 @routine
-def respond(g: Choice, law: FrictionProblem) -> bool:
+def write_friction_problem(g: Choice, law: FrictionProblem) -> bool:
     """Write the Delassus matrix W and the free motion b of all contacts of a choice to the law of friction,
     u = W lam + b; return False if no inertia resists a motion.
     """
@@ -500,7 +509,7 @@ def respond(g: Choice, law: FrictionProblem) -> bool:
     set_held_rows(g, 0, 1.0)
     p.force[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
-        law.at[k] = size
+        law.first_row[k] = size
         law.rows[k] = g.rows[k]
         for i in range(3 * k, 3 * k + g.rows[k]):
             set_row(p, g.holds + size, g.C[i * n :], g.G[i * n :], g.c[i])
@@ -535,77 +544,101 @@ def remove_inconsistency(g: Choice, law: FrictionProblem) -> None:
 
 
 @routine
-def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
+def solve_coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     """Write the contact forces with Coulomb friction to the law's `new`, and vdot to x, eq. [coulomb]:
     contacts that do not slip stay open, roll or begin to slip; those that slip are dragged. Return 1 if no
     forces satisfy the law.
     """
-    if not respond(g, law):
+    if not write_friction_problem(g, law):
         return 1
     remove_inconsistency(g, law)
-    if settle_friction(law, 1e-13) != 0:
+    if solve_friction_law(law, 1e-13) != 0:
         return 1
-    move(g, law)
+    apply_friction_forces(g, law)
     return 0
 
 
 @routine
-def move(g: Choice, law: FrictionProblem) -> None:
-    """Write the motion x under the law's forces, after `respond`."""
+def apply_friction_forces(g: Choice, law: FrictionProblem) -> None:
+    """Write the motion x under the law's forces, after `write_friction_problem`."""
     apply_multipliers(g.system, g.holds, law.new)
 
 
 # --- from Python
 
 
-def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
+def solve_impact(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
     """Return the set of contacts after an impact in which all impulses and separations are
     non-negative, with `C v+ - b = -E (C v- - b)` for the closed ones.
     """
-    contacts, v = given.contacts, given.v
-    packed = room(empty_choice, len(v), len(given.held), len(contacts))
+    contacts = given.contacts
+    v = given.v
+    packed = workspace(empty_choice, len(v), len(given.held), len(contacts))
     g: Choice = packed.record
     g.sizes[CONTACTS] = len(contacts)
-    g.M[:], g.held[:] = given.M.ravel(), given.held.ravel()
+    g.M[:] = given.M.ravel()
+    g.held[:] = given.held.ravel()
     g.rows[:] = [k.rows for k in contacts]
     wheels = [k.key[0] for k in contacts]
     g.wheels[:] = [wheels.index(wheel) for wheel in wheels]
-    for i, k in enumerate(contacts):
-        over, own = k.relative(v), slice(3 * i, 3 * i + 3)
-        g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
-        g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
+    for i, contact in enumerate(contacts):
+        velocity = contact.relative(v)
+        rows = slice(3 * i, 3 * i + 3)
+        g.C.reshape(-1, g.n)[rows] = contact.C
+        g.G.reshape(-1, g.n)[rows] = contact.C
+        g.c[rows] = -(1.0 + restitution(contact)) * velocity
+        g.level[i] = -velocity[0]
     approach = max((float(np.abs(k.relative(v)).max()) for k in contacts), default=0.0)
     sinking = IMPACT_RESOLUTION * approach
     pull = IMPACT_RESOLUTION * float(np.abs(given.M @ v).max(initial=0.0))
-    which = shared_code(choose)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
-    trials = trials_of(g, [k.key for k in contacts], v)
+    which = shared_code(choose_set)(packed, pull, sinking, 1, RESOLUTIONS.index(given.resolution))
+    trials = read_trials(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)
     return Selection(trials[which], trials)
 
 
-def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
+def read_trials(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> "Trials":
     """Return the trials of a choice among contacts, whose results are changes of a start."""
-    made, wide = int(g.sizes[TRIALS]), trial_layout(g.n, int(g.sizes[CONTACTS])).size
-    return make_trials(g.trials[: made * wide].reshape(made, wide), keys, start)
+    count = int(g.sizes[TRIALS])
+    size = trial_layout(g.n, int(g.sizes[CONTACTS])).size
+    return Trials(g.trials[: count * size].reshape(count, size), keys, start)
 
 
-def make_trials(
-    rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0
-) -> tuple[Trial, ...]:
-    """Return trials among contacts, one row of numbers each, whose results are changes of a start."""
-    (made, wide), count = rows.shape, len(keys)
-    at, out, rows = trial_layout(wide - 1 - 5 * count, count), [], rows.copy()
-    sound = rows[:, at.sound.start] == 1.0
-    push, away = rows[:, at.push].reshape(made, count, 3), rows[:, at.away].tolist()
-    for i, closed in enumerate((rows[:, at.closed] == 1.0).tolist()):
-        pushes = {key: push[i, k] for k, key in enumerate(keys) if closed[k]}
-        apart = {key: away[i][k] for k, key in enumerate(keys) if not closed[k]}
-        out.append(Trial(tuple(pushes), pushes, apart, start + rows[i, at.x], bool(sound[i])))
-    return tuple(out)
+class Trials(Sequence[Trial]):
+    """Trials among contacts, one row of numbers each, whose results are changes of a start.
+
+    A `Trial` is made when it is read: most are not.
+    """
+
+    def __init__(self, rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0) -> None:
+        self._rows = rows.copy()
+        self._keys = tuple(keys)
+        self._start = np.array(start)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return tuple(self[i] for i in range(len(self))[k])
+        row = self._rows[k]
+        count = len(self._keys)
+        layout = trial_layout(len(row) - 1 - 5 * count, count)
+        multipliers = row[layout.multipliers].reshape(-1, 3)
+        pushes: dict[Key, Floats] = {}
+        separations: dict[Key, float] = {}
+        for i, key in enumerate(self._keys):
+            if row[layout.closed.start + i] == 1.0:
+                pushes[key] = multipliers[i]
+            else:
+                separations[key] = float(row[layout.separations.start + i])
+        is_admissible = bool(row[layout.admissible.start] == 1.0)
+        result = self._start + row[layout.x]
+        return Trial(tuple(pushes), pushes, separations, result, is_admissible)
 
 
-def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
+def no_contact_set(keys: Sequence[Key], trials: Sequence[Trial]) -> ContactSetError:
     """Return the error of contacts of which no set is admissible, or several equally are."""
     admissible = [trial for trial in trials if trial.admissible]
     if admissible:
@@ -624,7 +657,7 @@ def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSet
     )
 
 
-def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
+def select_independent_rows(C: Floats, c: Floats) -> tuple[Floats, Floats]:
     """Return independent rows that demand the same as `C x = c`."""
     if not len(C):
         return C, c

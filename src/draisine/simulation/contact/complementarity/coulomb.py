@@ -11,9 +11,9 @@ symmetric, and there may be no solution (Painleve paradox) or several.
 Method.
 
 1. `try_sticking`: if all contacts are pressed and forces exist with which none slips, take these.
-2. Jacobi sweeps with the exact solution of one contact, which keep what is symmetric. Every few sweeps
-   `guess` derives from the iterate which contacts are open, stick or slide, and `polish` solves for that
-   exactly, by Newton's method in the slip directions.
+2. Jacobi sweeps with the exact solution of one contact, which preserve symmetry. Every few sweeps
+   `propose_statuses` derives from the iterate which contacts are open, stick or slide, and
+   `solve_for_statuses` solves exactly for these, by Newton's method in the slip directions.
 3. `follow_impulses`: if the sweeps do not settle, or if there are more than `MAX_ENUMERATED` contacts, the
    iteration of `impulses` takes their place.
 4. `try_all`: with few contacts all combinations of open, sticking and sliding are tried at last.
@@ -23,13 +23,12 @@ Forces that are not unique are shared (`sharing.share`): minimum norm, no pull, 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from math import cos, isfinite, pi, sin, sqrt
 from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.impulses import (
     ImpulseProblem,
     impulse_problem,
@@ -47,11 +46,10 @@ from draisine.simulation.contact.complementarity.linear import (
     span,
 )
 from draisine.simulation.contact.complementarity.sharing import share
-from draisine.simulation.contact.complementarity.single_contact import press
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
+from draisine.simulation.contact.status import Status
 
-MAX_ENUMERATED = (
-    6  # contacts of which all sets, or combinations of open, sticking and sliding, are tried
-)
+MAX_ENUMERATED = 6  # contacts of which all sets, or all combinations of statuses, are tried
 
 MAX_SWEEPS = 128
 
@@ -61,9 +59,7 @@ MAX_COMBINATIONS = 200_000  # of open, sticking and sliding in a direction
 
 MAX_DIRECTIONS = 32  # in which a contact slides first, if all combinations are tried
 
-STICKING_SLIP = (
-    1e-9  # of the largest free motion; a slip below it is none if forces exist that stick
-)
+STICKING_SLIP = 1e-9  # of the largest free motion; slower contacts stick if such forces exist
 
 MAX_NEWTON_STEPS = 16
 
@@ -76,30 +72,20 @@ LOOSE_RATIO = 1e-4  # of W; one that is as good as zero: others hold the contact
 COS, SIN = cos(2.0 * pi / MAX_DIRECTIONS), sin(2.0 * pi / MAX_DIRECTIONS)
 
 
-class ContactMotion(IntEnum):
-    """Status of a contact; its value is the number of held rows."""
-
-    OPEN = 0
-    SLIDING = 1  # or begins to slide; one without friction slides, too
-    STICKING = 3
-
-
 @dataclass(frozen=True, eq=False)
 class FrictionContact:
-    """A contact in the law: its first row, their number (3, or 1 if it slides already and its drag is in W),
-    and its friction coefficient.
-    """
+    """A contact in the law."""
 
-    at: int
-    rows: int
-    mu: float
+    first_row: int  # in W
+    rows: int  # 3, or 1 if it slides already and its drag is in W
+    mu: float  # friction coefficient
 
 
 class FrictionProblem(NamedTuple):
     """Contacts under Coulomb's law, k at most, m = 3 k rows at most, with room to solve for their forces."""
 
-    sizes: Integers  # number of contacts, of rows, of load distributions that move nothing
-    at: Integers  # (k) first row of each contact
+    sizes: Integers  # number of contacts, of rows, of redundant load distributions
+    first_row: Integers  # (k) first row of each contact
     rows: Integers  # (k) number of its rows
     mu: Floats  # (k) friction coefficients
     W: Floats  # (m m) Delassus matrix
@@ -107,14 +93,16 @@ class FrictionProblem(NamedTuple):
     lam: Floats  # (m) forces of the last iterate
     new: Floats  # (m) forces of the present iterate; the result
     u: Floats  # (m) W new + b
-    slope: Floats  # (m m) matrix of the linear equations of `polish`
+    slope: Floats  # (m m) matrix of the linear equations of `solve_for_statuses`
     null: Floats  # (m m) forces that `slope` does not determine, as columns
-    spare: Floats  # (k k) loads that move nothing, as orthonormal columns
+    spare: Floats  # (k k) redundant load distributions, which move nothing, as orthonormal columns
     room: Floats  # (3 m (m + 1))
     value: Floats  # (m) right-hand side of the linear equations
-    way: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip
+    sliding: Floats  # (m) of each contact: ratio of slip to friction, and direction of slip (2)
     order: Integers  # (m)
-    kinds: Integers  # (k) ContactMotion of each contact
+    status: (
+        Integers  # (k) Status of each contact: OPEN, SLIDING or ROLLING, which means that it sticks
+    )
     local: Floats  # (20) room for one contact
     impulses: ImpulseProblem  # the same contacts, three rows each
 
@@ -128,7 +116,7 @@ def has_friction(g: FrictionProblem, k: int) -> bool:
 @routine
 def is_sliding(g: FrictionProblem, k: int) -> bool:
     """Return whether a contact with tangential rows slides."""
-    return g.kinds[k] == int(ContactMotion.SLIDING) and g.rows[k] == 3
+    return g.status[k] == Status.SLIDING and g.rows[k] == 3
 
 
 # --- sweeps
@@ -141,35 +129,35 @@ def solve_alone(g: FrictionProblem, k: int, new: Floats) -> bool:
     exists.
     """
     n = g.sizes[1]
-    at = g.at[k]
+    first = g.first_row[k]
     rows = g.rows[k]
-    many = float(g.sizes[0])
-    own = g.local[8:]
-    rest = g.local[17:]
+    count = float(g.sizes[0])
+    block = g.local[8:]
+    free = g.local[17:]
     for i in range(rows):
-        rest[i] = add_dot(g.b[at + i], g.W[(at + i) * n :], g.lam, n)
+        free[i] = add_dot(g.b[first + i], g.W[(first + i) * n :], g.lam, n)
         for j in range(rows):
-            own[i * rows + j] = many * g.W[(at + i) * n + at + j]
-            rest[i] -= own[i * rows + j] * g.lam[at + j]
+            block[i * rows + j] = count * g.W[(first + i) * n + first + j]
+            free[i] -= block[i * rows + j] * g.lam[first + j]
     if rows == 3:
-        return press(own, 3, rest, g.mu[k], new, g.local) == 0
+        return solve_single_contact(block, 3, free, g.mu[k], new, g.local) == 0
     new[0] = 0.0
-    if rest[0] < 0.0:
-        if not own[0] > 0.0:
+    if free[0] < 0.0:
+        if not block[0] > 0.0:
             return False
-        new[0] = -rest[0] / own[0]
+        new[0] = -free[0] / block[0]
     return True
 
 
 @routine
-def sweep(g: FrictionProblem) -> float:
-    """Solve all contacts at once, so that what is symmetric stays so; return the largest change of u, or -1
-    if a contact has no lam: unless others support it.
+def sweep_jacobi(g: FrictionProblem) -> float:
+    """Solve all contacts at once, which preserves symmetry; return the largest change of u, or -1 if a
+    contact has no lam of its own.
     """
     n = g.sizes[1]
     exists = True
     for k in range(g.sizes[0]):
-        new = g.new[g.at[k] :]
+        new = g.new[g.first_row[k] :]
         if not solve_alone(g, k, new):
             exists = False
             new[: g.rows[k]] = 0.0
@@ -184,17 +172,17 @@ def sweep(g: FrictionProblem) -> float:
 
 @routine
 def find_spare_loads(g: FrictionProblem) -> None:
-    """Write the distributions of loads that move nothing, as orthonormal columns, and their number."""
+    """Write the redundant load distributions, as orthonormal columns, and their number."""
     n = g.sizes[1]
     count = g.sizes[0]
     loads = g.room[0:]
     U = g.room[count * n :]
-    left = g.room[count * (n + count) :]
+    work = g.room[count * (n + count) :]
     for k in range(count):
-        loads[k * n :][:n] = g.W[g.at[k] :: n][:n]
-    rank = span(loads, count, n, U, left)
+        loads[k * n :][:n] = g.W[g.first_row[k] :: n][:n]
+    rank = span(loads, count, n, U, work)
     g.sizes[2] = count - rank
-    complement(U, rank, count, g.spare, left)
+    complement(U, rank, count, g.spare, work)
 
 
 @routine
@@ -202,25 +190,25 @@ def level_loads(g: FrictionProblem) -> None:
     """Give the loads minimum norm, if all contacts still push then: statically indeterminate loads."""
     count = g.sizes[0]
     spare = g.sizes[2]
-    off = g.room[0:]
-    off[:count] = 0.0
+    redundant = g.room[0:]
+    redundant[:count] = 0.0
     for c in range(spare):
-        part = 0.0
+        weight = 0.0
         for k in range(count):
-            part += g.spare[k * spare + c] * g.new[g.at[k]]
-        off[:count] += part * g.spare[c::spare][:count]
+            weight += g.spare[k * spare + c] * g.new[g.first_row[k]]
+        redundant[:count] += weight * g.spare[c::spare][:count]
     for k in range(count):
-        if g.new[g.at[k]] < off[k]:
+        if g.new[g.first_row[k]] < redundant[k]:
             return
     for k in range(count):
-        g.new[g.at[k]] -= off[k]
+        g.new[g.first_row[k]] -= redundant[k]
 
 
 # --- the law as a whole
 
 
 @routine
-def settle_friction(g: FrictionProblem, tolerance: float) -> int:
+def solve_friction_law(g: FrictionProblem, tolerance: float) -> int:
     """Write the lam of all contacts to `new` and their statuses to `kinds`; return 1 if no lam is found.
 
     Sweeps end if u changes by less than a tolerance, as a part of the largest free motion.
@@ -231,16 +219,16 @@ def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     if g.sizes[0] > 1 and try_sticking(g, scale):
         return 0
     if g.sizes[0] == 1:
-        change = sweep(g)
-        g.kinds[0] = int(ContactMotion.SLIDING if is_at_limit(g, 0) else ContactMotion.STICKING)
+        change = sweep_jacobi(g)
+        g.status[0] = int(Status.SLIDING if is_at_limit(g, 0) else Status.ROLLING)
         return 1 if change < 0.0 else 0
     for count in range(MAX_SWEEPS if g.sizes[0] <= MAX_ENUMERATED else 0):
-        change = sweep(g)
+        change = sweep_jacobi(g)
         settled = change >= 0.0 and change <= tolerance * scale
         if not settled and count % SWEEPS_PER_GUESS != SWEEPS_PER_GUESS - 1:
             continue
         sticking = max(10.0 * change, STICKING_SLIP * scale)
-        if guess(g, sticking, scale) or settled:
+        if propose_statuses(g, sticking, scale) or settled:
             return 0
     if follow_impulses(g, scale):
         return 0
@@ -256,35 +244,35 @@ def try_sticking(g: FrictionProblem, scale: float) -> bool:
     """
     for k in range(g.sizes[0]):
         stick = has_friction(g, k)
-        g.kinds[k] = int(ContactMotion.STICKING if stick else ContactMotion.SLIDING)
-        if g.b[g.at[k]] > 0.0:
+        g.status[k] = int(Status.ROLLING if stick else Status.SLIDING)
+        if g.b[g.first_row[k]] > 0.0:
             return False
-    return polish(g, scale, True)
+    return solve_for_statuses(g, scale, True)
 
 
 @routine
-def guess(g: FrictionProblem, sticking: float, scale: float) -> bool:
+def propose_statuses(g: FrictionProblem, sticking: float, scale: float) -> bool:
     """Let contacts that push stick if they slip no faster than `sticking`, and slide otherwise. Return
     whether a solution exists, then written to `new`; else that is as it was.
     """
     measure_motion(g)
     for k in range(g.sizes[0]):
-        push = g.new[g.at[k] :]
-        slip = g.u[g.at[k] :]
-        way = g.way[g.at[k] :]
-        g.kinds[k] = int(ContactMotion.SLIDING if push[0] > 0.0 else ContactMotion.OPEN)
+        push = g.new[g.first_row[k] :]
+        slip = g.u[g.first_row[k] :]
+        sliding = g.sliding[g.first_row[k] :]
+        g.status[k] = int(Status.SLIDING if push[0] > 0.0 else Status.OPEN)
         if push[0] > 0.0 and has_friction(g, k):
             force = norm(push[1], push[2])
             if max(abs(slip[1]), abs(slip[2])) <= sticking or force == 0.0:
-                g.kinds[k] = int(ContactMotion.STICKING)
+                g.status[k] = Status.ROLLING
             else:
-                way[1] = -push[1] / force
-                way[2] = -push[2] / force
-    if not polish(g, scale, True):
+                sliding[1] = -push[1] / force
+                sliding[2] = -push[2] / force
+    if not solve_for_statuses(g, scale, True):
         g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
         return False
     g.lam[: g.sizes[1]] = g.new[: g.sizes[1]]
-    if stick_slow_contacts(g, STICKING_SLIP * scale) and not polish(g, scale, True):
+    if stick_slow_contacts(g, STICKING_SLIP * scale) and not solve_for_statuses(g, scale, True):
         g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
     return True
 
@@ -292,14 +280,14 @@ def guess(g: FrictionProblem, sticking: float, scale: float) -> bool:
 @routine
 def stick_slow_contacts(g: FrictionProblem, sticking: float) -> bool:
     """Let contacts stick that slide no faster than a slip; return whether there are any."""
-    found = False
+    changed = False
     for k in range(g.sizes[0]):
-        slip = g.u[g.at[k] :]
+        slip = g.u[g.first_row[k] :]
         slow = is_sliding(g, k) and max(abs(slip[1]), abs(slip[2])) <= sticking
         if slow and g.mu[k] > 0.0:
-            g.kinds[k] = int(ContactMotion.STICKING)
-            found = True
-    return found
+            g.status[k] = Status.ROLLING
+            changed = True
+    return changed
 
 
 @routine
@@ -318,18 +306,20 @@ def follow_impulses(g: FrictionProblem, scale: float) -> bool:
     for k in range(count):
         p.mu[k] = g.mu[k] if g.rows[k] == 3 else 0.0
         for i in range(g.rows[k]):
-            p.b[3 * k + i] = g.b[g.at[k] + i]
+            p.b[3 * k + i] = g.b[g.first_row[k] + i]
             for other in range(count):
                 for j in range(g.rows[other]):
-                    p.W[3 * k + i, 3 * other + j] = g.W[(g.at[k] + i) * n + g.at[other] + j]
+                    p.W[3 * k + i, 3 * other + j] = g.W[
+                        (g.first_row[k] + i) * n + g.first_row[other] + j
+                    ]
     residual = solve_impulses(p)
     if not residual <= ACCEPTED_RESIDUAL:
         return False
     for k in range(count):
         for i in range(g.rows[k]):
-            g.new[g.at[k] + i] = p.impulse[3 * k + i]
+            g.new[g.first_row[k] + i] = p.impulse[3 * k + i]
     g.lam[:n] = g.new[:n]
-    if guess(g, max(10.0 * residual, ACCEPTED_RESIDUAL) * scale, scale):
+    if propose_statuses(g, max(10.0 * residual, ACCEPTED_RESIDUAL) * scale, scale):
         return True
     # The status of a contact at the border of two is ambiguous; the impulses obey the law anyhow.
     measure_motion(g)
@@ -350,7 +340,7 @@ def try_all(g: FrictionProblem, scale: float) -> bool:
                 choices = count_choices(g, k, directions)
                 choose_motion(g, k, rest % choices, directions)
                 rest = rest // choices
-            if polish(g, scale, False):
+            if solve_for_statuses(g, scale, False):
                 return True
         directions = max(1, 2 * directions)
     return False
@@ -359,17 +349,17 @@ def try_all(g: FrictionProblem, scale: float) -> bool:
 @routine
 def choose_motion(g: FrictionProblem, k: int, choice: int, directions: int) -> None:
     """Let a contact be open (choice 0), stick or, without friction, slide (1), or slide in a direction."""
-    way = g.way[g.at[k] :]
-    g.kinds[k] = int(ContactMotion.OPEN if choice == 0 else ContactMotion.SLIDING)
+    sliding = g.sliding[g.first_row[k] :]
+    g.status[k] = int(Status.OPEN if choice == 0 else Status.SLIDING)
     if choice == 1 and has_friction(g, k):
-        g.kinds[k] = int(ContactMotion.STICKING)
+        g.status[k] = Status.ROLLING
     if choice > 1:
         c = 1.0
         s = 0.0
         for _ in range((choice - 2) * (MAX_DIRECTIONS // directions)):
             c, s = c * COS - s * SIN, s * COS + c * SIN
-        way[1] = c
-        way[2] = s
+        sliding[1] = c
+        sliding[2] = s
 
 
 @routine
@@ -380,7 +370,7 @@ def count_choices(g: FrictionProblem, k: int, directions: int) -> int:
 
 @routine
 def count_combinations(g: FrictionProblem, directions: int) -> int:
-    """Return between how many combinations all contacts may choose, or one more than the limit."""
+    """Return between how many combinations all contacts may choose_set, or one more than the limit."""
     total = 1
     for k in range(g.sizes[0]):
         total = min(total * count_choices(g, k, directions), MAX_COMBINATIONS + 1)
@@ -391,17 +381,17 @@ def count_combinations(g: FrictionProblem, directions: int) -> int:
 
 
 @routine
-def polish(g: FrictionProblem, scale: float, evenly: bool) -> bool:
-    """Solve for contacts that stay open, stick or slide as their kinds say, from the directions given, by
-    Newton's method. Statically indeterminate loads are shared evenly, or as friction needs them. Return
-    whether the law is obeyed.
+def solve_for_statuses(g: FrictionProblem, scale: float, evenly: bool) -> bool:
+    """Solve for contacts that are open, stick or slide according to their statuses, by Newton's method from
+    the present slip directions. Statically indeterminate loads are shared evenly, or as friction needs them.
+    Return whether the law is obeyed.
     """
     n = g.sizes[1]
     stiff = max_norm(g.W, n * n)
     turned = 1.0
     spare = 0
     for k in range(g.sizes[0]):
-        g.way[g.at[k]] = FIRM_RATIO * stiff  # as if slip were without limit
+        g.sliding[g.first_row[k]] = FIRM_RATIO * stiff  # as if slip were without limit
     for step in range(MAX_NEWTON_STEPS):
         write_equations(g, stiff)
         spare = solve(g.slope, g.value, g.new, g.order, n)
@@ -412,8 +402,8 @@ def polish(g: FrictionProblem, scale: float, evenly: bool) -> bool:
         largest = max(max_norm(g.new, n), 1e-300)
         for k in range(g.sizes[0]):
             if is_sliding(g, k):
-                part = min(1.0, g.mu[k] * abs(g.new[g.at[k]]) / largest)
-                turned = max(turned, part * abs(turn_slip(g, k, FIRM_RATIO * stiff)))
+                weight = min(1.0, g.mu[k] * abs(g.new[g.first_row[k]]) / largest)
+                turned = max(turned, weight * abs(turn_slip(g, k, FIRM_RATIO * stiff)))
         if turned <= 1e-13 and step > 0:
             break
     if not turned <= 1e-12:
@@ -436,10 +426,10 @@ def share_forces(g: FrictionProblem, spare: int, evenly: bool) -> None:
     """
     n = g.sizes[1]
     null_vectors(g.slope, g.order, n, spare, g.null)
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], int(evenly), g.room)
+    share(g.new, n, g.null, spare, g.first_row, g.status, g.mu, g.sizes[0], int(evenly), g.room)
     for k in range(g.sizes[0]):
-        if g.kinds[k] == int(ContactMotion.OPEN):
-            g.new[g.at[k] :][: g.rows[k]] = 0.0
+        if g.status[k] == Status.OPEN:
+            g.new[g.first_row[k] :][: g.rows[k]] = 0.0
     measure_motion(g)
 
 
@@ -451,13 +441,13 @@ def write_equations(g: FrictionProblem, stiff: float) -> None:
     n = g.sizes[1]
     W = g.W
     for k in range(g.sizes[0]):
-        at = g.at[k]
+        first = g.first_row[k]
         mu = g.mu[k]
-        x = at + 1
-        y = at + 2
-        for i in range(at, at + g.rows[k]):
-            free = g.kinds[k] == int(ContactMotion.OPEN)
-            free = free or (g.kinds[k] == int(ContactMotion.SLIDING) and i > at)
+        x = first + 1
+        y = first + 2
+        for i in range(first, first + g.rows[k]):
+            free = g.status[k] == Status.OPEN
+            free = free or (g.status[k] == Status.SLIDING and i > first)
             g.value[i] = 0.0 if free else -g.b[i]
             if free:
                 g.slope[i * n :][:n] = 0.0
@@ -465,19 +455,19 @@ def write_equations(g: FrictionProblem, stiff: float) -> None:
             else:
                 g.slope[i * n :][:n] = W[i * n :][:n]
         if is_sliding(g, k) and mu > 0.0:
-            ratio = g.way[at]
-            c = g.way[x]
-            s = g.way[y]
+            ratio = g.sliding[first]
+            c = g.sliding[x]
+            s = g.sliding[y]
             along = g.slope[x * n :]
             across = g.slope[y * n :]
-            part = stiff / (stiff + ratio)
-            along[at] = stiff * mu
+            scale = stiff / (stiff + ratio)
+            along[first] = stiff * mu
             along[x] = stiff * c
             along[y] = stiff * s
-            across[:n] = part * (c * W[y * n :][:n] - s * W[x * n :][:n])
-            across[x] -= part * ratio * s
-            across[y] += part * ratio * c
-            g.value[y] = part * (s * g.b[x] - c * g.b[y])
+            across[:n] = scale * (c * W[y * n :][:n] - s * W[x * n :][:n])
+            across[x] -= scale * ratio * s
+            across[y] += scale * ratio * c
+            g.value[y] = scale * (s * g.b[x] - c * g.b[y])
 
 
 @routine
@@ -485,19 +475,24 @@ def turn_slip(g: FrictionProblem, k: int, firm: float) -> float:
     """Turn the slip direction of a sliding contact against its friction; return by how much. The next
     ratio is that of its slip to its friction.
     """
-    push = g.new[g.at[k] :]
-    slip = g.u[g.at[k] :]
-    way = g.way[g.at[k] :]
+    push = g.new[g.first_row[k] :]
+    slip = g.u[g.first_row[k] :]
+    sliding = g.sliding[g.first_row[k] :]
     limit = g.mu[k] * push[0]
     if limit == 0.0:
         return 0.0
-    turn = (way[2] * push[1] - way[1] * push[2]) / limit
+    turn = (sliding[2] * push[1] - sliding[1] * push[2]) / limit
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
-    way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = max(min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE_RATIO / FIRM_RATIO * firm)
-    push[1] = -limit * way[1]
-    push[2] = -limit * way[2]
+    sliding[1], sliding[2] = (
+        (sliding[1] - turn * sliding[2]) / size,
+        (sliding[2] + turn * sliding[1]) / size,
+    )
+    sliding[0] = max(
+        min(norm(slip[1], slip[2]) / abs(limit), firm), LOOSE_RATIO / FIRM_RATIO * firm
+    )
+    push[1] = -limit * sliding[1]
+    push[2] = -limit * sliding[2]
     return turn
 
 
@@ -515,7 +510,7 @@ def measure_motion(g: FrictionProblem) -> None:
 @routine
 def is_at_limit(g: FrictionProblem, k: int) -> bool:
     """Return whether the friction of a contact is at its limit."""
-    push = g.new[g.at[k] :]
+    push = g.new[g.first_row[k] :]
     return not norm(push[1], push[2]) < g.mu[k] * push[0] * (1.0 - 1e-9)
 
 
@@ -531,14 +526,14 @@ def obeys_law(g: FrictionProblem, small: float) -> bool:
 @routine
 def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
     """Return whether u and lam obey the law at a contact, up to a small motion."""
-    push = g.new[g.at[k] :]
-    slip = g.u[g.at[k] :]
+    push = g.new[g.first_row[k] :]
+    slip = g.u[g.first_row[k] :]
     mu = g.mu[k]
-    if g.kinds[k] == int(ContactMotion.OPEN):
+    if g.status[k] == Status.OPEN:
         return slip[0] >= -small
     if not push[0] >= 0.0 or not abs(slip[0]) <= small:
         return False
-    sticks = g.kinds[k] == int(ContactMotion.STICKING)
+    sticks = g.status[k] == Status.ROLLING
     if sticks and not max(abs(slip[1]), abs(slip[2])) <= small:
         return False
     if g.rows[k] == 3 and isfinite(mu):
@@ -553,32 +548,36 @@ def contact_obeys_law(g: FrictionProblem, k: int, small: float) -> bool:
 # --- from Python
 
 
-def friction_law(most: int) -> FrictionProblem:
+def make_friction_problem(most: int) -> FrictionProblem:
     """Return room for the law of up to `most` contacts."""
     n = 3 * most
-    found: FrictionProblem = make_record(
+    problem: FrictionProblem = make_record(
         FrictionProblem,
         sizes=3,
-        **dict.fromkeys(("at", "rows", "mu", "kinds"), most),
-        **dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n),
+        **dict.fromkeys(("first_row", "rows", "mu", "status"), most),
+        **dict.fromkeys(("b", "lam", "new", "u", "value", "sliding", "order"), n),
         **dict.fromkeys(("W", "slope", "null"), n * n),
         spare=most * most,
         room=3 * n * (n + 1),
         local=20,
         impulses=impulse_problem(most),
     )
-    return found
+    return problem
 
 
 def solve_friction(
-    W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
+    W: Floats, b: Floats, contacts: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
-    """Return the lam of all contacts, or None if none is found."""
-    n, k, packed = len(b), len(touches), room(friction_law, len(touches))
+    """Return the lam (m) of all contacts with Delassus matrix W (m, m) and free motion b (m), or None if none
+    is found.
+    """
+    n = len(b)
+    packed = workspace(make_friction_problem, len(contacts))
     law: FrictionProblem = packed.record
-    law.sizes[:2] = k, n
-    law.W[: n * n], law.b[:n] = W.ravel(), b
-    law.mu[:] = [one.mu for one in touches]
-    for i, one in enumerate(touches):
-        law.at[i], law.rows[i] = one.at, one.rows
-    return None if shared_code(settle_friction)(packed, tolerance) else law.new[:n].copy()
+    law.sizes[:2] = len(contacts), n
+    law.W[: n * n] = W.ravel()
+    law.b[:n] = b
+    law.mu[:] = [contact.mu for contact in contacts]
+    law.first_row[:] = [contact.first_row for contact in contacts]
+    law.rows[:] = [contact.rows for contact in contacts]
+    return None if shared_code(solve_friction_law)(packed, tolerance) else law.new[:n].copy()

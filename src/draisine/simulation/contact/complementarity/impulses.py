@@ -30,9 +30,9 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Flags, Matrix, Record, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import add_dot, max_norm
-from draisine.simulation.contact.complementarity.single_contact import press
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 
 # Of the least W_nn (normal) and tr(W_ii) / 3 (tangential); velocities move by 7e-8 of the largest one.
 COMPLIANCE = 1e-8
@@ -85,7 +85,7 @@ class ImpulseProblem(Record):
     jacobian: Matrix  # (3 k, 3 k) of Newton's method
     step: Floats  # Newton step
     block: Floats  # (12) one contact's part of W row by row, and its b
-    single: Floats  # (11) impulse of one contact, and room for `press`
+    single: Floats  # (11) impulse of one contact, and room for `solve_single_contact`
 
 
 @routine
@@ -118,8 +118,8 @@ def measure_velocities(p: ImpulseProblem, compliance: float) -> None:
     """Write u = (W + eps D) lam + b."""
     size = 3 * p.count
     for i in range(size):
-        own = p.b[i] + compliance * p.softness[i] * p.impulse[i]
-        p.velocity[i] = add_dot(own, p.W[i], p.impulse, size)
+        free = p.b[i] + compliance * p.softness[i] * p.impulse[i]
+        p.velocity[i] = add_dot(free, p.W[i], p.impulse, size)
 
 
 @routine
@@ -200,22 +200,22 @@ def sweep_contacts(p: ImpulseProblem, compliance: float) -> None:
     rest = p.block[9:]
     lam = p.single[0:]
     for k in range(p.count):
-        at = 3 * k
+        first = 3 * k
         if p.released[k]:
-            p.impulse[at:][:3] = 0.0
+            p.impulse[first:][:3] = 0.0
             continue
         for i in range(3):
-            row = p.W[at + i]
-            rest[i] = add_dot(p.b[at + i], row, p.impulse, size)
+            row = p.W[first + i]
+            rest[i] = add_dot(p.b[first + i], row, p.impulse, size)
             for j in range(3):
-                W[3 * i + j] = row[at + j]
-                rest[i] -= row[at + j] * p.impulse[at + j]
-            W[3 * i + i] += compliance * p.softness[at + i]
+                W[3 * i + j] = row[first + j]
+                rest[i] -= row[first + j] * p.impulse[first + j]
+            W[3 * i + i] += compliance * p.softness[first + i]
         if isfinite(p.mu[k]):
-            press(W, 3, rest, p.mu[k], lam, p.single[3:])
+            solve_single_contact(W, 3, rest, p.mu[k], lam, p.single[3:])
         else:
             hold_single(W, rest, lam)
-        p.impulse[at:][:3] = lam[:3]
+        p.impulse[first:][:3] = lam[:3]
 
 
 @routine
@@ -251,7 +251,7 @@ def write_zero_row(p: ImpulseProblem, i: int) -> None:
 
 @routine
 def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
-    """Write Jacobian and right-hand side of the map of Alart and Curnier at the present impulses.
+    """Write Jacobian and right-hand side of the map of Alart and Curnier first the present impulses.
 
     Each contact is open, sticks or slips by where lam - u / D lies. A slipping contact has
     lam_t = mu x_n x_t / |x_t| with x = lam - u / D, differentiated.
@@ -259,49 +259,49 @@ def write_newton_system(p: ImpulseProblem, compliance: float) -> None:
     size = 3 * p.count
     measure_velocities(p, compliance)
     for k in range(p.count):
-        at = 3 * k
+        first = 3 * k
         d = p.scale[k]
-        x_n = p.impulse[at] - p.velocity[at] / d
+        x_n = p.impulse[first] - p.velocity[first] / d
         ideal = not isfinite(p.mu[k])
         if p.released[k]:
             for i in range(3):
-                write_zero_row(p, at + i)
+                write_zero_row(p, first + i)
             continue
         if x_n <= 0.0:
-            write_zero_row(p, at)
+            write_zero_row(p, first)
         else:
-            write_newton_row(p, compliance, at)
+            write_newton_row(p, compliance, first)
         if x_n <= 0.0 and not ideal:
-            write_zero_row(p, at + 1)
-            write_zero_row(p, at + 2)
+            write_zero_row(p, first + 1)
+            write_zero_row(p, first + 2)
             continue
-        x_1 = p.impulse[at + 1] - p.velocity[at + 1] / d
-        x_2 = p.impulse[at + 2] - p.velocity[at + 2] / d
+        x_1 = p.impulse[first + 1] - p.velocity[first + 1] / d
+        x_2 = p.impulse[first + 2] - p.velocity[first + 2] / d
         length = sqrt(x_1 * x_1 + x_2 * x_2)
         if ideal or length <= p.mu[k] * x_n:
-            write_newton_row(p, compliance, at + 1)
-            write_newton_row(p, compliance, at + 2)
+            write_newton_row(p, compliance, first + 1)
+            write_newton_row(p, compliance, first + 2)
             continue
         # d(lam_t - mu x_n e) with e = x_t / |x_t| and dx = dlam - (W + eps D) dlam / D.
         e_1 = x_1 / length
         e_2 = x_2 / length
         turn = p.mu[k] * x_n / length
-        normal = p.W[at]
-        first = p.W[at + 1]
-        second = p.W[at + 2]
+        normal = p.W[first]
+        along = p.W[first + 1]
+        across = p.W[first + 2]
         for i in range(2):
             e_i = e_1 if i == 0 else e_2
             t_1 = turn * ((1.0 if i == 0 else 0.0) - e_i * e_1)
             t_2 = turn * ((1.0 if i == 1 else 0.0) - e_i * e_2)
             push = p.mu[k] * e_i
-            row = p.jacobian[at + 1 + i]
-            row[:size] = push * normal[:size] + t_1 * first[:size] + t_2 * second[:size]
+            row = p.jacobian[first + 1 + i]
+            row[:size] = push * normal[:size] + t_1 * along[:size] + t_2 * across[:size]
             keeps = d * (1.0 - compliance)
-            row[at] -= push * (d - compliance * p.softness[at])
-            row[at + 1] -= t_1 * keeps
-            row[at + 2] -= t_2 * keeps
-            row[at + 1 + i] += d
-            p.step[at + 1 + i] = d * (p.mu[k] * x_n * e_i - p.impulse[at + 1 + i])
+            row[first] -= push * (d - compliance * p.softness[first])
+            row[first + 1] -= t_1 * keeps
+            row[first + 2] -= t_2 * keeps
+            row[first + 1 + i] += d
+            p.step[first + 1 + i] = d * (p.mu[k] * x_n * e_i - p.impulse[first + 1 + i])
 
 
 @routine
@@ -401,9 +401,9 @@ def solve_level(p: ImpulseProblem, compliance: float, sweeps: int) -> float:
         sweep_contacts(p, compliance)
     p.entry[:size] = p.impulse[:size]
     for sweeps_between in range(0, 3, 2):
-        found = iterate_newton(p, compliance, sweeps_between)
-        if found <= tolerance(p):
-            return found
+        reached = iterate_newton(p, compliance, sweeps_between)
+        if reached <= tolerance(p):
+            return reached
         p.impulse[:size] = p.entry[:size]
     return iterate_damped(p, compliance)
 
@@ -438,8 +438,8 @@ def continue_compliance(p: ImpulseProblem) -> float:
     trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
     while solved > COMPLIANCE:
         p.impulse[:size] = p.level[:size]
-        found = solve_level(p, trial, 0)
-        if found <= tolerance(p):
+        reached = solve_level(p, trial, 0)
+        if reached <= tolerance(p):
             p.level[:size] = p.impulse[:size]
             solved = trial
             trial = max(solved * COMPLIANCE_FACTOR, COMPLIANCE)
@@ -469,9 +469,9 @@ def restart_sweeps(p: ImpulseProblem, smallest: float) -> float:
             sweeps = MANY_SWEEPS
         for _ in range(sweeps):
             sweep_contacts(p, COMPLIANCE)
-        found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
-        if found < least:
-            least = found
+        reached = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
+        if reached < least:
+            least = reached
             p.level[:size] = p.impulse[:size]
         if least <= tolerance(p):
             break
@@ -491,22 +491,22 @@ def solve_from_start(p: ImpulseProblem) -> float:
         ideal = ideal or not isfinite(p.mu[k])
     # From the impulses of the step before, Newton's method mostly needs one or two steps. Ideal contacts
     # begin with sweeps: which of them are released depends on which of them carry a load.
-    found = 1.0 if ideal else iterate_newton(p, COMPLIANCE, 0)
-    if found <= tolerance(p):
-        return found
+    reached = 1.0 if ideal else iterate_newton(p, COMPLIANCE, 0)
+    if reached <= tolerance(p):
+        return reached
     p.impulse[:size] = p.start[:size]
     for _ in range(FIRST_SWEEPS):
         sweep_contacts(p, COMPLIANCE)
         if residual(p, COMPLIANCE) <= SOLVED:
             return residual(p, COMPLIANCE)
-    found = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
-    if found <= tolerance(p):
-        return found
+    reached = iterate_newton(p, COMPLIANCE, SWEEPS_BETWEEN)
+    if reached <= tolerance(p):
+        return reached
     p.first[:size] = p.impulse[:size]
     followed = continue_compliance(p)
-    if found < followed:
+    if reached < followed:
         p.impulse[:size] = p.first[:size]
-    return min(found, followed)
+    return min(reached, followed)
 
 
 @routine
@@ -526,11 +526,11 @@ def solve_fixed_contacts(p: ImpulseProblem) -> float:
         p.impulse[:size] = 0.0
         solve_from_start(p)
         p.mu[: p.count] = p.friction[: p.count]
-        found = solve_from_start(p)
-        if found <= tolerance(p):
-            return found
-        if found < least:
-            least = found
+        reached = solve_from_start(p)
+        if reached <= tolerance(p):
+            return reached
+        if reached < least:
+            least = reached
             p.kept[:size] = p.impulse[:size]
         factor = FRICTION_RATIO * factor if isfinite(factor) else MORE_FRICTION
     p.start[:size] = p.origin[:size]
@@ -568,21 +568,21 @@ def solve_impulses(p: ImpulseProblem) -> float:
         measure_velocities(p, 0.0)
         return 0.0
     measure_scales(p)
-    found = solve_fixed_contacts(p)
+    reached = solve_fixed_contacts(p)
     measure_velocities(p, COMPLIANCE)
     passes = 0
     while passes < RELEASE_PASSES and release_unloaded(p) > 0:
         passes += 1
         p.unreleased[:size] = p.impulse[:size]
         again = solve_fixed_contacts(p)
-        if not again <= max(found, 1e-9):
+        if not again <= max(reached, 1e-9):
             # A released contact approaches: keep the solution that holds its tangents.
             p.impulse[:size] = p.unreleased[:size]
             break
-        found = again
+        reached = again
         measure_velocities(p, COMPLIANCE)
     measure_velocities(p, 0.0)
-    return found
+    return reached
 
 
 def impulse_problem(most: int) -> ImpulseProblem:
@@ -631,12 +631,12 @@ def solve_contact_impulses(
     >>> impulse.round(6).tolist(), abs(velocity).round(6).tolist(), residual < 1e-10
     ([1.0, -0.5, 0.0], [0.0, 2.5, 0.0], True)
     """
-    p: ImpulseProblem = room(impulse_problem, max(len(mu), 1))
+    p: ImpulseProblem = workspace(impulse_problem, max(len(mu), 1))
     p.count = len(mu)
     size = 3 * p.count
     p.W[:size, :size] = 0.5 * (W + W.T)
     p.b[:size] = b
     p.mu[: p.count] = mu
     p.impulse[:size] = 0.0 if start is None else start
-    found = shared_code(solve_impulses)(p)
-    return p.impulse[:size].copy(), p.velocity[:size].copy(), float(found)
+    reached = shared_code(solve_impulses)(p)
+    return p.impulse[:size].copy(), p.velocity[:size].copy(), float(reached)

@@ -14,10 +14,12 @@ Method.
 1. `factor_mass`: M = L' L from the leaves of the tree to its root, which preserves the zeros of a kinematic
    tree (Featherstone 2008, doi:10.1007/978-1-4899-7560-7, section 6.5). If M is singular (massless bodies),
    M + rho C' C takes its place, and f + rho C' c that of f: on C x = c both systems have the same solution.
-2. `write_schur_complement`: S = C M^-1 G', with rows and columns scaled by the lengths of the rows in the
-   metric of M^-1, so that the rank depends neither on units nor on the scale of a row.
-3. `eliminate_rows`: Gaussian elimination of S with complete pivoting. Without drag and lift S is positive
-   semidefinite, and its largest entry is on the diagonal.
+2. `scale_rows`: Y = L'^-1 C' and Z = L'^-1 G', of which S = C M^-1 G' = Y' Z, the Schur complement. Columns
+   are scaled by the lengths of the rows in the metric of M^-1, so that the rank depends neither on units nor
+   on the scale of a row.
+3. `factor_symmetric`: without drag and lift S is positive semidefinite, and its upper factor has one row per
+   independent constraint: each is computed when it becomes the pivot. `eliminate_rows`: otherwise Gaussian
+   elimination with complete pivoting.
 4. `add_multipliers`: those of minimum norm if rows are redundant (statically indeterminate forces).
 5. `write_motion`: x = M^-1 (f + G' lam), with one step of iterative refinement if the rows are not satisfied.
 
@@ -34,7 +36,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, Matrix, Record, routine
-from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.codegen.targets.native import make_record, shared_code, workspace
 from draisine.simulation.contact.complementarity.linear import (
     add_dot,
     add_product,
@@ -76,6 +78,7 @@ class SaddlePoint(Record):
     n: int  # speeds
     rows: int = 0  # rows in use
     symmetric: bool = True  # whether G is C: no friction drag, no tyre force by load
+    motion_only: bool = False  # whether the multipliers of redundant rows do not matter
     rank: int = 0  # independent rows
     inconsistency: float = (
         0.0  # largest contradiction between redundant rows, in the unit of targets
@@ -213,6 +216,9 @@ def scale_columns(p: SaddlePoint) -> None:
         p.Y[j, :m] *= p.scale[:m]
         if not p.symmetric:
             p.Z[j, :m] *= p.scale[:m]
+    for i in range(m):
+        p.row_order[i] = i
+        p.column_order[i] = i
 
 
 @routine
@@ -228,8 +234,8 @@ def add_outer_products(S: Matrix, Y: Matrix, Z: Matrix, m: int, n: int) -> None:
 
 
 @routine
-def write_schur_complement(p: SaddlePoint) -> None:
-    """Write S = C M^-1 G' and the right-hand side c - C M^-1 f, both scaled."""
+def scale_rows(p: SaddlePoint) -> None:
+    """Write Y and Z, scaled, and L'^-1 f to `load`."""
     n = p.n
     m = p.rows
     p.symmetric = is_symmetric(p)
@@ -240,60 +246,99 @@ def write_schur_complement(p: SaddlePoint) -> None:
         for i in range(m):
             p.Z[:n, i] = p.G[i, :n]
         divide_transposed(p, p.Z, m)
-    for k in range(n - 1, -1, -1):
-        p.load[k] /= p.L[k, k]
-        p.load[:k] -= p.load[k] * p.L[k, :k]
+    divide_load(p, p.load)
     scale_columns(p)
-    if p.symmetric:
-        add_outer_products(p.S, p.Y, p.Y, m, n)
-    else:
-        add_outer_products(p.S, p.Y, p.Z, m, n)
-    for i in range(m):
-        p.row_order[i] = i
-        p.column_order[i] = i
-    write_right_side(p)
+
+
+@routine
+def divide_load(p: SaddlePoint, load: Floats) -> None:
+    """Replace a generalised force by L'^-1 times it."""
+    for k in range(p.n - 1, -1, -1):
+        load[k] /= p.L[k, k]
+        load[:k] -= load[k] * p.L[k, :k]
 
 
 @routine
 def write_right_side(p: SaddlePoint) -> None:
     """Write the scaled right-hand side c - C M^-1 f, in the order of the rows of S."""
-    for i in range(p.rows):
-        k = p.row_order[i]
-        p.rest[i] = p.scale[k] * p.target[k]
-        for j in range(p.n):
-            p.rest[i] -= p.load[j] * p.Y[j, k]
+    m = p.rows
+    right = p.scaled
+    right[:m] = p.scale[:m] * p.target[:m]
+    for j in range(p.n):
+        right[:m] -= p.load[j] * p.Y[j, :m]
+    for i in range(m):
+        p.rest[i] = right[p.row_order[i]]
 
 
 @routine
 def eliminate_right_side(p: SaddlePoint) -> None:
     """Apply the elimination of S to a right-hand side."""
+    m = p.rows
     for k in range(p.rank):
-        for i in range(k + 1, p.rows):
-            p.rest[i] -= p.S[i, k] * p.rest[k]
+        if p.symmetric:
+            p.rest[k + 1 : m] -= p.rest[k] / p.S[k, k] * p.S[k, k + 1 : m]
+        else:
+            p.rest[k + 1 : m] -= p.rest[k] * p.S[k + 1 : m, k]
+
+
+@routine
+def factor_symmetric(p: SaddlePoint) -> None:
+    """Write the upper factor of S = Y' Y with pivoting, and reduce the right-hand side; `rank` rows are
+    independent.
+
+    Only the diagonal of what is left of S is kept: row k of the factor is row k of S minus its components
+    along the rows before. Redundant rows of S are never computed.
+    """
+    m = p.rows
+    left = p.scaled  # squared distance of each scaled row from the span of the pivots
+    left[:m] = 0.0
+    for j in range(p.n):
+        left[:m] += p.Y[j, :m] * p.Y[j, :m]
+    p.rank = m
+    for k in range(m):
+        place = k
+        for i in range(k + 1, m):
+            if left[p.row_order[i]] > left[p.row_order[place]]:
+                place = i
+        p.row_order[k], p.row_order[place] = p.row_order[place], p.row_order[k]
+        pivot = p.row_order[k]
+        if not left[pivot] > REDUNDANT_PIVOT:
+            p.rank = k
+            break
+        row = p.S[k]
+        row[:m] = 0.0
+        for j in range(p.n):
+            if p.Y[j, pivot] != 0.0:
+                row[:m] += p.Y[j, pivot] * p.Y[j, :m]
+        for i in range(k):
+            above = p.S[i]
+            if above[pivot] != 0.0:
+                row[:m] -= above[pivot] / above[p.row_order[i]] * above[:m]
+        left[:m] -= row[:m] / row[pivot] * row[:m]
+    # The steps that follow read columns in the order of the pivots, too.
+    for k in range(p.rank):
+        p.effect[0, :m] = p.S[k, :m]
+        for j in range(k, m):
+            p.S[k, j] = p.effect[0, p.row_order[j]]
+    p.column_order[:m] = p.row_order[:m]
+    write_right_side(p)
+    eliminate_right_side(p)
 
 
 @routine
 def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
-    """Bring the largest entry of the remaining rows, of the first `among`, to place (k, k); return its size.
-    A positive semidefinite matrix has it on its diagonal.
-    """
+    """Bring the largest entry of the rows from k to `among` to place (k, k); return its size."""
     m = p.rows
     S = p.S
     best = 0.0
     pivot_row = k
     pivot_column = k
     for i in range(k, among):
-        if p.symmetric:
-            if S[i, i] > best:
-                best = S[i, i]
+        for j in range(k, among):
+            if abs(S[i, j]) > best:
+                best = abs(S[i, j])
                 pivot_row = i
-                pivot_column = i
-        else:
-            for j in range(k, among):
-                if abs(S[i, j]) > best:
-                    best = abs(S[i, j])
-                    pivot_row = i
-                    pivot_column = j
+                pivot_column = j
     if pivot_row != k:
         for j in range(m):
             S[k, j], S[pivot_row, j] = S[pivot_row, j], S[k, j]
@@ -311,9 +356,16 @@ def bring_pivot(p: SaddlePoint, k: int, among: int) -> float:
 
 @routine
 def eliminate_rows(p: SaddlePoint, among: int) -> None:
-    """Eliminate the first `among` rows of S with complete pivoting; `rank` of these are independent."""
+    """Eliminate the first `among` rows of S = Y' Z with complete pivoting, and reduce the right-hand side;
+    `rank` of these rows are independent.
+    """
     m = p.rows
     largest = 1.0
+    if p.symmetric:
+        add_outer_products(p.S, p.Y, p.Y, m, p.n)
+    else:
+        add_outer_products(p.S, p.Y, p.Z, m, p.n)
+    write_right_side(p)
     p.rank = among
     for k in range(among):
         pivot = bring_pivot(p, k, among)
@@ -429,8 +481,10 @@ def add_independent_multipliers(p: SaddlePoint) -> None:
 
 @routine
 def add_multipliers(p: SaddlePoint) -> None:
-    """Add the multipliers with the effect `rest`; those of minimum norm if rows are redundant."""
-    if p.rank < p.rows:
+    """Add the multipliers with the effect `rest`; those of minimum norm if rows are redundant. If G is C, the
+    motion does not depend on how these share the force.
+    """
+    if p.rank < p.rows and not (p.motion_only and p.symmetric):
         add_minimum_norm(p)
     else:
         add_independent_multipliers(p)
@@ -460,10 +514,11 @@ def write_response(p: SaddlePoint, share: float) -> None:
     """Write x = M^-1 (share f + G' lam) for the multipliers."""
     n = p.n
     m = p.rows
-    p.scaled[:m] = p.multiplier[:m] / p.scale[:m]
-    for j in range(n):
-        effect = p.Y[j] if p.symmetric else p.Z[j]
-        p.x[j] = add_dot(share * p.load[j], effect, p.scaled, m)
+    p.x[:n] = 0.0
+    for i in range(m):
+        p.x[:n] += p.multiplier[i] * p.G[i, :n]
+    divide_load(p, p.x)
+    p.x[:n] += share * p.load[:n]
     for k in range(n):
         p.x[k] = (p.x[k] - dot(p.L[k], p.x, k)) / p.L[k, k]
 
@@ -500,54 +555,61 @@ def count_zero_rows(p: SaddlePoint) -> int:
 
 @routine
 def solve_saddle_point(p: SaddlePoint) -> SaddleStatus:
-    """Write the motion and the multipliers of all rows."""
+    """Write the motion and the multipliers of all rows. With `motion_only` redundant rows may have no part in
+    the force, and are not reported.
+    """
     if not factor_mass(p):
         return SaddleStatus.UNSOLVABLE
-    write_schur_complement(p)
-    eliminate_rows(p, p.rows)
+    scale_rows(p)
+    if p.symmetric:
+        factor_symmetric(p)
+    else:
+        eliminate_rows(p, p.rows)
     p.inconsistency = measure_inconsistency(p)
     if not is_consistent(p):
         project_targets(p)
-    if p.rank < p.rows:
+    shares = p.rank < p.rows and not (p.motion_only and p.symmetric)
+    if shares:
         factor_gram(p)
     p.multiplier[: p.rows] = 0.0
     add_multipliers(p)
     write_motion(p)
     if write_residual(p) > REFINED_RESIDUAL * max_norm(p.load, p.n):
         refine(p)
-    if p.rank < p.rows - count_zero_rows(p):
+    if shares and p.rank < p.rows - count_zero_rows(p):
         return SaddleStatus.REDUNDANT
     return SaddleStatus.UNIQUE
 
 
 @routine
 def solve_minimum_norm(p: SaddlePoint) -> None:
-    """Write the x of minimum norm with C x = c: the saddle-point system of unit masses without force.
+    """Write the x of minimum norm with C x = c, C' lam: the saddle-point system of unit masses without force.
     Targets of redundant rows are made consistent.
     """
     n = p.n
-    p.M[:n, :n] = 0.0
-    for i in range(n):
-        p.M[i, i] = 1.0
-    p.force[:n] = 0.0
-    p.G[: p.rows, :n] = p.C[: p.rows, :n]
-    factor_mass(p)
-    write_schur_complement(p)
-    eliminate_rows(p, p.rows)
+    p.symmetric = True
+    p.load[:n] = 0.0
+    for i in range(p.rows):
+        p.Y[:n, i] = p.C[i, :n]
+    scale_columns(p)
+    factor_symmetric(p)
     if not is_consistent(p):
         project_targets(p)
-    p.multiplier[: p.rows] = 0.0
-    add_independent_multipliers(p)
-    write_motion(p)
+    p.x[:n] = 0.0
+    add_minimum_norm_motion(p)
     # One step of iterative refinement: the first step mixes rounding errors of all rows, and the symmetry of
     # a machine would be lost to the last digits of its fastest row.
     write_residual(p)
-    first = p.work[p.rows :]
-    first[:n] = p.x[:n]
+    add_minimum_norm_motion(p)
+
+
+@routine
+def add_minimum_norm_motion(p: SaddlePoint) -> None:
+    """Add to x the C' lam with the effect `rest`."""
     p.multiplier[: p.rows] = 0.0
     add_independent_multipliers(p)
-    write_response(p, 0.0)
-    p.x[:n] += first[:n]
+    for i in range(p.rows):
+        p.x[: p.n] += p.multiplier[i] * p.C[i, : p.n]
 
 
 @routine
@@ -575,7 +637,7 @@ def write_delassus(p: SaddlePoint, held: int, W: Floats, b: Floats) -> bool:
     """
     if not factor_mass(p):
         return False
-    write_schur_complement(p)
+    scale_rows(p)
     eliminate_rows(p, held)
     size = p.rows - held
     for i in range(size):
@@ -713,7 +775,7 @@ def solve_constrained(
     ([0.0, 0.0], [19.62], 0)
     """
     n, m = len(force), len(target)
-    p: SaddlePoint = room(saddle_point, n, max(m, 1))
+    p: SaddlePoint = workspace(saddle_point, n, max(m, 1))
     p.rows = m
     p.M[:] = M
     p.force[:] = force

@@ -18,6 +18,7 @@ from math import isfinite, sqrt
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.simulation.contact.complementarity.linear import dot, max_norm, norm, span
+from draisine.simulation.contact.status import Status, count_rows
 
 LEAST_LOAD = 1e-9  # of the largest force; contacts with redundant forces push by at least this
 
@@ -41,14 +42,14 @@ SMALLEST_WEIGHT = 1e-10  # of the largest force; precision of the margin
 
 
 @routine
-def has_cone(rows: int, mu: float) -> bool:
+def has_cone(status: int, mu: float) -> bool:
     """Return whether a contact sticks by friction with a limit."""
-    return rows == 3 and mu > 0.0 and isfinite(mu)
+    return status == Status.ROLLING and mu > 0.0 and isfinite(mu)
 
 
 @routine
 def has_margin(
-    lam: Floats, size: int, normals: Integers, rows: Integers, mu: Floats, contacts: int
+    lam: Floats, size: int, normals: Integers, status: Integers, mu: Floats, contacts: int
 ) -> bool:
     """Return whether every contact pushes and every sticking one has its friction margin: `share` would
     change nothing.
@@ -59,7 +60,7 @@ def has_margin(
         push = lam[max(normals[k], 0) :]
         if normals[k] >= 0 and push[0] < LEAST_LOAD * largest:
             return False
-        if has_cone(rows[k], mu[k]) and mu[k] * push[0] < norm(push[1], push[2]) + margin:
+        if has_cone(status[k], mu[k]) and mu[k] * push[0] < norm(push[1], push[2]) + margin:
             return False
     return True
 
@@ -71,7 +72,7 @@ def share(
     null: Floats,
     count: int,
     normals: Integers,
-    rows: Integers,
+    status: Integers,
     mu: Floats,
     contacts: int,
     evenly: int,
@@ -80,8 +81,8 @@ def share(
     """Change multipliers (size) along null vectors, orthonormal columns, until contacts push and sticking
     ones have a friction margin.
 
-    `normals` is the row of the normal multiplier of each contact, -1 if it has none; `rows` the number of
-    its rows. If loads are shared `evenly`, friction margins change no loads alone. `room` has room for
+    `normals` is the row of the normal multiplier of each contact, -1 if it has none; `status` its
+    Status. If loads are shared `evenly`, friction margins change no loads alone. `room` has room for
     3 size (size + 1) numbers.
     """
     push_least(lam, size, null, count, normals, contacts, room)
@@ -91,7 +92,7 @@ def share(
     rest = room[size * count + count * count :]
     friction[: size * count] = 0.0
     for k in range(contacts):
-        if has_cone(rows[k], mu[k]):
+        if has_cone(status[k], mu[k]):
             for i in range(normals[k] + evenly, normals[k] + 3):
                 friction[i::size][:count] = null[i * count :][:count]
     free = span(friction, count, size, ways, rest)
@@ -101,7 +102,7 @@ def share(
                 rest[i * free + c] = dot(null[i * count :], ways[c * count :], count)
         friction[: size * free] = rest[: size * free]
         work = room[size * free :]
-        give_friction_margin(lam, size, friction, free, normals, rows, mu, contacts, work)
+        give_friction_margin(lam, size, friction, free, normals, status, mu, contacts, work)
 
 
 @routine
@@ -111,7 +112,7 @@ def give_friction_margin(
     null: Floats,
     count: int,
     normals: Integers,
-    rows: Integers,
+    status: Integers,
     mu: Floats,
     contacts: int,
     room: Floats,
@@ -130,7 +131,7 @@ def give_friction_margin(
     z = room[n * (n + 1) :]
     missing = 0.0
     for k in range(contacts):
-        if has_cone(rows[k], mu[k]):
+        if has_cone(status[k], mu[k]):
             push = lam[normals[k] :]
             margin = mu[k] * push[0] - norm(push[1], push[2])
             missing = max(missing, FRICTION_MARGIN * largest - margin)
@@ -148,7 +149,7 @@ def give_friction_margin(
         H[n * n - 1] = 1.0 / (slack * slack)
         g[count] = 1.0 / weight - 1.0 / slack
         for k in range(contacts):
-            add_barrier(lam, null, count, normals[k], rows[k], mu[k], r, H, g)
+            add_barrier(lam, null, count, normals[k], status[k], mu[k], r, H, g)
         decrement = solve_newton_step(H, g, n)
         # A damped step stays inside the cones; full steps converge near the minimum.
         part = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)
@@ -167,7 +168,7 @@ def add_barrier(
     null: Floats,
     count: int,
     at: int,
-    rows: int,
+    status: int,
     mu: float,
     r: float,
     H: Floats,
@@ -176,10 +177,10 @@ def add_barrier(
     """Add the contribution of a contact to gradient g and Hessian H of the barrier, -log((mu lam_n + r)^2 -
     |lam_t|^2), or -log(lam_n + r) without friction; a contact that null vectors do not change has none.
     """
-    if rows == 0:
+    if count_rows(status) == 0:
         return
     n = count + 1
-    rubs = has_cone(rows, mu)
+    rubs = has_cone(status, mu)
     load = null[at * count :]
     if not max_norm(load, (3 if rubs else 1) * count) > 1e-8:
         return

@@ -71,9 +71,9 @@ def find_sliding(f: Floats, mu: float, lam: Floats) -> None:
 
 
 @routine
-def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
-    """Write the lam of one contact, whose rows of W begin n entries apart: open, sticking or sliding;
-    return 1 if there is no such lam, which needs infinite friction. f has room for 8 numbers.
+def solve_single_contact(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> int:
+    """Write the lam of one contact, open, sticking or sliding; return 1 if it does not exist, which happens
+    with infinite friction alone. Rows of W begin n entries apart; f has room for 8 numbers.
     """
     lam[:3] = 0.0
     if b[0] >= 0.0:
@@ -116,8 +116,9 @@ def press(W: Floats, n: int, b: Floats, mu: float, lam: Floats, f: Floats) -> in
 
 
 def solve_single_friction(W: Floats, b: Floats, mu: float) -> Floats | None:
-    """Return the lam (3) of one contact; None if there is none, which needs infinite friction."""
-    lam, drive = np.empty(3), np.array(b, dtype=float)
-    stiff = np.array(W, dtype=float, order="C")
-    lost = shared_code(press)(stiff, 3, drive, float(mu), lam, np.empty(8))
-    return None if lost else lam
+    """Return the lam (3) of one contact with W (3, 3) and free velocity b (3); None if it does not exist."""
+    lam = np.empty(3)
+    free = np.array(b, dtype=float)
+    block = np.array(W, dtype=float, order="C")
+    fails = shared_code(solve_single_contact)(block, 3, free, float(mu), lam, np.empty(8))
+    return None if fails else lam

@@ -60,12 +60,13 @@ from draisine.simulation.contact.kernels import (
     relative_velocity,
     slip_speed,
 )
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.integrators import NODES as STEP_NODES
 from draisine.simulation.integrators.dop853 import (
-    DENSE,
+    FIRST_DENSE_STAGE,
+    NODE_OFFSET,
     STAGES,
-    TIMES,
     Stages,
     dense,
     error_norm,
@@ -192,10 +193,10 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
             return False
         into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
         return True
-    for stage in range(1, DENSE):
+    for stage in range(1, FIRST_DENSE_STAGE):
         weigh(g, stage, h, s.x[1:])
         into[: g.n] = s.x[1 : 1 + g.n]
-        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
+        s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return False
     return True
@@ -207,9 +208,22 @@ def take_accepted_step(c: ArcState) -> RunStatus:
     would not be stable; return RESOLVED, or why there is none. Leave the new state and the polynomial of
     the dense output.
     """
+    s, g = c.mode, c.stages
+    put_state(s.x, c.clock.time, g.y, g.n)
+    # Stages need accelerations alone; only tyres depend on the loads that wheels share.
+    s.system.motion_only = s.motion.acted == 0
+    status = try_steps(c)
+    s.system.motion_only = False
+    return status
+
+
+@routine
+def try_steps(c: ArcState) -> RunStatus:
+    """Take steps from the state in x, shorter and shorter, until one satisfies the tolerances; return as
+    `take_accepted_step` does.
+    """
     s, g, clock = c.mode, c.stages, c.clock
     t, end = clock.time, clock.input_jump
-    put_state(s.x, t, g.y, g.n)
     if flow(s, g.k, s.lam) != 0:
         return RunStatus.SINGULAR
     h, swift, error = min(clock.step, clock.longest_step), turning_rate(s, g, c.turning), 2.0
@@ -225,12 +239,12 @@ def take_accepted_step(c: ArcState) -> RunStatus:
             if clock.is_implicit:
                 error = stretch_dense(g, c.turning)
             else:
-                error = error_norm(g, h, DENSE)
+                error = error_norm(g, h, FIRST_DENSE_STAGE)
             h *= 1.0 if error < 1.0 else shrink(error)
     if not clock.is_implicit:
-        for stage in range(DENSE, STAGES):
+        for stage in range(FIRST_DENSE_STAGE, STAGES):
             weigh(g, stage, h, s.x[1:])
-            s.x[0] = min(t + g.method[TIMES + stage] * h, clock.last_time)
+            s.x[0] = min(t + g.method[NODE_OFFSET + stage] * h, clock.last_time)
             flow(s, g.k[stage * g.n :], s.lam)
         interpolate(g, h)
     clock.step, clock.next_step = h, h * grow(error)
@@ -315,8 +329,9 @@ def bound_wheel_motion(c: ArcState) -> bool:
                 box[0] = at if i == 0 else min(box[0], at)
                 box[3] = at if i == 0 else max(box[3], at)
                 stays = stays and not (at < swept[0] or at > swept[3])
-                moved += (at - there[m.centre + j]) ** 2.0
-                turned += (here[m.axle + j] - there[m.axle + j]) ** 2.0
+                shift, turn = at - there[m.centre + j], here[m.axle + j] - there[m.axle + j]
+                moved += shift * shift
+                turned += turn * turn
             way = c.moved[2 * w :]
             way[0] = max(0.0 if i == 0 else way[0], 1.1 * sqrt(moved) + m.tol.gap_search)
             way[1] = max(0.0 if i == 0 else way[1], 1.1 * sqrt(turned))
@@ -475,7 +490,7 @@ def evaluate_closed_gaps(s: ContactMode) -> None:
     """Write what closed contacts look like, with the rows of those that slide."""
     for i in range(s.plan[CLOSED]):
         row = s.seen[i * s.motion.row :]
-        if s.status[i] == 1 and s.mu[i] > 0.0:
+        if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
             evaluate_row(s.x, s.contacts, s.which[i], row)
         else:
             evaluate_gap(s.x, s.contacts, s.which[i], row)
@@ -606,6 +621,12 @@ def record_grazing(c: ArcState, until: float) -> None:
         if values[0] - values[i] < c.mode.motion.tol.gap_guard:
             continue
         fit(c.basis, values, b)
+        # Bernstein coefficients bound the gap from below: most gaps stay far from grazing.
+        least = b[0]
+        for node in range(NODES):
+            least = min(least, b[node])
+        if not least < c.mode.motion.tol.gap_grazing:
+            continue
         at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
         close = abs(read(b, at, part)) < c.mode.motion.tol.gap_grazing
         if at < until and close and is_on_feature(c, k, at):
@@ -648,8 +669,14 @@ def project_step_end(c: ArcState, h: float) -> None:
 @routine
 def find_pull(c: ArcState, h: float) -> int:
     """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
-    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     project_step_end(c, h)
+    return find_pull_here(c)
+
+
+@routine
+def find_pull_here(c: ArcState) -> int:
+    """Return the closed contact that pulls most in the state in x, or -1 if none does."""
+    s, worst, least = c.mode, -1, -c.mode.motion.tol.pull
     s.x[0] = min(s.x[0], c.clock.last_time)
     flow(s, c.stages.errors, s.lam)
     for k in range(s.plan[CLOSED]):
@@ -661,7 +688,7 @@ def find_pull(c: ArcState, h: float) -> int:
 @routine
 def locate_event(c: ArcState, j: int) -> float:
     """Return how long after the step's start the event is that guard j tells of, by steps of their
-    own; its state is left.
+    own; its state is left, also in x unless it is the start of the step.
     """
     part, whole = c.clock.part, c.clock.step
     if part == 0.0:
@@ -675,13 +702,13 @@ def locate_event(c: ArcState, j: int) -> float:
         nudge * whole
     )
     h = part * whole
+    project_step_end(c, h)
     for _ in range(3):
-        project_step_end(c, h)
         off = evaluate_guard(c, j)
         if slope == 0.0 or abs(off) < c.mode.motion.tol.event_time * abs(slope):
             break
         h = min(max(h - off / slope, 0.0), whole)
-    project_step_end(c, h)
+        project_step_end(c, h)
     return h
 
 
@@ -720,7 +747,7 @@ def finish_step_at_event(c: ArcState, j: int) -> RunStatus:
     when, how, s = locate_event(c, j), RunStatus.EVENT, c.mode
     c.clock.subject = j
     if s.plan[CLOSED] > 0 and when > 0.0:
-        k = find_pull(c, when)
+        k = find_pull_here(c)
         if k >= 0:
             c.rows[: c.stages.n] = c.state[: c.stages.n]
             when = find_last_push(c, when)

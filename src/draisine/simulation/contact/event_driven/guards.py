@@ -14,6 +14,7 @@ from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, ContactColumns, ContactMode
+from draisine.simulation.contact.status import Status, count_rows
 from draisine.simulation.contact.tolerances import Tolerances
 from draisine.simulation.trajectory import GuardKind
 
@@ -176,10 +177,12 @@ def set_guards(
             count += 1
     for i in range(s.plan[CLOSED]):
         own, first = s.which[i], count
-        kinds[count] = GuardKind.NORMAL_FORCE if s.status[i] > 0 else GuardKind.DEFLECTION
+        holds = count_rows(s.status[i]) > 0
+        kinds[count] = GuardKind.NORMAL_FORCE if holds else GuardKind.DEFLECTION
         count += 1
         if s.mu[i] > 0.0:
-            kinds[count] = GuardKind.FRICTION_CONE if s.status[i] == 3 else GuardKind.SLIP
+            sticks = s.status[i] == Status.ROLLING
+            kinds[count] = GuardKind.FRICTION_CONE if sticks else GuardKind.SLIP
             count += 1
         for border in range(b.first[own], b.first[own + 1]):
             kinds[count], borders[count] = GuardKind.BORDER, border

@@ -24,6 +24,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
     relative_velocity,
 )
+from draisine.simulation.contact.status import Status
 from draisine.simulation.integrators.dop853 import Stages
 
 SEVEN = 7
@@ -104,7 +105,7 @@ def turning_rate(s: ContactMode, g: Stages, w: Turning) -> float:
     """
     m, n, count, fastest = s.motion, s.motion.speeds, 0, 0.0
     for i in range(s.plan[CLOSED]):
-        if s.status[i] == 1 and s.mu[i] > 0.0:
+        if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
             evaluate_row(s.x, s.contacts, s.which[i], w.seen)
             w.who[count] = i
             w.rows[2 * n * count :][: 2 * n] = w.seen[m.C + n :][: 2 * n]

@@ -27,38 +27,44 @@ from draisine.codegen.routine import (
 )
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
-from draisine.simulation.contact.complementarity.coulomb import settle_friction
+from draisine.simulation.contact.complementarity.active_set import TRIALS, choose_set, trial_offset
+from draisine.simulation.contact.complementarity.coulomb import solve_friction_law
 from draisine.simulation.contact.complementarity.linear import dot
-from draisine.simulation.contact.complementarity.single_contact import press
+from draisine.simulation.contact.complementarity.single_contact import solve_single_contact
 from draisine.simulation.contact.event_driven.arc_integration import (
     ArcState,
     RunStatus,
     integrate_arc,
 )
 from draisine.simulation.contact.event_driven.events import (
-    MET,
+    CANDIDATES,
     TOUCHING,
     EventState,
     resolve_event,
     select_next_mode,
 )
 from draisine.simulation.contact.event_driven.guards import set_guards
-from draisine.simulation.contact.event_driven.impact import OTHER, SETS, apply_impact
+from draisine.simulation.contact.event_driven.impact import ImpactSolver, apply_impact
 from draisine.simulation.contact.kernels import (
     CLOSED,
     border_excess,
     evaluate_gaps,
     evaluate_gaps_each,
     evaluate_rows,
-    find_mode,
+    find_closed_form,
     flow,
     project_state,
     put_state,
     rate,
 )
-from draisine.simulation.contact.samples import find_inside, find_nearest, observe_modes
-from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.contact.samples import (
+    find_inside,
+    find_nearest,
+    observe_forces,
+    observe_modes,
+)
+from draisine.simulation.contact.status import count_rows
+from draisine.simulation.integrators.dop853 import VECTOR_WIDTH
 from draisine.simulation.trajectory import GuardKind
 
 
@@ -134,16 +140,16 @@ class EventLog(NamedTuple):
     y_after: Matrix  # state after the event
     closed_count: Integers
     closed: IntegerMatrix  # contacts closed before the event
-    rows: IntegerMatrix  # constraint rows of each of them
+    status: IntegerMatrix  # Status of each of them
     closed_after_count: Integers
     closed_after: IntegerMatrix  # contacts closed after the event
-    rows_after: IntegerMatrix  # constraint rows of each of them
+    status_after: IntegerMatrix  # Status of each of them
     fired_count: Integers
     fired: IntegerMatrix  # contacts whose guards fired
     impact: Integers  # ImpactOrigin
     impact_count: Integers
     impact_contacts: IntegerMatrix  # contacts with constraint rows in the impact
-    impulses: Matrix  # (PUSH) of each of them: three impulses (N s), normal velocity after it (m/s)
+    impulses: Matrix  # three impulses (N s) and the normal velocity after it (m/s) of each of them
     trial_offset: Integers  # where the contact sets tried for the impact begin in `trials`
     trial_count: Integers  # number of these sets
     chosen_trial: Integers  # the admissible one among them
@@ -172,7 +178,7 @@ class RunLoop(NamedTuple):
     is_sharp: Flags  # per contact, whether it is an edge or a vertex under a disc
     left: Flags  # per contact, whether its wheel has just left the feature
     leaving: Flags  # per contact, whether it separates at this instant
-    model: int  # impact model: OTHER, SETS or FRICTION
+    model: int  # impact model: ImpactSolver.PYTHON, ImpactSolver.SETS or FRICTION
     reduced: int  # 1 for the reduced resolution of impacts
     normal: float  # coefficient of restitution, normal
     along: float  # the same, tangential
@@ -224,7 +230,7 @@ def open_arc(r: RunLoop) -> bool:
     """Prepare an arc with the closed contacts; return whether their mode is compiled."""
     arc = r.arc
     set_border_hysteresis(r, -1)
-    if find_mode(arc.mode) == 1:
+    if find_closed_form(arc.mode) == 1:
         return False
     arc.guards[0] = set_guards(arc.mode, arc.falls, arc.kinds, arc.contacts, arc.borders)
     return True
@@ -371,16 +377,16 @@ def is_on_sharp_feature(r: RunLoop) -> bool:
     event = r.event
     contacts = r.event.mode.contacts
     motion = r.event.mode.motion
-    for i in range(event.sizes[MET]):
-        k = event.met[i]
-        axle = event.seen[i * motion.row + motion.axle :]
+    for i in range(event.sizes[TOUCHING]):
+        k = event.touching[i]
+        axle = event.gaps[i * motion.row + motion.axle :]
         inclination = dot(axle, contacts.features[k * FEATURE + 3 :], 3)
         if r.is_sharp[k] and (abs(inclination) < EDGE_IN_PLANE or contacts.moved[k] != 0):
             return True
     for k in range(contacts.size if r.progress.ending >= 0 else 0):
         is_alone = r.is_sharp[k] and event.ended[k]
-        for i in range(event.sizes[MET] if is_alone else 0):
-            is_alone = is_alone and contacts.wheels[event.met[i]] != contacts.wheels[k]
+        for i in range(event.sizes[TOUCHING] if is_alone else 0):
+            is_alone = is_alone and contacts.wheels[event.touching[i]] != contacts.wheels[k]
         if is_alone:
             return True
     return False
@@ -406,7 +412,7 @@ def resolve_impact(r: RunLoop) -> RunStatus:
     log = r.log
     progress = r.progress
     k = progress.events
-    if r.model == OTHER:
+    if r.model == ImpactSolver.PYTHON:
         return RunStatus.IMPACT
     impulses = log.impulses[k]
     chosen = apply_impact(r.event, r.model, r.reduced, r.normal, r.along, r.rest, impulses)
@@ -415,9 +421,9 @@ def resolve_impact(r: RunLoop) -> RunStatus:
     log.impact[k] = ImpactOrigin.ROUTINE
     log.chosen_trial[k] = chosen
     log.trial_offset[k] = progress.trials
-    if r.model == SETS:
+    if r.model == ImpactSolver.SETS:
         log.trial_count[k] = choice.sizes[TRIALS]
-        size = trial_at(choice, choice.sizes[TRIALS])
+        size = trial_offset(choice, choice.sizes[TRIALS])
         log.trials[progress.trials :][:size] = choice.trials[:size]
         progress.trials += size
     progress.stage = EventStage.ACTIVE_SET
@@ -445,15 +451,18 @@ def finish_event(r: RunLoop) -> RunStatus:
     r.arc.stages.y[:n] = r.arc.mode.x[1 : 1 + n]
     log_event_end(r)
     relax_tyres(r)
+    has_new_mode = has_impact or is_changed(r)
     if progress.cause is EventCause.START and not has_impact:
         clock.samples = 0
         begin_samples(r)
-    elif has_impact or is_changed(r) or not is_idle(r):
+    elif has_new_mode or not is_idle(r):
         progress.events += 1
         begin_samples(r)
     else:
         drop_sample(r)
-    clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
+    # If only the inputs jump, the motion is as smooth as before, and the step length remains adequate.
+    if has_new_mode or progress.cause is not EventCause.INPUT:
+        clock.step = min(clock.step, r.arc.mode.motion.tol.first_step)
     clock.is_first = True
     progress.stage = EventStage.ARC
     return RunStatus.RESOLVED
@@ -461,13 +470,13 @@ def finish_event(r: RunLoop) -> RunStatus:
 
 @routine
 def is_changed(r: RunLoop) -> bool:
-    """Return whether other contacts are closed after an event, or have other constraint rows."""
+    """Return whether other contacts are closed after an event, or have another status."""
     log = r.log
     k = r.progress.events
     if log.closed_count[k] != log.closed_after_count[k]:
         return True
     for i in range(log.closed_count[k]):
-        if log.closed[k, i] != log.closed_after[k, i] or log.rows[k, i] != log.rows_after[k, i]:
+        if log.closed[k, i] != log.closed_after[k, i] or log.status[k, i] != log.status_after[k, i]:
             return True
     return False
 
@@ -539,7 +548,7 @@ def log_event_begin(r: RunLoop) -> None:
     log.trial_count[k] = 0
     log.closed_count[k] = count
     log.closed[k, :count] = mode.which[:count]
-    log.rows[k, :count] = mode.status[:count]
+    log.status[k, :count] = mode.status[:count]
     log.y[k, :n] = r.arc.stages.y[:n]
     log.energy[k] = energy(r)
 
@@ -558,7 +567,7 @@ def log_event_end(r: RunLoop) -> None:
     count = mode.plan[CLOSED]
     log.closed_after_count[k] = count
     log.closed_after[k, :count] = mode.which[:count]
-    log.rows_after[k, :count] = mode.status[:count]
+    log.status_after[k, :count] = mode.status[:count]
 
     # The contact whose guard fired comes first; those that lift off with it follow.
     fired = 0
@@ -573,9 +582,9 @@ def log_event_end(r: RunLoop) -> None:
     log.fired_count[k] = fired
 
     in_impact = 0
-    for j in range(event.sizes[TOUCHING]):
-        if event.rows[event.who[j]] > 0:
-            log.impact_contacts[k, in_impact] = event.who[j]
+    for j in range(event.sizes[CANDIDATES]):
+        if count_rows(event.closed_status[event.candidates[j]]) > 0:
+            log.impact_contacts[k, in_impact] = event.candidates[j]
             in_impact += 1
     log.impact_count[k] = in_impact
 
@@ -599,7 +608,7 @@ def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
     entries = (
         run_arcs,
-        find_mode,
+        find_closed_form,
         evaluate_gaps,
         evaluate_gaps_each,
         evaluate_rows,
@@ -610,9 +619,10 @@ def terrain_code() -> Any:
         find_inside,
         find_nearest,
         observe_modes,
+        observe_forces,
     )
-    parts = (choose, press, settle_friction)
-    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
+    parts = (choose_set, solve_single_contact, solve_friction_law)
+    made = routine_code(*entries, *parts, width=VECTOR_WIDTH, passes="few")
     share_code(made[len(entries) :])
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}

@@ -19,9 +19,9 @@ from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.complementarity.impulses import impulse_problem
 from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.step import (
     INFEASIBLE_APPROACH,
-    ContactStatus,
     StepResult,
     TimeStepping,
     take_steps,
@@ -39,17 +39,19 @@ POSITION_ERROR = 1e-3  # of the wheel size per sqrt(wheel size / g); longer step
 ERROR_MEMORY = 20.0  # of sqrt(wheel size / g); single impacts are averaged over this time
 ERROR_MARGIN = 8.0  # the step is doubled if the error is this much smaller than allowed
 ADAPT_STEPS = 32  # steps after which their length is chosen again
-SHORTEST = 1 / 64  # of the longest step; shorter steps are not chosen
+SHORTEST_RATIO = 1 / 64  # of the longest step; shorter steps are not chosen
 TYRE_FLIGHT = 0.1  # of sqrt(wheel size / g); a tenth of the period of a tyre that deflects by 2 %
-SHORTEST_STEP = 0.01  # of a regular step; a shorter remainder of the run lengthens its last step
-SAME_TIME = 1e-9  # of a regular step; samples that are nearer in time are one
+SHORTEST_REMAINDER = (
+    0.01  # of a regular step; a shorter remainder of the run lengthens its last step
+)
+SAME_SAMPLE = 1e-9  # of a regular step; samples that are nearer in time are one
 FIRST_ROOM = 8  # contacts of a step; grows when needed
 REACH_SLACK = 0.25  # wheel sizes; a wheel moves as far in 25 steps or more
 SEARCH_MARGIN = 2.0  # wheel sizes; a wider search finds more features than a step should test
 
 
 class StepSamples(Record):
-    """Samples of a motion in time steps at the times first + i dt, and where its last step began. States
+    """Samples of a motion in time steps at the times first + i dt, and the beginning of its last step. States
     between two steps are interpolated.
 
     k sums, n entries of a state, w wheels and joints.
@@ -70,10 +72,10 @@ class StepSamples(Record):
 
 
 @routine
-def interpolate_state(s: TimeStepping, part: float, into: Floats) -> None:
-    """Write the state at a part of the last step."""
+def interpolate_state(s: TimeStepping, ratio: float, into: Floats) -> None:
+    """Write the state at a fraction (`ratio`) of the last step."""
     n = s.motion.y_z + s.motion.states
-    into[:n] = (1.0 - part) * s.before[:n] + part * s.y[:n]
+    into[:n] = (1.0 - ratio) * s.before[:n] + ratio * s.y[:n]
     length = sqrt(dot(into, into, 4))
     into[:4] /= length
 
@@ -85,14 +87,14 @@ def keep_samples(s: TimeStepping, r: StepSamples, end: float) -> None:
     due = r.first + r.number * r.dt
     while due <= end * (1.0 + 1e-14) + 1e-300:
         due = min(due, end)
-        part = (due - r.begin) / (end - r.begin)
+        ratio = (due - r.begin) / (end - r.begin)
         if due < end:
             interpolate_state(s, 1.0 - (end - due) / (end - r.begin), r.states[r.count])
         else:
             r.states[r.count, :n] = s.y[:n]
         r.times[r.count] = due
         r.totals[r.count, : r.size] = r.before[: r.size]
-        r.totals[r.count, : r.size] += part * (r.sums[: r.size] - r.before[: r.size])
+        r.totals[r.count, : r.size] += ratio * (r.sums[: r.size] - r.before[: r.size])
         r.energies[r.count, : s.wheels.size] = s.tyre_energy[: s.wheels.size]
         r.count += 1
         r.number += 1
@@ -124,42 +126,41 @@ def take_sampled_steps(
 def step_code() -> Any:
     """Return the routines that Python calls, compiled."""
     entries = (take_sampled_steps, interpolate_state)
-    made = routine_code(*entries, passes="few")
+    codes = routine_code(*entries, passes="few")
     return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+        **{entry.__name__: code for entry, code in zip(entries, codes, strict=True)}
     )
 
 
-def tyre_flight(look: ContactQuery) -> float:
+def tyre_flight(query: ContactQuery) -> float:
     """Return the time (s) within which a tyre in the air does not lose its deflection."""
-    return TYRE_FLIGHT * min(look.time_unit, 1.0)
+    return TYRE_FLIGHT * min(query.time_unit, 1.0)
 
 
-def longest_step(look: ContactQuery, contact: ContactOptions) -> float:
-    """Return the length of the longest time step (s): the requested one, or what suits the size of the
-    wheels and gravity.
-    """
-    return STEP * look.time_unit if contact.step is None else contact.step
+def longest_step(query: ContactQuery, contact: ContactOptions) -> float:
+    """Return the length of the longest time step (s): the requested one, or `STEP`."""
+    return STEP * query.time_unit if contact.step is None else contact.step
 
 
-def choose_step(look: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
-    """Return the length of the first time step (s): the requested one, or what suits the size of the
-    wheels, gravity and the speed.
+def choose_step(query: ContactQuery, contact: ContactOptions, t: float, y: Floats) -> float:
+    """Return the length of the first time step (s): the requested one, or the longest in which no wheel moves
+    further than `TRAVEL`.
     """
     if contact.step is not None:
         return contact.step
-    unit = look.time_unit
+    unit = query.time_unit
     moment = SPEED_INTERVAL * min(unit, 1.0)
     later = y.copy()
-    later[look.pose] += moment * look.flow(t, y)
-    q = later[look.y.q]
+    later[query.pose] += moment * query.flow(t, y)
+    q = later[query.y.q]
     q /= math.sqrt(q @ q)
-    moved = np.square(look.centres(t, later) - look.centres(t, y)).sum(axis=1)
+    moved = np.square(query.centres(t, later) - query.centres(t, y)).sum(axis=1)
     speed = math.sqrt(moved.max(initial=0.0)) / moment
-    by_speed = TRAVEL * look.wheel_size / speed if speed > 0.0 else math.inf
+    by_speed = TRAVEL * query.wheel_size / speed if speed > 0.0 else math.inf
     # A massless foot moves without bound: steps that follow it would never end.
-    found = max(min(longest_step(look, contact), by_speed), SHORTEST * STEP * min(unit, 1.0))
-    return found if math.isfinite(found) else 1.0
+    shortest = SHORTEST_RATIO * STEP * min(unit, 1.0)
+    step = max(min(longest_step(query, contact), by_speed), shortest)
+    return step if math.isfinite(step) else 1.0
 
 
 class TimeStepper:
@@ -171,7 +172,7 @@ class TimeStepper:
 
     Parameters
     ----------
-    look
+    query
         Machine and terrain.
     contact
         Friction, restitution, fall limit, length of steps.
@@ -185,14 +186,14 @@ class TimeStepper:
 
     def __init__(
         self,
-        look: ContactQuery,
+        query: ContactQuery,
         contact: ContactOptions,
         t: float,
         y: Floats,
         h: float,
         reason: str = "requested",
     ) -> None:
-        self.look = look
+        self.query = query
         self.contact = contact
         self.h = h
         self.t = t
@@ -209,32 +210,33 @@ class TimeStepper:
         self._error = 0.0  # m, mean position error over ERROR_MEMORY
         self._first_step = self._largest_step = h
         self._most = FIRST_ROOM
-        self.near = look.sweep(t, look.boxes(t, y), self._margin)
-        self._make(y)
+        self.near = query.find_surroundings(t, query.boxes(t, y), self._margin)
+        self._make_records(y)
         self._surround()
-        self._energy = look.energy(t, y)
+        self._energy = query.energy(t, y)
 
     @property
     def _margin(self) -> float:
         """How far around the wheels' paths features are searched (m)."""
-        return min(self.contact.margin, SEARCH_MARGIN * self.look.wheel_size)
+        return min(self.contact.margin, SEARCH_MARGIN * self.query.wheel_size)
 
     # --- records
 
-    def _make(self, y: Floats) -> None:
+    def _make_records(self, y: Floats) -> None:
         """Make the record of the machine at a state; `_surround` adds the contacts nearby."""
-        look = self.look
-        model = look.machine.system.model
-        n, rows = look.n, look.machine.motion.outputs.count("held_c")
-        wheels = len(look.machine.wheels)
-        parts = wheels + look.machine.joints
+        query = self.query
+        model = query.machine.system.model
+        n = query.n
+        rows = query.machine.motion.outputs.count("held_c")
+        wheels = len(query.machine.wheels)
+        parts = wheels + query.machine.joints
         fall = fall_rule(model, self.contact.fall)
-        size = look.wheel_size
+        size = query.wheel_size
         rest = REST_SPEED * math.sqrt(float(np.linalg.norm(model.gravity)) * size)
         slides = [*(i < 3 for i in model.twist), *(joint.turn == 0.0 for joint in model.joints)]
         # The sums are parts of one array, so that samples copy one array.
         sums = np.zeros(7 * parts + rows + 1)
-        own, world, equality_sum, tyre_work = self.split_sums(sums[None], parts, rows)
+        local, world, equality_sum, tyre_work = self.split_sums(sums[None], parts, rows)
         self.samples: StepSamples = make_record(
             StepSamples,
             sums=sums,
@@ -248,39 +250,39 @@ class TimeStepper:
         )
         self.record: TimeStepping = make_record(
             TimeStepping,
-            motion=look.motion,
+            motion=query.motion,
             contacts=self.near.packed,
-            wheels=look.level,
+            wheels=query.level,
             **self._contact_room(n, rows),
             rows=rows,
-            applied=look.machine.motion.outputs.applied.start,
+            applied=query.machine.motion.outputs.applied.start,
             lengths=np.where(slides, 1.0, size),
-            along=look.row.along.start,
+            along=query.row.along.start,
             restitution=float(dict(self.contact.restitution).get("normal", 0.0)),
             rest_speed=max(rest, float(self.contact.rest_speed)),
             lean_limit=fall.sine,
             overturns=fall.over,
-            weight=look.motion.record.share * max(1, wheels),
-            x=look.x,
+            weight=query.motion.record.share * max(1, wheels),
+            x=query.x,
             **{name: y.copy() for name in ("y", "before", "middle")},
             **dict.fromkeys(("after", "trend", "free"), n),
-            **dict.fromkeys(("out", "shifted"), look.machine.motion.outputs.size),
+            **dict.fromkeys(("out", "shifted"), query.machine.motion.outputs.size),
             **dict.fromkeys(("mass", "damping"), (n, n)),
             equality=(rows + 1, n),
             schur=(rows + 1, rows + 1),
             multiplier=rows + 1,
-            **dict.fromkeys(("held", "tyred", "mu", "carried", "reach"), 1),
+            **dict.fromkeys(("closed_status", "tyred", "mu", "carried", "reach"), 1),
             warm=(1, 3),
             around=6 * wheels,
             slack=REACH_SLACK * size,
-            centre=look.centres(self.t, y).copy(),
+            centre=query.centres(self.t, y).copy(),
             box=6 * wheels,
             swept=6 * wheels,
             airborne=wheels + 1,
-            flight=tyre_flight(look),
-            owners=look.tyre_wheels,
-            relaxed=look.machine.memory + 1,
-            own=own[0],
+            flight=tyre_flight(query),
+            owners=query.tyre_wheels,
+            relaxed=query.machine.memory + 1,
+            own=local[0],
             world=world[0],
             equality_sum=equality_sum[0],
             tyre_work=tyre_work[0],
@@ -291,25 +293,27 @@ class TimeStepper:
     def _contact_room(self, n: int, rows: int) -> dict[str, Any]:
         """Return the fields of the record that have room for the contacts of a step; n speeds."""
         most = self._most
-        sizes = dict.fromkeys(("which", "grip", "loaded", "status", "warmed"), most + 1)
+        sizes = dict.fromkeys(("which", "status", "loaded", "settled_status", "warmed"), most + 1)
         room: dict[str, Any] = {name: np.zeros(size, np.int64) for name, size in sizes.items()}
         room |= {"response": np.zeros((3 * most, n)), "reaction": np.zeros((3 * most, rows + 1))}
-        room["seen"] = np.zeros((most + 2, self.look.row.size))
+        room["seen"] = np.zeros((most + 2, self.query.row.size))
         return room | {"most": most, "problem": impulse_problem(most)}
 
-    def _surround(self, known: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None) -> None:
-        """Write the contacts nearby into the record, with the impulses and loads of the last step of those
-        that are `known`. They have other numbers now: counting settled steps begins again.
+    def _surround(
+        self, previous: Mapping[WheelOnFeature, tuple[Floats, float]] | None = None
+    ) -> None:
+        """Write the contacts nearby into the record, with `previous` impulses and loads of the last step.
+        Contacts have other numbers now: counting settled steps begins again.
         """
         record = self.record
         size = len(self.near) + 1
-        held, mu, tyred = self._laws()
-        self.has_ideal_contacts = bool(np.isinf(mu[held > 1]).any())
-        record.assign(contacts=self.near.packed, held=held, mu=mu, tyred=tyred)
+        statuses, mu, tyred = self._laws()
+        self.has_ideal_contacts = bool(np.isinf(mu).any())
+        record.assign(contacts=self.near.packed, closed_status=statuses, mu=mu, tyred=tyred)
         record.assign(swept=self.near.boxes.copy(), reach=np.zeros(size, np.int64), reach_count=-1)
         record.assign(warm=np.zeros((size, 3)), carried=np.full(size, record.motion.share))
         record.assign(loaded_count=0, settled=0, warmed_count=0)
-        for contact, (impulse, load) in (known or {}).items():
+        for contact, (impulse, load) in (previous or {}).items():
             k = self.near.index.get(contact)
             if k is not None:
                 record.warm[k] = impulse
@@ -323,40 +327,41 @@ class TimeStepper:
         own axes and in world axes, impulses of the equality rows, work of the tyres.
         """
         ends = np.cumsum([3 * parts, 3 * parts, rows + 1])
-        own, world, equality, work = np.split(sums, ends, axis=1)
+        local, world, equality, work = np.split(sums, ends, axis=1)
         shape = (len(sums), parts, 3)
-        return [own.reshape(shape), world.reshape(shape), equality, work]
+        return [local.reshape(shape), world.reshape(shape), equality, work]
 
     def _laws(self) -> tuple[Integers, Floats, NDArray[np.bool_]]:
-        """Return for each contact nearby the rows that the law of contact acts on, its friction, and
-        whether a tyre makes the other forces.
+        """Return for each contact nearby its status if closed without slip, its friction, and whether a
+        tyre makes forces.
         """
-        held, mu = self.look.grips(self.near, self.contact)
+        statuses, mu = self.query.contact_laws(self.near, self.contact)
         tyred = np.zeros(len(self.near) + 1, dtype=np.bool_)
-        for w, wheel in enumerate(self.look.machine.wheels):
+        for w, wheel in enumerate(self.query.machine.wheels):
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
-                own = np.flatnonzero(self.near.wheels == w)
-                tyred[own] = True
+                contacts = np.flatnonzero(self.near.wheels == w)
+                tyred[contacts] = True
                 # A tyre that holds its contact along (two rows) does so without limit.
-                mu[own] = np.where(held[own] > 1, np.inf, 0.0)
-        return held, mu, tyred
+                is_tracking = statuses[contacts] == Status.TRACKING_TYRE
+                mu[contacts] = np.where(is_tracking, np.inf, 0.0)
+        return statuses, mu, tyred
 
     def _search(self) -> None:
         """Search the surroundings of the present state for contacts."""
         record = self.record
-        known = {
+        previous = {
             self.near[k]: (record.warm[k].copy(), float(record.carried[k]))
             for k in record.warmed[: record.warmed_count].tolist()
             if record.warm[k, 0] != 0.0
         }
         begin = record.centre.copy()
-        self.near = self.look.sweep(self.t, record.box, self._margin, begin)
-        self._surround(known)
+        self.near = self.query.find_surroundings(self.t, record.box, self._margin, begin)
+        self._surround(previous)
 
     def _grow(self) -> None:
         """Double the number of contacts for which a step has room."""
         self._most *= 2
-        self.record.assign(**self._contact_room(self.look.n, self.record.rows))
+        self.record.assign(**self._contact_room(self.query.n, self.record.rows))
         self.record.assign(loaded_count=0, settled=0)
 
     # --- steps
@@ -371,15 +376,15 @@ class TimeStepper:
         """Return the state at a time within the last step, by interpolation."""
         state = self.y.copy()
         if t < self.t:
-            part = 1.0 - (self.t - t) / self._span
-            step_code().interpolate_state(self.record, part, state)
+            ratio = 1.0 - (self.t - t) / self._span
+            step_code().interpolate_state(self.record, ratio, state)
         return state
 
     def restart(self, t: float, y: Floats) -> None:
         """Continue from a state at a time within the last step, with the present inputs of the machine."""
         self.record.y[:] = y
         self.samples.begin = t
-        self.look.fill(t, y)
+        self.query.fill(t, y)
         self._begin_grid(t, self.h)
 
     def begin_samples(self, first: float, dt: float) -> None:
@@ -391,7 +396,7 @@ class TimeStepper:
         samples.states[0] = self.y
 
     def require(self, settled: int) -> None:
-        """Let calls end after so many successive steps in which the same contacts carry a load."""
+        """End calls after `settled` successive steps in which the same contacts carry a load."""
         self.record.required = settled
         self.record.settled = 0
         self.is_settled = False
@@ -404,8 +409,9 @@ class TimeStepper:
         self._largest_step = max(h, self._largest_step)
 
     def advance(self, count: int, until: float) -> None:
-        """Take so many steps, or fewer if a time is reached, the machine falls (then `outcome` says so),
-        or its contacts are settled. The last step before `until` is shorter than the others, if need be.
+        """Take `count` steps, or fewer if a time is reached, the machine falls or its contacts are settled.
+
+        The last step before `until` (s) may be shorter than the others. After a fall `outcome` names it.
 
         Raises
         ------
@@ -417,15 +423,15 @@ class TimeStepper:
         last = self.taken + count
         while self.taken < last and self.t < until and not self.outcome:
             # Steps that end within rounding of `until` belong to the grid.
-            whole = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
+            steps = math.floor((until - self._start) / self.h * (1.0 + 1e-14) + 1e-9) - self._index
             # Gaps of rounding errors over a very short last step would be speeds: it joins the one before.
-            rest = until - (self._start + (self._index + whole) * self.h)
-            whole -= 1 if whole > 0 and 0.0 < rest < SHORTEST_STEP * self.h else 0
-            if whole > 0:
-                many = min(whole, last - self.taken, ADAPT_STEPS - self._block)
-                self._take(self._start, self.h, self._index, many)
+            rest = until - (self._start + (self._index + steps) * self.h)
+            steps -= 1 if steps > 0 and 0.0 < rest < SHORTEST_REMAINDER * self.h else 0
+            if steps > 0:
+                many = min(steps, last - self.taken, ADAPT_STEPS - self._block)
+                self._take_steps(self._start, self.h, self._index, many)
             else:
-                self._take(self.t, until - self.t, 0, 1)
+                self._take_steps(self.t, until - self.t, 0, 1)
                 self._begin_grid(self.t, self.h)
             if self._block >= ADAPT_STEPS:
                 self._adapt()
@@ -436,7 +442,9 @@ class TimeStepper:
         """Choose the length of the next steps by the position error of the latest ones, averaged over
         some time, and by the distance that wheels moved in a step.
         """
-        r, unit, size = self.record, self.look.time_unit, self.look.wheel_size
+        r = self.record
+        unit = self.query.time_unit
+        size = self.query.wheel_size
         memory = ERROR_MEMORY * unit
         self._error = self._error * math.exp(-ADAPT_STEPS * self.h / memory) + r.error
         far = r.travel / (TRAVEL * size)
@@ -446,26 +454,26 @@ class TimeStepper:
         if self.contact.step is not None or not math.isfinite(unit):
             return
         used = self._error / (POSITION_ERROR * size * ERROR_MEMORY)
-        longest = longest_step(self.look, self.contact)
-        if far > 1.0 / TRAVEL and self.h <= SHORTEST * longest:
+        longest = longest_step(self.query, self.contact)
+        if far > 1.0 / TRAVEL and self.h <= SHORTEST_RATIO * longest:
             self._refuse_speed()
-        if (used > 1.0 or far > 1.5) and self.h > SHORTEST * longest:
+        if (used > 1.0 or far > 1.5) and self.h > SHORTEST_RATIO * longest:
             self._begin_grid(self.t, 0.5 * self.h)
         elif used < 1.0 / ERROR_MARGIN and far < 0.5 and 2.0 * self.h <= longest * (1.0 + 1e-9):
             self._begin_grid(self.t, 2.0 * self.h)
 
     def _refuse_speed(self) -> None:
         """Raise because a wheel passes its own size in the shortest step: no step finds its contacts."""
-        ends = [self.look.centres(self.t, y).copy() for y in (self.record.before, self.y)]
+        ends = [self.query.centres(self.t, y).copy() for y in (self.record.before, self.y)]
         moved = np.linalg.norm(ends[1] - ends[0], axis=1)
         w = int(moved.argmax())
         raise SimulationError(
-            f"the run stopped at {self.t:.9g} s: {self.look.machine.wheels[w].name!r} moves at "
+            f"the run stopped at {self.t:.9g} s: {self.query.machine.wheels[w].name!r} moves at "
             f"{moved[w] / self._span:.3g} m/s, further than its size in the shortest time step. A force acts "
             "on a body that is almost massless; give it mass, or limit the force."
         )
 
-    def _take(self, start: float, h: float, first: int, count: int) -> None:
+    def _take_steps(self, start: float, h: float, first: int, count: int) -> None:
         """Take steps on the grid start + i h from number `first` on."""
         r = self.record
         if math.isfinite(self.samples.dt):
@@ -500,7 +508,7 @@ class TimeStepper:
                 )
 
     def _make_room(self, count: int) -> None:
-        """Make room for so many more samples."""
+        """Make room for `count` more samples."""
         samples = self.samples
         if samples.count + count <= len(samples.times):
             return
@@ -515,8 +523,10 @@ class TimeStepper:
         """
         from scipy.optimize import linprog
 
-        r, n = self.record, self.look.n
-        m, count = self.look.motion.record, r.contact_count
+        r = self.record
+        n = self.query.n
+        m = self.query.motion.record
+        count = r.contact_count
         rows = r.seen[:count]
         normals = rows[:, m.C : m.C + n]
         moving = rows[:, m.b]
@@ -535,9 +545,9 @@ class TimeStepper:
         if found.status == 0 and found.x[-1] <= INFEASIBLE_APPROACH * scale:
             r.accepts_blocked = True
             return
-        wheel, feature = self.look.key(self.near[r.blocked])
-        joints = self.look.machine.system.model.joints
-        names = ", ".join(repr(joints[k].name) for k in self.look.machine.held) or "couplings"
+        wheel, feature = self.query.key(self.near[r.blocked])
+        joints = self.query.machine.system.model.joints
+        names = ", ".join(repr(joints[k].name) for k in self.query.machine.held) or "couplings"
         raise ContactSetError(
             f"at {self.t:.9g} s: the prescribed motion of {names} pushes {wheel!r} into {feature!r}, and "
             "nothing can give way. Let the joint follow a torque or a servo instead of a motion, or change "
@@ -547,18 +557,20 @@ class TimeStepper:
     # --- results
 
     def loaded(self) -> list[Closed]:
-        """Return the contacts that carry a load, as constraints: rows and friction of each."""
+        """Return the contacts that carry a load, with their statuses and friction."""
         r = self.record
-        found = []
-        for k, status in zip(r.loaded.tolist(), r.status[: r.loaded_count].tolist(), strict=False):
-            free = int(r.held[k]) if r.tyred[k] else 1
-            rows = 3 if status == ContactStatus.ROLLING else free
-            found.append((self.near[k], rows, float(r.mu[k])))
-        return found
+        closed = []
+        for i, k in enumerate(r.loaded[: r.loaded_count].tolist()):
+            status = Status.ROLLING if r.settled_status[i] == Status.ROLLING else Status.SLIDING
+            if r.tyred[k]:
+                status = Status(r.closed_status[k])
+            closed.append((self.near[k], status, float(r.mu[k])))
+        return closed
 
     def made(self) -> TimeStepped:
         """Return how the steps were made: why, their length and quality."""
-        r, contact = self.record, self.contact
+        r = self.record
+        contact = self.contact
         chosen = contact.solver == "auto" and contact.impact_name != "moreau"
         return TimeStepped(
             reason=self.reason,
@@ -568,7 +580,7 @@ class TimeStepper:
             penetration=r.penetration,
             work=r.work,
             projection_work=r.projection_work,
-            energy_drift=self.look.energy(self.t, self.y) - self._energy - r.supplied,
+            energy_drift=self.query.energy(self.t, self.y) - self._energy - r.supplied,
             unsolved=r.unsolved,
             replaced_impact=str(contact.impact_name) if chosen and r.restitution > 0.0 else "",
         )
@@ -580,7 +592,9 @@ class TimeStepper:
         Accelerations and forces of a sample are means over the interval since the sample before: their sum
         over time is the impulse, whatever the spacing. The first sample has those of the first interval.
         """
-        samples, record, look = self.samples, self.record, self.look
+        samples = self.samples
+        record = self.record
+        query = self.query
         count = samples.count
         times, states, sums, energies = (
             getattr(samples, name)[:count] for name in ("times", "states", "totals", "energies")
@@ -591,12 +605,12 @@ class TimeStepper:
             times, states, sums, energies = (np.array([start]) for start in last_step)
         end = min(until, self.t)
         times = times.copy()
-        if 0.0 < end - times[-1] < SAME_TIME * self.h:
+        if 0.0 < end - times[-1] < SAME_SAMPLE * self.h:
             times[-1] = end  # a mean over the rounding error of a time is not a force
         if end > times[-1] or len(times) == 1:
             times = np.append(times, max(end, times[0]))
-            part = 1.0 if end >= self.t else (end - times[0]) / (self.t - times[0])
-            total = sums[-1] + part * (samples.sums - sums[-1])
+            ratio = 1.0 if end >= self.t else (end - times[0]) / (self.t - times[0])
+            total = sums[-1] + ratio * (samples.sums - sums[-1])
             states, sums, energies = (
                 np.concatenate([values, [last]])
                 for values, last in (
@@ -608,18 +622,18 @@ class TimeStepper:
         spans = np.diff(times)
         spans = np.where(spans > 0.0, spans, np.inf)  # an instant has no means
         rows = record.rows
-        wheels = len(look.machine.wheels)
+        wheels = len(query.machine.wheels)
         means = []
-        for values in (states[:, look.y.v], sums):
+        for values in (states[:, query.y.v], sums):
             mean = np.diff(values, axis=0) / spans[:, None]
             means.append(np.concatenate([mean[:1], mean]))
         rates, forces = means
-        parts = wheels + look.machine.joints
-        own, world, equality, power = self.split_sums(forces, parts, rows)
+        parts = wheels + query.machine.joints
+        local, world, equality, power = self.split_sums(forces, parts, rows)
         return SteppedArc(
-            look.machine, times, states.copy(), look.inputs, look.terrain, rates,
-            own[:, :wheels], world[:, :wheels], equality[:, :rows],
-            world[:, wheels:, 0] if look.stops else None,
+            query.machine, times, states.copy(), query.inputs, query.terrain, rates,
+            local[:, :wheels], world[:, :wheels], equality[:, :rows],
+            world[:, wheels:, 0] if query.stops else None,
             np.stack([power, energies], axis=-1)[:, :wheels],
             self.made(),
         )  # fmt: skip

@@ -64,6 +64,7 @@ from draisine.simulation.contact.kernels import (
     put_state,
     relative_velocity,
 )
+from draisine.simulation.contact.status import Status, count_rows
 
 
 class StepResult(IntEnum):
@@ -82,14 +83,6 @@ class StepResult(IntEnum):
     )
 
 
-class ContactStatus(IntEnum):
-    """What a loaded contact does, judged with margin."""
-
-    NEAR_CHANGE = 0  # little load, or friction close to its limit
-    SLIDING = 1  # or without friction
-    ROLLING = 2
-
-
 RATE_INCREMENT = 1e-6  # of 1 + |v|; far below the rates over which friction laws are smoothed
 INFEASIBLE_APPROACH = (
     1e-4  # of the largest free velocity; 99 % of feasible problems leave below 3e-6
@@ -102,7 +95,7 @@ SAME_DIRECTION = (
 LOAD_PASSES = 6  # rounds in which tyre forces follow the loads of the step
 LOAD_CHANGE = 1e-8  # of the load; the rounds end below it
 MASS_RIDGE = 1e-10  # of the largest diagonal entry; added to a singular mass matrix
-ROUNDING = 1e-8  # of the largest diagonal entry; a pivot below minus this is negative
+NEGATIVE_PIVOT = 1e-8  # of the largest diagonal entry; a pivot below minus this is negative
 REDUNDANT_ROW = 1e-12  # of the largest pivot; equality rows below it are redundant
 
 
@@ -155,10 +148,10 @@ class TimeStepping(Record):
     contact_count: int = 0
     seen: Matrix  # (k + 2, row) what the programs of the contacts return; the last rows are scratch
     which: Integers  # (k) contacts of the step, by number among those nearby
-    grip: Integers  # (k) rows that the law of contact acts on in this step, of those that are held
+    status: Integers  # (k) Status of each in this step; the law of contact acts on its rows
 
     # Contacts nearby
-    held: Integers  # (c) rows that the law of contact acts on: normal, along, across in this order
+    closed_status: Integers  # (c) Status if closed without slip
     tyred: Flags  # (c) whether a tyre makes the forces of the other rows
     mu: Floats  # (c) friction coefficients
     warm: Matrix  # (c, 3) impulses of the step before
@@ -189,12 +182,12 @@ class TimeStepping(Record):
     # Contacts that carry a load
     loaded_count: int = 0
     loaded: Integers  # (k) by number among those nearby
-    status: Integers  # (k) their ContactStatus
+    settled_status: Integers  # (k) Status that each has with margin, OPEN if none
     settled: int = 0  # successive steps in which the same contacts carried a load with margin
 
     # Quality
     steps: int = 0  # steps of the last call
-    unsolved: int = 0  # steps whose residual is above ACCEPTED_RESIDUAL
+    unsolved: int = 0  # steps whose residual is above MAX_STEP_RESIDUAL
     residual: float = 0.0  # largest residual, of the largest free velocity
     penetration: float = 0.0  # deepest penetration at mid-step, m
     work: float = 0.0  # work of the contact impulses relative to the ground, J
@@ -207,8 +200,8 @@ class TimeStepping(Record):
 
 
 MIN_LOAD = 0.01  # of the weight; a contact with less may open at any moment
-FRICTION_MARGIN = 0.95  # of mu; a contact that uses more may slip at any moment
-ACCEPTED_RESIDUAL = 1e-6  # of the largest free velocity; steps above it are counted as unsolved
+MAX_FRICTION_USE = 0.95  # of mu; a contact that uses more may slip at any moment
+MAX_STEP_RESIDUAL = 1e-6  # of the largest free velocity; steps above it are counted as unsolved
 
 
 # --- linear algebra of a step
@@ -228,7 +221,7 @@ def factor(A: Matrix, n: int, smallest: float) -> int:
         row = A[j]
         pivot = row[j] - dot(row, row, j)
         if not pivot > smallest * largest:
-            if not pivot > -ROUNDING * largest:
+            if not pivot > -NEGATIVE_PIVOT * largest:
                 return -1
             redundant += 1
             for i in range(j, n):
@@ -359,8 +352,8 @@ def evaluate_contact(s: TimeStepping, k: int, h: float, row: Floats) -> None:
 
 @routine
 def set_load(s: TimeStepping, k: int, load: float) -> None:
-    """Set the load under which the forces of a tyre are evaluated: never zero, where they have no
-    derivative, and bounded, because a side force in proportion to the load may feed it.
+    """Set the load under which the forces of a tyre are evaluated. It is positive, because they have no
+    derivative at zero, and bounded, because a side force in proportion to the load may increase it.
     """
     share = s.motion.share
     s.carried[k] = min(load, MAX_TYRE_LOAD * share)
@@ -373,7 +366,8 @@ def can_close(s: TimeStepping, k: int, h: float, row: Floats) -> bool:
 
     Its point must lie within the borders of its feature, and the wheel's centre outside the ground.
     """
-    m, contacts = s.motion, s.contacts
+    m = s.motion
+    contacts = s.contacts
     evaluate_gap(s.x, contacts, k, row)
     gap = row[m.gap]
     # Reject by the gap alone first: the rows of a contact are expensive.
@@ -435,12 +429,13 @@ def find_contacts(s: TimeStepping, h: float) -> bool:
 
 
 @routine
-def repeats_ideal(s: TimeStepping, c: int) -> bool:
-    """Return whether an ideal contact repeats another one of its wheel: the wheel lies in a shallow
+def duplicates_ideal(s: TimeStepping, c: int) -> bool:
+    """Return whether an ideal contact duplicates another contact of its wheel: the wheel lies in a shallow
     concave edge and cannot roll without slip on both faces. The more loaded contact holds the tangents.
     """
-    m, k = s.motion, s.which[c]
-    repeats = False
+    m = s.motion
+    k = s.which[c]
+    duplicates = False
     for other in range(s.contact_count):
         near = s.which[other]
         if other == c or s.contacts.wheels[near] != s.contacts.wheels[k] or isfinite(s.mu[near]):
@@ -448,18 +443,18 @@ def repeats_ideal(s: TimeStepping, c: int) -> bool:
         if dot(s.seen[c, m.normal :], s.seen[other, m.normal :], 3) > SAME_DIRECTION:
             heavier = s.warm[near, 0] > s.warm[k, 0]
             if heavier or (s.warm[near, 0] == s.warm[k, 0] and other < c):
-                repeats = True
-    return repeats
+                duplicates = True
+    return duplicates
 
 
 @routine
-def choose_grips(s: TimeStepping) -> None:
-    """Write the rows that the law of contact acts on, for each contact of the step."""
+def choose_statuses(s: TimeStepping) -> None:
+    """Write the status of each contact of the step: the law of contact acts on the rows that it holds."""
     for c in range(s.contact_count):
         k = s.which[c]
-        s.grip[c] = s.held[k]
-        if not isfinite(s.mu[k]) and repeats_ideal(s, c):
-            s.grip[c] = 1
+        s.status[c] = s.closed_status[k]
+        if not isfinite(s.mu[k]) and duplicates_ideal(s, c):
+            s.status[c] = Status.SLIDING
 
 
 # --- the momentum balance
@@ -468,7 +463,8 @@ def choose_grips(s: TimeStepping) -> None:
 @routine
 def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: Floats) -> None:
     """Add the generalised force of the elements at contact c of the step under its load."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     load = s.carried[s.which[c]]
     into[:n] += factor * (row[m.push :][:n] + load * row[m.lift :][:n])
 
@@ -476,7 +472,8 @@ def add_tyre_forces(s: TimeStepping, c: int, row: Floats, factor: float, into: F
 @routine
 def add_applied_derivative(s: TimeStepping) -> None:
     """Add the derivative of the applied forces, with their sign in F, by the speeds."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     v = s.x[m.x_v :]
     for j in range(n):
         speed = v[j]
@@ -490,7 +487,8 @@ def add_applied_derivative(s: TimeStepping) -> None:
 @routine
 def add_tyre_derivative(s: TimeStepping, h: float) -> None:
     """Add the derivative of the tyre forces, with their sign in F, by the speeds."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     scratch = s.seen[s.most]
     for j in range(n):
         speed = s.x[m.x_v + j]
@@ -529,7 +527,8 @@ def factor_mass(s: TimeStepping, h: float) -> bool:
     An unstable law may prevent it: then A is left out. Bodies without inertia about an axis leave M
     singular: then a small ridge is added, and the constraints make the motion unique.
     """
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     differentiate_rates(s, h)
     largest = 0.0
     for i in range(n):
@@ -551,7 +550,8 @@ def factor_equalities(s: TimeStepping) -> bool:
     """Write (M + h A)^-1 J' and the Cholesky factor of the Schur complement of the equality rows; return
     whether there is one.
     """
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     J = s.out[m.held :]
     for i in range(s.rows):
         s.equality[i, :n] = J[i * n :][:n]
@@ -563,9 +563,10 @@ def factor_equalities(s: TimeStepping) -> bool:
 
 
 @routine
-def respond(s: TimeStepping, row: Floats, response: Floats, reaction: Floats) -> None:
+def solve_unit_response(s: TimeStepping, row: Floats, response: Floats, reaction: Floats) -> None:
     """Write the speeds and the impulses of the equality rows per unit impulse along a row."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     J = s.out[m.held :]
     response[:n] = row[:n]
     solve_factored(s.mass, response, n)
@@ -581,16 +582,20 @@ def assemble_delassus(s: TimeStepping) -> None:
     """Write the responses to unit contact impulses and the Delassus matrix. Rows that a contact does
     not hold are zero.
     """
-    m, n, p = s.motion, s.motion.speeds, s.problem
+    m = s.motion
+    n = m.speeds
+    p = s.problem
     size = 3 * s.contact_count
     for i in range(size):
-        if i % 3 < s.grip[i // 3]:
-            respond(s, s.seen[i // 3, m.C + (i % 3) * n :], s.response[i], s.reaction[i])
+        if i % 3 < count_rows(s.status[i // 3]):
+            solve_unit_response(
+                s, s.seen[i // 3, m.C + (i % 3) * n :], s.response[i], s.reaction[i]
+            )
         else:
             s.response[i, :n] = 0.0
             s.reaction[i, : s.rows] = 0.0
     for i in range(size):
-        holds = i % 3 < s.grip[i // 3]
+        holds = i % 3 < count_rows(s.status[i // 3])
         for j in range(size):
             row = s.seen[i // 3, m.C + (i % 3) * n :]
             p.W[i, j] = dot(row, s.response[j], n) if holds else 0.0
@@ -606,7 +611,8 @@ def compute_free_speeds(s: TimeStepping, h: float) -> None:
     """Write the speeds at the end of the step without contact impulses, and the impulses of the
     equality rows for them.
     """
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     J = s.out[m.held :]
     s.free[:n] = -h * s.out[m.F :][:n]
     for c in range(s.contact_count):
@@ -627,7 +633,8 @@ def contact_velocity(s: TimeStepping, row: Floats, axis: int, v: Floats) -> floa
     """Return the velocity of a contact point relative to the ground at speeds v; axis 0 normal, 1 along,
     2 across.
     """
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     return add_dot(-row[m.b + axis], row[m.C + axis * n :], v, n)
 
 
@@ -641,16 +648,17 @@ def assemble_velocities(s: TimeStepping, h: float) -> None:
     for c in range(s.contact_count):
         k = s.which[c]
         row = s.seen[c]
+        rows = count_rows(s.status[c])
         for axis in range(3):
-            holds = axis < s.grip[c]
+            holds = axis < rows
             p.b[3 * c + axis] = contact_velocity(s, row, axis, s.free) if holds else 0.0
         before = relative_velocity(s.x, row, s.motion, 0)
         # A tyre on a vertical spring holds no row: no impulse could meet a condition on its gap.
-        if s.grip[c] > 0 and before < -s.rest_speed and s.restitution > 0.0:
+        if rows > 0 and before < -s.rest_speed and s.restitution > 0.0:
             p.b[3 * c] += s.restitution * before
-        elif s.grip[c] > 0:
+        elif rows > 0:
             p.b[3 * c] += max(row[s.motion.gap] / h, -s.rest_speed)
-        p.mu[c] = s.mu[k] if s.grip[c] > 1 else 0.0
+        p.mu[c] = s.mu[k] if rows > 1 else 0.0
 
 
 @routine
@@ -659,7 +667,7 @@ def follow_loads(s: TimeStepping, h: float) -> float:
     largest = 0.0
     for c in range(s.contact_count):
         k = s.which[c]
-        if s.tyred[k] and s.held[k] > 0:
+        if s.tyred[k] and count_rows(s.closed_status[k]) > 0:
             load = s.problem.impulse[3 * c] / h
             change = abs(load - s.carried[k]) / (abs(load) + MIN_TYRE_LOAD * s.motion.share)
             largest = max(largest, change)
@@ -671,7 +679,8 @@ def follow_loads(s: TimeStepping, h: float) -> float:
 @routine
 def solve_step(s: TimeStepping, h: float) -> float:
     """Solve for the contact impulses and the speeds at the end of the step; return the residual."""
-    n, p = s.motion.speeds, s.problem
+    n = s.motion.speeds
+    p = s.problem
     for c in range(s.contact_count):
         p.impulse[3 * c :][:3] = s.warm[s.which[c], :3]
     residual = 0.0
@@ -720,9 +729,10 @@ def add_world(s: TimeStepping, row: Floats, force: Vec3, into: Floats) -> None:
 @routine
 def record_contact(s: TimeStepping, c: int, h: float) -> None:
     """Add the impulse of contact c to the sums since these were cleared, and its work to the total."""
-    m, k = s.motion, s.which[c]
+    m = s.motion
+    k = s.which[c]
     row = s.seen[c]
-    part = s.contacts.wheels[k]
+    owner = s.contacts.wheels[k]
     impulse = Vec3(*s.problem.impulse[3 * c : 3 * c + 3])
     for axis in range(3):
         before = relative_velocity(s.x, row, m, axis)
@@ -731,21 +741,21 @@ def record_contact(s: TimeStepping, c: int, h: float) -> None:
         if axis == 0:
             s.projection_work += max(0.0, work)
         s.equality_sum[: s.rows] += impulse[axis] * s.reaction[3 * c + axis, : s.rows]
-    if part >= s.wheels.size:
+    if owner >= s.wheels.size:
         # A stop pushes its joint up (feature number 1) or down (-1).
-        s.world[part, 0] += s.contacts.features[k * FEATURE] * impulse[0]
+        s.world[owner, 0] += s.contacts.features[k * FEATURE] * impulse[0]
     elif s.tyred[k]:
         load = s.carried[k]
         forces = Vec3(*row[m.forces : m.forces + 3])
         lifted = Vec3(*row[m.lifted : m.lifted + 3])
         impulse += h * (forces + load * lifted)
-        s.tyre_work[part] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
-        s.tyre_energy[part] = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
-        add_world(s, row, impulse, s.world[part])
+        s.tyre_work[owner] += h * (row[m.forces + POWER] + load * row[m.lifted + POWER])
+        s.tyre_energy[owner] = row[m.forces + ENERGY] + load * row[m.lifted + ENERGY]
+        add_world(s, row, impulse, s.world[owner])
     else:
-        add_world(s, row, impulse, s.world[part])
+        add_world(s, row, impulse, s.world[owner])
     for axis in range(3):
-        s.own[part, axis] += impulse[axis]
+        s.own[owner, axis] += impulse[axis]
     s.penetration = max(s.penetration, -row[m.gap])
 
 
@@ -768,7 +778,8 @@ def record_impulses(s: TimeStepping, h: float) -> None:
 @routine
 def record_energy(s: TimeStepping, h: float) -> None:
     """Add the work of all impulses of the step, and the position error of the step."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     largest = 0.0
     for i in range(n):
         mean = 0.5 * (s.y[m.y_v + i] + s.after[i])
@@ -786,24 +797,26 @@ def record_energy(s: TimeStepping, h: float) -> None:
 
 
 @routine
-def judge_contact(s: TimeStepping, c: int, h: float) -> ContactStatus:
-    """Return what a loaded contact does, with margin."""
+def judge_contact(s: TimeStepping, c: int, h: float) -> Status:
+    """Return the status that a loaded contact has with margin, OPEN if it may change at any moment: little
+    load, or friction close to its limit.
+    """
     k = s.which[c]
     row = s.seen[c]
     impulse = s.problem.impulse[3 * c :]
     if impulse[0] < MIN_LOAD * s.weight * h:
-        return ContactStatus.NEAR_CHANGE
-    if s.grip[c] < 3 or s.mu[k] == 0.0:
-        return ContactStatus.SLIDING
+        return Status.OPEN
+    if s.status[c] != Status.ROLLING:
+        return Status.SLIDING
     if not isfinite(s.mu[k]):
-        return ContactStatus.ROLLING
-    if norm(impulse[1], impulse[2]) < FRICTION_MARGIN * s.mu[k] * impulse[0]:
-        return ContactStatus.ROLLING
+        return Status.ROLLING
+    if norm(impulse[1], impulse[2]) < MAX_FRICTION_USE * s.mu[k] * impulse[0]:
+        return Status.ROLLING
     along = contact_velocity(s, row, 1, s.after)
     across = contact_velocity(s, row, 2, s.after)
     if norm(along, across) > s.rest_speed:
-        return ContactStatus.SLIDING
-    return ContactStatus.NEAR_CHANGE
+        return Status.SLIDING
+    return Status.OPEN
 
 
 @routine
@@ -816,11 +829,11 @@ def count_settled(s: TimeStepping, h: float) -> None:
     for c in range(s.contact_count):
         if s.problem.impulse[3 * c] > 0.0:
             status = judge_contact(s, c, h)
-            known = count < s.loaded_count and s.loaded[count] == s.which[c]
-            if not known or status is ContactStatus.NEAR_CHANGE or s.status[count] != int(status):
+            is_listed = count < s.loaded_count and s.loaded[count] == s.which[c]
+            if not is_listed or status is Status.OPEN or s.settled_status[count] != status:
                 same = False
             s.loaded[count] = s.which[c]
-            s.status[count] = int(status)
+            s.settled_status[count] = status
             count += 1
     if count != s.loaded_count:
         same = False
@@ -831,11 +844,11 @@ def count_settled(s: TimeStepping, h: float) -> None:
 @routine
 def touches(s: TimeStepping, wheel: int) -> bool:
     """Return whether a wheel has a contact in the step."""
-    found = False
+    has_contact = False
     for c in range(s.contact_count):
         if s.contacts.wheels[s.which[c]] == wheel:
-            found = True
-    return found
+            has_contact = True
+    return has_contact
 
 
 @routine
@@ -843,7 +856,8 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
     """Integrate the states of force elements at contacts, with the speeds at the end of the step. Tyres
     of wheels that touch down after a flight begin without slip.
     """
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     scratch = s.seen[s.most]
     s.x[m.x_v :][:n] = s.after[:n]
     for i in range(m.remembered):
@@ -862,7 +876,8 @@ def relax_tyres(s: TimeStepping, h: float) -> None:
 @routine
 def finish_step(s: TimeStepping, t: float, h: float) -> StepResult:
     """Move to the end of the step; return how the run goes on."""
-    m, n = s.motion, s.motion.speeds
+    m = s.motion
+    n = m.speeds
     size = m.y_z + m.states
     s.y[m.y_z :][: m.states] += h * s.out[m.zdot :][: m.states]
     if m.acted > 0:
@@ -898,7 +913,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
         return StepResult.LEFT_SURROUNDINGS
     if not find_contacts(s, h):
         return StepResult.TOO_MANY_CONTACTS
-    choose_grips(s)
+    choose_statuses(s)
     if not factor_mass(s, h) or not factor_equalities(s):
         return StepResult.SINGULAR_MASS
     assemble_delassus(s)
@@ -915,7 +930,7 @@ def take_step(s: TimeStepping, t: float, h: float) -> StepResult:
             return StepResult.INFEASIBLE
     s.accepts_blocked = False
     s.residual = max(s.residual, residual)
-    if residual > ACCEPTED_RESIDUAL:
+    if residual > MAX_STEP_RESIDUAL:
         s.unsolved += 1
     record_impulses(s, h)
     record_energy(s, h)

@@ -9,16 +9,19 @@ margin for some steps. If that fails soon, it takes twice as many steps the next
 
 from collections.abc import Sequence
 from enum import IntEnum
+from itertools import takewhile
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, DraisineError, TerrainError, ZenoError
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.status import Status
 from draisine.simulation.contact.stepping.arc import TimeStepper
 from draisine.simulation.trajectory import Event
 
 CROWDED_EVENTS = 20  # events; if there were as many time steps meanwhile, these would cost less
+UNCROWDED = ("collision", "input")  # kinds of events that say nothing about progress
 FEW_STEPS = 100  # integration steps over which progress is measured
 MIN_STEP_RATIO = 0.1  # of a time step; shorter integration steps cost more than time steps
 FIRST_SETTLED = 10  # steps with the same contacts before event location resumes
@@ -31,18 +34,22 @@ NEARLY_REDUNDANT = (
 PARALLEL = (
     1e-6  # difference of unit normals; on parallel faces rows are redundant exactly or not at all
 )
-REDUNDANT = (
-    1e-5  # singular value below which rows are redundant: on a plane, up to rounding after impacts
-)
+REDUNDANT = 1e-5  # singular value of redundant rows: on a plane, up to rounding after impacts
+
+
+def count_events(events: Sequence[Event], begin: float) -> int:
+    """Return the number of events after a time (s), without jumps of the inputs."""
+    recent = takewhile(lambda event: event.t > begin, reversed(events))
+    return sum(event.kind != "input" for event in recent)
 
 
 def is_crowded(events: Sequence[Event], h: float) -> bool:
     """Return whether the latest events follow each other faster than time steps of length h would.
-    Collisions do not count: bounces that accumulate come to rest.
+
+    Collisions do not count, because bounces that accumulate come to rest. Jumps of the inputs do not count
+    either: a controller that acts every millisecond must not cost the run its accuracy.
     """
-    if len(events) < CROWDED_EVENTS:
-        return False
-    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind != "collision"]
+    latest = [event.t for event in events[-2 * CROWDED_EVENTS :] if event.kind not in UNCROWDED]
     if len(latest) < CROWDED_EVENTS:
         return False
     return latest[-1] - latest[-CROWDED_EVENTS] < CROWDED_EVENTS * h
@@ -67,19 +74,19 @@ class Rank(IntEnum):
     OVER_CONSTRAINED = 2  # nearly redundant: wheels of one axle on faces of different slope
 
 
-def rank_of(look: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
+def rank_of(query: ContactQuery, t: float, y: Floats, closed: Sequence[Closed]) -> Rank:
     """Return how independent the rows of the rolling contacts are.
 
     If rows are nearly redundant, lateral forces have no bound but friction, and one wheel creeps.
     """
-    rolling = [contact for contact, rows, _ in closed if rows == 3]
+    rolling = [contact for contact, status, _ in closed if status == Status.ROLLING]
     if len(rolling) < 2:
         return Rank.INDEPENDENT
-    seen = look.meet(t, y, rolling)
-    rows = look.jacobian(seen).reshape(-1, look.n)
-    normals = seen[:, look.row.normal]
+    contact_rows = query.evaluate_rows(t, y, rolling)
+    rows = query.jacobian(contact_rows).reshape(-1, query.n)
+    normals = contact_rows[:, query.row.normal]
     parallel = np.square(normals - normals[0]).sum(axis=1).max() < PARALLEL**2
-    M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+    M = query.dynamics(t, y)["M"].reshape(query.n, query.n)
     try:
         scaled = np.linalg.solve(np.linalg.cholesky(M), rows.T).T
     except np.linalg.LinAlgError:
@@ -97,23 +104,25 @@ def project_state(stepper: TimeStepper) -> Floats | None:
     """Return the state of a stepper projected onto the constraints of the contacts that carry a load;
     None if they over-constrain the machine or the projection moves it too far.
     """
-    look, t, y = stepper.look, stepper.t, stepper.y
+    query = stepper.query
+    t = stepper.t
+    y = stepper.y
     closed = stepper.loaded()
-    if rank_of(look, t, y, closed) is Rank.OVER_CONSTRAINED:
+    if rank_of(query, t, y, closed) is Rank.OVER_CONSTRAINED:
         return None
     touching = {contact for contact, *_ in closed}
-    size = look.wheel_size
+    size = query.wheel_size
     below = [
-        (contact, 1, 0.0)
-        for contact, row in look.in_ground(t, y, stepper.near)
-        if contact not in touching and look.gap(row) < 0.0
+        (contact, Status.SLIDING, 0.0)
+        for contact, row in query.find_penetrating(t, y, stepper.near)
+        if contact not in touching and query.gap(row) < 0.0
     ]
-    moved = look.settle(t, y, [*closed, *below]) if closed or below else y.copy()
+    moved = query.project(t, y, [*closed, *below]) if closed or below else y.copy()
     if not np.isfinite(moved).all():
         return None
     change = moved - y
-    change[look.y.p] /= size
-    parts = (np.linalg.norm(change[look.y.q]), np.linalg.norm(change[look.y.p]))
-    if max(*parts, np.abs(change[look.y.r]).max(initial=0.0)) > MAX_PROJECTION:
+    change[query.y.p] /= size
+    parts = (np.linalg.norm(change[query.y.q]), np.linalg.norm(change[query.y.p]))
+    if max(*parts, np.abs(change[query.y.r]).max(initial=0.0)) > MAX_PROJECTION:
         return None
     return moved

@@ -1,4 +1,4 @@
-"""Several laws at once."""
+"""Combination of several laws: inputs are added, states are concatenated."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,24 +10,30 @@ from draisine.mechanics.readings import Readings, call_law, law_start, law_state
 
 
 @dataclass(frozen=True)
-class Together:
-    """Laws that act at the same time: their inputs add up, their states follow one another."""
+class CombinedLaws:
+    """Several laws that act together: their inputs are added, their states are concatenated.
+
+    Parameters
+    ----------
+    laws
+        The laws, in the order of their states.
+    """
 
     laws: tuple[Any, ...]
 
     @property
     def states(self) -> int:
-        """How many states all laws have."""
+        """Number of states of all laws."""
         return sum(law_states(law) for law in self.laws)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
-        """All times at which one of the laws may jump."""
+        """All times at which a law may jump, s."""
         return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
 
     @property
     def state_names(self) -> tuple[str, ...]:
-        """Names of the states of all laws, `z[k]` if a law has none."""
+        """Names of the states of all laws; `z[k]` for laws without names."""
         names: list[str] = []
         for law in self.laws:
             count = law_states(law)
@@ -35,20 +41,20 @@ class Together:
         return tuple(names)
 
     def start_at(self, x: float, y: float, yaw: float) -> Array:
-        """Return the states at the start, those of one law after those of the other."""
-        parts = [law_start(law, x, y, yaw) for law in self.laws]
-        return np.concatenate([np.zeros(0), *parts])
+        """Return the initial states for a position (m) and yaw (rad) of the machine."""
+        starts = [law_start(law, x, y, yaw) for law in self.laws]
+        return np.concatenate([np.zeros(0), *starts])
 
     def __call__(
         self, readings: Readings, z: Array
     ) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
         """Return the sum of all inputs, and the rates of all states."""
-        given: dict[str, Scalar] = {}
+        total: dict[str, Scalar] = {}
         rates: list[Scalar] = []
         for law in self.laws:
             count = law_states(law)
-            inputs, own = call_law(law, readings, z[len(rates) : len(rates) + count])
-            rates += list(own)
+            inputs, law_rates = call_law(law, readings, z[len(rates) : len(rates) + count])
+            rates += list(law_rates)
             for name, value in inputs.items():
-                given[name] = given[name] + value if name in given else value
-        return given, tuple(rates)
+                total[name] = total[name] + value if name in total else value
+        return total, tuple(rates)

@@ -1,4 +1,4 @@
-"""What can be asked of a run, and in which words."""
+"""Series and scalar queries of a run by name."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from draisine.errors import DataError, ParameterError
 from draisine.model.quantity import number
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import DERIVED
-from draisine.results.questions import (
-    Question,
+from draisine.results.queries import (
+    SeriesQuery,
+    evaluate_series,
     first_crossings,
     known_series,
-    parse_question,
-    series,
+    parse_query,
     stored_series,
     unit_of,
 )
@@ -33,7 +33,7 @@ def bodies():
     return Bodies(data, restore_model(data))
 
 
-def test_numbers_as_people_write_them():
+def test_numbers_with_units_are_parsed():
     assert number("18deg") == pytest.approx(np.radians(18.0), rel=1e-15)
     assert number(" -1.5e1 deg ") == pytest.approx(np.radians(-15.0), rel=1e-15)
     assert number(3) == 3.0
@@ -46,19 +46,19 @@ def test_numbers_as_people_write_them():
     assert number("18deg", "rad/s") == pytest.approx(np.radians(18.0))
 
 
-def test_every_stored_variable_is_known(bodies):
+def test_every_stored_variable_is_a_series(bodies):
     assert {*map(str, bodies.data.data_vars), "time"} == set(stored_series(MODEL))
     for name, labels in stored_series(MODEL).items():
         text = f"{name}[{', '.join(x[-1] for x in labels)}]" if labels else name
-        assert series(text, bodies).shape == bodies.data["time"].shape
+        assert evaluate_series(text, bodies).shape == bodies.data["time"].shape
 
 
-def test_every_known_series_can_be_asked_for_and_has_a_unit(bodies):
+def test_every_series_is_finite_and_has_a_unit(bodies):
     for name, labels in known_series(MODEL).items():
         if name == "control_state":
             continue
         text = f"{name}[{', '.join(x[0] for x in labels)}]" if labels else name
-        assert np.isfinite(series(text, bodies)).all(), text
+        assert np.isfinite(evaluate_series(text, bodies)).all(), text
         unit_of(text, MODEL)
     assert unit_of("inputs[steer]", MODEL) == "N m"
     assert unit_of("steer_acceleration", MODEL) == "rad/s2"
@@ -73,65 +73,68 @@ def test_velocities_and_accelerations_are_derivatives(bodies, wheel, axis):
         ("wheel_centre", "wheel_centre_velocity"),
         ("wheel_centre_velocity", "wheel_centre_acceleration"),
     ):
-        slope = np.gradient(series(f"{name}[{wheel}, {axis}]", bodies), t, edge_order=2)
-        assert_allclose(slope, series(f"{rate}[{wheel}, {axis}]", bodies), atol=1e-3)
+        slope = np.gradient(evaluate_series(f"{name}[{wheel}, {axis}]", bodies), t, edge_order=2)
+        assert_allclose(slope, evaluate_series(f"{rate}[{wheel}, {axis}]", bodies), atol=1e-3)
 
 
 @pytest.mark.parametrize("angle", ["yaw", "lean", "pitch", "steer", "rear_wheel"])
-def test_angles_have_second_rates(bodies, angle):
+def test_angle_accelerations_are_derivatives_of_rates(bodies, angle):
     t = bodies.data["time"].values
-    slope = np.gradient(series(f"{angle}_rate", bodies), t, edge_order=2)
-    assert_allclose(slope, series(f"{angle}_acceleration", bodies), atol=1e-3)
+    slope = np.gradient(evaluate_series(f"{angle}_rate", bodies), t, edge_order=2)
+    assert_allclose(slope, evaluate_series(f"{angle}_acceleration", bodies), atol=1e-3)
 
 
 @pytest.mark.parametrize("wheel", ["rear", "front"])
-def test_curvatures_are_those_of_the_drawn_paths(bodies, wheel):
+def test_curvatures_match_finite_differences_of_the_paths(bodies, wheel):
     t = bodies.data["time"].values
     track = bodies.data["contact_point"].sel(contact=wheel).values
-    hub = np.stack([series(f"wheel_centre[{wheel}, {a}]", bodies) for a in "xy"], axis=1)
+    hub = np.stack([evaluate_series(f"wheel_centre[{wheel}, {a}]", bodies) for a in "xy"], axis=1)
     for path, name in ((track, "track_curvature"), (hub, "path_curvature")):
         v = np.gradient(path[:, :2], t, axis=0, edge_order=2)
         a = np.gradient(v, t, axis=0, edge_order=2)
-        drawn = (v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]) / np.hypot(v[:, 0], v[:, 1]) ** 3
+        expected = (v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]) / np.hypot(v[:, 0], v[:, 1]) ** 3
         inside = slice(3, -3)
-        assert_allclose(series(f"{name}[{wheel}]", bodies)[inside], drawn[inside], atol=1e-4)
+        assert_allclose(
+            evaluate_series(f"{name}[{wheel}]", bodies)[inside], expected[inside], atol=1e-4
+        )
 
 
 def test_formulations_agree_along_a_run(bodies):
-    assert series("formulation_difference", bodies).max() < 1e-11
+    assert evaluate_series("formulation_difference", bodies).max() < 1e-11
 
 
-def test_questions():
-    assert parse_question("maximum contact_force[rear, normal]", MODEL) == Question(
+def test_queries_are_parsed():
+    assert parse_query("maximum contact_force[rear, normal]", MODEL) == SeriesQuery(
         "contact_force[rear, normal]", "maximum"
     )
-    assert parse_question("relative spread of energy", MODEL).reducer == "relative spread of"
-    assert parse_question("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
+    assert parse_query("relative spread of energy", MODEL).reducer == "relative spread of"
+    assert parse_query("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
 
 
 @pytest.mark.parametrize(
-    ("text", "helpful"),
+    ("text", "message"),
     [
         ("final laen", "Did you mean 'lean'?"),
         ("finale lean", "Did you mean 'final'?"),
         ("position", "write 'position\\[x\\]'"),
         ("position[w]", "no 'w'"),
         ("lean[x]", "write 'lean' alone"),
-        ("contact_force[rear]", "takes 2 labels"),
+        ("contact_force[rear]", "has 2 labels"),
         ("time when lean = often", "is not a number"),
-        ("wheel centre!", "asks for nothing known"),
+        ("wheel centre!", "is not a query"),
         ("lean-rate", "is not a quantity"),
-        ("lean", "ask for 'final lean'"),
+        ("lean", "'final lean'"),
     ],
 )
-def test_wrong_questions_are_told(text, helpful):
-    with pytest.raises(ParameterError, match=helpful):
-        parse_question(text, MODEL)
+def test_wrong_queries_raise_with_advice(text, message):
+    with pytest.raises(ParameterError, match=message):
+        parse_query(text, MODEL)
 
 
-def test_reducers(bodies):
-    t, lean = bodies.data["time"].values, bodies.data["lean"].values
-    answers = {
+def test_reducers_match_numpy(bodies):
+    t = bodies.data["time"].values
+    lean = bodies.data["lean"].values
+    values = {
         "initial lean": lean[0],
         "final lean": lean[-1],
         "maximum lean": lean.max(),
@@ -143,11 +146,11 @@ def test_reducers(bodies):
         "time of minimum lean": t[np.argmin(lean)],
         "mean time": 0.25,
     }
-    for text, expected in answers.items():
-        assert_allclose(parse_question(text, MODEL).answer(bodies), expected, rtol=1e-12)
+    for text, expected in values.items():
+        assert_allclose(parse_query(text, MODEL).evaluate(bodies), expected, rtol=1e-12)
 
 
-def test_crossings():
+def test_first_crossings_match_closed_forms():
     t = np.linspace(0.0, 3.0, 61)
     assert_allclose(first_crossings(t[None], np.cos(t[None])), np.pi / 2, atol=1e-6)
     assert_allclose(first_crossings(t[None], np.exp(t[None]) - 2.0), np.log(2.0), atol=1e-6)
@@ -158,14 +161,14 @@ def test_crossings():
 
 def test_a_run_without_laws_has_no_control_states(bodies):
     with pytest.raises(ParameterError, match="no 'control_state'"):
-        series("control_state[0]", bodies)
+        evaluate_series("control_state[0]", bodies)
 
 
-def test_a_dataset_that_tells_no_vehicle_is_refused(bodies):
-    stranger = bodies.data.copy()
-    stranger.attrs = {}
-    with pytest.raises(DataError, match="which vehicle"):
-        restore_model(stranger)
-    stranger.attrs = {"vehicle": "cart", "parameters": "{}"}
-    with pytest.raises(DataError, match="cannot be made again"):
-        restore_model(stranger)
+def test_a_dataset_without_a_vehicle_is_refused(bodies):
+    unnamed = bodies.data.copy()
+    unnamed.attrs = {}
+    with pytest.raises(DataError, match="does not name its vehicle"):
+        restore_model(unnamed)
+    unnamed.attrs = {"vehicle": "cart", "parameters": "{}"}
+    with pytest.raises(DataError, match="cannot be compiled again"):
+        restore_model(unnamed)

@@ -1,0 +1,106 @@
+"""Output files of commands: data, figures and animations. Targets are checked before the computation."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from draisine.cli._screen import fail, progress_bar
+from draisine.errors import DataError
+
+
+def check_figure(path: Path) -> None:
+    """Raise if a figure cannot be written to a path."""
+    from draisine.results.store import FIGURE_SUFFIXES, check_target
+
+    check_target(path, FIGURE_SUFFIXES)
+
+
+def check_targets(out: Path | None, plot: Path | None) -> None:
+    """Raise if a data file or a figure cannot be written to its path."""
+    from draisine.results.store import check_target
+
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        check_figure(plot)
+
+
+def check_animation_target(path: Path) -> None:
+    """Raise if an animation or a replay cannot be written to a path."""
+    from draisine.view.film import check_film
+
+    check_film(path)
+
+
+def sibling_path(path: Path, ending: str) -> Path:
+    """Return the path of a file in the same folder: the stem of another file with an ending."""
+    if not path.name:
+        raise DataError(f"{path} is a folder. Give a file name.")
+    return path.with_name(f"{path.stem}{ending}")
+
+
+def unused_path(path: Path, force: bool = False) -> Path:
+    """Return a default path, with a counter (-2, -3 ...) if the file exists and `force` is not set."""
+    if force:
+        return path
+    numbered = (path.with_stem(f"{path.stem}-{k}") for k in count(2))
+    return next(each for each in chain([path], numbered) if not os.path.exists(each))
+
+
+def write_result(
+    data: Any,
+    out: Path | None,
+    plot: Path | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Write data and a figure, if their paths are given, and print the paths.
+
+    `options` are those of `draisine.plot`.
+    """
+    if out is not None:
+        from draisine.results.store import save
+
+        with report_file("data", out, quiet):
+            save(data, out)
+    if plot is not None:
+        from draisine.view.plot import plot as draw
+
+        with report_file("figure", plot, quiet):
+            draw(data, path=plot, **options)
+
+
+@contextmanager
+def report_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
+    """Print the path of a file after it was written, and whether it replaced another one."""
+    replaced = " (replaced)" if os.path.exists(path) else ""
+    yield
+    if not quiet:
+        print(f"{what}: {path}{replaced}")
+
+
+def open_file(path: Path) -> int:
+    """Open a page or a picture with the default program of this computer; return the exit code."""
+    import webbrowser
+
+    if webbrowser.open(path.resolve().as_uri()):
+        return 0
+    return fail(f"No program can open {path.resolve().as_uri()}. Open the file yourself.", 1)
+
+
+def write_animation(
+    data: Any, path: Path, quiet: bool, fps: float | None = None, speed: float | None = None
+) -> None:
+    """Write an animation, a replay page or a 3D scene, and print its path."""
+    from draisine.errors import SimulationError
+    from draisine.view.film import animate
+
+    what = {".html": "replay", ".glb": "scene"}.get(path.suffix, "film")
+    try:
+        with report_file(what, path, quiet), progress_bar(f"drawing {path}") as progress:
+            animate(data, path, fps=fps, speed=speed, progress=progress)
+    except KeyboardInterrupt:
+        raise SimulationError(f"Interrupted; {path} was not written.") from None
