@@ -1,4 +1,4 @@
-"""Joints are screws: what they refuse, and what they say of their coordinate."""
+"""Joints as screws: invalid arguments, units of their coordinate."""
 
 import pytest
 
@@ -28,6 +28,6 @@ def test_a_coordinate_is_an_angle_where_the_joint_turns():
         ({"axis": (0, 0, 0)}, "the axis must not be zero"),
     ],
 )
-def test_what_is_no_screw_is_refused(screw, words):
+def test_invalid_screws_are_refused(screw, words):
     with pytest.raises(ModelError, match=f"joint 'j': .*{words}"):
         Joint(**({"name": "j", "parent": "a", "child": "b", "axis": AXIS} | screw))

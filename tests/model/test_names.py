@@ -1,4 +1,4 @@
-"""The one table of names: what datasets carry, what questions and initial states know, what is taken."""
+"""Names and units of datasets, metrics and initial states; reserved names."""
 
 import pytest
 
@@ -24,7 +24,8 @@ def test_a_dataset_carries_the_table(vehicle):
     """Variables, units, meanings, dimensions and labels of a run are those of the table."""
     system = draisine.compile(vehicle)
     data = draisine.simulate(system, draisine.state(system), until=0.02).to_xarray()
-    table, labels = variables(system.model), dimensions(system.model)
+    table = variables(system.model)
+    labels = dimensions(system.model)
     assert set(data.data_vars) == set(table)
     for name, variable in table.items():
         assert data[name].dims == ("time", *variable.dims)
@@ -44,7 +45,7 @@ def test_joints_and_their_rates_are_variables():
 
 
 @pytest.mark.parametrize("vehicle", names("vehicle"))
-def test_everything_that_can_be_asked_for_has_a_unit(vehicle):
+def test_every_initial_quantity_has_a_unit(vehicle):
     model = draisine.compile(vehicle).model
     assert list(state_units(model)) == state_names(model)
     known = {name for name, labels in known_series(model).items() if not labels}
@@ -55,7 +56,7 @@ def test_everything_that_can_be_asked_for_has_a_unit(vehicle):
         assert unit_of(f"inputs[{joint.name}]", model) == joint.effort
 
 
-def test_units_that_differ_are_told_label_by_label():
+def test_units_by_label():
     model = draisine.compile("cart_pole").model
     for name, variable in STORED_VARIABLES.items():
         if " or " in variable.unit and name != "coupling_force":

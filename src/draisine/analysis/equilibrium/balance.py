@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import MIN_PIVOT, cyclic_coordinates
+from draisine.analysis.linear import MIN_RELATIVE_PIVOT, cyclic_coordinates
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
@@ -42,7 +42,7 @@ STEP_LIMIT = 0.3
 """Largest scaled Newton step of coordinates and speeds: within a third of a radian a linearisation is useful.
 Inputs enter linearly and need no limit."""
 
-MAX_RESIDUAL = 1e100  # scaled; Newton's method has diverged beyond it
+DIVERGED_RESIDUAL = 1e100  # scaled; Newton's method has diverged beyond it
 
 MAX_BALANCE_STEPS = 60  # limited steps of 0.3 reach any angle; convergence needs a few more
 
@@ -104,7 +104,7 @@ def state_of(machine: ClosedForm, y: Floats) -> State:
 
 def choose_pivots(machine: ClosedForm, y: Floats, law: Law | None) -> tuple[ClosedForm, Floats]:
     """Return a machine and its y, with other independent speeds if their pivots are small there."""
-    if machine.least_pivot(y) >= MIN_PIVOT:
+    if machine.least_pivot(y) >= MIN_RELATIVE_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
     around = (blocks["q"], blocks["r"])
@@ -305,7 +305,9 @@ class Balance:
         for _ in range(MAX_BALANCE_STEPS):
             residual, J = self.equations(y, w, prescribed)
             # A diverging iteration ends before squares of its values overflow.
-            if not (np.abs(residual).max(initial=0.0) < MAX_RESIDUAL and np.all(np.isfinite(J))):
+            if not (
+                np.abs(residual).max(initial=0.0) < DIVERGED_RESIDUAL and np.all(np.isfinite(J))
+            ):
                 break
             norm = float(np.linalg.norm(residual))
             idle = 0 if norm < 0.9 * least else idle + 1
