@@ -251,5 +251,5 @@ def test_invalid_arguments_are_refused():
         displacement(connection, SQUARE, [1.0, 2.0])
     with pytest.raises(ConfigurationError, match="leave the degrees of freedom"):
         local_connection(draisine.compile("snakeboard"))
-    with pytest.raises(ConfigurationError, match="leads ahead"):
+    with pytest.raises(ConfigurationError, match="does not reverse"):
         reversal(connection, SQUARE, 0.5, 0.7)
