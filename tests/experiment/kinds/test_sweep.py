@@ -14,7 +14,7 @@ from draisine.results import store
 from draisine.results.attributes import without_stamp
 from draisine.results.queries import parse_query
 from draisine.scenario.library import load
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 
 PUSHES = """
 kind = "sweep"
@@ -169,7 +169,7 @@ def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
         (
             '"run.integrator"',
             '"title.integrator"',
-            "'title' is 'pushes' in this scenario, no table",
+            "'title' is 'pushes' in this scenario, not a table",
         ),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],
@@ -188,7 +188,7 @@ def test_what_is_expected_must_be_asked_and_lie_on_the_grid(mine):
         ('"rk4", "rk4"', '"rk4", "ab4"'),
         ("at.mB", "at.mC"),
     ):
-        with pytest.raises(DataError, match=r"not on the grid|no side of the grid"):
+        with pytest.raises(DataError, match=r"not on the grid|is not an axis of the grid"):
             check(load(mine(text.replace(old, new))))
 
 
@@ -205,4 +205,4 @@ def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
 
 def test_sides_of_the_same_last_word_keep_their_paths():
     over = {"initial.torso": [], "vehicle.motions.torso": [], "run.dt": []}
-    assert list(sides(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]
+    assert list(short_names(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]
