@@ -54,7 +54,7 @@ def write_cost(chunk: int) -> tuple[float, float]:
     loaded = scenario(8 * chunk, chunk)
     runner = Runner(loaded, threads=1)
     rows = runner.rows(0, 64)
-    many = {text: np.resize(x, chunk) for text, x in rows.answers.items()}
+    many = {text: np.resize(x, chunk) for text, x in rows.outputs.items()}
     rows = type(rows)(many, np.resize(rows.outcome, chunk))
 
     def table(first: int) -> object:

@@ -12,4 +12,4 @@ from draisine.view.figures import side
 
 def figure() -> Figure:
     """Return the picture."""
-    return side.drawing(whipple()).figure
+    return side.draw_model(whipple()).figure

@@ -16,4 +16,4 @@ def figure() -> Figure:
     """Return the picture."""
     bicycle = draisine.compile("whipple")
     upright = linearise(bicycle, draisine.state(bicycle, forward_speed=5.0))
-    return linear.bode(upright, "steer", ["lean", "steer"])[0].figure
+    return linear.draw_bode(upright, "steer", ["lean", "steer"])[0].figure

@@ -15,4 +15,4 @@ from draisine.view.figures import _linear as linear
 def figure() -> Figure:
     """Return the picture."""
     modes = eigenvalues(draisine.compile("whipple"), np.array([5.0]))
-    return linear.mode_shapes(modes, 5.0)[0].figure
+    return linear.draw_mode_shapes(modes, 5.0)[0].figure

@@ -15,4 +15,4 @@ from draisine.view.figures import _linear as linear
 def figure() -> Figure:
     """Return the picture."""
     modes = eigenvalues(draisine.compile("whipple"), np.linspace(0.0, 10.0, 201))
-    return linear.root_locus(modes).figure
+    return linear.draw_root_locus(modes).figure

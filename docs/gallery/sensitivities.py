@@ -13,4 +13,4 @@ from draisine.view.figures import _linear as linear
 
 def figure() -> Figure:
     """Return the picture."""
-    return linear.sensitivities(sensitivities(draisine.compile("whipple"))).figure
+    return linear.draw_sensitivities(sensitivities(draisine.compile("whipple"))).figure

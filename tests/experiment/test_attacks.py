@@ -1,5 +1,5 @@
-"""A sample of each campaign of `bench/attacks.py`: legal inputs satisfy the invariants, damaged ones end in
-errors of the package that say something.
+"""A sample of each campaign of `bench/attacks.py`: valid inputs satisfy the invariants, damaged
+ones raise errors of the package with a useful message.
 """
 
 import importlib.util
@@ -32,13 +32,13 @@ def campaign():
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_attacks_end_in_sound_results_or_typed_errors(campaign, kind):
     ends = [campaign.strike(kind, seed) for seed in SAMPLES[kind]]
-    assert [one for one in ends if campaign.is_finding(one)] == []
-    legal = [one["end"] for one in ends if one["legal"]]
+    assert [result for result in ends if campaign.is_finding(result)] == []
+    legal = [result["end"] for result in ends if result["legal"]]
     assert 0 < len(legal) < len(ends)  # both kinds of attacks are among them
     assert legal.count("sound") >= 0.8 * len(legal)  # and legal ones get past the reader
 
 
-def test_findings_are_told_from_errors_of_ours(campaign, monkeypatch):
+def test_unexpected_exceptions_are_findings(campaign, monkeypatch):
     def law(rng, folder):
         raise ZeroDivisionError
 

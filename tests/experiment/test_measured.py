@@ -1,5 +1,4 @@
-"""Measured numbers stand beside computed ones: they are checked within stated bounds, kept and
-drawn."""
+"""Measured numbers beside computed ones: they are compared within stated bounds, stored and drawn."""
 
 from importlib.resources import files
 
@@ -29,24 +28,24 @@ def test_all_26_runs_are_kept_beside_the_curves(ridden):
     assert np.abs(middle - data.measured_speed.values).max() < 1e-12
 
 
-def test_the_spread_of_measured_numbers_is_told_with_them(tmp_path):
+def test_standard_deviations_of_measurements_are_reported(tmp_path):
     """Moore's standard deviations; one for each value that is expected, and for no others."""
-    _, found = check(load("moore2012/identified"))
-    assert [finding.spread for finding in found[:3]] == [0.02, 0.0006, 0.004]
+    _, findings = check(load("moore2012/identified"))
+    assert [finding.spread for finding in findings[:3]] == [0.02, 0.0006, 0.004]
     shipped = (files("draisine.scenarios") / "moore2012" / "identified.toml").read_text("utf-8")
     wrong = tmp_path / "wrong.toml"
     wrong.write_text(shipped.replace('"K0[lean, steer]" = 0.02', '"K2[lean, steer]" = [0.02, 0.1]'))
-    with pytest.raises(DataError, match="is not expected") as told:
+    with pytest.raises(DataError, match="is not expected") as error:
         load(str(wrong))
-    assert "needs one number; it has 2" in str(told.value)
+    assert "needs one number; it has 2" in str(error.value)
 
 
-def test_a_root_mean_square_can_fail_where_no_single_number_does(tmp_path):
+def test_the_rms_bound_can_fail_although_all_numbers_agree(tmp_path):
     shipped = files("draisine.scenarios") / "kooijman2008" / "weave.toml"
     tight = tmp_path / "tight.toml"
     tight.write_text(shipped.read_text(encoding="utf-8").replace("rms = 0.2", "rms = 0.15"))
-    _, found = check(load(str(tight)))
-    wrong = [finding for finding in found if not finding.agrees]
+    _, findings = check(load(str(tight)))
+    wrong = [finding for finding in findings if not finding.agrees]
     assert [finding.block[:18] for finding in wrong] == ["weave of the 12 ru"] * 2
     assert all(finding.deviation <= finding.allowed for finding in wrong)
     assert wrong[0].rms == pytest.approx(0.19, abs=0.01)
@@ -67,12 +66,12 @@ def test_a_long_title_is_broken_within_its_figure(ridden):
 
 
 def test_a_motorcycles_figure_shows_its_wobble():
-    result, found = check(load("sharp1971/eigenvalues"))
-    assert all(finding.agrees for finding in found)
+    result, findings = check(load("sharp1971/eigenvalues"))
+    assert all(finding.agrees for finding in findings)
     growth, swing = eigenvalues.draw(result.data)
     wobble = result.data.sel(eigenmode="wobble")
-    for panel, part in ((growth, wobble.eigenvalue_real), (swing, wobble.eigenvalue_imaginary)):
-        assert any(np.array_equal(line.get_ydata(), part.values) for line in panel.lines)
+    for panel, values in ((growth, wobble.eigenvalue_real), (swing, wobble.eigenvalue_imaginary)):
+        assert any(np.array_equal(line.get_ydata(), values.values) for line in panel.lines)
     assert "wobble" in [str(line.get_label()) for line in growth.lines]
     assert swing.get_ylim()[1] > wobble.eigenvalue_imaginary.values.max()
     assert np.isfinite(result.data.eigenvalue_real.values).all()
@@ -83,12 +82,12 @@ def assisted():
     return check(load("balance_assist/weave"))
 
 
-def test_the_assisted_weave_is_met_within_its_bounds(assisted):
+def test_the_assisted_weave_agrees_within_its_bounds(assisted):
     """A closed loop: root mean squares of 0.3 1/s and 1 rad/s from 2.2 to 4.4 m/s."""
-    _, found = assisted
-    spreads = [finding for finding in found if finding.rms_allowed is not None]
+    _, findings = assisted
+    spreads = [finding for finding in findings if finding.rms_allowed is not None]
     assert [finding.rms_allowed for finding in spreads] == [0.3, 1.0]
-    assert all(finding.agrees for finding in found)
+    assert all(finding.agrees for finding in findings)
     assert all(finding.agrees for finding in check(load("balance_assist/weave-gain-10"))[1])
 
 
@@ -101,9 +100,9 @@ def test_measured_parameters_give_bands(assisted):
 
 
 def test_a_disputed_number_must_differ(tmp_path):
-    """It agrees where ours is another one; a wrong number that were ours would be told."""
-    _, found = check(load("escalona2012/eigenvalues"))
-    (disputed,) = [finding for finding in found if finding.origin == "disputed"]
+    """It agrees if the computed number differs; an equal number is a disagreement."""
+    _, findings = check(load("escalona2012/eigenvalues"))
+    (disputed,) = [finding for finding in findings if finding.origin == "disputed"]
     assert disputed.agrees
     assert disputed.ours == pytest.approx(6.0242620154)
     assert "6.024" in disputed.note
@@ -115,23 +114,23 @@ def test_a_disputed_number_must_differ(tmp_path):
     assert [f.quantity for f in check(load(str(same)))[1] if not f.agrees] == ["stable_to"]
 
 
-def test_measurements_stay_when_the_model_is_changed(ridden):
+def test_measurements_are_kept_if_the_model_is_changed(ridden):
     """All marks of the scenario as it was; they are compared, and nothing is judged by them."""
-    result, found = check(load("kooijman2008/weave", {"vehicle.parameters.c": 0.06}))
+    result, findings = check(load("kooijman2008/weave", {"vehicle.parameters.c": 0.06}))
     for name in ("measured_value", "measured_speed", "measured_from"):
         assert (result.data[name].values == ridden.data[name].values).all()
-    assert {finding.origin for finding in found} == {"measured"}
-    assert sum(finding.compared for finding in found) == 54
-    assert all(finding.agrees for finding in found) and max(f.rms for f in found) > 0.4
+    assert {finding.origin for finding in findings} == {"measured"}
+    assert sum(finding.compared for finding in findings) == 54
+    assert all(finding.agrees for finding in findings) and max(f.rms for f in findings) > 0.4
 
 
-def test_a_run_is_held_against_times_between_its_samples_and_before_its_end():
-    """Of a shorter run what was measured before its end counts; interpolated, it is the run itself."""
-    whole, found = check(load("kooijman2008/run-52"))
-    short, cut = check(load("kooijman2008/run-52", {"run.until": 1.02, "run.dt": 0.03}))
-    assert [finding.compared for finding in (*found, *cut)] == [52, 21]
-    worst = float(cut[0].where.split()[2])
-    assert cut[0].ours == pytest.approx(
-        float(whole.data.lean_rate.sel(time=worst, method="nearest")), abs=0.01
+def test_a_run_is_compared_at_recorded_times_before_its_end():
+    """A shorter run is compared with the measurements before its end, at interpolated times."""
+    complete, findings = check(load("kooijman2008/run-52"))
+    short, short_findings = check(load("kooijman2008/run-52", {"run.until": 1.02, "run.dt": 0.03}))
+    assert [finding.compared for finding in (*findings, *short_findings)] == [52, 21]
+    worst = float(short_findings[0].where.split()[2])
+    assert short_findings[0].ours == pytest.approx(
+        float(complete.data.lean_rate.sel(time=worst, method="nearest")), abs=0.01
     )
     assert len(short.data.time) == 35

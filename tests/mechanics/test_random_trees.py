@@ -590,8 +590,10 @@ def test_contact_rows_are_rates_of_gaps_and_velocities(fold: bool, x: Moving) ->
     model = replace(x.model, ground=turntable)
     tree, whole = assemble(model, fold=fold), assemble(model, fold=False)
     inputs, now = np.zeros(len(model.inputs)), sym.point["t0"]
-    found = multiplier.free(tree, sym.R, sym.p, sym.r, sym.v, array(inputs), sym.t[0])
-    here = multiplier.free(tree, x.R, x.p, x.r, x.speeds, inputs, now)
+    found = multiplier.evaluate_free_dynamics(
+        tree, sym.R, sym.p, sym.r, sym.v, array(inputs), sym.t[0]
+    )
+    here = multiplier.evaluate_free_dynamics(tree, x.R, x.p, x.r, x.speeds, inputs, now)
     rows = here.C @ x.speeds
     close(sym.at(found.C), here.C)
     geo, floats = geometry(whole, sym.r), geometry(whole, x.r)

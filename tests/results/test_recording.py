@@ -134,4 +134,4 @@ def test_a_recording_is_compared_and_drawn(here, ridden, capsys):
     assert labels[1] == ["lean rate", "difference"]
     assert labels[2:] == [["steer (deg)"], ["lean rate (deg/s)"]]
     assert main(["plot", "mine.csv", "other.png", "--series", "roll_rate"]) == 2
-    assert "no column 'roll_rate'. Did you mean 'lean_rate'?" in capsys.readouterr().err
+    assert "column 'roll_rate'. Did you mean 'lean_rate'?" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def guided(tmp_path):
     return write
 
 
-def test_motions_do_in_a_file_what_they_do_in_python(guided):
+def test_motions_in_a_file_equal_those_in_python(guided):
     data = run(load(guided())).data
     sine = motion_of({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
@@ -57,7 +57,7 @@ def test_motions_do_in_a_file_what_they_do_in_python(guided):
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suffix):
+def test_prescribed_runs_repeat_bitwise_from_stored_results(guided, tmp_path, suffix):
     data = run(load(guided())).data
     path = tmp_path / f"guided{suffix}"
     store.save(data, path)
@@ -72,11 +72,11 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
     ("old", "new", "said"),
     [
         ("steering =", "stering =", "Did you mean 'steering'"),
-        ("steering =", "w =", "guides nothing so"),
+        ("steering =", "w =", "has no such prescribed motion"),
         ('"sine"', '"sinus"', "Did you mean 'sine'"),
         ("frequency", "frequencies", "Did you mean 'frequency'"),
         (", frequency = 0.5", "", "'sine' needs the parameter 'frequency'"),
-        ("end = 0.4", "end = 0.1", "must not end"),
+        ("end = 0.4", "end = 0.1", "must be after the start"),
         ("value = 0.1", 'value = "much"', "'much' is not a number"),
         ('name = "sine", ', "", "not a table with a `name`"),
     ],
@@ -143,6 +143,6 @@ def test_a_table_guides_a_joint_from_a_file(guided):
         ({"times": [0.0, 1.0], "values": [1.0, 2.0], "ends": "loose"}, "Available: rest, natural"),
     ],
 )
-def test_tables_that_are_none_are_told(entry, said):
+def test_wrong_tables_are_reported(entry, said):
     with pytest.raises(ParameterError, match=said):
         motion_of({"name": "spline"} | entry)

@@ -405,7 +405,7 @@ class TestMany:
             simulate_many(bicycle, [thrown] * 3, 0.5, parameters={"mB": [1.0, 2.0]})
         with pytest.raises(ParameterError, match="Did you mean"):
             simulate_many(bicycle, [thrown], 0.5, parameters={"mBB": [1.0]})
-        with pytest.raises(ParameterError, match="no states"):
+        with pytest.raises(ParameterError, match="list of states is empty"):
             simulate_many(bicycle, [], 0.5)
 
 

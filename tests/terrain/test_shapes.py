@@ -71,6 +71,6 @@ def test_invalid_dimensions_are_refused(make, message):
 def test_scenarios_know_them_by_name():
     changes = {"terrain.shape": "stairs", "terrain.at": 5.0, "terrain.rise": 0.1}
     changes |= {"terrain.run": 0.3, "terrain.count": 2.0, "run.until": 0.1}
-    with pytest.warns(UserWarning, match="stairs has other measures"):
+    with pytest.warns(UserWarning, match="'stairs' has other dimensions"):
         loaded = load("ramp-jump", changes)
     assert [f.name for f in loaded.plan.terrain.features][:3] == ["before", "tread1", "tread2"]

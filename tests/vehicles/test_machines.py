@@ -1,4 +1,4 @@
-"""The vehicles that come with draisine, and what a drawing must be: every mistake one clear error."""
+"""The vehicles of draisine, and clear errors for every mistake in a model."""
 
 import inspect
 import math
@@ -80,7 +80,8 @@ def test_every_vehicle_is_found_explained_and_runs(name):
     assert name in names("vehicle")
     vehicle = find("vehicle", name)
     assert vehicle.__doc__
-    hints, arguments = get_type_hints(vehicle), set(inspect.signature(vehicle).parameters)
+    hints = get_type_hints(vehicle)
+    arguments = set(inspect.signature(vehicle).parameters)
     numbers = {p for p in arguments if float in (hints[p], *_in(hints[p]))}
     assert numbers <= set(meanings(vehicle)) <= arguments
     system = compile(name)
@@ -104,7 +105,7 @@ def test_helpers_are_no_vehicles():
     assert not {"laws", "tape_measure", "whipple_forms"} & set(names("vehicle"))
 
 
-def test_wrong_structure_is_told():
+def test_wrong_structure_is_refused():
     with pytest.raises(ParameterError, match=r"drive = 'sin'.*'sine'"):
         compile("snakeboard", drive="sin")
     with pytest.raises(ParameterError, match=r"no parameter 'lenght'.*'length'"):
@@ -114,7 +115,7 @@ def test_wrong_structure_is_told():
 
 
 @pytest.mark.parametrize("links", [1, 2, 5])
-def test_a_chain_has_as_many_joints_as_asked_for(links):
+def test_a_chain_has_the_requested_number_of_joints(links):
     for base, more in (("SE(3)", 6), ("fixed", 0)):
         system = compile("chain", links=links, base=base)
         assert len(system.model.joints) == links
@@ -160,7 +161,9 @@ def test_the_acrobot_of_the_paper():
         bar, q2, d1, d2, torque = rng.normal(size=5)
         start = State(REST, np.zeros(3), np.array([bar, q2]), np.array([d1, d2]))
         vdot, _ = system.accelerate(start, {"hip": torque})
-        c2, s2, q1 = math.cos(q2), math.sin(q2), bar - math.pi / 2
+        c2 = math.cos(q2)
+        s2 = math.sin(q2)
+        q1 = bar - math.pi / 2
         d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I1 + I2
         d12 = m2 * (lc2**2 + l1 * lc2 * c2) + I2
         d22 = m2 * lc2**2 + I2
@@ -172,7 +175,7 @@ def test_the_acrobot_of_the_paper():
         assert_allclose(vdot, wanted, rtol=1e-12)
 
 
-def test_a_unicycle_stands_on_its_weight():
+def test_the_wheel_of_a_unicycle_carries_its_weight():
     system = compile("unicycle", xT=0.0)
     start = state(system, forward_speed=1.5)
     vdot, lam = system.accelerate(start)
@@ -183,14 +186,15 @@ def test_a_unicycle_stands_on_its_weight():
     assert falling[4] > 0
 
 
-def test_what_does_not_change_the_structure_needs_no_new_derivation():
+def test_parameters_need_no_new_derivation():
     disc = compile("rolling_disc", crown=0.1)
     assert "crown" in disc.parameters
     assert "crown" not in compile("rolling_disc").parameters
     hoop = disc.with_parameters(axial=1.0, diametral=0.5)
     fresh = compile("rolling_disc", crown=0.1, axial=1.0, diametral=0.5)
     asked = {"lean": 0.2, "spin": 4.0, "yaw_rate": -0.5}
-    one, two = hoop.accelerate(state(hoop, **asked)), fresh.accelerate(state(fresh, **asked))
+    one = hoop.accelerate(state(hoop, **asked))
+    two = fresh.accelerate(state(fresh, **asked))
     assert_allclose(one[0], two[0], rtol=0, atol=1e-12)
 
 
@@ -477,7 +481,7 @@ def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
 
 
 def test_runners_that_repeat_each_other_share_their_force():
-    """One line across: the runners' forces are told apart by least norm alone, and only there."""
+    """The runners' lateral forces are statically indeterminate; they have minimum norm."""
     system = compile(twin)
     (spare,) = system.survey().redundant
     assert (spare.label, spare.repeats, spare.parameters) == (
@@ -509,7 +513,7 @@ def test_runners_that_repeat_each_other_share_their_force():
 
 def _rows(system, start):
     out = system.machine({"left": "open", "right": "open"}).free(q=start.q, p=start.p, v=start.v)
-    rows = multiplier.active_rows(system.model, system.mode())
+    rows = multiplier.active_row_indices(system.model, system.mode())
     return out["C"].reshape(-1, len(start.v))[rows]
 
 

@@ -1,4 +1,4 @@
-"""The page with sliders computes what the package computes, in the browser's language."""
+"""The page with sliders computes the same as the package, in JavaScript."""
 
 import json
 import re
@@ -40,7 +40,7 @@ console.log(JSON.stringify(told));
 
 
 def in_browser(page, changes, folder):
-    """Return what the page computes with other parameters."""
+    """Return the results of the page with other parameters."""
     (folder / "page.html").write_text(page, encoding="utf-8")
     (folder / "harness.cjs").write_text(HARNESS, encoding="utf-8")
     command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
@@ -61,10 +61,10 @@ def page(bicycle):
 def test_it_needs_nothing_else(page):
     assert not re.search(r"https?:|src=|<link|import ", page)
     assert "{{" not in page
-    told = json.loads(re.search(r'<script id="content"[^>]*>(.*?)</script>', page, re.S)[1])
-    assert {"w", "lam", "mB"} <= {p["name"] for p in told["parameters"]}
-    assert all(p["meaning"] for p in told["parameters"])
-    assert "benchmark" in told["sets"] and "browser_jason" in told["sets"]
+    content = json.loads(re.search(r'<script id="content"[^>]*>(.*?)</script>', page, re.S)[1])
+    assert {"w", "lam", "mB"} <= {p["name"] for p in content["parameters"]}
+    assert all(p["meaning"] for p in content["parameters"])
+    assert "benchmark" in content["sets"] and "browser_jason" in content["sets"]
 
 
 @pytest.mark.parametrize("changes", [{}, {"mB": 60.0, "c": 0.03, "lam": 0.2, "g": 3.7}])
@@ -80,15 +80,15 @@ def test_the_matrices_are_those_of_the_linear_analysis(bicycle, changes):
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
-def test_the_browser_counts_springs_and_dampers(tmp_path):
+def test_the_browser_includes_springs_and_dampers(tmp_path):
     """Constant terms are neither multiplied with the speed nor with gravity."""
     flexible = {"steer_spring": 5.0, "steer_damper": 2.0}
     system = draisine.compile("whipple", flexible=flexible, g=5.0)
-    told = in_browser(explore_page(system), {}, tmp_path)
+    results = in_browser(explore_page(system), {}, tmp_path)
     modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
-    for theirs, ours in zip(told["rows"], modes.values, strict=True):
-        found = np.array([complex(*z) for z in theirs])
-        assert np.abs(found[:, None] - ours[None, :]).min(axis=0).max() < 1e-8
+    for theirs, ours in zip(results["rows"], modes.values, strict=True):
+        eigenvalues = np.array([complex(*z) for z in theirs])
+        assert np.abs(eigenvalues[:, None] - ours[None, :]).min(axis=0).max() < 1e-8
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
@@ -97,26 +97,26 @@ def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     """Eigenvalues, critical speeds and mode shapes; for the benchmark those of Meijaard and others
     (2007), doi:10.1098/rspa.2007.1857.
     """
-    told = in_browser(page, changes, tmp_path)
+    results = in_browser(page, changes, tmp_path)
     system = bicycle.with_parameters(**changes)
     modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
-    for theirs, ours in zip(told["rows"], modes.values, strict=True):
-        found = np.array([complex(*z) for z in theirs])
-        apart = np.abs(found[:, None] - ours[None, :])
+    for theirs, ours in zip(results["rows"], modes.values, strict=True):
+        eigenvalues = np.array([complex(*z) for z in theirs])
+        apart = np.abs(eigenvalues[:, None] - ours[None, :])
         assert apart.min(axis=0).max() < 1e-9 and apart.min(axis=1).max() < 1e-9
-    assert sorted(told["names"]) == ["capsize", "castering", "weave", "weave"]
+    assert sorted(results["names"]) == ["capsize", "castering", "weave", "weave"]
     critical = draisine.critical_speeds(system)
     if not changes:
-        assert told["critical"] == {
+        assert results["critical"] == {
             "weave": [pytest.approx(4.29238253634111, abs=1e-12)],
             "capsize": [pytest.approx(6.02426201538837, abs=1e-12)],
         }
-        assert told["stable"] == [
+        assert results["stable"] == [
             pytest.approx([float(critical.stable_from), float(critical.stable_to)])
         ]
-    lean, steer = (complex(*z) for z in told["shape"])
+    lean, steer = (complex(*z) for z in results["shape"])
     vector = draisine.eigenvalues(system, [5.0]).vectors[0, :2, 0]
-    if told["weave"][1] < 0:
+    if results["weave"][1] < 0:
         vector = np.conj(vector)
     assert lean / steer == pytest.approx(-vector[0] / vector[1], abs=1e-9)
 
@@ -129,13 +129,13 @@ def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
 )
 def test_the_browser_finds_the_stable_speeds_of_the_lesson(bicycle, page, changes, tmp_path):
     """Question 5, with the exact critical speeds: without spin in front it takes 16.26 m/s."""
-    found = in_browser(page, changes, tmp_path)["stable"]
+    stable = in_browser(page, changes, tmp_path)["stable"]
     exact = draisine.critical_speeds(bicycle, **changes)
     if np.isnan(exact.stable_from):
-        assert found == []
+        assert stable == []
     else:
         last = None if np.isinf(exact.stable_to) else pytest.approx(float(exact.stable_to))
-        assert found == [[pytest.approx(float(exact.stable_from)), last]]
+        assert stable == [[pytest.approx(float(exact.stable_from)), last]]
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
@@ -143,9 +143,9 @@ def test_the_browser_finds_the_stable_speeds_of_the_lesson(bicycle, page, change
 def test_the_browser_finds_the_stable_speeds_of_other_sets(bicycle, page, name, tmp_path):
     parameters = draisine.vehicles.parameter_set("whipple", name)
     exact = draisine.critical_speeds(bicycle.with_parameters(**parameters))
-    found = in_browser(page, parameters, tmp_path)["stable"]
+    stable = in_browser(page, parameters, tmp_path)["stable"]
     last = None if np.isinf(exact.stable_to) else pytest.approx(float(exact.stable_to))
-    assert found == [[pytest.approx(float(exact.stable_from)), last]]
+    assert stable == [[pytest.approx(float(exact.stable_from)), last]]
 
 
 def test_hands_in_a_browser(page, tmp_path, browser):
@@ -153,7 +153,8 @@ def test_hands_in_a_browser(page, tmp_path, browser):
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
     for width in (1400, 400):
         context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
-        tab, wrong = context.new_page(), []
+        tab = context.new_page()
+        wrong = []
         tab.on("pageerror", lambda error, wrong=wrong: wrong.append(str(error)))
         tab.goto((tmp_path / "page.html").as_uri())
         told = tab.locator("#told").text_content
@@ -196,7 +197,7 @@ def test_the_page_names_the_file_of_its_parameters(tmp_path, monkeypatch):
     assert '"origin":"mine.txt"' in text
 
 
-def test_what_cannot_run_straight_is_told():
+def test_machines_without_straight_running_are_rejected():
     with pytest.raises(
         ParameterError,
         match=r"rolling_disc cannot be explored: .* \(whipple",

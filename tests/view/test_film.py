@@ -50,9 +50,9 @@ def every(step):
 
 
 def motion_in(text):
-    found = re.search(r'<script id="motion" type="application/json">(.*?)</script>', text, re.S)
-    assert found is not None
-    return json.loads(found[1])
+    match = re.search(r'<script id="motion" type="application/json">(.*?)</script>', text, re.S)
+    assert match is not None
+    return json.loads(match[1])
 
 
 def test_a_gif_has_its_frames_and_none_is_blank(passive, tmp_path):
@@ -73,18 +73,18 @@ def test_a_gif_has_its_frames_and_none_is_blank(passive, tmp_path):
 
 
 def test_speeds_of_films():
-    known = np.linspace(0.0, 10.0, 1001)
-    times, speed = frame_times(known, 20.0, None)
+    sampled = np.linspace(0.0, 10.0, 1001)
+    times, speed = frame_times(sampled, 20.0, None)
     assert (len(times), speed) == (201, 1.0)
     assert_allclose(times[[0, -1]], [0.0, 10.0])
-    assert len(frame_times(known, 20.0, 0.25)[0]) == 801
+    assert len(frame_times(sampled, 20.0, 0.25)[0]) == 801
     assert frame_times(np.array([0.0, 4000.0]), 20.0, None)[1] == pytest.approx(4000 / 30)
     with pytest.raises(ParameterError, match="higher speed or a lower fps"):
-        frame_times(known, 20.0, 0.01)
+        frame_times(sampled, 20.0, 0.01)
 
 
-def test_the_machine_is_where_the_run_says(passive):
-    """Wheels touch the ground where the dataset has their contact points, and turn as they roll."""
+def test_the_machine_has_the_poses_of_the_run(passive):
+    """Wheels touch the ground at the contact points of the dataset, and rotate as they roll."""
     motion = scene(passive, every(0.1))
     for name, contact in (("rear_wheel", "rear"), ("front_wheel", "front")):
         rim = next(p for p in motion.parts if p.body == name and p.kind == "rim")
@@ -107,22 +107,22 @@ def test_the_camera_follows(passive):
     for k in (0, 10):
         camera = Camera.following(motion, k)
         for line in motion.lines(k):
-            seen, depth = camera.project(line)
-            assert np.abs(seen[:, 1]).max() < 0.8
+            projected, depth = camera.project(line)
+            assert np.abs(projected[:, 1]).max() < 0.8
             assert depth.min() > camera.near
         assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-14)
         assert_allclose(camera.project(motion.focus[k])[0], 0.0, atol=1e-14)
 
 
-def test_a_frame_tells_time_and_angles(passive):
+def test_a_frame_shows_time_and_angles(passive):
     stage = FilmStage(scene(passive, every(0.5)), 2.0)
     stage.show(1)
-    told = [text.get_text() for text in stage.figure.axes[0].texts]
+    texts = [text.get_text() for text in stage.figure.axes[0].texts]
     lean = math.degrees(float(passive["lean"].sel(time=0.5, method="nearest")))
-    assert f"0.50 s\nlean {lean:.1f} deg" in told[1].replace("\N{MINUS SIGN}", "-")
-    assert passive.attrs["title"] in told
-    assert "2 times as fast" in told
-    assert "rear contact" in told
+    assert f"0.50 s\nlean {lean:.1f} deg" in texts[1].replace("\N{MINUS SIGN}", "-")
+    assert passive.attrs["title"] in texts
+    assert "2 times as fast" in texts
+    assert "rear contact" in texts
 
 
 def test_a_slope_tilts_the_ground_and_not_the_machine():
@@ -138,21 +138,21 @@ def test_a_page_needs_nothing_else(passive, tmp_path):
     for outside in ("http:", "https:", "//cdn", "src=", "href=", "@import", "url(", "fetch("):
         assert outside not in text
     assert "{{" not in text
-    found = motion_in(text)
-    assert found["title"] == passive.attrs["title"]
-    assert found["speed"] == 0.5
-    count = len(found["time"])
-    assert found["time"][-1] == 1.0
-    assert [body["name"] for body in found["bodies"]] == [
+    motion = motion_in(text)
+    assert motion["title"] == passive.attrs["title"]
+    assert motion["speed"] == 0.5
+    count = len(motion["time"])
+    assert motion["time"][-1] == 1.0
+    assert [body["name"] for body in motion["bodies"]] == [
         "frame", "fork", "rear wheel", "front wheel",
     ]  # fmt: skip
-    for body in found["bodies"]:
+    for body in motion["bodies"]:
         assert len(body["position"]) == 3 * count
         q = np.reshape(body["orientation"], (-1, 4))
         assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=2e-5)
         assert np.sum(q[1:] * q[:-1], axis=1).min() > 0
-    assert [reading["name"] for reading in found["readings"]] == ["lean", "steer", "forward speed"]
-    assert len(found["tracks"][0]["points"]) == 3 * count
+    assert [reading["name"] for reading in motion["readings"]] == ["lean", "steer", "forward speed"]
+    assert len(motion["tracks"][0]["points"]) == 3 * count
 
 
 def test_a_page_is_safe_from_its_title(passive):
@@ -222,7 +222,7 @@ def test_parts_of_a_bicycle():
     assert rider == ["upper_body"]
 
 
-def test_mp4_without_ffmpeg_says_what_to_do(passive, tmp_path, monkeypatch):
+def test_mp4_without_ffmpeg_names_alternatives(passive, tmp_path, monkeypatch):
     monkeypatch.setattr(films.shutil, "which", lambda _: None)
     with pytest.raises(DataError, match=r"needs the program ffmpeg.*\.gif or \.html"):
         animate(passive, tmp_path / "run.mp4")
@@ -235,7 +235,7 @@ def test_mp4_with_ffmpeg(passive, tmp_path):
     assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
 
 
-def test_what_does_not_move_is_not_animated(passive, tmp_path):
+def test_results_without_motion_are_not_animated(passive, tmp_path):
     with pytest.raises(ParameterError, match="single instant"):
         animate(passive.isel(time=[0]), tmp_path / "a.gif")
     with pytest.raises(ParameterError, match="no run"):
@@ -243,12 +243,12 @@ def test_what_does_not_move_is_not_animated(passive, tmp_path):
     with pytest.raises(DataError, match=r"\.gif, \.mp4, \.html"):
         animate(passive, tmp_path / "a.avi")
     for wrong in ({"fps": 0.0}, {"speed": -1.0}, {"speed": math.nan}):
-        with pytest.raises(ParameterError, match="must be positive"):
+        with pytest.raises(ParameterError, match="must be a positive number"):
             animate(passive, tmp_path / "a.gif", **wrong)
     assert not list(tmp_path.iterdir())
 
 
-def test_nothing_half_written_remains(passive, tmp_path, monkeypatch):
+def test_no_partial_file_remains(passive, tmp_path, monkeypatch):
     def full(*_given, **_more):
         raise OSError(28, "No space left on device")
 
@@ -259,7 +259,8 @@ def test_nothing_half_written_remains(passive, tmp_path, monkeypatch):
 
 
 def test_bodies_agree_with_the_scene(passive):
-    motion, bodies = scene(passive, every(0.01)), Bodies(passive, whipple())
+    motion = scene(passive, every(0.01))
+    bodies = Bodies(passive, whipple())
     assert_allclose(motion.p[:, 1], bodies.motions["fork"].p, atol=1e-12)
 
 
@@ -285,17 +286,17 @@ def test_patches_lie_on_the_faces(name, passive):
     for patch in motion.patches:
         points = np.concatenate([patch.outline, patch.lines.reshape(-1, 3)])
         gaps = [np.abs(points @ f.numbers[:3] - f.numbers[3]).max() for f in faces]
-        own = faces[int(np.argmin(gaps))]
+        nearest = faces[int(np.argmin(gaps))]
         assert min(gaps) < 1e-9
-        assert max(own.excess(x, own.numbers[:3]) for x in points) < 1e-9
+        assert max(nearest.excess(x, nearest.numbers[:3]) for x in points) < 1e-9
     shown = FilmStage(motion)
     shown.show(1)
     assert len(shown.faces.get_paths()) > len(faces)
-    found = motion_in(page(passive, terrain=terrain))
-    assert len(found["patches"]) == len(faces)
+    content = motion_in(page(passive, terrain=terrain))
+    assert len(content["patches"]) == len(faces)
 
 
-def test_a_scenario_knows_its_ground():
+def test_the_terrain_of_a_scenario_is_drawn():
     """The jump is seen from a ramp of ten degrees onto level ground half a metre below its lip."""
     data = run(load("mauny2018/ramp-jump", {"run.until": 0.5})).data
     motion = scene(data, every(0.1))
@@ -314,36 +315,36 @@ def test_heights_below_points():
     assert_allclose(heights(ground, points), expected, atol=1e-12)
 
 
-def test_the_lip_hides_what_is_behind_it():
+def test_the_lip_hides_points_behind_it():
     ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
     points = np.array([[0.2, 0.0, -0.5], [3.0, 0.0, -0.5], [-2.0, 0.0, 0.1], [np.nan] * 3])
-    found = hidden_points(ground, np.array([-1.0, 0.0, 1.0]), points)
-    assert found.tolist() == [True, False, False, False]
+    hidden = hidden_points(ground, np.array([-1.0, 0.0, 1.0]), points)
+    assert hidden.tolist() == [True, False, False, False]
 
 
-def test_ground_that_moves_is_seen_to_move(passive):
+def test_moving_ground_is_animated(passive):
     """The lines on a belt run backwards with it, in films and in pages."""
     belt = Terrain([move_ground(face("belt", (0.0, 0.0, 1.0), 0.0), Slide((-2.0, 0.0, 0.0)))])
     motion = scene(passive, every(0.5), belt)
     first, last = (motion.ground_at(k)[0].lines for k in (0, 1))
     assert_allclose(last - first, np.broadcast_to([-1.0, 0.0, 0.0], first.shape), atol=1e-12)
-    found = motion_in(page(passive, terrain=belt))
-    assert found["patches"][0]["carrier"] == 0
-    assert_allclose(found["carriers"][0]["position"][-3:], [-2.0, 0.0, 0.0], atol=1e-12)
+    content = motion_in(page(passive, terrain=belt))
+    assert content["patches"][0]["carrier"] == 0
+    assert_allclose(content["carriers"][0]["position"][-3:], [-2.0, 0.0, 0.0], atol=1e-12)
 
 
 def test_a_moving_mesh_beside_fixed_ground(passive):
-    """A slab that shakes by 5 cm is where its motion says, the plane below it stays."""
+    """A slab that shakes by 5 cm follows its motion, the plane below it stays."""
     slab = height_field([-1.0, 3.0], [-1.0, 1.0], [[0.0, 0.0], [0.0, 0.0]])
     ground = Joined(move_ground(slab, Shake((0.0, 0.0, 0.05), math.pi)), plane(height=-1.0))
     motion = scene(passive, every(0.5), ground)
     for k, height in ((0, 0.0), (1, 0.05), (2, 0.0)):
-        found = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))
-        assert_allclose(found, [-1.0, height], atol=1e-12)
+        heights_at_k = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))
+        assert_allclose(heights_at_k, [-1.0, height], atol=1e-12)
     FilmStage(motion).show(1)
 
 
-def test_what_looks_away_or_is_behind_the_camera_is_not_drawn(passive):
+def test_faces_that_look_away_or_are_behind_the_camera_are_not_drawn(passive):
     motion = scene(passive, every(0.5), grounds()["ramp"])
     camera = Camera.following(motion, 0)
     (wall,) = (patch for patch in motion.patches if round(float(patch.normal[0]), 3) == 1.0)
@@ -357,7 +358,7 @@ def test_what_looks_away_or_is_behind_the_camera_is_not_drawn(passive):
 
 
 def drawn_by(script, motion, folder):
-    """Return what the script of a page draws of a motion in a frame."""
+    """Return the shapes that the script of a page draws of a motion in one frame."""
     (folder / "page.js").write_text(CANVAS + script + "\nconsole.log(JSON.stringify(count));")
     (folder / "motion.json").write_text(motion)
     done = subprocess.run(
@@ -368,16 +369,16 @@ def drawn_by(script, motion, folder):
 
 
 @pytest.mark.skipif(films.shutil.which("node") is None, reason="no node here")
-def test_events_that_crowd_on_a_page_are_counted(passive, tmp_path):
-    """Of 60 bounces in a hundredth of the run one has a name; nothing is lost of the count."""
+def test_crowded_events_on_a_page_are_counted(passive, tmp_path):
+    """Of 60 bounces in a hundredth of the run one is named; the count includes all of them."""
     motion, script = re.findall(r"<script[^>]*>(.*?)</script>", page(passive), re.S)
-    found = json.loads(motion)
-    end = found["time"][-1]
+    content = json.loads(motion)
+    end = content["time"][-1]
     crowd = [{"time": end * (0.5 + 0.01 * k / 60), "name": "collision rear"} for k in range(60)]
-    found["events"] = [{"time": 0.1 * end, "name": "lift-off front"}, *crowd]
-    told = drawn_by(script, json.dumps(found), tmp_path)["text"]
-    assert "lift-off front" in told
-    bounces = [text for text in told if text.startswith("collision rear")]
+    content["events"] = [{"time": 0.1 * end, "name": "lift-off front"}, *crowd]
+    texts = drawn_by(script, json.dumps(content), tmp_path)["text"]
+    assert "lift-off front" in texts
+    bounces = [text for text in texts if text.startswith("collision rear")]
     assert 1 <= len(bounces) <= 4
     more = sum(int(text.split()[2]) for text in bounces if text.endswith("more"))
     assert len(bounces) + more == 60
@@ -397,14 +398,14 @@ def test_a_page_draws(terrain, passive, tmp_path):
     assert count["fill"] >= 2 + (0 if terrain is None else len(json.loads(motion)["patches"]) / 4)
 
 
-def test_a_page_tells_events_and_forces():
-    """On the strip stand the events of a jump; the ground's forces are those of the run."""
+def test_a_page_has_events_and_forces():
+    """The time strip shows the events of a jump; contact forces equal those of the run."""
     data = run(load("mauny2018/ramp-jump")).data
-    found = motion_in(page(data))
-    names = [event["name"] for event in found["events"]]
+    content = motion_in(page(data))
+    names = [event["name"] for event in content["events"]]
     assert names[:2] == ["lift-off front", "lift-off rear"]
-    assert found["hilly"]
-    pushes = np.reshape(np.array(found["tracks"][0]["pushes"], float), (-1, 3))
+    assert content["hilly"]
+    pushes = np.reshape(np.array(content["tracks"][0]["pushes"], float), (-1, 3))
     weight = 9.81 * sum(float(body.mass) for body in restore_model(data).bodies)
     assert 0.2 * weight < pushes[0, 2] < weight
 

@@ -25,11 +25,12 @@ def run():
 
 def unpack(data):
     """Return the lists of a .glb file, and a function that gives the numbers of an accessor."""
-    magic, version, whole = struct.unpack("<4sII", data[:12])
-    assert (magic, version, whole) == (b"glTF", 2, len(data))
+    magic, version, length = struct.unpack("<4sII", data[:12])
+    assert (magic, version, length) == (b"glTF", 2, len(data))
     size, kind = struct.unpack("<I4s", data[12:20])
     assert kind == b"JSON" and size % 4 == 0
-    root, rest = json.loads(data[20 : 20 + size]), data[20 + size :]
+    root = json.loads(data[20 : 20 + size])
+    rest = data[20 + size :]
     size, kind = struct.unpack("<I4s", rest[:8])
     assert kind == b"BIN\0" and size % 4 == 0 and len(rest) == 8 + size
 
@@ -39,10 +40,10 @@ def unpack(data):
         width = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}[entry["type"]]
         kind = {5126: "<f4", 5125: "<u4"}[entry["componentType"]]
         raw = rest[8 + view["byteOffset"] :][: view["byteLength"]]
-        found = np.frombuffer(raw, kind).reshape(-1, width)
-        assert len(found) == entry["count"]
-        assert_allclose(found.min(axis=0), entry["min"])
-        return found
+        values = np.frombuffer(raw, kind).reshape(-1, width)
+        assert len(values) == entry["count"]
+        assert_allclose(values.min(axis=0), entry["min"])
+        return values
 
     return root, numbers
 
@@ -50,10 +51,13 @@ def unpack(data):
 def test_bodies_move_as_in_the_run(run):
     root, numbers = unpack(write_gltf(run))
     (animation,) = root["animations"]
-    bodies, checked = Bodies(run, restore_model(run)), 0
+    bodies = Bodies(run, restore_model(run))
+    checked = 0
     for channel in animation["channels"]:
-        sampler, target = animation["samplers"][channel["sampler"]], channel["target"]
-        time, values = numbers(sampler["input"])[:, 0], numbers(sampler["output"])
+        sampler = animation["samplers"][channel["sampler"]]
+        target = channel["target"]
+        time = numbers(sampler["input"])[:, 0]
+        values = numbers(sampler["output"])
         assert (np.diff(time) > 0).all()
         body = bodies.motions[root["nodes"][target["node"]]["name"]]
         near = np.searchsorted(run.time.values, time - 1e-6)
@@ -106,12 +110,12 @@ def test_up_is_y_and_the_ground_is_there(run, tmp_path):
     assert heights.min() < -0.4
 
 
-def test_numbers_that_the_format_cannot_hold_are_told(run, tmp_path):
+def test_values_beyond_32_bit_floats_are_rejected(run, tmp_path):
     far = run.copy(deep=True)
     far["position"].values[:] = 1e40
     for data, speed in ((far, 1.0), (run, 1e-300)):
         with pytest.raises(DataError, match="beyond the range of 32-bit floats"):
             draisine.animate(data, tmp_path / "a.glb", speed=speed)
-    with pytest.raises(ParameterError, match="speed = fast must be positive"):
+    with pytest.raises(ParameterError, match="speed must be a positive number, not fast"):
         draisine.animate(run, tmp_path / "a.glb", speed="fast")
     assert not list(tmp_path.iterdir())

@@ -39,7 +39,7 @@ def test_a_pdf_has_truetype_fonts_only(run, tmp_path):
 
 def titles(axes):
     figure = figure_of(axes)
-    return [figure.get_suptitle(), *(one.get_title() for one in figure.axes)]
+    return [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
 
 
 @pytest.mark.parametrize("figure", ["histories", "path", "energies"])
@@ -49,7 +49,7 @@ def test_a_headline_is_replaced_or_left_out(run, figure):
     assert not any(titles(draisine.plot(run, figure, title=False)))
 
 
-def test_the_command_line_does_so_too(run, tmp_path, capsys):
+def test_the_command_line_replaces_headlines(run, tmp_path, capsys):
     draisine.save(run, tmp_path / "run.nc")
     out = tmp_path / "run.pdf"
     assert main(["plot", str(tmp_path / "run.nc"), str(out), "--no-title"]) == 0

@@ -1,4 +1,4 @@
-"""What a notebook shows: figures below the cell, pages in place, tables, sliders."""
+"""Output in notebooks: figures below the cell, pages in place, tables, sliders."""
 
 import html
 import re
@@ -29,13 +29,14 @@ def ride(bicycle):
 def cell(monkeypatch):
     """What is displayed below a cell, while a kernel seems to run."""
     display = pytest.importorskip("IPython.display")
-    shown, shell = [], SimpleNamespace(kernel=1, execution_count=1)
+    shown = []
+    shell = SimpleNamespace(kernel=1, execution_count=1)
     monkeypatch.setattr(display, "display", shown.append)
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     return shown
 
 
-def test_a_figure_stands_below_the_cell(ride, cell):
+def test_a_figure_is_shown_below_the_cell(ride, cell):
     axes = ride.plot()
     (picture,) = cell
     assert picture.data.startswith(b"\x89PNG")
@@ -43,8 +44,8 @@ def test_a_figure_stands_below_the_cell(ride, cell):
 
 
 @pytest.mark.parametrize("figure", ["path", "top", "forces", "overview"])
-def test_a_cell_does_not_tell_the_axes_beside_their_picture(ride, cell, figure):
-    """What IPython makes of a last line `run.plot()` is nothing more; a later cell shows it again."""
+def test_a_cell_does_not_print_the_axes_of_a_shown_figure(ride, cell, figure):
+    """IPython prints nothing for a last line `run.plot()`; a later cell shows the figure again."""
     formatters = pytest.importorskip("IPython.core.formatters")
     axes = ride.plot(figure)
     assert formatters.DisplayFormatter().format(axes) == ({}, {})
@@ -80,8 +81,8 @@ def test_a_result_of_a_scenario_shows_itself(cell):
 
 
 def test_systems_are_drawn_and_states_are_tables(bicycle, ride):
-    told = bicycle._repr_html_()
-    assert told.startswith("<pre>System of whipple") and "</svg>" in told
+    html = bicycle._repr_html_()
+    assert html.startswith("<pre>System of whipple") and "</svg>" in html
     table = ride.final()._repr_html_()
     assert re.findall(r"<th>(\w+)</th>", table) == ["pose", "shape", "twist", "rates"]
     assert "steer<br>" in table and "lean<br>" in table
@@ -145,11 +146,11 @@ def test_sliders_draw_the_eigenvalues_of_any_machine(speed, monkeypatch):
         gravity.value = value
         (axes,) = shown[-1].axes
         numbers = [np.ravel(line.get_data()) for line in axes.lines]
-        found = float(
+        expected = float(
             draisine.eigenvalues(segway.with_parameters(g=gravity.value), 0.0).values.real.max()
         )
-        assert min(np.abs(np.concatenate(numbers) - found)) < 1e-9
-        fastest.append(found)
+        assert min(np.abs(np.concatenate(numbers) - expected)) < 1e-9
+        fastest.append(expected)
     assert fastest[1] == pytest.approx(fastest[0] * np.sqrt(gravity.value / 9.9), rel=0.02)
     usual = draisine.sliders(segway).children[:5]
     assert [knob.description for knob in usual] == ["r", "w", "mB", "hx", "hz"]

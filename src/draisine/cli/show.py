@@ -40,8 +40,8 @@ def show(
     from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
 
-    known = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
-    if vehicle not in known and any(
+    vehicles = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
+    if vehicle not in vehicles and any(
         vehicle in (name, name.rpartition("/")[2]) for name in scenarios()
     ):
         raise UnknownNameError(
@@ -56,10 +56,10 @@ def show(
     system = build_system(vehicle, machine.parameters, machine.parameter_set)
     _print_system(system)
     if plot is not None:
-        from draisine.view.figures.side import drawing
+        from draisine.view.figures.side import draw_model
         from draisine.view.save import save
 
-        save(drawing(system.model, frames=frames), plot)
+        save(draw_model(system.model, frames=frames), plot)
         print(f"drawing: {plot}")
 
 

@@ -235,7 +235,7 @@ def remarks(result: Result) -> list[str]:
         return [*lines, f"{count}, {seconds}"]
     content = summary(result)
     if "cycle" in content:
-        return [*cycle.lines(result.data), seconds]
+        return [*cycle.cycle_lines(result.data), seconds]
     if "critical" in content:
         critical = critical_lines(content["critical"])
         lines = crossing_lines(result.data) or critical or growth_lines(result)

@@ -290,7 +290,7 @@ def sweep(
     execute = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
     run_chunks = partial(run_sweep, runner, execute, progress=progress)
     if out is None:
-        rows = SweepRows.empty(runner.questions, count)
+        rows = SweepRows.empty(runner.outputs, count)
         run_chunks(
             range(-(-count // chunk)),
             lambda k, block: rows.put(slice(k * chunk, k * chunk + len(block.outcome)), block),
@@ -298,7 +298,7 @@ def sweep(
         data = unfold(_sweep_table(runner, 0, rows))
         return _sweep_result(loaded, system, data, time.perf_counter() - start_time)
     # The store is laid out after the table of a single run: same variables, types and attributes.
-    template = _sweep_table(runner, 0, SweepRows.empty(runner.questions, 1))
+    template = _sweep_table(runner, 0, SweepRows.empty(runner.outputs, 1))
     with open_store(template, count, Path(out), chunk, resume) as store:
         run_chunks(store.missing(), partial(_write_chunk, runner, store))
         data = store.finish()

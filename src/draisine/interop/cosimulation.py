@@ -112,7 +112,7 @@ def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
             f'#include "{name}.h"',
             f"typedef {name} Machine;",
             *(f"#define machine_{word} {name}_{word}" for word in functions),
-            f"#define LONGEST_STEP {c.number(dt)}",
+            f"#define LONGEST_STEP {c.c_number(dt)}",
             f'#define TOKEN "{token}"',
             f"#define S_FUNCTION_NAME {name}",
             "enum {",

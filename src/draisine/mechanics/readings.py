@@ -35,7 +35,7 @@ from draisine.model import BASE_TWIST, Contact, Surface
 from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
-MAX_LAW_STATES = 10_000
+MAX_CONTROL_STATES = 10_000
 """Largest number of states of a control law; a larger one is a mistake, not a controller."""
 
 LAW_SIGNATURE = (
@@ -308,10 +308,10 @@ def law_states(law: Any) -> int:
     except ValueError:
         pass  # built-in functions have no signature to check
     states = getattr(law, "states", 0)
-    if not isinstance(states, int) or not 0 <= states <= MAX_LAW_STATES:
+    if not isinstance(states, int) or not 0 <= states <= MAX_CONTROL_STATES:
         raise ModelError(
             f"law: its attribute `states` is {states!r:.80}; it must be an integer from 0 to "
-            f"{MAX_LAW_STATES}."
+            f"{MAX_CONTROL_STATES}."
         )
     return int(states)
 

@@ -50,7 +50,7 @@ function roots(a) {
   return z.map(([x, y]) => [x, Math.abs(y) < 1e-9 * Math.hypot(x, y) ? 0 : y]);
 }
 
-// Roots at rising speeds, each row in the order of the one before: nearest to where it was heading.
+// Roots at rising speeds. Each row is sorted like the previous one, by the nearest linear extrapolation.
 function followed(m, g, speeds) {
   const orders = [];
   const permute = (rest, taken) => rest.length ? rest.forEach((x, k) => permute(rest.filter((_, j) => j !== k), [...taken, x])) : orders.push(taken);
@@ -69,7 +69,7 @@ function followed(m, g, speeds) {
   return rows;
 }
 
-// Names at the highest speed: the pair is the weave; of the real ones the farther from zero is castering.
+// Names of the modes at the highest speed: the complex pair is weave, the larger real root castering.
 function modeNames(rows) {
   const last = rows[rows.length - 1];
   const real = [0, 1, 2, 3].filter((k) => last[k][1] === 0);
@@ -98,7 +98,7 @@ function inSquaredSpeed(m, g) {
   return { a4, d, a2, b, a0, h };
 }
 
-// All speeds at which a real root (capsize) or a pair (weave) passes zero, in rising order.
+// All speeds at which the real part of a real root (capsize) or of a pair (weave) is zero, in rising order.
 function criticalSpeeds(m, g) {
   const { d, b, a0, h } = inSquaredSpeed(m, g);
   const speeds = (p) => quadraticRoots(p).filter((w) => w > 0).map(Math.sqrt).filter((v) => v < HIGHEST).sort((x, y) => x - y);
@@ -112,7 +112,7 @@ function isStable(m, g, v) {
   return [d, a2[0] + a2[1] * w, b[0] + b[1] * w, a0[0] + a0[1] * w + a0[2] * w * w, h[0] + h[1] * w + h[2] * w * w].every((x, k) => x * (k < 4 ? a4 : 1) > 0);
 }
 
-// Ranges of speed in which all roots are damped; one without an upper end ends at Infinity.
+// Ranges of speed in which all roots are damped; a range without an upper end has Infinity.
 function stableRanges(m, g) {
   const { weave, capsize } = criticalSpeeds(m, g), out = [];
   const ends = [0, ...weave, ...capsize, HIGHEST].sort((a, b) => a - b);
@@ -122,7 +122,7 @@ function stableRanges(m, g) {
   return out;
 }
 
-// Lean and steer of an eigenmode, the larger one being 1; each as [real, imaginary].
+// Lean and steer of an eigenmode as [real, imaginary], scaled so that the larger one is 1.
 function modeShape(m, g, v, [x, y]) {
   const row = (i, j) => {
     const [a, c, k] = entries(m, g, v, i * 2 + j);

@@ -196,6 +196,7 @@ def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
     from PIL.Image import Dither, Quantize
 
     count = len(stage.motion.time)
+    # The frame in the middle shows tracks and machine; its palette serves all frames.
     colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
     frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
     frames[0].save(
@@ -213,7 +214,7 @@ def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
         for k in range(len(stage.motion.time)):
             stage.show(k)
             film.grab_frame(facecolor="white")
-            stage.tell(k)
+            stage.report(k)
 
 
 class FilmStage:
@@ -275,7 +276,7 @@ class FilmStage:
             lines.append(f"{words(reading.name)} {value} {reading.unit}")
         self.text.set_text("\n".join(lines))
 
-    def tell(self, k: int) -> None:
+    def report(self, k: int) -> None:
         """Report the progress after frame k."""
         if self.progress is not None:
             self.progress((k + 1) / len(self.motion.time))
@@ -286,7 +287,7 @@ class FilmStage:
 
         self.show(k)
         self.figure.canvas.draw()
-        self.tell(k)
+        self.report(k)
         return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
     def _ground(self, camera: Camera, ground: list[Patch]) -> None:

@@ -22,13 +22,17 @@ from draisine.view.style import LINE_WIDTHS
 if TYPE_CHECKING:
     from xarray import Dataset
 
-FLOAT = 5126
-UNSIGNED = 5125
-"""Codes of glTF for 32-bit floats and unsigned integers."""
+GLTF_FLOAT = 5126
+"""Component type of 32-bit floats in glTF."""
 
-SIDES = 8
-TURNS = 6
-"""Number of corners of the cross section of a tube, and of latitude bands of a ball."""
+GLTF_UNSIGNED = 5125
+"""Component type of 32-bit unsigned integers in glTF."""
+
+TUBE_CORNERS = 8
+"""Number of corners of the cross section of a tube and of a ball: round enough, with few triangles."""
+
+BALL_BANDS = 6
+"""Number of latitude bands of a ball."""
 
 TUBE_RADIUS = 0.0035
 """Radius of a tube per point of line width, relative to the size of the machine."""
@@ -43,10 +47,10 @@ def write_gltf(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = No
     return _Asset(motion, speed).pack()
 
 
-def tube(points: Floats, radius: float) -> tuple[Floats, Floats]:
+def tube_mesh(points: Floats, radius: float) -> tuple[Floats, Floats]:
     """Return corners (n, 3) and triangles (m, 3) of tubes around the segments of a polyline.
 
-    >>> corners, triangles = tube(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), 0.1)
+    >>> corners, triangles = tube_mesh(np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]]), 0.1)
     >>> corners.shape, triangles.shape
     ((32, 3), (32, 3))
     """
@@ -54,20 +58,20 @@ def tube(points: Floats, radius: float) -> tuple[Floats, Floats]:
     direction = direction / np.maximum(np.linalg.norm(direction, axis=1), 1e-12)[:, None]
     across = np.cross(direction, np.eye(3)[np.argmin(np.abs(direction), axis=1)])
     across = across / np.maximum(np.linalg.norm(across, axis=1), 1e-12)[:, None]
-    angle = 2.0 * np.pi * np.arange(SIDES)[:, None] / SIDES
+    angle = 2.0 * np.pi * np.arange(TUBE_CORNERS)[:, None] / TUBE_CORNERS
     ring = np.cos(angle) * across[:, None] + np.sin(angle) * np.cross(direction, across)[:, None]
     ends = np.stack([points[:-1], points[1:]], axis=1)[:, :, None] + radius * ring[:, None]
-    first = 2 * SIDES * np.arange(len(direction))[:, None, None]
-    return ends.reshape(-1, 3), (first + _quads(2, SIDES)).reshape(-1, 3)
+    first = 2 * TUBE_CORNERS * np.arange(len(direction))[:, None, None]
+    return ends.reshape(-1, 3), (first + _quads(2, TUBE_CORNERS)).reshape(-1, 3)
 
 
-def ball(centre: Floats, radius: float) -> tuple[Floats, Floats]:
+def ball_mesh(centre: Floats, radius: float) -> tuple[Floats, Floats]:
     """Return corners (n, 3) and triangles (m, 3) of a ball."""
-    down = np.pi * np.arange(TURNS + 1) / TURNS
-    angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
-    flat = np.stack([np.cos(angle), np.sin(angle), np.zeros(SIDES)], axis=1)
+    down = np.pi * np.arange(BALL_BANDS + 1) / BALL_BANDS
+    angle = 2.0 * np.pi * np.arange(TUBE_CORNERS) / TUBE_CORNERS
+    flat = np.stack([np.cos(angle), np.sin(angle), np.zeros(TUBE_CORNERS)], axis=1)
     ring = np.sin(down)[:, None, None] * flat + np.cos(down)[:, None, None] * [0.0, 0.0, 1.0]
-    return (centre + radius * ring).reshape(-1, 3), _quads(TURNS + 1, SIDES)
+    return (centre + radius * ring).reshape(-1, 3), _quads(BALL_BANDS + 1, TUBE_CORNERS)
 
 
 def _quads(rows: int, columns: int) -> Floats:
@@ -88,6 +92,7 @@ class _Asset:
         self.lists: dict[str, list[Any]] = {
             name: [] for name in ("nodes", "meshes", "materials", "accessors", "bufferViews")
         }
+        # Keyframes must have increasing times; a run has two samples at an event.
         self.kept = np.unique(motion.time, return_index=True)[1]
         time = (motion.time[self.kept] - motion.time[0]) / speed
         self.samplers: list[dict[str, Any]] = []
@@ -107,13 +112,15 @@ class _Asset:
             pieces = [
                 (
                     motion.colour(outline),
-                    *tube(outline.points, TUBE_RADIUS * motion.size * LINE_WIDTHS[outline.kind]),
+                    *tube_mesh(
+                        outline.points, TUBE_RADIUS * motion.size * LINE_WIDTHS[outline.kind]
+                    ),
                 )
                 for outline in motion.parts
                 if outline.body == name
             ]
             pieces += [
-                (motion.colour(mass_ball), *ball(mass_ball.centre, mass_ball.radius))
+                (motion.colour(mass_ball), *ball_mesh(mass_ball.centre, mass_ball.radius))
                 for mass_ball in motion.balls
                 if mass_ball.body == name
             ]
@@ -181,14 +188,14 @@ class _Asset:
             materials.append(material)
         return {
             "attributes": {"POSITION": self._accessor(corners)},
-            "indices": self._accessor(triangles.reshape(-1, 1), UNSIGNED),
+            "indices": self._accessor(triangles.reshape(-1, 1), GLTF_UNSIGNED),
             "material": materials.index(material),
         }
 
-    def _accessor(self, values: Floats, kind: int = FLOAT) -> int:
+    def _accessor(self, values: Floats, kind: int = GLTF_FLOAT) -> int:
         """Append an array (n, components) to the buffer and return the number of its accessor."""
         with np.errstate(over="ignore"):
-            numbers = np.ascontiguousarray(values, np.float32 if kind == FLOAT else np.uint32)
+            numbers = np.ascontiguousarray(values, np.float32 if kind == GLTF_FLOAT else np.uint32)
         if not np.isfinite(numbers).all():
             raise DataError(
                 "The run has values, or times at this speed, beyond the range of 32-bit floats that "
@@ -217,6 +224,7 @@ class _Asset:
             "buffers": [{"byteLength": len(self.bytes)}],
         }
         text = json.dumps(root, allow_nan=False, separators=(",", ":")).encode()
+        # Chunks are aligned to four bytes: JSON is padded with spaces, the buffer with zeros.
         text += b" " * (-len(text) % 4)
         numbers = bytes(self.bytes) + b"\0" * (-len(self.bytes) % 4)
         length = 12 + 8 + len(text) + 8 + len(numbers)

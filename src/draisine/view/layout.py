@@ -63,11 +63,12 @@ def _broken(line: str, max_length: int) -> str:
     return "\n".join(next(lines for lines in candidates if len(lines) <= count)).replace("\0", " ")
 
 
-def give_room(figure: "Figure") -> None:
+def enlarge_figure(figure: "Figure") -> None:
     """Enlarge the height of a figure whose legends and labels leave too little height for its
     panels, and reduce the columns of legends that cross its border.
     """
     original_height = figure.get_figheight()
+    # Each change of the height or of a legend changes the layout: iterate, but not for ever.
     for _ in range(6):
         if not _laid_out(figure):
             # If twice the height does not help, the width is too small.
@@ -231,7 +232,7 @@ def _drawn_points(axes: "Axes") -> Floats:
     return np.concatenate([np.empty((0, 2)), *points])
 
 
-def tell_empty(figure: "Figure") -> None:
+def label_empty_axes(figure: "Figure") -> None:
     """Write a message into axes without finite data."""
     for axes in figure.axes:
         shown = [*axes.collections, *axes.patches, *axes.images, *axes.texts]

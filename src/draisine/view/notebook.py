@@ -16,8 +16,7 @@ from draisine.errors import DraisineError, import_extra
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.vehicles import expect_parameters
-from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
-from draisine.view.figures._linear import roots as draw_roots
+from draisine.view.figures._linear import draw_eigenvalues, draw_roots
 from draisine.view.figures.eigenvalues import draw
 from draisine.view.style import figure_of, new_figure
 
@@ -50,6 +49,7 @@ class InlinePage:
 
 def _notebook() -> Any:
     """Return the shell of the running notebook, or None outside a notebook."""
+    # IPython is imported in a notebook already; importing it elsewhere would be slow.
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell if hasattr(shell, "kernel") else None
 
@@ -175,6 +175,4 @@ def _eigenvalue_figure(system: System, speed: Any) -> "Figure":
 
 def _check_names(system: System, names: Sequence[str]) -> None:
     """Raise if a name is not a parameter of the machine."""
-    vehicle = system.vehicle
-    known = system.parameters
-    expect_parameters(vehicle, names, known)
+    expect_parameters(system.vehicle, names, system.parameters)

@@ -10,8 +10,14 @@ from draisine.registry import find, names
 from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
-from draisine.view.figures.side import drawing
-from draisine.view.layout import break_labels, break_title, give_room, place_notes, tell_empty
+from draisine.view.figures.side import draw_model
+from draisine.view.layout import (
+    break_labels,
+    break_title,
+    enlarge_figure,
+    label_empty_axes,
+    place_notes,
+)
 from draisine.view.style import figure_of, figure_width, head, set_headline
 
 if TYPE_CHECKING:
@@ -70,7 +76,7 @@ def plot(
     """
     # The width applies until the figure is written: ticks are placed when it is drawn.
     with figure_width(width):
-        axes = drawing(what.model) if isinstance(what, System) else _draw(what, figure, series)
+        axes = draw_model(what.model) if isinstance(what, System) else _draw(what, figure, series)
         drawn = figure_of(axes)
         set_headline(drawn, title)
         # A single panel of the default size needs no adjustment.
@@ -79,7 +85,7 @@ def plot(
             break_labels(drawn)
         break_title(drawn)
         if crowded:
-            give_room(drawn)
+            enlarge_figure(drawn)
         place_notes(drawn)
         if path is not None:
             from draisine.view.save import save
@@ -95,7 +101,7 @@ def plot(
 
 def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     """Draw a figure of data and return its axes."""
-    data = _last_if_still(dataset_of(what))
+    data = _reduce_instant(dataset_of(what))
     if isinstance(series, str):
         raise ParameterError(f"series must be a list of quantities: series=[{series!r}].")
     if figure in data.variables and figure not in names("figure"):
@@ -118,12 +124,12 @@ def _draw(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     except KeyError as error:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"The result is incomplete: {text}.") from error
-    tell_empty(figure_of(axes))
+    label_empty_axes(figure_of(axes))
     head(figure_of(axes), data)
     return axes
 
 
-def _last_if_still(data: "Dataset") -> "Dataset":
+def _reduce_instant(data: "Dataset") -> "Dataset":
     """Return the last sample of a run whose start and end times are equal; else the data unchanged."""
     if data.sizes.get("time", 0) < 2 or data["time"].dims != ("time",):
         return data
@@ -143,6 +149,7 @@ def _parts(data: "Dataset", name: str) -> list[str]:
 
 def figure_for(data: "Dataset", series: bool = False) -> str:
     """Return the name of the default figure of a result, or of selected series of it."""
+    # The order matters: specific kinds of results also have the variables of general ones.
     if "locus_over" in data.attrs:
         return "root_locus"
     if {"measured", "fitted"} <= set(data.data_vars):

@@ -41,6 +41,7 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
         content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
     except ValueError:
         raise DataError("The run has values that are not finite: the result is damaged.") from None
+    # A title may come from a foreign file: it must not become HTML or end the script.
     text = text.replace("{{title}}", html.escape(motion.title))
     return text.replace("{{motion}}", content.replace("<", "\\u003c"))
 
@@ -203,5 +204,6 @@ def unit_quaternions(R: Floats) -> Floats:
     largest = np.argmax(squares, axis=1)
     q = outer[np.arange(len(R)), largest]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
+    # q and -q are the same rotation; interpolation needs the nearer one of the two.
     turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
     return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]

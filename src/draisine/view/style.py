@@ -124,6 +124,7 @@ def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
     width = scale * size[0]
     height = scale * size[1]
     if prescribed is not None:
+        # Titles and labels need about 1.2 inches, whatever the width of the figure.
         ratio = prescribed / width
         width = prescribed
         height = max(height * ratio**0.75, height * ratio + 1.2 * (1.0 - ratio))
@@ -154,6 +155,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
     with `by_rows`, along the rows.
     """
     handles, labels = axes.get_legend_handles_labels()
+    # The width of a legend is known after drawing only: reduce the columns until it fits.
     for count in range(min(columns, len(labels)), 0, -1):
         order = [k for j in range(count) for k in range(j, len(labels), count)]
         box = axes.legend(
@@ -185,7 +187,7 @@ def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     return readable(evaluate_series(name, bodies), unit_of(name, bodies.model))
 
 
-def angles_of(model: Model) -> list[str]:
+def main_angles(model: Model) -> list[str]:
     """Return the angles that describe a motion: lean or yaw, and the joints other than wheel axles;
     sliding joints if no joint turns.
     """
@@ -213,7 +215,7 @@ def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
     """Return the angles to draw for a run: with the pitch if it has events; if all of them are
     constant, the moving angles of the base.
     """
-    angles = [*(["pitch"] if events_of(data) else []), *angles_of(model)]
+    angles = [*(["pitch"] if events_of(data) else []), *main_angles(model)]
     angles = [name for name in angles if unit_of(name, model) == "rad"] or angles
     moves = {n: n in data and float(np.ptp(data[n].values)) > 1e-9 for n in base_angles(model)}
     constant = all(float(np.ptp(data[n].values)) <= 1e-9 for n in angles if n in data)

@@ -1,4 +1,4 @@
-"""Scenarios of the kind cycle with a period: what they tell, and what is told of mistakes."""
+"""Scenarios of the kind `cycle` with a prescribed period: results and error messages."""
 
 import pytest
 
@@ -22,22 +22,22 @@ near = { bar = 0.1 }
 def test_a_ball_on_a_shaking_table_by_its_scenario():
     """Fixed point in closed form, multipliers by an independent computation."""
     result, findings = check(load("walkers/bouncing-cycle-1"))
-    assert len(findings) == 6 and all(one.agrees for one in findings)
+    assert len(findings) == 6 and all(finding.agrees for finding in findings)
     assert figure_for(result.data) == "path"
     assert summary(result)["cycle"]["stable"]
     with pytest.raises(ParameterError, match="drawn like a run"):
         draw(result.data)
 
 
-def test_a_pendulum_at_rest_comes_back_after_any_time(tmp_path):
+def test_a_pendulum_at_rest_is_periodic_with_any_period(tmp_path):
     """Without a terrain: hanging still, its multipliers are on the unit circle (nothing is lost)."""
     file = tmp_path / "rest.toml"
     names = "{ bar = 0.01, hip = 0.0, bar_rate = 0.0, hip_rate = 0.0 }"
     file.write_text(SWING.replace("{ bar = 0.1 }", names) + "period = 0.5\nsamples = 10\n")
-    found = summary(run(load(str(file))))["cycle"]
-    assert max(map(abs, found["start"].values())) < 1e-9
+    cycle = summary(run(load(str(file))))["cycle"]
+    assert max(map(abs, cycle["start"].values())) < 1e-9
     sizes = zip(
-        found["multiplier_real"].values(), found["multiplier_imaginary"].values(), strict=True
+        cycle["multiplier_real"].values(), cycle["multiplier_imaginary"].values(), strict=True
     )
     assert [abs(complex(*pair)) for pair in sizes] == pytest.approx([1.0] * 4, abs=1e-8)
 
@@ -55,7 +55,7 @@ def test_a_pendulum_at_rest_comes_back_after_any_time(tmp_path):
         ),
     ],
 )
-def test_mistakes_are_told(tmp_path, text, told):
+def test_invalid_scenarios_are_rejected(tmp_path, text, told):
     file = tmp_path / "wrong.toml"
     file.write_text(text)
     with pytest.raises(DataError, match=told):

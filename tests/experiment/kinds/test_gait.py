@@ -1,4 +1,4 @@
-"""Scenarios of the kind gait: what they tell, and what is told of mistakes."""
+"""Scenarios of the kind `gait`: results and error messages."""
 
 import pytest
 from numpy.testing import assert_allclose
@@ -18,7 +18,7 @@ ruler = 'drag'
 """
 
 
-def test_small_loops_lead_by_the_curvature(tmp_path):
+def test_small_loops_displace_by_the_curvature(tmp_path):
     """5/81 per area, against the sense of the loop: net way of a circle of radius a is pi a^2 5/81."""
     file = tmp_path / "small.toml"
     file.write_text(SMALL + "harmonics = [[0, 1, 0], [0, 0, 1]]\nsizes = [0.001, 0.002]\n")
@@ -26,7 +26,7 @@ def test_small_loops_lead_by_the_curvature(tmp_path):
     area = 3.141592653589793 * result.data["size"].values ** 2
     assert_allclose(result.data["distance"].values / area, 5 / 81, rtol=2e-5)
     assert figure_for(result.data) == "sweep"
-    assert [one["size"] for one in summary(result)["runs"]] == [0.001, 0.002]
+    assert [row["size"] for row in summary(result)["runs"]] == [0.001, 0.002]
 
 
 def test_the_curvature_of_shapes(tmp_path):
@@ -50,7 +50,7 @@ def test_the_curvature_of_shapes(tmp_path):
         ("corners = [[1, 0], [0, 1]]\nruler = 'fluid'", "ruler"),
     ],
 )
-def test_paths_that_are_none_are_told(tmp_path, path, told):
+def test_invalid_shape_paths_are_rejected(tmp_path, path, told):
     file = tmp_path / "wrong.toml"
     text = SMALL if "ruler" not in path else SMALL.replace("ruler = 'drag'\n", "")
     file.write_text(text + path + "\n")

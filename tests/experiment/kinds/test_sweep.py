@@ -1,4 +1,4 @@
-"""Sweeps: all combinations of some values run, each like a run of its own."""
+"""Sweeps: all combinations of values, each equal to a single run."""
 
 import math
 
@@ -14,7 +14,7 @@ from draisine.results import store
 from draisine.results.attributes import without_stamp
 from draisine.results.queries import parse_query
 from draisine.scenario.library import load
-from draisine.scenario.overrides import sides
+from draisine.scenario.overrides import short_names
 
 PUSHES = """
 kind = "sweep"
@@ -56,7 +56,7 @@ def mine(tmp_path):
     return write
 
 
-def test_every_run_is_like_one_of_its_own(mine):
+def test_runs_of_a_sweep_equal_single_runs(mine):
     data = run(load(mine())).data
     assert dict(data.sizes) == {"lean_rate": 2, "mB": 3, "integrator": 1}
     assert_allclose(data["lean_rate"], [0.1, math.radians(10.0)])
@@ -65,7 +65,7 @@ def test_every_run_is_like_one_of_its_own(mine):
     assert [data[n].attrs["units"] for n in data.data_vars if n != "outcome"] == [
         "rad", "rad/s", "s",
     ]  # fmt: skip
-    one = load(
+    loaded = load(
         "mauny2018/passive-stabilisation",
         {
             "initial.lean_rate": "10deg",
@@ -73,17 +73,17 @@ def test_every_run_is_like_one_of_its_own(mine):
             "run": {"until": 0.5, "dt": 0.05, "integrator": "rk4"},
         },
     )
-    alone = run(one)
+    alone = run(loaded)
     for text in ("maximum lean", "mean rate of steer", "time of maximum lean"):
         ours = float(data[text].isel(lean_rate=1, mB=2, integrator=0))
         assert ours == parse_query(text, alone.system.model).evaluate(alone.bodies)
 
 
-def test_the_mean_rate_is_the_way_over_the_time(mine):
+def test_the_mean_rate_is_the_change_over_the_time(mine):
     result = run(load("mauny2018/passive-stabilisation", {"run.until": 0.5}))
     steer = result.data["shape"].sel(joint="steer").values
-    answer = parse_query("mean rate of steer", result.system.model).evaluate(result.bodies)
-    assert answer == pytest.approx((steer[-1] - steer[0]) / 0.5, rel=1e-14)
+    rate = parse_query("mean rate of steer", result.system.model).evaluate(result.bodies)
+    assert rate == pytest.approx((steer[-1] - steer[0]) / 0.5, rel=1e-14)
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -103,13 +103,13 @@ def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
     assert lines[1].startswith("0.10000000000000001,80,rk4,")
     assert len(lines) == 7
     runs = summary(result)["runs"]
-    assert [one["mB"] for one in runs] == [80, 85, 90, 80, 85, 90]
+    assert [row["mB"] for row in runs] == [80, 85, 90, 80, 85, 90]
     assert runs[-1]["maximum lean"] == float(result.data["maximum lean"][1, 2, 0])
     assert remarks(result)[0].startswith("6 runs")
     assert table(result) == []
 
 
-def test_a_run_that_ends_early_leaves_what_it_told_until_then(mine):
+def test_a_run_that_stops_early_keeps_its_outputs(mine):
     """Steps that are too long for the stiff correction throw the bicycle over."""
     stiff = {"a": ('"run.integrator" = ["rk4"]', '"run.drift" = ["project", 0.01]')}
     text = mine(
@@ -118,7 +118,8 @@ def test_a_run_that_ends_early_leaves_what_it_told_until_then(mine):
         c=('"maximum', '"final time", "maximum'),
     )
     result = run(load(text))
-    outcome, end = result.data["outcome"], result.data["final time"]
+    outcome = result.data["outcome"]
+    end = result.data["final time"]
     assert set(outcome.sel(drift="project").values.ravel()) == {"completed"}
     assert set(outcome.sel(drift="0.01").values.ravel()) == {"fell"}
     assert np.all(end.sel(drift="project") == 0.5)
@@ -140,7 +141,7 @@ at.integrator = ["rk4", "rk4"]
 """
 
 
-def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
+def test_numbers_are_compared_within_a_factor_and_with_their_sign(mine):
     ours = (
         run(load(mine())).data["maximum lean"].sel(lean_rate=0.1, integrator="rk4").values[[0, 2]]
     )
@@ -169,17 +170,17 @@ def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
         (
             '"run.integrator"',
             '"title.integrator"',
-            "'title' is 'pushes' in this scenario, no table",
+            "'title' is 'pushes' in this scenario, not a table",
         ),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],
 )
-def test_mistakes_have_their_place(mine, old, new, said):
+def test_error_messages_name_the_key(mine, old, new, said):
     with pytest.raises(DataError, match=said):
         load(mine(a=(old, new)))
 
 
-def test_what_is_expected_must_be_asked_and_lie_on_the_grid(mine):
+def test_expected_numbers_must_be_outputs_on_the_grid(mine):
     text = EXPECTED.format(how="atol = 1.0", values=[0.0, 0.0])
     with pytest.raises(DataError, match=r"not in sweep\.outputs"):
         load(mine(text.replace('"maximum lean"', '"final lean"')))
@@ -205,4 +206,4 @@ def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
 
 def test_sides_of_the_same_last_word_keep_their_paths():
     over = {"initial.torso": [], "vehicle.motions.torso": [], "run.dt": []}
-    assert list(sides(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]
+    assert list(short_names(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]

@@ -1,4 +1,4 @@
-"""Designs of sweeps: how many runs there are, and where."""
+"""Designs of sweeps: number and values of their runs."""
 
 import numpy as np
 import pytest
@@ -37,11 +37,11 @@ def discs(tmp_path):
 def columns(loaded):
     """Return all values, and see that two parts of them are the same."""
     design = design_of(loaded.scenario.sweep, loaded)
-    whole = design.columns(0, design.count)
+    complete = design.columns(0, design.count)
     parts = [design.columns(0, 1), design.columns(1, design.count + 7)]
-    for path, values in whole.items():
-        assert np.concatenate([part[path] for part in parts]).tolist() == values.tolist()
-    return {path: values.tolist() for path, values in whole.items()}
+    for path, values in complete.items():
+        assert np.concatenate([interval[path] for interval in parts]).tolist() == values.tolist()
+    return {path: values.tolist() for path, values in complete.items()}
 
 
 BETWEEN = f"""
@@ -61,7 +61,7 @@ def test_a_grid_has_all_combinations_the_last_side_fastest(discs):
     assert columns(discs(text)) == {SPEEDS: [1, 1, 1, 2, 2, 2], MASS: [2, 3, 4, 2, 3, 4]}
 
 
-def test_a_list_takes_one_value_of_each_after_the_other(discs):
+def test_a_list_pairs_the_values_of_its_sides(discs):
     loaded = discs(
         f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1.0, 2.0]\n"{MASS}" = [3.0, 4.0]\n'
     )
@@ -72,7 +72,7 @@ def test_a_list_takes_one_value_of_each_after_the_other(discs):
     assert np.allclose(data["maximum forward_speed"], [1.0, 2.0])  # upright, a disc rolls on
 
 
-def test_one_at_a_time_starts_from_the_scenario_as_it_stands(discs):
+def test_one_at_a_time_varies_about_the_values_of_the_scenario(discs):
     loaded = discs(
         f'design = "one-at-a-time"\n[sweep.over]\n"{SPEEDS}" = [1.0, 3.0]\n"{MASS}" = [9.0]\n'
     )
@@ -80,22 +80,22 @@ def test_one_at_a_time_starts_from_the_scenario_as_it_stands(discs):
     assert columns(loaded) == {SPEEDS: [2.0, 1.0, 3.0, 2.0], MASS: [m, m, m, 9.0]}
 
 
-def test_one_at_a_time_needs_a_value_to_start_from(discs):
+def test_one_at_a_time_needs_a_nominal_value(discs):
     loaded = discs('design = "one-at-a-time"\n[sweep.over]\n"initial.lean" = [0.1]\n')
     with pytest.raises(DataError, match=r"write initial\.lean into the scenario"):
         columns(loaded)
 
 
 def test_a_latin_hypercube_has_one_point_in_every_layer(discs):
-    found = columns(discs(f'design = "latin-hypercube"\ncount = 10{BETWEEN}'))
+    values = columns(discs(f'design = "latin-hypercube"\ncount = 10{BETWEEN}'))
     for path, low in ((SPEEDS, 1.0), (MASS, 2.0)):
-        layers = np.floor((np.array(found[path]) - low) / 2.0 * 10).astype(int)
+        layers = np.floor((np.array(values[path]) - low) / 2.0 * 10).astype(int)
         assert sorted(layers) == list(range(10))
     other = columns(discs(f'design = "latin-hypercube"\ncount = 10\nseed = 1{BETWEEN}'))
-    assert other != found
+    assert other != values
 
 
-def test_a_large_latin_hypercube_is_drawn_in_parts_and_its_sides_are_unrelated(discs):
+def test_a_large_latin_hypercube_in_parts_has_uncorrelated_sides(discs):
     """Of independent permutations of n layers the correlation is normal with the deviation 1/sqrt(n),
     and the deciles of one side, within each decile of the other, share the points out by chi-squared
     with 81 degrees of freedom (mean 81, deviation 12.7).
@@ -104,9 +104,9 @@ def test_a_large_latin_hypercube_is_drawn_in_parts_and_its_sides_are_unrelated(d
     loaded = discs(f'design = "latin-hypercube"\ncount = {n}{BETWEEN}')
     design = design_of(loaded.scenario.sweep, loaded)
     parts = [design.columns(k, k + 20_001) for k in range(0, n, 20_001)]
-    x, y = (np.concatenate([part[path] for part in parts]) for path in (SPEEDS, MASS))
+    x, y = (np.concatenate([interval[path] for interval in parts]) for path in (SPEEDS, MASS))
     layers = [np.floor((z - low) / 2.0 * n).astype(int) for z, low in ((x, 1.0), (y, 2.0))]
-    assert all((np.sort(one) == np.arange(n)).all() for one in layers)
+    assert all((np.sort(side) == np.arange(n)).all() for side in layers)
     assert abs(np.corrcoef(*layers)[0, 1]) < 5.0 / np.sqrt(n)
     counts = np.histogram2d(*layers, bins=10)[0]
     assert abs(((counts - n / 100) ** 2 / (n / 100)).sum() - 81.0) < 5 * 12.7
@@ -116,8 +116,8 @@ def test_a_large_latin_hypercube_is_drawn_in_parts_and_its_sides_are_unrelated(d
 
 def test_sobol_points_fill_every_box_of_equal_volume(discs):
     """16 points of a digital (t, 4, 2)-net with t = 0: one in each elementary box of area 1/16."""
-    found = columns(discs(f'design = "sobol"\ncount = 16{BETWEEN}'))
-    x = (np.array([found[SPEEDS], found[MASS]]) - [[1.0], [2.0]]) / 2.0
+    values = columns(discs(f'design = "sobol"\ncount = 16{BETWEEN}'))
+    x = (np.array([values[SPEEDS], values[MASS]]) - [[1.0], [2.0]]) / 2.0
     for across in (1, 2, 4, 8, 16):
         boxes = np.floor(x * [[across], [16 // across]]).astype(int)
         assert len(set(map(tuple, boxes.T))) == 16
@@ -139,12 +139,12 @@ def test_sobol_points_fill_every_box_of_equal_volume(discs):
         ),
     ],
 )
-def test_mistakes_are_told(discs, text, said):
+def test_invalid_scenarios_are_rejected(discs, text, said):
     with pytest.raises(DataError, match=said):
         discs(text)
 
 
-def test_expected_numbers_stand_on_a_grid(discs):
+def test_expected_numbers_need_a_grid(discs):
     more = """
 [[expected]]
 title = "x"

@@ -1,5 +1,5 @@
-"""Workers that die, drivers that die, disks that are full: nothing that was computed is lost, and a resumed
-store equals one that was never interrupted.
+"""Failures of workers, of the driver and of the disk: completed chunks are kept, and a resumed
+store equals an uninterrupted one.
 """
 
 import errno
@@ -76,7 +76,7 @@ def assert_same_files():
             assert file.read_bytes() == Path("a.zarr", file.relative_to("whole.zarr")).read_bytes()
 
 
-def test_runs_that_end_every_worker_end_the_sweep_and_leave_the_others(whole, monkeypatch):
+def test_runs_during_which_workers_die_end_the_sweep_and_keep_the_others(whole, monkeypatch):
     run = engines.Worker.run
 
     def called(worker, task):
@@ -94,7 +94,7 @@ def test_runs_that_end_every_worker_end_the_sweep_and_leave_the_others(whole, mo
 
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own
-def test_runs_that_end_every_worker_of_a_cluster_end_the_sweep_too(whole, monkeypatch):
+def test_runs_during_which_workers_of_a_cluster_die_end_the_sweep(whole, monkeypatch):
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
     def called(source, first, last):
@@ -114,7 +114,7 @@ def test_runs_that_end_every_worker_of_a_cluster_end_the_sweep_too(whole, monkey
 
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own
-def test_a_scheduler_that_is_not_there_is_told(whole):
+def test_a_missing_scheduler_is_an_error(whole):
     pytest.importorskip("distributed", reason="the extra dask is not installed")
     dask = pytest.importorskip("dask")
     for address in ("tcp://127.0.0.1:9", "nowhere"):
@@ -234,7 +234,8 @@ def test_two_sweeps_do_not_share_a_store(whole):
 
 def full_disk(monkeypatch):
     """Let the third chunk find no room."""
-    write, calls = stores.SweepStore.write, []
+    write = stores.SweepStore.write
+    calls = []
 
     def called(store, k, table):
         calls.append(k)
@@ -255,7 +256,7 @@ def full_disk(monkeypatch):
     monkeypatch.setattr(stores.SweepStore, "write", called)
 
 
-def test_engines_are_named(whole):
+def test_an_unknown_engine_is_an_error(whole):
     with pytest.raises(ParameterError, match="Available engines: processes, dask"):
         draisine.sweep("discs.toml", engine="slurm")
     with pytest.raises(ParameterError, match="engine 'dask'"):
@@ -264,9 +265,10 @@ def test_engines_are_named(whole):
 
 @contextmanager
 def two_workers(engine, monkeypatch):
-    """Give how a sweep asks for two workers, where its scheduler is, and the process of one of them."""
+    """Yield the options of a sweep with two workers, the scheduler, and the process of one worker."""
     if engine == "processes":
-        started, start = [], engines.Worker.__init__
+        started = []
+        start = engines.Worker.__init__
 
         def called(worker, source):
             started.append(worker)
@@ -286,10 +288,11 @@ def two_workers(engine, monkeypatch):
 @pytest.mark.filterwarnings("ignore")  # Dask's own
 @pytest.mark.parametrize("engine", ["processes", "dask"])
 def test_a_worker_dies_then_the_driver_then_the_disk_is_full(whole, monkeypatch, engine):
-    """Killed with a chunk in its hands; killed with three chunks kept; no room for two more: each time
-    nothing that was kept is lost, and at the end the store is the one that was never interrupted.
+    """A worker is killed during a chunk, the driver after three chunks, and the disk is full after
+    two more: the stored chunks are kept each time.
     """
-    write, missing = stores.SweepStore.write, stores.SweepStore(Path("a.zarr"), 5).missing
+    write = stores.SweepStore.write
+    missing = stores.SweepStore(Path("a.zarr"), 5).missing
     with two_workers(engine, monkeypatch) as (options, scheduler, worker):
 
         def kill_worker(store, k, table):

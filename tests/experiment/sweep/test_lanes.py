@@ -57,8 +57,9 @@ def assert_same(together, alone):
 
 @pytest.fixture
 def lanes(monkeypatch):
-    """Return the calls of lanes, and what sends all runs alone."""
-    calls, run_lanes = [], Lanes.run
+    """Return the recorded calls of lanes, and a function that disables lanes."""
+    calls = []
+    run_lanes = Lanes.run
     monkeypatch.setattr(Lanes, "run", lambda *x: calls.append(x) or run_lanes(*x))
     return calls, lambda: monkeypatch.setattr(Lanes, "fits", lambda *x: False)
 
@@ -66,8 +67,9 @@ def lanes(monkeypatch):
 @pytest.mark.parametrize(
     ("integrator", "more"), [("rk4", ""), ("rk4", STEP), ("ab4", STEP), ("abm4", ""), ("abm5", "")]
 )
-def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, lanes):
-    loaded, (calls, alone) = written(BICYCLES.replace("rk4", integrator) + more), lanes
+def test_lanes_equal_single_runs(written, integrator, more, lanes):
+    loaded = written(BICYCLES.replace("rk4", integrator) + more)
+    (calls, alone) = lanes
     together = run(loaded).data
     assert len(calls) == 2
     alone()
@@ -77,7 +79,7 @@ def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, lanes):
     assert np.isfinite(together["time when steer = 1deg"]).any()
 
 
-def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes):
+def test_falls_and_infeasible_starts_have_the_outcomes_of_single_runs(written, lanes):
     """At 0.1 m/s it falls within 3 s, at 5 m/s it does not; with closed contacts nothing pitches so, and
     no body has a negative moment of inertia.
     """
@@ -97,13 +99,14 @@ def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes)
         "fell", "completed", "no such start", "no such machine",
     ]  # fmt: skip
     assert np.isfinite(together["final lean"]).values.tolist() == [True, True, False, False]
-    fallen, end = float(together["time to fall"][0]), float(together["final time"][0])
+    fallen = float(together["time to fall"][0])
+    end = float(together["final time"][0])
     assert 0.0 <= fallen - end < 0.02
     assert float(together["time to fault"][0]) == fallen
     assert 29.0 < abs(np.degrees(float(together["final lean"][0]))) < 30.0
 
 
-def test_those_whose_steps_are_too_long_tell_their_last_numbers_like_runs_alone(written, lanes):
+def test_diverging_runs_have_the_outputs_of_single_runs(written, lanes):
     """Steps of 20 ms end in no number before the steer is turned by 90 degrees: at 70 and at 57."""
     text = BICYCLES[: BICYCLES.index("design")].replace("until = 0.4", "until = 2.0")
     text += (
@@ -138,7 +141,7 @@ def test_those_whose_steps_are_too_long_tell_their_last_numbers_like_runs_alone(
         (', integrator = "rk4" }', ' }\nterrain.shape = "plane"'),
     ],
 )
-def test_what_needs_more_goes_alone(written, old, new):
+def test_runs_that_lanes_do_not_support_run_alone(written, old, new):
     assert old in BICYCLES
     for text, fits in ((BICYCLES, True), (BICYCLES.replace(old, new), False)):
         loaded = written(text)
@@ -146,12 +149,13 @@ def test_what_needs_more_goes_alone(written, old, new):
         assert Lanes(loaded.plan, 0.4, sweep.outputs).fits(sweep.paths) == fits
 
 
-def test_values_that_decide_more_than_numbers_make_groups(written, lanes):
+def test_structural_values_form_groups(written, lanes):
     """Two integrators make two groups of lanes; values of an input differ from lane to lane."""
     text = BICYCLES[: BICYCLES.index("design")]
     text += 'outputs = ["final lean"]\n[sweep.over]\n"run.integrator" = ["rk4", "ab4"]\n'
     text += '"initial.lean" = [0.0, "5deg", 0.1]\n"inputs[0].value" = [0.5, 2.0]\n'
-    loaded, (calls, alone) = written(text + STEP), lanes
+    loaded = written(text + STEP)
+    (calls, alone) = lanes
     data = run(loaded).data
     assert [len(x[1]["initial.lean"]) for x in calls] == [6] * 2
     assert len(np.unique(data["final lean"])) == 12

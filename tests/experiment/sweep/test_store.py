@@ -1,4 +1,4 @@
-"""Stores of sweeps: what was computed is kept, and only what is missing is computed again."""
+"""Stores of sweeps: completed chunks are kept, and only missing ones are computed on resuming."""
 
 import errno
 from pathlib import Path
@@ -43,7 +43,8 @@ def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def stop_at(monkeypatch, module, name, call, error):
     """Let the call of a function with that number fail; return the list of all calls."""
-    real, calls = getattr(module, name), []
+    real = getattr(module, name)
+    calls = []
 
     def called(*given, **options):
         calls.append(given)
@@ -56,21 +57,21 @@ def stop_at(monkeypatch, module, name, call, error):
 
 
 @pytest.mark.parametrize("name", ["discs", "sobol"])
-def test_a_store_holds_what_a_run_leaves(name):
+def test_a_store_equals_the_result_in_memory(name):
     data = draisine.run(f"{name}.toml").data
-    found = draisine.sweep(f"{name}.toml", "a.zarr")
-    assert found.outcome == "completed"
-    assert found.data["final lean"].variable._in_memory == (name == "discs")  # a grid is laid out
-    assert without_stamp(found.data).identical(data)
+    result = draisine.sweep(f"{name}.toml", "a.zarr")
+    assert result.outcome == "completed"
+    assert result.data["final lean"].variable._in_memory == (name == "discs")  # a grid is laid out
+    assert without_stamp(result.data).identical(data)
     assert without_stamp(draisine.load("a.zarr")).identical(data)
-    assert list(found.data.data_vars) == list(data.data_vars)  # as in the file, not as on the disk
-    assert [n for n in found.data.coords if n != "run"] == [n for n in data.coords if n != "run"]
+    assert list(result.data.data_vars) == list(data.data_vars)  # as in the file, not as on the disk
+    assert [n for n in result.data.coords if n != "run"] == [n for n in data.coords if n != "run"]
     assert draisine.run("a.zarr").data.identical(data)
 
 
 @pytest.mark.parametrize("call", [1, 2, 4, 6])
 def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
-    whole = draisine.sweep("discs.toml", "whole.zarr").data
+    uninterrupted = draisine.sweep("discs.toml", "whole.zarr").data
     with monkeypatch.context() as patch:
         stop_at(patch, runs, "compute_run", call, KeyboardInterrupt())
         with pytest.raises(SimulationError, match=rf"keeps {(call - 1) // 2} of 3 chunks"):
@@ -80,14 +81,14 @@ def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
     with monkeypatch.context() as patch:
         calls = stop_at(patch, runs, "compute_run", 0, None)
         resumed = draisine.sweep("discs.toml", "a.zarr", resume=True).data
-        assert without_stamp(resumed).identical(without_stamp(whole))
+        assert without_stamp(resumed).identical(without_stamp(uninterrupted))
     assert len(calls) == 6 - (call - 1) // 2 * 2
     for file in Path("whole.zarr").rglob("*"):
         if file.is_file() and file.name != ".zattrs":
             assert file.read_bytes() == Path("a.zarr", file.relative_to("whole.zarr")).read_bytes()
 
 
-def test_an_error_that_nobody_foresaw_leaves_the_chunks_before(monkeypatch):
+def test_an_unexpected_error_keeps_the_complete_chunks(monkeypatch):
     with monkeypatch.context() as patch:
         stop_at(patch, runs, "compute_run", 5, RuntimeError("killed"))
         with pytest.raises(RuntimeError, match="killed"):
@@ -101,7 +102,8 @@ def test_an_error_that_nobody_foresaw_leaves_the_chunks_before(monkeypatch):
 @pytest.mark.parametrize("place", [1, 3, 6])
 def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
     """Some of the six variables of a chunk find no room."""
-    real, calls = stores.zarr_group, []
+    real = stores.zarr_group
+    calls = []
 
     class Full:
         def __init__(self, group):
@@ -140,9 +142,10 @@ def test_another_sweep_is_refused(old, new):
         draisine.sweep("discs.toml", "a.zarr", resume=True)
 
 
-def test_files_count_by_what_they_hold_not_by_where_they_are(monkeypatch, tmp_path):
+def test_files_are_identified_by_content_not_by_path(monkeypatch, tmp_path):
     """Resumed from another folder, and moved to one: the same sweep. With another ground: another."""
-    home, text = tmp_path / "home", DISCS.replace("[sweep]", 'terrain.file = "ground.obj"\n[sweep]')
+    home = tmp_path / "home"
+    text = DISCS.replace("[sweep]", 'terrain.file = "ground.obj"\n[sweep]')
     text = text.replace('"rolling_disc"', '"mine.py:mine"').replace(
         "[sweep.over]", '[sweep.over]\n"terrain.file" = ["ground.obj"]'
     )
@@ -176,7 +179,7 @@ def test_another_version_is_refused(monkeypatch):
         draisine.sweep("discs.toml", "a.zarr", resume=True)
 
 
-def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
+def test_existing_stores_are_not_replaced_and_other_data_not_resumed():
     draisine.sweep("discs.toml", "a.zarr")
     with pytest.raises(DataError, match="already exists"):
         draisine.sweep("discs.toml", "a.zarr")
@@ -189,13 +192,14 @@ def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
         draisine.sweep("mauny2018/passive-stabilisation")
 
 
-def test_progress_tells_the_rate_and_the_time_left_of_what_is_missing(monkeypatch):
+def test_progress_reports_rate_and_remaining_time(monkeypatch):
     """Two of six runs are there: the bar is of the other four, at a run in a quarter of a second."""
     stop = stop_at(monkeypatch, runs, "compute_run", 3, KeyboardInterrupt())
     with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
         draisine.sweep("discs.toml", "a.zarr")
     assert len(stop) == 3
-    bars, clock = [], iter(0.25 * k for k in range(100))
+    bars = []
+    clock = iter(0.25 * k for k in range(100))
     monkeypatch.setattr("rich.console.Console.is_terminal", True)
     monkeypatch.setattr("draisine.simulation.options.time.perf_counter", lambda: next(clock))
     monkeypatch.setattr("rich.progress.Progress.update", lambda bar, _, **x: bars.append((bar, x)))
@@ -208,9 +212,9 @@ def test_progress_tells_the_rate_and_the_time_left_of_what_is_missing(monkeypatc
 
 def test_the_command(capsys):
     assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 0
-    told = capsys.readouterr().out
-    assert "6 runs, computed in" in told
-    assert "data: a.zarr" in told
+    printed = capsys.readouterr().out
+    assert "6 runs, computed in" in printed
+    assert "data: a.zarr" in printed
     assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 2
     assert "already exists" in capsys.readouterr().err
     assert main(["sweep", "discs.toml", "--out", "a.zarr", "--resume", "--plot", "a.png"]) == 0

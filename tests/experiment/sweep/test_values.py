@@ -1,4 +1,4 @@
-"""Sweeps over whatever a scenario says: terrains, laws, inputs, impacts; jumps and walkers one by one."""
+"""Sweeps over all kinds of values: terrains, laws, inputs, impact models; jumps and walkers run alone."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def sweep_of(name, over, outputs, **changes):
     return accept("mine", "mine.toml", content)
 
 
-def test_jumps_go_one_by_one_over_a_terrain_and_a_mass():
+def test_jumps_run_alone_over_a_terrain_and_a_mass():
     """The wheels leave the lip when they did (independent computation), however deep it is behind; from
     there they fall freely: the time to the ground grows with its depth.
     """
@@ -38,7 +38,7 @@ def test_jumps_go_one_by_one_over_a_terrain_and_a_mass():
     assert set(data["outcome"].values.ravel()) == {"completed"}
 
 
-def test_walkers_go_one_by_one_over_a_slope():
+def test_walkers_run_alone_over_a_slope():
     """Down three degrees the first foot strikes when it did (independent computation)."""
     asked = ["collision 1 of right time"]
     over = {"vehicle.parameters.slope": ["2deg", "3deg"]}
@@ -58,8 +58,8 @@ LAWS = {
 }
 
 
-def test_constants_of_laws_differ():
-    """Each run is the one that its constant alone gives; the gains stand in the file."""
+def test_constants_of_laws_can_be_varied():
+    """Each run equals the single run with its constant in the scenario."""
     gains = [0.0, 10.0, 40.0]
     over = {"law[0].rate_gain": gains}
     data = draisine.sweep(
@@ -68,8 +68,8 @@ def test_constants_of_laws_differ():
     plain = {name: LAWS[name] for name in LAWS if name != "sweep"} | {"kind": "run"}
     for gain, lean in zip(gains, data["final lean"].values, strict=True):
         law = [{"name": "steer_into_lean", "lean_gain": 0.0, "rate_gain": gain}]
-        one = draisine.run(accept("a", "a.toml", plain | {"law": law}))
-        assert lean == pytest.approx(float(one.data["lean"][-1]), rel=1e-12)
+        single = draisine.run(accept("a", "a.toml", plain | {"law": law}))
+        assert lean == pytest.approx(float(single.data["lean"][-1]), rel=1e-12)
     assert len(np.unique(data["final lean"])) == 3
 
 
@@ -83,7 +83,7 @@ def test_constants_of_laws_differ():
         ({"inputs[0].start": [0.1, 0.2]}, False),  # when it jumps does
     ],
 )
-def test_numbers_of_laws_and_inputs_go_side_by_side(over, side_by_side):
+def test_constants_of_laws_and_inputs_share_lanes(over, side_by_side):
     """They are states that stay; each run has the numbers of a run alone."""
     signals = [
         {"shape": "step", "input": "steer", "value": 0.1, "start": 0.1},
@@ -100,14 +100,16 @@ def test_numbers_of_laws_and_inputs_go_side_by_side(over, side_by_side):
         columns = runner.design.columns(k, k + 1)
         changes = {path: float(x[0]) for path, x in columns.items()}
         plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
-        one = draisine.run(accept("a", "a.toml", override(plain, changes))).data
+        single = draisine.run(accept("a", "a.toml", override(plain, changes))).data
         for name in ("lean", "steer"):
-            assert float(flat[f"final {name}"][k]) == pytest.approx(float(one[name][-1]), rel=1e-11)
+            assert float(flat[f"final {name}"][k]) == pytest.approx(
+                float(single[name][-1]), rel=1e-11
+            )
     assert len(np.unique(flat["final lean"])) == flat.sizes["run"]
 
 
-def test_laws_that_are_designed_for_their_machine_are_designed_for_each():
-    """Least cost about the speed of each run, not about that of the scenario as it stands."""
+def test_lqr_is_designed_for_each_run():
+    """LQR is designed about the speed of each run, not about that of the scenario."""
     law = [{"name": "lqr", "weights": {"lean": 1.0}, "costs": {"steer": 0.1}}]
     over = {"initial.forward_speed": [2.0, 5.0]}
     content = LAWS | {"law": law, "sweep": LAWS["sweep"] | {"over": over}}
@@ -115,5 +117,5 @@ def test_laws_that_are_designed_for_their_machine_are_designed_for_each():
     plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
     for speed, lean in zip(over["initial.forward_speed"], data["final lean"].values, strict=True):
         start = plain["initial"] | {"forward_speed": speed}
-        one = draisine.run(accept("a", "a.toml", plain | {"initial": start}))
-        assert lean == pytest.approx(float(one.data["lean"][-1]), rel=1e-12)
+        single = draisine.run(accept("a", "a.toml", plain | {"initial": start}))
+        assert lean == pytest.approx(float(single.data["lean"][-1]), rel=1e-12)

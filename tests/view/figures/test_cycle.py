@@ -24,11 +24,11 @@ def test_one_cycle(tmp_path):
     assert panels.shape == (1, 4)
     strip, plane, torque, force = panels[0]
     assert strip.get_ylabel() == "height (m)"
-    assert labels(plane) == ("angle of the body (deg)", "turning rate (rad/s)")
+    assert labels(plane) == ("angle of the body (deg)", "yaw rate (rad/s)")
     assert labels(torque) == ("", "torque (N m)")
     assert labels(force) == ("time (s)", "grip force (N)")
-    told = [text.get_text() for text in plane.get_legend().get_texts()]
-    assert told == ["grip 1 holds", "grip 2 holds", "impact", "beginning"]
+    entries = [text.get_text() for text in plane.get_legend().get_texts()]
+    assert entries == ["grip 1 holds", "grip 2 holds", "impact", "start"]
     first = plane.lines[0]
     assert np.degrees(4.701166649245504) == pytest.approx(first.get_xdata()[0])
     assert first.get_ydata()[-1] == pytest.approx(4.559377751712487)

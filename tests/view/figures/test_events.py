@@ -11,7 +11,7 @@ from draisine.experiment.run import run
 from draisine.registry import names
 from draisine.scenario.library import load
 from draisine.view.figures import energies, event_graph, gaps, overview, profile
-from draisine.view.figures.event_graph import state_of
+from draisine.view.figures.event_graph import contact_set_name
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_gaps_close_at_collisions(jump):
     assert axes.lines[0].get_ydata()[-1] == pytest.approx(0.0, abs=1e-9)
 
 
-def test_the_graph_goes_round(jump):
+def test_the_graph_returns_to_its_first_state(jump):
     axes = event_graph.draw(jump)
     texts = [text.get_text() for text in axes.texts]
     assert "rear + front\n(start, end)" in texts
@@ -65,8 +65,8 @@ def test_the_graph_goes_round(jump):
 
 def test_bounces_are_a_loop(bounces):
     texts = [text.get_text() for text in event_graph.draw(bounces).texts]
-    (told,) = [text for text in texts if "collision" in text]
-    assert told.splitlines()[3] == "4: collision front, 0.9686 s"
+    (label,) = [text for text in texts if "collision" in text]
+    assert label.splitlines()[3] == "4: collision front, 0.9686 s"
 
 
 def test_labels_stay_apart_and_inside(jump, bounces):
@@ -127,12 +127,17 @@ def test_level_ground_is_drawn_where_no_terrain_is_known():
 
 def test_states_have_names():
     wheels = ["rear", "front"]
-    assert state_of({}, wheels) == "flight"
-    assert state_of({"front:a": "rolling", "rear:b": "sliding"}, wheels) == "rear sliding + front"
-    assert state_of({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
+    assert contact_set_name({}, wheels) == "flight"
+    assert (
+        contact_set_name({"front:a": "rolling", "rear:b": "sliding"}, wheels)
+        == "rear sliding + front"
+    )
+    assert (
+        contact_set_name({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
+    )
 
 
-def test_runs_without_events_are_told():
+def test_runs_without_events_are_rejected():
     bicycle = draisine.compile("whipple")
     data = draisine.simulate(
         bicycle, draisine.state(bicycle, forward_speed=5.0), until=0.1

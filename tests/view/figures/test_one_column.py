@@ -21,7 +21,7 @@ def result(request):
     return request.param, draisine.run(request.param).data
 
 
-def test_panels_have_room_and_nothing_is_cut_off(result):
+def test_panels_are_high_enough_and_nothing_is_cut_off(result):
     name, data = result
     for kind in DRAWN[name]:
         figure = figure_of(draisine.plot(data, kind, width="84mm"))
@@ -37,7 +37,7 @@ def test_panels_have_room_and_nothing_is_cut_off(result):
                 assert title is None or not box.overlaps(title.get_window_extent()), kind
 
 
-def test_two_runs_stand_below_their_legend():
+def test_two_runs_are_below_their_legend():
     bicycle = draisine.compile("whipple")
     runs = [
         draisine.simulate(bicycle, draisine.state(bicycle, forward_speed=4.6, lean_rate=x), 0.5)
@@ -56,6 +56,6 @@ def test_a_walker_shows_its_legs_and_a_pendulum_its_pitch():
     walk = draisine.run("walkers/compass-walks").data
     assert {"left", "right"} <= set(angles_to_draw(walk, bodies_of(walk).model))
     falls = draisine.run("locomotion/segway").data
-    found = angles_to_draw(falls, bodies_of(falls).model)
-    assert "pitch" in found
-    assert all(float(np.ptp(falls[name].values)) > 1e-9 for name in found)
+    angles = angles_to_draw(falls, bodies_of(falls).model)
+    assert "pitch" in angles
+    assert all(float(np.ptp(falls[name].values)) > 1e-9 for name in angles)

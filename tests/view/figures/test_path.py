@@ -16,7 +16,7 @@ from draisine.results.events import events_of
 from draisine.scenario.library import accept
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, histories, path, profile
-from draisine.view.layout import tell_empty
+from draisine.view.layout import label_empty_axes
 from draisine.view.plot import figure_for
 from draisine.view.scene.scene import level
 from draisine.view.scene.shapes import parts
@@ -75,7 +75,7 @@ def test_the_first_picture_of_a_run_is_its_path(jump, slope):
     assert figure_for(jump) == figure_for(slope) == "path"
 
 
-def test_events_are_marked_and_told(jump):
+def test_events_are_marked_and_named(jump):
     axes = path.draw(jump)
     labels = axes.get_legend_handles_labels()[1]
     assert {"rear contact", "front contact", "lift-off", "collision"} <= set(labels)
@@ -84,8 +84,8 @@ def test_events_are_marked_and_told(jump):
     assert "x = 10 m" in told(axes)
 
 
-def test_events_that_crowd_are_drawn_once_and_counted(bounces):
-    """All of them are told: by a machine of its own, or by the one before."""
+def test_crowded_events_are_merged_and_counted(bounces):
+    """Every event has its own machine or is counted at the previous one."""
     count = len(events_of(bounces))
     axes = path.draw(bounces)
     marks = [line for line in axes.lines if line.get_marker() in ("v", "^", ">", "s", "D")]
@@ -94,19 +94,20 @@ def test_events_that_crowd_are_drawn_once_and_counted(bounces):
     assert len(marks) + sum(more) == count
 
 
-def test_tracks_and_numbers_stand_where_the_run_was(slope):
+def test_tracks_and_numbers_are_at_the_positions_of_the_run(slope):
     """From the side and without a raised eye, across is along the ground and up is up: on a slope of
     ten degrees the track climbs by ten degrees.
     """
     axes = path.draw(slope, aside=0.0, raised=0.0)
-    x, z = axes.lines[0].get_xdata(), axes.lines[0].get_ydata()
+    x = axes.lines[0].get_xdata()
+    z = axes.lines[0].get_ydata()
     travel = slope["contact_point"].sel(contact="rear").values
     length = np.linalg.norm(travel - travel[0], axis=1)
     assert_allclose(x - x[0], length * math.cos(math.radians(10.0)), atol=1e-9)
     assert_allclose(z - z[0], length * math.sin(math.radians(10.0)), atol=1e-9)
 
 
-def test_every_machine_is_whole(slope):
+def test_every_machine_is_drawn_completely(slope):
     """A frame, a fork, two rims and their spokes and valves at every whole second, each with a ball."""
     axes = path.draw(slope, every=1.0)
     times = [text for text in told(axes) if text.endswith(" s")]
@@ -115,7 +116,7 @@ def test_every_machine_is_whole(slope):
     assert len(lines) == len(times) * (8 + 2)
 
 
-def test_a_kerb_is_seen_and_told(kerb):
+def test_a_kerb_is_drawn_with_its_height(kerb):
     """Its edge is a dark line across the way at its place and height, seen along the ground; machines at
     events that would hide each other are shades.
     """
@@ -131,19 +132,21 @@ def test_a_kerb_is_seen_and_told(kerb):
 
 def test_both_axes_keep_their_units():
     axes = path.draw(run("passive-stabilisation", **{"initial.forward_speed": 2.0}))
-    seen = [text.get_text() for text in axes.texts if text.get_visible()]
-    assert sorted(text[:4] for text in seen if text.endswith(" m")) == ["x = ", "y = "]
+    visible = [text.get_text() for text in axes.texts if text.get_visible()]
+    assert sorted(text[:4] for text in visible if text.endswith(" m")) == ["x = ", "y = "]
 
 
-def test_level_ground_along_the_way_is_level_in_the_picture(jump):
+def test_level_ground_along_the_path_is_horizontal_in_the_picture(jump):
     """Behind the ramp the front wheel rolls at one height, and lengths along the way are true."""
     axes = path.draw(jump)
     drawn = next(line for line in axes.lines if line.get_label() == "front contact")
-    at = jump["contact_point"].sel(contact="front").values
-    there = np.flatnonzero(np.isfinite(drawn.get_ydata()) & (jump.time.values > 1.1))
-    assert len(there) > 20
-    assert np.ptp(drawn.get_ydata()[there]) < 1e-9
-    assert_allclose(np.diff(drawn.get_xdata()[there]), np.diff(at[there, 0]), atol=1e-9)
+    contact_points = jump["contact_point"].sel(contact="front").values
+    samples = np.flatnonzero(np.isfinite(drawn.get_ydata()) & (jump.time.values > 1.1))
+    assert len(samples) > 20
+    assert np.ptp(drawn.get_ydata()[samples]) < 1e-9
+    assert_allclose(
+        np.diff(drawn.get_xdata()[samples]), np.diff(contact_points[samples, 0]), atol=1e-9
+    )
 
 
 def test_every_event_has_its_time_and_no_time_lies_over_another(kerb):
@@ -155,7 +158,7 @@ def test_every_event_has_its_time_and_no_time_lies_over_another(kerb):
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
-def test_nothing_is_empty_above_a_jump(jump):
+def test_no_empty_space_above_a_jump(jump):
     """What is drawn and written fills the axes from bottom to top, but for a small margin."""
     axes = path.draw(jump)
     axes.figure.draw_without_rendering()
@@ -163,7 +166,7 @@ def test_nothing_is_empty_above_a_jump(jump):
     assert axes.get_window_extent().y1 - max(tops) < 8.0
 
 
-def test_what_stays_in_its_place_is_shown_side_by_side():
+def test_machines_that_stay_in_place_are_shown_side_by_side():
     disc = draisine.compile("rolling_disc")
     data = draisine.simulate(disc, draisine.state(disc, yaw_rate=2.0), 0.5).to_xarray()
     row, history = path.draw(data)
@@ -173,27 +176,29 @@ def test_what_stays_in_its_place_is_shown_side_by_side():
     assert row.figure.get_suptitle() == "rolling_disc"
 
 
-def test_snapshots_have_room_and_the_last_state_is_drawn():
-    """A run up a slope and back passes the same places twice: machines are drawn at some, and where it
-    ends.
+def test_snapshots_do_not_overlap_and_the_last_state_is_drawn():
+    """A run up a slope and back passes the same positions twice: machines are drawn at some of
+    them, and at the end.
     """
     data = run("incline-fall")
     axes = path.draw(data)
     times = [float(text.split()[0]) for text in told(axes) if text.endswith(" s")]
     assert times[0] == 0.0 and times[-1] == pytest.approx(float(data.time[-1]), abs=0.05)
     assert 3 <= len(times) <= 5
-    assert "ground, sloped by 10 deg" in axes.get_legend_handles_labels()[1]
+    assert "ground, slope 10 deg" in axes.get_legend_handles_labels()[1]
 
 
 def test_a_snakeboard_stands_on_trucks():
     """Each truck is an axle across with a wheel at both ends, all smaller than the board."""
     drawn = parts(draisine.compile("snakeboard").model)
     for body in ("rear_truck", "front_truck"):
-        own = [part for part in drawn if part.body == body]
-        assert sorted(part.kind for part in own) == ["blade", "blade", "link"]
-        axle = next(part.points for part in own if part.kind == "link")
+        outlines = [outline for outline in drawn if outline.body == body]
+        assert sorted(outline.kind for outline in outlines) == ["blade", "blade", "link"]
+        axle = next(outline.points for outline in outlines if outline.kind == "link")
         assert_allclose(np.diff(axle, axis=0)[0, 0], 0.0, atol=1e-12)
-        assert 0.0 < np.ptp(np.vstack([part.points for part in own]), axis=0).max() < 0.25
+        assert (
+            0.0 < np.ptp(np.vstack([outline.points for outline in outlines]), axis=0).max() < 0.25
+        )
 
 
 def test_given_axes_are_used(jump):
@@ -229,7 +234,7 @@ def test_impulses_and_the_rejected_trial_of_test_4():
     }
     assert {("x", 126.6), ("x", -66.8), ("o", 133.3), ("o", 67.7), ("o", 5.8)} == points
     labels = panels[3].get_legend_handles_labels()[1]
-    assert "tried with all closed, rejected" in labels
+    assert "all contacts closed: rejected" in labels
 
 
 def test_a_segway_has_a_body_in_its_profile():
@@ -244,14 +249,14 @@ def test_every_body_with_mass_is_drawn(vehicle):
     assert {body.name for body in model.bodies if float(body.mass) > 0.0} <= drawn
 
 
-def test_nothing_is_empty_without_a_sentence():
+def test_empty_axes_have_a_message():
     figure = Figure()
     empty, full, blank = figure.subplots(3)
     empty.plot([0.0, 1.0], [np.nan, np.nan])
     full.plot([0.0, 1.0], [0.0, 1.0])
     blank.set_visible(False)
-    tell_empty(figure)
-    assert told(empty) == ["nothing to draw: there are no numbers"]
+    label_empty_axes(figure)
+    assert told(empty) == ["no data: all values are undefined"]
     assert told(full) == told(blank) == []
 
 
@@ -259,7 +264,7 @@ LETTERS = ("path", "histories", "energies", "phase", "event_graph", "profile", "
 
 
 @pytest.mark.parametrize("name", LETTERS)
-def test_letters_are_read_in_one_column_of_a_paper(jump, name):
+def test_texts_are_readable_in_one_column_of_a_paper(jump, name):
     """At 84 mm no text of a figure is smaller than 5 points."""
     figure = figure_of(draisine.plot(jump, name))
     FigureCanvasAgg(figure).draw()
@@ -269,7 +274,7 @@ def test_letters_are_read_in_one_column_of_a_paper(jump, name):
 
 
 def test_times_of_a_short_run_do_not_overlap():
-    """Four snapshots of a car that hardly moves: what would hide another time is left away."""
+    """Four snapshots of a car that hardly moves: overlapping times are left out."""
     axes = path.draw(draisine.run("locomotion/car-parking").data)
     shown = [text for text in axes.texts if text.get_visible()]
     boxes = [text.get_window_extent() for text in shown]
@@ -277,7 +282,7 @@ def test_times_of_a_short_run_do_not_overlap():
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
-def test_numbers_on_the_rim_have_room():
+def test_numbers_on_the_border_do_not_overlap():
     """The last one without a unit stood close to the one with it."""
     changed = {"initial.lean": "5deg", "run.until": 3.5}
     figure = figure_of(draisine.plot(run("passive-stabilisation", **changed)))
@@ -287,7 +292,7 @@ def test_numbers_on_the_rim_have_room():
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
-def test_the_picture_tells_where_a_run_is_not_to_be_believed():
+def test_the_figure_shows_where_a_run_is_invalid():
     """A slow bicycle: after it has fallen it is drawn pale."""
     changed = {"initial.forward_speed": 2.0, "run.until": 2.0}
     slow = draisine.run("mauny2018/passive-stabilisation", changes=changed)
@@ -296,11 +301,13 @@ def test_the_picture_tells_where_a_run_is_not_to_be_believed():
     title = axes.figure.get_suptitle()
     assert title.startswith("passive-stabilisation with forward_speed = 2\nfrom ")
     assert title.splitlines()[1].endswith(first)
-    assert {line.get_alpha() for line in axes.lines} >= {1.0, path.PALE}
+    assert {line.get_alpha() for line in axes.lines} >= {1.0, path.PALE_OPACITY}
 
 
-def test_a_fall_is_told_and_marked():
-    """The title tells when, the last machine that it has fallen, histories have a mark there."""
+def test_a_fall_is_reported_and_marked():
+    """The title has the time of the fall, the last machine is marked as fallen, and histories have
+    a marker.
+    """
     fallen = draisine.run("passive-stabilisation", changes={"initial.lean_rate": 3.0})
     axes = path.draw(fallen.data)
     when = f"{fallen.validity.fall_from:.3g} s"

@@ -70,7 +70,7 @@ def test_a_raised_eye_sees_lines_on_the_ground(leaning):
     assert_allclose(np.ptp(nearer[:, 0]), 0.0, atol=1e-12)
 
 
-def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
+def test_machines_are_side_by_side_each_along_its_own_heading(passive):
     axes = front.draw(passive, every=0.5)
     assert [x.get_text() for x in axes.get_xticklabels()] == ["0", "0.5", "1", "1.5", "2"]
     assert axes.get_xlabel() == "time (s); each machine seen from its front"
@@ -84,8 +84,8 @@ def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
     assert side.draw(passive).get_xlabel().endswith("right side")
 
 
-def test_what_lies_flat_is_seen_from_above():
-    """The axle of a snakeboard's truck is seen at its length, also where it does not leave its place."""
+def test_flat_machines_are_seen_from_above():
+    """The axle of a snakeboard's truck has its true length, also if the snakeboard stays in place."""
     import draisine
 
     board = draisine.compile("snakeboard")
@@ -99,7 +99,7 @@ def test_what_lies_flat_is_seen_from_above():
         axes = side.draw(data)
         assert "seen onto its plane" in axes.get_xlabel()
         assert np.linalg.norm(np.ptp(line(axes, "rear truck"), axis=0)) == pytest.approx(axle)
-    assert side.drawing(board.model).get_ylabel() == "y, left (m)"
+    assert side.draw_model(board.model).get_ylabel() == "y, left (m)"
 
 
 def test_own_axes_and_the_worlds(passive):
@@ -135,7 +135,7 @@ def test_other_machines_and_results():
         module.draw(data)
     grid = run(load("mauny2018/contact-maps", {"map.x.count": 3, "map.y.count": 3})).data
     for module in (front, side):
-        with pytest.raises(ParameterError, match="no machine to look at"):
+        with pytest.raises(ParameterError, match="no poses of a machine"):
             module.draw(grid)
 
 
@@ -153,6 +153,6 @@ def test_sweeps_are_curves_on_scales_that_fit():
     assert list(given) == list(panels[:3])
 
 
-def test_what_is_no_sweep_is_told(passive):
-    with pytest.raises(ParameterError, match="no sweep"):
+def test_results_other_than_sweeps_are_rejected(passive):
+    with pytest.raises(ParameterError, match="not a sweep"):
         sweep.draw(passive)

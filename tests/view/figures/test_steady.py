@@ -28,14 +28,14 @@ def test_panels_share_the_speed():
     assert steady.draw(find_hands_free_circles("whipple"), given) is given
 
 
-def test_other_results_have_none():
+def test_other_results_are_rejected():
     assert "steady" in names("figure")
-    with pytest.raises(ParameterError, match="no circles"):
+    with pytest.raises(ParameterError, match="no steady circles"):
         steady.draw(run(load("meijaard2007/matrices")).data)
 
 
 @pytest.mark.parametrize("width", [None, "85mm"])
-def test_labels_beside_panels_do_not_meet(width):
+def test_labels_beside_panels_do_not_overlap(width):
     figure = figure_of(draisine.plot(find_hands_free_circles("whipple"), width=width))
     figure.draw_without_rendering()
     labels = [axes.yaxis.label.get_window_extent() for axes in figure.axes]

@@ -1,4 +1,4 @@
-"""Figures of sweeps: what changes an answer most, and all answers against all that differs."""
+"""Figures of sweeps: tornado diagrams, scatter matrices, basins and critical speeds."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 @pytest.fixture
 def one_at_a_time():
     """The answer is 10 + 3 mass - angle, of a base and two values of each."""
-    mass, angle = np.array([1.0, 0.5, 2.0, 1.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.0, 0.3])
+    mass = np.array([1.0, 0.5, 2.0, 1.0, 1.0])
+    angle = np.array([0.1, 0.1, 0.1, 0.0, 0.3])
     data = {"final lean": ("run", 10.0 + 3.0 * mass - angle, {"units": "m"})}
     data["outcome"] = ("run", np.array(["completed"] * 4 + ["fell"]))
     sides = {"mass": ("run", mass, {"units": "kg"}), "angle": ("run", angle, {"units": "rad"})}
@@ -33,7 +34,7 @@ def test_a_tornado_has_the_widest_bar_on_top(one_at_a_time):
     lost = one_at_a_time.copy(deep=True)
     lost["final lean"][4] = np.nan
     (axes,) = tornado.draw(lost)
-    assert axes.get_yticklabels()[0].get_text() == "angle (no answer: 1)"
+    assert axes.get_yticklabels()[0].get_text() == "angle (undefined: 1)"
     with pytest.raises(ParameterError, match="one-at-a-time"):
         tornado.draw(one_at_a_time.isel(run=0))
 
@@ -50,15 +51,15 @@ def test_a_scatter_matrix_has_each_run_as_a_point(one_at_a_time):
         scatter_matrix.draw(words)
 
 
-def test_a_basin_has_the_part_of_the_runs_that_come_back():
+def test_a_basin_shows_the_fraction_of_runs_that_recover():
     """Where speed + push < 4 nothing falls and everything dies out but at the speed 1."""
     speed, push = np.meshgrid([1.0, 2.0, 3.0], [0.5, 1.5], indexing="ij")
     sides = {"speed": [1.0, 2.0, 3.0], "push": [0.5, 1.5]}
-    found = {
+    fractions = {
         "outcome": (("speed", "push"), np.where(speed + push < 4.0, "completed", "fell")),
         "decay rate of lean": (("speed", "push"), np.where(speed > 1.0, 0.5, -0.5)),
     }
-    data = xarray.Dataset(found, sides)
+    data = xarray.Dataset(fractions, sides)
     (axes,) = basin.draw(data)
     cells = axes.collections[0]
     assert np.asarray(cells.get_array()).tolist() == [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]
@@ -70,7 +71,7 @@ def test_a_basin_has_the_part_of_the_runs_that_come_back():
         basin.draw(data.isel(push=0, drop=True))
 
 
-def test_runs_that_ended_before_their_time_are_hollow():
+def test_runs_that_stopped_early_are_hollow():
     speed = np.array([1.0, 2.0, 3.0])
     data = {"final lean": ("speed", np.array([0.0, 1.0, 2.0]), {"units": "m"})}
     data["outcome"] = ("speed", np.array(["completed", "fell", "completed"]))
@@ -79,7 +80,7 @@ def test_runs_that_ended_before_their_time_are_hollow():
     assert [line.get_xydata().tolist() for line in hollow] == [[[2.0, 1.0]]]
 
 
-def test_a_question_without_an_answer_is_told_by_a_sentence_over_no_axes():
+def test_an_undefined_output_has_a_message_instead_of_axes():
     side = np.array([1.0, 2.0, 3.0])
     data = {
         "final lean": ("speed", side, {"units": "m"}),
@@ -89,7 +90,7 @@ def test_a_question_without_an_answer_is_told_by_a_sentence_over_no_axes():
     full, empty = draisine.plot(xarray.Dataset(data, {"speed": side}))
     assert full.axison and not full.texts
     (text,) = empty.texts
-    assert text.get_text() == "fall (s)\nnothing to draw: there are no numbers"
+    assert text.get_text() == "fall (s)\nno data: all values are undefined"
     assert not empty.axison
 
 
@@ -112,8 +113,8 @@ def test_critical_speeds_bound_the_stable_range():
 
 
 def test_critical_speeds_over_two_parameters_are_a_map():
-    """Contours pass where the bicycle of these parameters has this speed; what is stable is as wide as the
-    range of speeds.
+    """Contours pass through the parameters with that critical speed; the shaded width is that of
+    the stable range.
     """
     ranges = {"c": (0.04, 0.12, 5), "lam": (0.2, 0.4, 4)}
     data = compute_critical_speeds("whipple", {}, None, ranges)

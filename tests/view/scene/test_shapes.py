@@ -1,6 +1,4 @@
-"""Shapes of machines: a mass without inertia is where its rod ends, a stone is filled as it is seen, and
-a contact's way is as smooth as it was.
-"""
+"""Shapes of machines: rods to point masses, silhouettes of solids, and smooth paths of contact points."""
 
 import math
 
@@ -32,7 +30,8 @@ def test_a_rod_ends_at_a_mass_without_inertia(moment, length):
 
 def test_the_silhouette_of_an_ellipsoid_is_where_its_surface_turns_away():
     rng = np.random.default_rng(1)
-    ways, towards = rng.normal(size=(3, 3)), rng.normal(size=3)
+    ways = rng.normal(size=(3, 3))
+    towards = rng.normal(size=3)
     line = Stone("stone", np.zeros(3), ways).silhouette(towards)
     own = np.linalg.solve(ways, line.T)
     assert_allclose(np.linalg.norm(own, axis=0), 1.0)  # on the surface, whose normals are
@@ -46,9 +45,10 @@ def test_stones_are_balls_and_ellipsoids():
     assert not stones(draisine.compile("rolling_disc").model)
 
 
-def test_the_way_of_eulers_disc_is_a_circle():
+def test_the_path_of_eulers_disc_is_a_circle():
     """Its centre rests, so its contact goes round at radius cos(inclination)."""
-    disc, tilt = draisine.compile("euler_disc"), 0.2
+    disc = draisine.compile("euler_disc")
+    tilt = 0.2
     turning = math.sqrt(9.81 / (0.0375 * 0.25 * math.sin(tilt)))
     start = draisine.state(disc, lean=math.pi / 2 - tilt, yaw_rate=turning, spin=0.0)
     run = draisine.simulate(disc, start, 0.5, numerics=draisine.Numerics(dt=0.01))
@@ -65,7 +65,7 @@ def test_the_way_of_eulers_disc_is_a_circle():
     ]
 
 
-def test_a_way_that_is_not_known_is_not_drawn_and_a_turning_point_is():
+def test_unresolved_paths_are_not_drawn_but_turning_points_are():
     t = np.arange(0.0, 20.0, 1.0)
     circle = np.stack([np.cos(2.5 * t), np.sin(2.5 * t), 0.0 * t], axis=1)
     assert np.isnan(fine_path(t, circle, 1.0).points[1:-1]).all()

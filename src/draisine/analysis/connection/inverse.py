@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.mechanics.connection import kinematics, locomotion, torques
+from draisine.mechanics.connection import locomotion, required_torques, solve_kinematics
 from draisine.mechanics.tree import assemble
 from draisine.system.state import State
 from draisine.system.system import System
@@ -34,7 +34,7 @@ class RequiredTorques:
         return int(np.linalg.matrix_rank(shares, tol=1e-9)) if shares.size else 0
 
 
-def required_torques(
+def solve_inverse_dynamics(
     system: System,
     state: State,
     vdot: Floats,
@@ -71,7 +71,7 @@ def required_torques(
     >>> import draisine
     >>> cat = draisine.compile("falling_cat")
     >>> still = draisine.state(cat)
-    >>> sorted(required_torques(cat, still, np.zeros(len(cat.model.speeds))).torques)
+    >>> sorted(solve_inverse_dynamics(cat, still, np.zeros(len(cat.model.speeds))).torques)
     ['bend', 'sway']
     """
     model = system.model
@@ -80,12 +80,12 @@ def required_torques(
             f"{system.vehicle.__name__} has no joints, so that it has no joint torques."
         )
     frame = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
-    motion = kinematics(frame)
+    motion = solve_kinematics(frame)
     first = len(model.twist)
     names = [joint.name for joint in model.joints]
     inner = [first + k - 6 for k in frame.inner]
     eta_r = np.array([state.v[model.speeds.index(name)] for name in motion.reduced_names])
-    out = torques(motion, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
+    out = required_torques(motion, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
     joints = [names[k - 6] for k in frame.inner]
     return RequiredTorques(
         dict(zip(joints, map(float, out.tau), strict=True)),

@@ -15,7 +15,12 @@ from draisine.algebra.lie import ad
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import evaluate, tangent
 from draisine.errors import ConfigurationError, ModelError
-from draisine.mechanics.connection import Locomotion, kinematics, locomotion, resistance
+from draisine.mechanics.connection import (
+    Locomotion,
+    locomotion,
+    resistance_matrix,
+    solve_kinematics,
+)
 from draisine.mechanics.kinematics import BASE_ORIGIN
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
@@ -187,7 +192,7 @@ def local_connection(
 def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
     """Return L and G of `L eta + G rdot = 0`."""
     if ruler == "contacts":
-        motion = kinematics(frame, evaluate)
+        motion = solve_kinematics(frame, evaluate)
         if motion.free:
             names = ", ".join(motion.reduced_names)
             raise ConfigurationError(
@@ -198,7 +203,7 @@ def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]
     M = (
         mass_matrix(frame.tree, frame.geo, BASE_ORIGIN)
         if ruler == "momentum"
-        else resistance(frame)
+        else resistance_matrix(frame)
     )
     L = M[np.ix_(frame.outer, frame.outer)]
     G = M[np.ix_(frame.outer, frame.inner)]

@@ -172,7 +172,12 @@ class Walk:
 
     def _rows(self, foot: int) -> list[int]:
         """Return the indices of the constraint rows while a foot is on the ground."""
-        return [3 * foot, 3 * foot + 1, 3 * foot + 2, *multiplier.joint_rows(self.system.model)]
+        return [
+            3 * foot,
+            3 * foot + 1,
+            3 * foot + 2,
+            *multiplier.coupled_row_indices(self.system.model),
+        ]
 
     def _rate(self, time: float, y: Floats) -> Floats:
         """Return the rates of y at a time (s)."""

@@ -151,7 +151,7 @@ def dimension_labels(grip_map: Gait) -> dict[str, list[str]]:
     }
 
 
-def lines(data: "Dataset") -> list[str]:
+def cycle_lines(data: "Dataset") -> list[str]:
     """Return printed lines about a cycle."""
     values = summary_of(data)
     period = float(data.attrs["period"])

@@ -43,7 +43,7 @@ class Runner:
         The scenario of the sweep.
     threads
         Threads that share the lanes; by default those of the scenario.
-    questions
+    outputs
         Names of the outputs of each run.
     chunk
         Number of runs per chunk.
@@ -54,7 +54,7 @@ class Runner:
         self.loaded = loaded
         self.scenario = loaded.scenario
         self.threads = threads
-        self.questions = self.scenario.sweep.outputs
+        self.outputs = self.scenario.sweep.outputs
         self.chunk = self.scenario.sweep.chunk
         self._lanes = lru_cache(maxsize=64)(self._make_lanes)
 
@@ -72,7 +72,7 @@ class Runner:
             numbers = as_numbers(side(values))
             if numbers is not None and can_differ(plan.law, path, numbers):
                 paths.append(path)
-        fits = paths and Lanes(plan, self.scenario.run.until, self.questions, paths).fits(paths)
+        fits = paths and Lanes(plan, self.scenario.run.until, self.outputs, paths).fits(paths)
         return tuple(paths) if fits else ()
 
     @cached_property
@@ -84,7 +84,7 @@ class Runner:
         """Return outputs and outcomes of the runs from number `first` up to `last`."""
         columns = self.design.columns(first, last)
         count = len(next(iter(columns.values())))
-        rows = SweepRows.empty(self.questions, count)
+        rows = SweepRows.empty(self.outputs, count)
         # Runs with equal structural values form a group that may share lanes. Without structural
         # values all runs are one group: splitting the first one suffices.
         groups: dict[Any, list[int]] = {}
@@ -138,7 +138,7 @@ class Runner:
         threads = plan.numerics.threads if self.threads is None else self.threads
         plan = replace(plan, numerics=replace(plan.numerics, threads=threads))
         free = [path for path in paths if path in self.free]
-        lanes = Lanes(plan, scenario.run.until, self.questions, free)
+        lanes = Lanes(plan, scenario.run.until, self.outputs, free)
         return lanes if lanes.fits(paths) else None
 
     def _plan(self, values: dict[str, Any]) -> Plan:
@@ -180,8 +180,8 @@ class Runner:
         model = plan.system.model
         data.attrs["validity"] = validity.dumps()
         bodies = Bodies(data, model)
-        for text in self.questions:
-            rows.answers[text][k] = parse_query(text, model).evaluate(bodies)
+        for text in self.outputs:
+            rows.outputs[text][k] = parse_query(text, model).evaluate(bodies)
         rows.outcome[k] = short_outcome(trajectory.outcome)
 
 

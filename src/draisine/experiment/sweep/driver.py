@@ -44,7 +44,7 @@ def run_sweep(
                 k = first // chunk
                 size = min(chunk, runner.design.count - k * chunk)
                 if k not in open_chunks:
-                    open_chunks[k] = SweepRows.empty(runner.questions, size)
+                    open_chunks[k] = SweepRows.empty(runner.outputs, size)
                 open_chunks[k].put(slice(first - k * chunk, last - k * chunk), rows)
                 if open_chunks[k].finished:
                     keep(k, open_chunks.pop(k))

@@ -90,21 +90,21 @@ class Lanes:
         Machine, initial values, law and options that the runs share.
     until
         End time in s.
-    questions
+    outputs
         Names of the outputs of each run.
     free
         Key paths of the constants of laws that differ between lanes.
     """
 
     def __init__(
-        self, plan: Plan, until: float, questions: Sequence[str], free: Sequence[str] = ()
+        self, plan: Plan, until: float, outputs: Sequence[str], free: Sequence[str] = ()
     ) -> None:
         self.plan = plan
         self.until = until
         self.free = tuple(free)
         model = plan.system.model
         self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
-        self.questions = {text: parse_query(text, model) for text in questions}
+        self.queries = {text: parse_query(text, model) for text in outputs}
 
     def fits(self, paths: Sequence[str]) -> bool:
         """Return whether runs that differ in these key paths may share lanes.
@@ -128,7 +128,7 @@ class Lanes:
             and len(parameters) + len(initial) + len(self.free) == len(paths)
             and all(name in plan.system.parameters for name in parameters)
             and all(name in state_names(plan.system.model) for name in initial)
-            and all(self._is_observed(question) for question in self.questions.values())
+            and all(self._is_observed(query) for query in self.queries.values())
             and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
@@ -138,11 +138,11 @@ class Lanes:
             and self._bytes() < MAX_BLOCK_BYTES
         )
 
-    def _is_observed(self, question: object) -> bool:
+    def _is_observed(self, query: object) -> bool:
         """Return whether an output is computed from single states or from the validity of the run."""
-        if isinstance(question, SeriesQuery):
-            return observed_entry(question.series, self.plan.system.model) is not None
-        return isinstance(question, ValidityQuery)
+        if isinstance(query, SeriesQuery):
+            return observed_entry(query.series, self.plan.system.model) is not None
+        return isinstance(query, ValidityQuery)
 
     def _is_designed(self) -> bool:
         """Return whether a law is designed for each machine and its speed (LQR, path following)."""
@@ -174,13 +174,13 @@ class Lanes:
         """Entries of the outputs of the program `observe` that the outputs of the sweep need."""
         model = self.plan.system.model
         entries: list[tuple[str, int]] = []
-        for question in self.questions.values():
-            if isinstance(question, SeriesQuery):
-                entry = observed_entry(question.series, model)
+        for query in self.queries.values():
+            if isinstance(query, SeriesQuery):
+                entry = observed_entry(query.series, model)
                 if entry is not None:
                     entries.append(entry)
         # The validity needs contact forces, and the energy of a conservative machine.
-        if any(isinstance(question, ValidityQuery) for question in self.questions.values()):
+        if any(isinstance(query, ValidityQuery) for query in self.queries.values()):
             entries += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
             entries += [("kinetic", 0), ("potential", 0)] if self._conserves_energy else []
         by_array: dict[str, list[int]] = {}
@@ -221,7 +221,7 @@ class Lanes:
         """
         count = len(next(iter(columns.values())))
         system = self.plan.system
-        rows = SweepRows.empty(list(self.questions), count)
+        rows = SweepRows.empty(list(self.queries), count)
         # Parameters (parameters, runs); invalid machines and laws are not run.
         parameters = np.repeat(system.values[:, None], count, axis=1)
         for name, path in names_of_table(columns, PARAMETER_TABLE).items():
@@ -335,7 +335,7 @@ class Lanes:
                 observed = self._observe.outputs.split(out.transpose(1, 0, 2))
             outputs = self._evaluate(Samples(times, x, ends), observed, fall_times, limit_times)
             for text, values in outputs.items():
-                rows.answers[text][runs[block]] = values[:count]
+                rows.outputs[text][runs[block]] = values[:count]
             outcomes = OUTCOME_BY_STATUS[status.astype(int)]
             outcomes[~np.isnan(fall_times)] = FELL_OUTCOME
             outcomes[~np.isnan(limit_times)] = STEER_LIMIT_OUTCOME
@@ -412,10 +412,10 @@ class Lanes:
             return np.fmin.reduce([fall_times, limit_times, *pulls, drifts])
 
         return {
-            text: question.reduce(t, series(question.series))
-            if isinstance(question, SeriesQuery)
+            text: query.reduce(t, series(query.series))
+            if isinstance(query, SeriesQuery)
             else validity_output(" ".join(text.split()))
-            for text, question in self.questions.items()
+            for text, query in self.queries.items()
         }
 
     def _contact_forces(self, samples: Samples, observed: Mapping[str, Floats]) -> list[Floats]:

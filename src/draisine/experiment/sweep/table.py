@@ -54,26 +54,26 @@ class SweepRows:
 
     Attributes
     ----------
-    answers
+    outputs
         Values (runs) by the name of the output, NaN for runs that did not start. A run that stopped
         early has the values until then.
     outcome
         Outcome (runs): "completed", or the reason why the run stopped.
     """
 
-    answers: Mapping[str, Floats]
+    outputs: Mapping[str, Floats]
     outcome: NDArray[np.object_]
 
     @classmethod
-    def empty(cls, questions: list[str], count: int) -> "SweepRows":
+    def empty(cls, names: list[str], count: int) -> "SweepRows":
         """Return rows of `count` runs that have not been run."""
-        blank = {text: np.full(count, np.nan) for text in questions}
+        blank = {text: np.full(count, np.nan) for text in names}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
     def put(self, indices: slice | list[int], rows: "SweepRows") -> None:
         """Replace the rows with these indices."""
-        for text, values in rows.answers.items():
-            self.answers[text][indices] = values
+        for text, values in rows.outputs.items():
+            self.outputs[text][indices] = values
         self.outcome[indices] = rows.outcome
 
     @property
@@ -93,7 +93,7 @@ def sweep_table(
     import xarray
 
     names = short_names(columns)
-    units = {text: parse_query(text, model).unit(model) for text in rows.answers}
+    units = {text: parse_query(text, model).unit(model) for text in rows.outputs}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
         for path, values in columns.items()
@@ -101,7 +101,7 @@ def sweep_table(
     if "run" not in coordinates:
         coordinates["run"] = ("run", numbers)
     data = xarray.Dataset(
-        {text: ("run", rows.answers[text], {"units": units[text]}) for text in rows.answers}
+        {text: ("run", rows.outputs[text], {"units": units[text]}) for text in rows.outputs}
         | {"outcome": ("run", rows.outcome.astype(str))},
         coordinates,
         {"vehicle": scenario.vehicle.name},

@@ -16,7 +16,12 @@ from draisine.analysis.gait.map import ANGLE_COMPONENTS, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
-from draisine.experiment.kinds.cycle import cycle_dataset, dimension_labels, lines, simulate_cycle
+from draisine.experiment.kinds.cycle import (
+    cycle_dataset,
+    cycle_lines,
+    dimension_labels,
+    simulate_cycle,
+)
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import GRIP_CYCLE_QUANTITIES, ORDINALS, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
@@ -256,7 +261,7 @@ def remarks(data: "Dataset") -> list[str]:
     if "cycle" in data.dims:
         count = data.sizes["cycle"]
         for k in range(count):
-            rows += [f"cycle {k + 1}", *(f"  {line}" for line in lines(data.isel(cycle=k)))]
+            rows += [f"cycle {k + 1}", *(f"  {line}" for line in cycle_lines(data.isel(cycle=k)))]
         return [*rows, f"{count} cycles, {joints}; {seconds}"]
     over = data.attrs["over"]
     changes = json.loads(data.attrs["stability"])

@@ -1,4 +1,4 @@
-"""The curvature of a connection over shape space: height functions of gaits."""
+"""Curvature of a connection over shape space (height functions of gaits)."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,15 +13,16 @@ from draisine.view.style import letters, new_figure, plain, words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-POINTS = 61
-USUAL = 25.0
-"""Heights above so many times the median are cut off."""
-UNITS = {
+CURVATURE_POINTS = 61
+"""Number of shapes along each joint angle."""
+MAX_OVER_MEDIAN = 25.0
+"""Largest drawn curvature relative to its median: near singular shapes it is unbounded."""
+CURVATURE_UNITS = {
     "Vx": ("ahead", r"m/rad$^2$"),
     "Vy": ("to the left", r"m/rad$^2$"),
     "Wz": ("turn", r"rad/rad$^2$"),
 }
-"""What the curvature of each velocity is called above its panel, and its unit."""
+"""Title and unit of the curvature of each velocity component."""
 
 
 def draw_heights(
@@ -31,15 +32,18 @@ def draw_heights(
     frame: QuietFrame | None = None,
     paths: Sequence[Floats] = (),
 ) -> "Figure":
-    """Return a figure with the curvature of each velocity of a machine in the plane with two joints
-    between two angles: a gait leads as far as the hills that it goes round, counter-clockwise.
+    """Draw the curvature of each velocity of a planar machine with two joints between two angles
+    (rad).
 
-    In a `frame` that is shaken least this holds for large gaits too; `paths` (points, 2) are drawn.
-    Where a shape is singular the curvature has no bound: it is cut off far above its usual size.
+    The displacement of a small gait is the integral of the curvature over the area that it encloses
+    counter-clockwise. In the minimum-perturbation `frame` this holds approximately for large gaits.
+    `paths` (points, 2) in rad are drawn. Near singular shapes the curvature is unbounded and is cut
+    off.
     """
     first, second = connection.joints
-    angles = np.linspace(low, high, POINTS)
-    beside = angles + 1e-7 * (high - low)  # shapes on a line of singular ones have no connection
+    angles = np.linspace(low, high, CURVATURE_POINTS)
+    # A small offset avoids singular shapes on the diagonal, where the connection does not exist.
+    beside = angles + 1e-7 * (high - low)
     r = np.stack(np.meshgrid(angles, beside), axis=-1)
     F = frame_curvature(connection, r, frame)
     count = len(connection.twist)
@@ -48,17 +52,22 @@ def draw_heights(
     degrees = np.degrees(angles)
     for k, (name, axes) in enumerate(zip(connection.twist, panels, strict=True)):
         plain(axes)
-        size = np.abs(F[..., k])
-        most = float(min(size.max(), USUAL * np.median(size))) or 1.0
-        levels = np.linspace(-most, most, 21)
-        cut = np.clip(F[..., k], -most, most)
+        magnitude = np.abs(F[..., k])
+        limit = float(min(magnitude.max(), MAX_OVER_MEDIAN * np.median(magnitude))) or 1.0
+        levels = np.linspace(-limit, limit, 21)
+        cut = np.clip(F[..., k], -limit, limit)
         shades = axes.contourf(degrees, degrees, cut, levels=levels, cmap="RdBu_r")
         axes.contour(degrees, degrees, F[..., k], levels=[0.0], colors="black", linewidths=0.8)
         for path in paths:
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
-        title, unit = UNITS[name]
+        title, unit = CURVATURE_UNITS[name]
         bar = axes.figure.colorbar(
-            shades, ax=axes, location="bottom", ticks=[-most, 0.0, most], format="%.2g", label=unit
+            shades,
+            ax=axes,
+            location="bottom",
+            ticks=[-limit, 0.0, limit],
+            format="%.2g",
+            label=unit,
         )
         bar.ax.tick_params(labelsize=letters(8))
         axes.set_title(title, fontsize=letters(10))

@@ -1,4 +1,4 @@
-"""Pictures of linear analysis: eigenvalues against speed, root locus, mode shapes, frequency
+"""Figures of linear analysis: eigenvalues against speed, root locus, mode shapes, frequency
 responses, maps of steady turning, sensitivities.
 
 Each function takes data of `draisine.analysis` and axes (new ones by default) and returns the axes.
@@ -35,32 +35,53 @@ from draisine.view.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MODES = {"weave": COLOURS[0], "capsize": COLOURS[1], "castering": COLOURS[2]}
-TYRED = defaultdict(lambda: GREY, MODES | {"wobble": COLOURS[3]})
-STABLE = "#dff0d8"
+MODE_COLOURS = {"weave": COLOURS[0], "capsize": COLOURS[1], "castering": COLOURS[2]}
+"""Colours of the eigenmodes of the ideal bicycle."""
+ALL_MODE_COLOURS = defaultdict(lambda: GREY, MODE_COLOURS | {"wobble": COLOURS[3]})
+"""Colours of the eigenmodes of two-wheelers; further modes are grey."""
+STABLE_COLOUR = "#dff0d8"
+"""Colour of the stable range."""
 
 
-FEW = 10
-"""Fewer speeds than these are drawn one by one: straight lines between them would not be true."""
+MIN_CURVE_POINTS = 10
+"""Fewer speeds are drawn as points: straight lines between them would be misleading."""
 
-LATE = 0.75
-"""A critical speed farther along the axis than this is told on its left."""
+LABEL_LEFT_FROM = 0.75
+"""Fraction of the axis beyond which the note of a critical speed is on its left, so that it stays inside."""
 
-EARLY = 0.25
-"""A weave speed nearer to the start of the axis than this is told on its right."""
+WEAVE_LABEL_LEFT_FROM = 0.25
+"""The same for the weave speed, whose note below the curve would hide the capsize note on the right."""
 
-MARGIN = 0.5
-"""What is left free on both sides of a few speeds, m/s."""
+SPEED_MARGIN = 0.5
+"""Margin in m/s on both sides of a few speeds, so that markers are not cut off."""
 
 
-def eigenvalues(
+def draw_eigenvalues(
     modes: Eigenmodes,
     critical: Critical | None = None,
     axes: "Axes | None" = None,
     limits: tuple[float, float] = (-10.0, 10.0),
 ) -> "Axes":
-    """Return axes with the eigenvalues against speed: real parts solid, imaginary parts dashed, the
-    stable range shaded and critical speeds marked. A few speeds are dots, imaginary parts hollow.
+    """Draw eigenvalues against speed: real parts solid, imaginary parts dashed, stable range
+    shaded.
+
+    A few speeds are drawn as markers, imaginary parts hollow.
+
+    Parameters
+    ----------
+    modes
+        Eigenmodes of one machine over speeds.
+    critical
+        Critical speeds to be marked.
+    axes
+        Axes to draw into; by default new ones.
+    limits
+        Limits of the vertical axis, 1/s.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     _check_single(modes)
     axes = plain(given_or_new(axes, (7.5, 4.5)))
@@ -73,66 +94,86 @@ def eigenvalues(
     return axes
 
 
-def growth_and_frequency(
+def draw_growth_and_frequency(
     modes: Eigenmodes, limits: tuple[float, float], highest: float, axes: Any = None
 ) -> Any:
-    """Return two axes over the speed, for modes of which some swing much faster than others: real parts
-    between limits, with the stable ranges shaded, above imaginary parts up to the highest that matters.
+    """Draw real parts above imaginary parts against speed, for machines with fast and slow
+    eigenmodes.
+
+    Parameters
+    ----------
+    modes
+        Eigenmodes of one machine over speeds.
+    limits
+        Limits of the real parts, 1/s.
+    highest
+        Upper limit of the imaginary parts, rad/s.
+    axes
+        Two axes; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        Real parts with the stable ranges shaded, and imaginary parts.
     """
     _check_single(modes)
-    growth, swing = axes = new_figure(2, 1, (7.5, 7.2)) if axes is None else axes
+    growth, frequency = axes = new_figure(2, 1, (7.5, 7.2)) if axes is None else axes
     _shade_stable(modes, growth)
-    _curves(modes, plain(growth), plain(swing), limits[0])
+    _curves(modes, plain(growth), plain(frequency), limits[0])
     growth.set(ylim=limits, ylabel="real part (1/s)")
     growth.tick_params(labelbottom=False)
     growth.locator_params(axis="y", nbins=6)
-    swing.set(ylim=(0.0, highest), xlabel="forward speed (m/s)", ylabel="imaginary part (rad/s)")
+    frequency.set(
+        ylim=(0.0, highest), xlabel="forward speed (m/s)", ylabel="imaginary part (rad/s)"
+    )
     legend(growth, 3)
     return axes
 
 
 def _shade_stable(modes: Eigenmodes, growth: "Axes", critical: Critical | None = None) -> None:
-    """Shade the ranges in which all eigenvalues are damped, and draw where growth is zero."""
+    """Shade the ranges in which all eigenvalues are damped, and draw the line of zero growth."""
     for low, high in _stable_ranges(modes, critical):
-        growth.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
+        growth.axvspan(low, high, color=STABLE_COLOUR, zorder=0, linewidth=0)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
 
 
 def _curves(
     modes: Eigenmodes,
     growth: "Axes",
-    swing: "Axes",
-    least: float,
+    frequency: "Axes",
+    lowest: float,
     critical: Critical | None = None,
 ) -> None:
-    """Draw real and imaginary parts against speed into their axes, or both into one; the least real part
-    that is seen is told where a mode is below it.
+    """Draw real and imaginary parts against speed into two axes, or both into one; the legend names
+    modes whose real part is below the lower limit.
     """
-    few = modes.speed.size < FEW
-    both = growth is swing
-    solid, dashed = ("o", "o") if few else ("-", "--")
+    is_short = modes.speed.size < MIN_CURVE_POINTS
+    shares_axes = growth is frequency
+    solid, dashed = ("o", "o") if is_short else ("-", "--")
     colours = colours_of(modes.names)
     drawn = set[str]()
     for k, name in enumerate(modes.names):
         values = modes.values[:, k]
-        first = name not in modes.names[:k]
-        part = _real_part(name, float(values.real.max()), least, both)
+        is_first = name not in modes.names[:k]
+        label_real = _real_part_label(name, float(values.real.max()), lowest, shares_axes)
         growth.plot(
             modes.speed,
             values.real,
             solid,
             color=colours[name],
             lw=1.8,
-            label=part if first else None,
+            label=label_real if is_first else None,
         )
-        swings = np.where(values.imag > 1e-9, values.imag, np.nan)
-        if np.any(np.isfinite(swings)):
-            speed, swings = _to_double_root(modes.speed, swings, None if few else critical)
-            label = f"{words(name)}, imaginary" if both and name not in drawn else None
+        imaginary = np.where(values.imag > 1e-9, values.imag, np.nan)
+        if np.any(np.isfinite(imaginary)):
+            speed, imaginary = _to_double_root(
+                modes.speed, imaginary, None if is_short else critical
+            )
+            label = f"{words(name)}, imaginary" if shares_axes and name not in drawn else None
             drawn.add(name)
-            swing.plot(
+            frequency.plot(
                 speed,
-                swings,
+                imaginary,
                 dashed,
                 color=colours[name],
                 lw=1.4,
@@ -140,43 +181,43 @@ def _curves(
                 label=label,
                 zorder=3,
             )
-    margin = MARGIN if few else 0.0
-    for axes in (growth, swing):
+    margin = SPEED_MARGIN if is_short else 0.0
+    for axes in (growth, frequency):
         axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
 
 
-def _real_part(name: str, highest: float, least: float, both: bool) -> str:
-    """Return what the legend says of a mode's real part, where both parts are drawn together: also that it
-    is wholly below the picture.
+def _real_part_label(name: str, highest: float, lowest: float, shares_axes: bool) -> str:
+    """Return the legend entry of the real part of a mode; a mode below the lower limit `lowest` is
+    marked as such.
     """
-    if highest < least:
-        return f"{words(name)}, below {least:.3g}".replace("-", "\N{MINUS SIGN}")
-    return f"{words(name)}, real" if both else words(name)
+    if highest < lowest:
+        return f"{words(name)}, below {lowest:.3g}".replace("-", "\N{MINUS SIGN}")
+    return f"{words(name)}, real" if shares_axes else words(name)
 
 
 def _to_double_root(
-    speed: Floats, swings: Floats, critical: Critical | None
+    speed: Floats, imaginary: Floats, critical: Critical | None
 ) -> tuple[Floats, Floats]:
-    """Return imaginary parts over speeds, down to zero where two roots meet."""
+    """Return imaginary parts over speeds with a zero inserted at the double root."""
     if critical is None or not np.isfinite(critical.double_root):
-        return speed, swings
-    at = np.searchsorted(speed, critical.double_root)
-    return np.insert(speed, at, critical.double_root), np.insert(swings, at, 0.0)
+        return speed, imaginary
+    index = np.searchsorted(speed, critical.double_root)
+    return np.insert(speed, index, critical.double_root), np.insert(imaginary, index, 0.0)
 
 
 def colours_of(names: Sequence[str]) -> Mapping[str, str]:
-    """Return a colour for each name of eigenmodes: a bicycle's have their own."""
+    """Return a colour for each eigenmode; those of a bicycle have fixed colours."""
     if "weave" in names:
-        return TYRED
+        return ALL_MODE_COLOURS
     return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
 
 
-def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
-    """Return axes with the eigenvalues of one motion in the complex plane, the damped half shaded."""
+def draw_roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
+    """Draw the eigenvalues of one motion in the complex plane, with the stable half shaded."""
     values = modes.values[0]
     colours = colours_of(modes.names)
     reach = 1.2 * max(float(np.abs(values).max(initial=0.0)), 1.0)
-    plain(axes).axvspan(-reach, 0.0, color=STABLE, zorder=0, linewidth=0)
+    plain(axes).axvspan(-reach, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     for k, name in enumerate(modes.names):
         label = words(name) if name not in modes.names[:k] else None
         axes.plot(values[k].real, values[k].imag, "o", color=colours[name], label=label)
@@ -187,16 +228,18 @@ def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
 
 
 def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[float, float]]:
-    """Return where all eigenvalues are damped, to the digit where critical speeds are known."""
+    """Return the ranges of speed (m/s) in which all eigenvalues are damped; exact if critical
+    speeds are given.
+    """
     ranges = _ranges(modes.speed, modes.values.real.max(axis=1))
     if critical is None or len(ranges) != 1:
         return ranges
-    end = modes.speed.max() + MARGIN
+    end = modes.speed.max() + SPEED_MARGIN
     return [(float(critical.stable_from), min(float(critical.stable_to), end))]
 
 
 def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
-    """Return where an eigenvalue passes zero, or two meet, by what is said there."""
+    """Return the points (m/s, 1/s) at which an eigenvalue is zero or double, by the text of their note."""
     places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
@@ -206,10 +249,10 @@ def critical_places(critical: Critical) -> dict[str, tuple[float, float]]:
 
 
 def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None:
-    """Mark speeds by a dot and a note, those that are in the picture.
+    """Mark points by a dot and a note if they are within the limits.
 
-    What is said of weave stands below its curve, what is said of capsize above, so that they never meet;
-    `layout.place_notes` moves them to where they hide nothing.
+    Notes of weave are below the curve and notes of capsize above, so that they do not overlap;
+    `layout.place_notes` moves them away from curves.
     """
     from matplotlib.patheffects import withStroke
 
@@ -218,61 +261,79 @@ def mark_speeds(axes: "Axes", places: Mapping[str, tuple[float, float]]) -> None
     for note, (x, y) in places.items():
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
-            along = (x - left) / (right - left)
-            up = not note.startswith("weave")
-            back = along > (LATE if up else EARLY)
+            fraction = (x - left) / (right - left)
+            is_above = not note.startswith("weave")
+            is_left = fraction > (LABEL_LEFT_FROM if is_above else WEAVE_LABEL_LEFT_FROM)
             axes.annotate(
                 note, (x, y), fontsize=letters(8), textcoords="offset points", gid=NOTE_GID,
-                xytext=(-5 if back else 5, 5 if up else -5), va="bottom" if up else "top",
-                ha="right" if back else "left", zorder=6,
+                xytext=(-5 if is_left else 5, 5 if is_above else -5), va="bottom" if is_above else "top",
+                ha="right" if is_left else "left", zorder=6,
                 arrowprops={"arrowstyle": "-", "lw": 0.6, "shrinkA": 0.0, "shrinkB": 2.0},
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
             )  # fmt: skip
 
 
 def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
-    """Return the stretches of x in which a growth is negative, between samples on a straight line."""
-    out = []
-    at = 0
+    """Return the ranges of x in which a growth is negative, by linear interpolation."""
+    ranges = []
+    first = 0
     for damped, group in groupby(growth < 0.0):
-        last = at + len(list(group)) - 1
+        last = first + len(list(group)) - 1
         if damped:
-            out.append((_zero(x, growth, at, at - 1), _zero(x, growth, last, last + 1)))
-        at = last + 1
-    return out
+            ranges.append((_zero(x, growth, first, first - 1), _zero(x, growth, last, last + 1)))
+        first = last + 1
+    return ranges
 
 
 def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
-    """Return where y passes zero between two samples; the first, where there is no second."""
+    """Return the zero of y between two samples by linear interpolation; the first sample if the
+    second does not exist.
+    """
     if not 0 <= outside < len(x):
         return float(x[inside])
-    part = y[inside] / (y[inside] - y[outside])
-    return float(x[inside] + part * (x[outside] - x[inside]))
+    fraction = y[inside] / (y[inside] - y[outside])
+    return float(x[inside] + fraction * (x[outside] - x[inside]))
 
 
 def _check_single(modes: Eigenmodes) -> None:
+    """Raise if eigenmodes belong to several machines."""
     if modes.values.ndim != 2:
         raise ParameterError(
-            f"eigenvalues of a sweep of shape {modes.values.shape[:-2]}; draw one bicycle at a time."
+            f"These are eigenvalues of several machines (shape {modes.values.shape[:-2]}). Draw one at a "
+            "time."
         )
 
 
-def root_locus(
+def draw_root_locus(
     modes: Eigenmodes,
     axes: "Axes | None" = None,
     limits: tuple[float, float, float, float] | None = None,
 ) -> "Axes":
-    """Return axes with the eigenvalues in the complex plane, coloured by speed.
+    """Draw eigenvalues in the complex plane, coloured by speed.
 
-    `limits` (left, right, bottom, top) bound the picture; by default it shows all but far-away
-    castering.
+    Parameters
+    ----------
+    modes
+        Eigenmodes of one machine over speeds.
+    axes
+        Axes to draw into; by default new ones.
+    limits
+        Left, right, bottom and top limit; by default all eigenmodes except castering, which is far away.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     _check_single(modes)
     axes = plain(given_or_new(axes, (7.0, 5.5)))
-    near = modes.values[:, [k for k, name in enumerate(modes.names) if name != "castering"]]
-    reach = 1.1 * max(np.abs(near.real).max(), 1.0), 1.1 * max(np.abs(near.imag).max(), 1.0)
+    main_values = modes.values[:, [k for k, name in enumerate(modes.names) if name != "castering"]]
+    reach = (
+        1.1 * max(np.abs(main_values.real).max(), 1.0),
+        1.1 * max(np.abs(main_values.imag).max(), 1.0),
+    )
     left, right, bottom, top = limits or (-2 * reach[0], reach[0], -reach[1], reach[1])
-    axes.axvspan(left, 0.0, color=STABLE, zorder=0, linewidth=0)
+    axes.axvspan(left, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     speeds = np.broadcast_to(modes.speed[:, None], modes.values.shape)
@@ -287,7 +348,7 @@ def root_locus(
         )  # fmt: skip
     axes.set(xlim=(left, right), ylim=(bottom, top), xlabel="real part (1/s)")
     axes.set_ylabel("imaginary part (rad/s)")
-    for name in MODES:
+    for name in MODE_COLOURS:
         values = modes.mode(name)
         inside = (values.real > left) & (values.real < right) & (values.imag < top)
         if inside.any():
@@ -301,27 +362,40 @@ def root_locus(
     return axes
 
 
-def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None = None) -> Any:
-    """Return three polar axes with lean and steer of weave, capsize and castering as phasors, at
-    the speed nearest to the one given.
+def draw_mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None = None) -> Any:
+    """Draw lean and steer of weave, capsize and castering as phasors in three polar axes.
+
+    Parameters
+    ----------
+    modes
+        Eigenmodes of one bicycle over speeds.
+    speed
+        Speed in m/s; the nearest computed speed is drawn.
+    axes
+        Three polar axes; by default new ones.
+
+    Returns
+    -------
+    list of Axes
+        The axes.
     """
     _check_single(modes)
-    at = int(np.argmin(np.abs(modes.speed - speed)))
+    index = int(np.argmin(np.abs(modes.speed - speed)))
     if axes is None:
         figure = empty_figure((9.0, 4.2))
         axes = list(figure.subplots(1, 3, subplot_kw={"projection": "polar"}))
-        title = f"eigenmodes at {modes.speed[at]:.3g} m/s, lean and steer to the right"
+        title = f"eigenmodes at {modes.speed[index]:.3g} m/s, lean and steer to the right"
         figure.suptitle(title, fontsize=letters(11))
-    for name, ax in zip(MODES, axes, strict=True):
+    for name, ax in zip(MODE_COLOURS, axes, strict=True):
         k = modes.names.index(name)
-        sizes, phases = phasors(modes.vectors[at, :2, k])
+        magnitudes, phases = phasors(modes.vectors[index, :2, k])
         for j, state in enumerate(modes.states[:2]):
             arrow = {"arrowstyle": "-|>", "color": COLOURS[j], "linewidth": 2.2, "shrinkA": 0}
-            ax.annotate("", (phases[j], sizes[j]), xytext=(0.0, 0.0), arrowprops=arrow)
-            ax.plot([], [], color=COLOURS[j], linewidth=2.2, label=f"{state} {sizes[j]:.2g}")
-        value = modes.values[at, k]
-        swing = f" {value.imag:+.3f}i" if abs(value.imag) > 1e-9 else ""
-        ax.set_title(f"{name}\n{value.real:.3f}{swing} 1/s", fontsize=letters(9))
+            ax.annotate("", (phases[j], magnitudes[j]), xytext=(0.0, 0.0), arrowprops=arrow)
+            ax.plot([], [], color=COLOURS[j], linewidth=2.2, label=f"{state} {magnitudes[j]:.2g}")
+        value = modes.values[index, k]
+        imaginary = f" {value.imag:+.3f}i" if abs(value.imag) > 1e-9 else ""
+        ax.set_title(f"{name}\n{value.real:.3f}{imaginary} 1/s", fontsize=letters(9))
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.5, 1.0], [])
         ax.set_xticks(np.radians([0, 90, 180, 270]))
@@ -330,50 +404,82 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
     return axes
 
 
-def bode(
+def draw_bode(
     system: Linear,
     input: str,
     outputs: Sequence[str],
     omega: Any = None,
     axes: Sequence["Axes"] | None = None,
 ) -> Any:
-    """Return two axes, size and phase of the responses of some outputs to an input, against angular
-    frequency.
+    """Draw magnitude (dB) and phase (deg) of the responses of outputs to one input.
+
+    Parameters
+    ----------
+    system
+        The linear system.
+    input
+        Name of the input.
+    outputs
+        Names of the outputs.
+    omega
+        Angular frequencies in rad/s; by default 0.01 to 100.
+    axes
+        Two axes; by default new ones.
+
+    Returns
+    -------
+    list of Axes
+        Magnitude and phase.
     """
     omega = np.logspace(-2, 2, 400) if omega is None else np.asarray(omega, float)
     response = system.part([input], outputs).response(omega)[:, :, 0]
     if axes is None:
         axes = list(new_figure(2, 1, (7.0, 5.5)))
-    size, phase = axes
+    magnitude, phase = axes
     for k, name in enumerate(outputs):
         style: dict[str, Any] = {"color": COLOURS[k % 7], "label": words(name), "linewidth": 1.6}
-        size.plot(omega, 20 * np.log10(np.abs(response[:, k])), **style)
+        magnitude.plot(omega, 20 * np.log10(np.abs(response[:, k])), **style)
         phase.plot(omega, np.degrees(np.unwrap(np.angle(response[:, k]))), **style)
     for ax in axes:
         plain(ax)
         ax.set_xscale("log")
         ax.set_xlim(omega.min(), omega.max())
-    size.set_ylabel("size (dB)")
+    magnitude.set_ylabel("magnitude (dB)")
     phase.set_ylabel("phase (deg)")
     low, high = phase.get_ylim()
     step = 90.0 if high - low > 120 else 45.0
     phase.set_yticks(np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step)
     phase.set_xlabel("angular frequency (rad/s)")
-    legend(size)
-    size.set_title(
+    legend(magnitude)
+    magnitude.set_title(
         f"response to the input {words(input)}", loc="right", fontsize=letters(9), color=GREY
     )
     return axes
 
 
-def circles(
+def draw_circles(
     families: Mapping[str, SteadyFamily],
     axes: "Axes | None" = None,
     x: str = "lean",
     y: str = "rear_wheel_speed",
 ) -> "Axes":
-    """Return axes with named families of steady circles, one quantity against another; a dot marks
-    where each starts, stable parts are drawn thick.
+    """Draw one quantity of families of steady circles against another.
+
+    A dot marks the first circle of a family; stable circles are thick.
+
+    Parameters
+    ----------
+    families
+        Families by name.
+    axes
+        Axes to draw into; by default new ones.
+    x, y
+        Names of the quantities on the horizontal and vertical axis.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     axes = plain(given_or_new(axes, (7.0, 4.5)))
     for k, (name, family) in enumerate(families.items()):
@@ -389,7 +495,7 @@ def circles(
 
 
 def _readable(name: str, values: Floats) -> tuple[Floats, str]:
-    """Return values as people read them, and their unit."""
+    """Return values with angles in degrees, and their unit."""
     if name.endswith("speed"):
         return values, "m/s"
     if name.endswith("_rate"):
@@ -405,19 +511,37 @@ def draw_turning_map(
     friction: float | None = 0.8,
     family: SteadyFamily | None = None,
 ) -> "Axes":
-    """Return axes with steady circles over steer and lean: contours of speed (solid) and of steer
-    torque (dashed); stable circles shaded, those that need more friction than given dotted.
+    """Draw steady circles over steer and lean: contours of speed (solid) and of steer torque
+    (dashed).
 
-    `family` adds the hands-free circles.
+    Stable circles are shaded; circles that require more friction than `friction` are dotted.
+
+    Parameters
+    ----------
+    turns
+        Steady circles on a grid of steer and lean.
+    axes
+        Axes to draw into; by default new ones.
+    speeds, torques
+        Levels of the contours, m/s and N m.
+    friction
+        Coefficient of friction; None draws no limit.
+    family
+        Hands-free circles to be added.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     axes = plain(given_or_new(axes, (7.5, 5.5)))
     steer = np.degrees(turns.steer)
     lean = np.degrees(turns.lean)
-    axes.contourf(steer, lean, turns.growth, levels=[-1e9, 0.0], colors=[STABLE])
-    axes.fill_between([], [], color=STABLE, label="stable")
+    axes.contourf(steer, lean, turns.growth, levels=[-1e9, 0.0], colors=[STABLE_COLOUR])
+    axes.fill_between([], [], color=STABLE_COLOUR, label="stable")
     if friction is not None:
-        worst = turns.friction.max(axis=2)
-        axes.contourf(steer, lean, worst, levels=[friction, 1e9], colors="none", hatches=["..."])
+        required = turns.friction.max(axis=2)
+        axes.contourf(steer, lean, required, levels=[friction, 1e9], colors="none", hatches=["..."])
         axes.fill_between(
             [], [], facecolor="none", edgecolor=GREY, hatch="...", label=f"friction > {friction:g}"
         )
@@ -441,21 +565,38 @@ def draw_turning_map(
     return axes
 
 
-def sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
-    """Return axes with the parameters that move the critical speeds most: m/s for one percent of
-    each.
+def draw_sensitivities(moved: Sensitivities, axes: "Axes | None" = None, most: int = 12) -> "Axes":
+    """Draw the changes of the critical speeds (m/s) for a change of each parameter by 1 %.
+
+    Parameters
+    ----------
+    moved
+        Sensitivities of the critical speeds.
+    axes
+        Axes to draw into; by default new ones.
+    most
+        Number of parameters, those with the largest sensitivities.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     axes = plain(given_or_new(axes, (7.5, 4.5)))
-    named = {"weave": MODES["weave"], "capsize": MODES["capsize"], "double_root": GREY}
-    bars = {name: moved.relative(name) / 100 for name in named}
+    colours = {
+        "weave": MODE_COLOURS["weave"],
+        "capsize": MODE_COLOURS["capsize"],
+        "double_root": GREY,
+    }
+    bars = {name: moved.relative(name) / 100 for name in colours}
     rank = np.nansum(np.abs([bars["weave"], bars["capsize"]]), axis=0)
-    chosen = np.argsort(-rank)[:most]
+    ranked = np.argsort(-rank)[:most]
     for k, (name, values) in enumerate(bars.items()):
         axes.barh(
-            np.arange(len(chosen)) + 0.27 * (k - 1), values[chosen], 0.27, color=named[name],
+            np.arange(len(ranked)) + 0.27 * (k - 1), values[ranked], 0.27, color=colours[name],
             label=words(name),
         )  # fmt: skip
-    axes.set_yticks(np.arange(len(chosen)), [moved.parameters[k] for k in chosen])
+    axes.set_yticks(np.arange(len(ranked)), [moved.parameters[k] for k in ranked])
     axes.invert_yaxis()
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_xlabel("change of the critical speed (m/s) if the parameter grows by 1 %")

@@ -1,4 +1,4 @@
-"""Events as marks on axes over time."""
+"""Markers of events on time axes."""
 
 import math
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SIGNS = {
+EVENT_MARKERS = {
     "collision": ("v", "#000000"),
     "lift-off": ("^", "#000000"),
     "hand-over": (">", GREY),
@@ -22,29 +22,29 @@ SIGNS = {
     "event-location": ("2", GREY),
     "fall": ("X", "#D55E00"),
 }
-"""A sign and a colour per kind of event."""
+"""Marker and colour of each kind of event."""
 
 
 def time_of_fall(data: "Dataset") -> float:
-    """Return when a machine fell; infinite where it did not."""
+    """Return the time (s) at which a machine fell; infinite without a fall."""
     validity = validity_of(data)
     return math.inf if validity is None or validity.fall_from is None else validity.fall_from
 
 
 def marks_of(data: "Dataset") -> list[tuple[float, str]]:
-    """Return times and kinds of what is marked in a run: its events, and its fall."""
+    """Return times (s) and kinds of the events and the fall of a run."""
     marks = [(float(event["time"]), str(event["kind"])) for event in events_of(data)]
     fall = time_of_fall(data)
     return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
 
 
 def mark_events(data: "Dataset", axes: "Axes") -> None:
-    """Mark the events and the fall of a dataset, if it has some, by a line and a sign at the top; the
-    legend names the signs.
+    """Mark the events and the fall of a run by a vertical line and a marker at the top; the legend
+    names them.
     """
-    seen: set[str] = set()
+    labelled: set[str] = set()
     for t, kind in marks_of(data):
-        sign, colour = SIGNS.get(kind, ("x", GREY))
+        sign, colour = EVENT_MARKERS.get(kind, ("x", GREY))
         axes.axvline(t, color=colour, lw=0.7, alpha=0.5, zorder=1.5)
         axes.plot(
             [t],
@@ -54,6 +54,6 @@ def mark_events(data: "Dataset", axes: "Axes") -> None:
             marker=sign,
             ms=5,
             color=colour,
-            label=None if kind in seen else kind,
+            label=None if kind in labelled else kind,
         )
-        seen.add(kind)
+        labelled.add(kind)

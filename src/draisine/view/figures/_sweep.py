@@ -1,4 +1,4 @@
-"""What the figures of sweeps share: a panel for each question, and values with their units."""
+"""Shared by the figures of sweeps: one panel per output, and labels with units."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from xarray import DataArray, Dataset
 
 
-def questions_of(data: "Dataset") -> list[str]:
-    """Return the questions of a sweep."""
+def sweep_outputs(data: "Dataset") -> list[str]:
+    """Return the names of the outputs of a sweep."""
     if "outcome" not in data:
-        raise ParameterError("this is no sweep: it does not tell how each of its runs ended.")
+        raise ParameterError("This result is not a sweep: it has no variable `outcome`.")
     return [str(name) for name in data.data_vars if name != "outcome"]
 
 
-def numeric_runs(data: "Dataset", what: str) -> "tuple[Dataset, list[str]]":
-    """Return the runs of a sweep one after the other, and the numbers that differ between them."""
-    questions_of(data)
+def numeric_runs(data: "Dataset", figure: str) -> "tuple[Dataset, list[str]]":
+    """Return the runs of a sweep along `run`, and the names of the varied numbers."""
+    sweep_outputs(data)
     flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
     sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]
     if not sides:
-        raise ParameterError(f"a {what} is of a sweep over numbers.")
+        raise ParameterError(f"A {figure} needs a sweep over numbers. Choose another figure.")
     return flat, sides
 
 
-def answer_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
-    """Return axes, one for each question of a sweep, and the questions; others are hidden."""
-    names = questions_of(data)
+def output_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
+    """Return one axes per output of a sweep, and the names of the outputs; further axes are hidden."""
+    names = sweep_outputs(data)
     if axes is None:
         rows = -(-len(names) // 2)
         size = (4.8 * min(2, len(names)), 3.6 * rows)
@@ -46,7 +46,7 @@ def answer_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, 
 
 
 def narrow(label: str) -> str:
-    """Return a label that fits beside a panel.
+    """Return a label broken to fit beside a panel.
 
     >>> narrow("collision 1 of rear time (s)").count(chr(10))
     1
@@ -54,10 +54,10 @@ def narrow(label: str) -> str:
     return fill(label, 22)
 
 
-def in_degrees(found: "DataArray", said: str) -> "tuple[DataArray, str]":
-    """Return values and how an axis calls them; angles in degrees."""
-    unit = str(found.attrs.get("units", ""))
+def in_degrees(values: "DataArray", name: str) -> "tuple[DataArray, str]":
+    """Return values with angles in degrees, and an axis label with the unit."""
+    unit = str(values.attrs.get("units", ""))
     if "rad" in unit:
-        found = found * (180.0 / np.pi)
+        values = values * (180.0 / np.pi)
         unit = unit.replace("rad", "deg")
-    return found, f"{words(said)} ({unit})" if unit else words(said)
+    return values, f"{words(name)} ({unit})" if unit else words(name)

@@ -1,11 +1,11 @@
-"""One step of a walker's limit cycle: the walker from the side, the phase plane, the multipliers."""
+"""One step of the limit cycle of a walker: snapshots from the side, phase plane and multipliers."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.scene.shapes import lines
+from draisine.view.scene.shapes import world_outlines
 from draisine.view.style import (
     COLOURS,
     DASHES,
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SHOTS = 7
-"""How many snapshots of a step are drawn, side by side."""
+STEP_SNAPSHOTS = 7
+"""Number of snapshots of a step."""
 
-BELOW: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 8}
-"""How times stand below the snapshots."""
+TIME_LABEL_STYLE: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 8}
+"""Style of the times below the snapshots."""
 
 
 def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Return three axes with a step: snapshots, angles against rates, multipliers."""
+    """Draw snapshots of a step, angles against rates, and the multipliers; return three axes."""
     if axes is None:
         figure = empty_figure((7.4, 7.0))
         grid = figure.add_gridspec(2, 2)
@@ -44,17 +44,19 @@ def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _snapshots(axes: "Axes", data: "Dataset") -> None:
-    """Draw the machine from the side at some instants, each a step further on."""
+    """Draw the machine from the side at several times, side by side."""
     bodies = bodies_of(data)
     count = data.sizes["time"]
-    shots = np.linspace(0, count - 1, SHOTS).round().astype(int)
-    drawn = [[points for _, points in lines(bodies, int(k))] for k in shots]
+    shots = np.linspace(0, count - 1, STEP_SNAPSHOTS).round().astype(int)
+    drawn = [[points for _, points in world_outlines(bodies, int(k))] for k in shots]
     reach = 1.15 * max(float(np.ptp(np.vstack(shot)[:, 0])) for shot in drawn)
     for n, shot in enumerate(drawn):
         for points in shot:
             axes.plot(points[:, 0] + n * reach, points[:, 2], color=COLOURS[0], linewidth=1.6)
         x = float(np.vstack(shot)[:, 0].mean()) + n * reach
-        axes.annotate(f"{data.time.values[shots[n]]:.2f} s", (x, 0.0), (0.0, -3.0), **BELOW)
+        axes.annotate(
+            f"{data.time.values[shots[n]]:.2f} s", (x, 0.0), (0.0, -3.0), **TIME_LABEL_STYLE
+        )
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xticks([])
@@ -62,7 +64,9 @@ def _snapshots(axes: "Axes", data: "Dataset") -> None:
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw rate against angle of every joint of the step, and what strike and exchange do."""
+    """Draw rate against angle of every joint during the step, and the jump at heel strike with the
+    exchange of the legs.
+    """
     names = [str(name) for name in data["component"].values]
     joints = names[: len(names) // 2]
     begins = dict(zip(names, data["start"].values, strict=True))
@@ -77,13 +81,13 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
         x, y = zip(end, start, strict=True)
         axes.plot(x, y, color=GREY, linestyle="--", linewidth=1.0)
         axes.plot(*start, "o", color=GREY, markersize=5)
-    axes.plot([], [], color=GREY, linestyle="--", label="strike")
+    axes.plot([], [], color=GREY, linestyle="--", label="heel strike")
     axes.set(xlabel="angle (deg)", ylabel="rate (rad/s)")
     legend(axes)
 
 
 def _multipliers(axes: "Axes", data: "Dataset") -> None:
-    """Draw the multipliers in the complex plane; disturbances die out inside the circle."""
+    """Draw the multipliers in the complex plane; disturbances decay if all are inside the unit circle."""
     turn = np.linspace(0.0, 2.0 * np.pi, 181)
     axes.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1.0)
     real = data["multiplier_real"].values

@@ -1,4 +1,4 @@
-"""Two runs in one figure: what both tell on the left, their difference on the right."""
+"""Two runs in one figure: both on the left, their difference on the right."""
 
 from collections.abc import Sequence
 from textwrap import fill
@@ -23,46 +23,65 @@ from draisine.view.style import (
 if TYPE_CHECKING:
     from xarray import Dataset
 
-LINE = 56
-"""How many letters a line of the legend may have."""
+LEGEND_LINE_LENGTH = 56
+"""Largest number of characters per line of the legend."""
 
-MOST = 5
-"""No more quantities than this are drawn unless they are asked for."""
+MAX_COMPARED_QUANTITIES = 5
+"""Largest number of quantities that are drawn by default."""
 
 
 def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
-    """Return axes, a row per quantity: both runs, and the second minus the first. By default these
-    are all, if there are few; of many, angles and speeds: lean and steer where there are some, then those
-    that differ most.
+    """Draw two runs and their difference, one row per quantity.
+
+    Parameters
+    ----------
+    data
+        Two runs along the dimension `run`, see `draisine compare`.
+    axes
+        Axes (rows, 2); by default new ones.
+    names
+        Quantities to draw. By default all of them, if they are few; else angles and speeds, lean and
+        steer first, then those with the largest differences.
+
+    Returns
+    -------
+    array of Axes
+        One row per quantity: both runs, and the second minus the first.
     """
     if data.sizes.get("run") != 2:
         raise ParameterError(
-            "these are no two runs; `draisine compare` holds two beside each other."
+            "A comparison needs two runs along the dimension `run`. `draisine compare` makes one."
         )
-    names = list(names or _telling(data))
+    names = list(names or _default_quantities(data))
     for name in names:
         if name not in data:
-            known = ", ".join(map(str, data.data_vars))
-            raise ParameterError(f"the two runs have no {name!r} in common; they have {known}.")
-    own = axes is None
-    if own:
+            common = ", ".join(map(str, data.data_vars))
+            raise ParameterError(
+                f"The two runs have no common quantity {name!r}. Common quantities: {common}."
+            )
+    is_new = axes is None
+    if is_new:
         axes = np.reshape(new_figure(len(names), 2, (7.4, 0.9 + 2.1 * len(names))), (-1, 2))
-    for (beside, apart), name in zip(axes, names, strict=True):
+    for (runs_axes, difference_axes), name in zip(axes, names, strict=True):
         values, shown = readable(data[name].values, str(data[name].attrs["units"]))
         t = data["time"].values
-        (one, other) = values
-        for k, values in enumerate((one, other)):
-            curve(plain(beside), k, t, values, fill(str(data["run"].values[k]), LINE))
-        curve(plain(apart), 2, t, other - one, "difference")
-        apart.yaxis.set_major_formatter("{x:.3g}")
-        rest(beside, unit=shown)
-        if not np.any(other - one):
-            rest(apart)
-        beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
-        apart.set_ylabel(f"difference\n({shown})" if shown else "difference")
-    if own:  # titles may be wider than a panel
-        told = axes[0, 0].get_legend_handles_labels()
-        figure_of(axes).legend(*told, loc="outside upper left", frameon=False, fontsize=letters(9))
+        (first, second) = values
+        for k, values in enumerate((first, second)):
+            curve(
+                plain(runs_axes), k, t, values, fill(str(data["run"].values[k]), LEGEND_LINE_LENGTH)
+            )
+        curve(plain(difference_axes), 2, t, second - first, "difference")
+        difference_axes.yaxis.set_major_formatter("{x:.3g}")
+        rest(runs_axes, unit=shown)
+        if not np.any(second - first):
+            rest(difference_axes)
+        runs_axes.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
+        difference_axes.set_ylabel(f"difference\n({shown})" if shown else "difference")
+    if is_new:  # titles may be wider than a panel
+        handles = axes[0, 0].get_legend_handles_labels()
+        figure_of(axes).legend(
+            *handles, loc="outside upper left", frameon=False, fontsize=letters(9)
+        )
     else:
         legend(axes[0][0], 1)
     for panel in axes[-1]:
@@ -70,21 +89,27 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
     return axes
 
 
-def _telling(data: "Dataset") -> list[str]:
-    """Return the quantities to be drawn by default: all, if there are few; else angles within a turn and
-    speeds, after lean and steer those first that differ most against their range.
+def _default_quantities(data: "Dataset") -> list[str]:
+    """Return the quantities drawn by default: all of them, if they are few; else angles within one
+    turn and speeds, lean and steer first, then by the difference relative to the range.
     """
-    few = len(data.data_vars) <= MOST
-    apart = {}
+    is_short = len(data.data_vars) <= MAX_COMPARED_QUANTITIES
+    difference = {}
     for name in map(str, data.data_vars):
-        one, other = data[name].values
-        if not np.isfinite(other - one).any():  # there is nothing to be held against each other
+        first, second = data[name].values
+        if not np.isfinite(second - first).any():  # no common samples
             continue
-        ranges = float(np.nanmax(one) - np.nanmin(one)), float(np.nanmax(other) - np.nanmin(other))
+        ranges = (
+            float(np.nanmax(first) - np.nanmin(first)),
+            float(np.nanmax(second) - np.nanmin(second)),
+        )
+        # Angles of wheels grow with the distance and hide the differences of other angles.
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
-        telling = data[name].attrs["units"] in ("rad", "m/s") and not whole_turns
-        if (few or telling) and max(ranges) > 1e-12:
-            apart[name] = float(np.nanmax(np.abs(other - one))) / max(ranges)
-    ranked = sorted(apart, key=lambda name: -apart[name])
-    most = list(dict.fromkeys([*(name for name in MAIN_ANGLES if name in apart), *ranked]))[:MOST]
-    return most or [str(n) for n in data.data_vars][:MOST]
+        is_main = data[name].attrs["units"] in ("rad", "m/s") and not whole_turns
+        if (is_short or is_main) and max(ranges) > 1e-12:
+            difference[name] = float(np.nanmax(np.abs(second - first))) / max(ranges)
+    ranked = sorted(difference, key=lambda name: -difference[name])
+    selected = list(
+        dict.fromkeys([*(name for name in MAIN_ANGLES if name in difference), *ranked])
+    )[:MAX_COMPARED_QUANTITIES]
+    return selected or [str(n) for n in data.data_vars][:MAX_COMPARED_QUANTITIES]

@@ -1,5 +1,5 @@
-"""Limit cycles of machines that climb: the machine on its wall, the phase plane, torques and grip
-forces; or families of cycles over a parameter.
+"""Limit cycles of climbing machines: snapshots on the wall, phase plane, torques and grip forces;
+or families of cycles over a parameter.
 """
 
 import json
@@ -32,44 +32,62 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SHOTS = 7
-"""How many snapshots of one cycle are drawn."""
+CYCLE_SNAPSHOTS = 7
+"""Number of snapshots of one cycle."""
 
 Panels = Sequence[Any]
 
 
-NARROW = 0.8
-"""Figures that are narrower than so much of the usual have one panel beside none."""
+ONE_COLUMN_BELOW = 0.8
+"""Fraction of the default width below which panels are stacked in one column."""
 
 
 def draw(data: "Dataset", axes: Panels | None = None) -> Any:
-    """Return axes with a cycle (four for each, if there are several): snapshots of the machine on
-    its wall, the phase plane, torques, grip forces; or, of families, four axes over the parameter:
-    angle, turning rate, speed, multipliers. Of a walker's cycle, three: snapshots of a step, angles
-    against rates, multipliers. Colours tell the grip that holds, or the family.
+    """Draw limit cycles, families of limit cycles, or a step of a walker.
+
+    A cycle has four panels: snapshots on the wall, phase plane, torques and grip forces. Families
+    have four panels over the parameter: angle, rate, mean speed and largest multiplier. A walker
+    has three: snapshots, angles against rates, and multipliers. Colours distinguish the closed
+    grip, or the family.
+
+    Parameters
+    ----------
+    data
+        Result of `draisine cycles` or of a scenario of the kind `cycle`.
+    axes
+        Axes to draw into; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        The axes.
     """
     if "multiplier" not in data.dims:
-        raise ParameterError("this result has no cycles; they come from `draisine cycles`.")
+        raise ParameterError(
+            "This result has no limit cycles. Compute them with `draisine cycles`."
+        )
     if "component" in data.dims:
         if "step_time" not in data:
-            raise ParameterError("a cycle of a given period is drawn like a run: --figure path.")
+            raise ParameterError(
+                "A cycle of a prescribed period is drawn like a run, for example with --figure path."
+            )
         return draw_step(data, axes)
     if "family" in data.dims:
         return _families(data, axes)
-    each = [data.isel(cycle=k) for k in range(data.sizes.get("cycle", 0))] or [data]
-    panels = _grid(len(each)) if axes is None else np.atleast_2d(np.asarray(axes, dtype=object))
-    for one, row in zip(each, panels, strict=True):
-        _cycle(one, row)
+    cycles = [data.isel(cycle=k) for k in range(data.sizes.get("cycle", 0))] or [data]
+    panels = _grid(len(cycles)) if axes is None else np.atleast_2d(np.asarray(axes, dtype=object))
+    for cycle, row in zip(cycles, panels, strict=True):
+        _cycle(cycle, row)
     if axes is None:
         figure_of(panels[0]).suptitle(headline(data))
     return panels
 
 
 def _grid(count: int) -> Any:
-    """Return the axes of a new figure, four for each cycle: snapshots above, the phase plane on the
-    left, torque and force on the right; in one column of a paper all below each other.
+    """Return new axes (cycles, 4): snapshots above, phase plane on the left, torque and force on
+    the right; stacked in a narrow figure.
     """
-    if narrowness() < NARROW:
+    if narrowness() < ONE_COLUMN_BELOW:
         return np.reshape(new_figure(4 * count, 1, (7.4, 11.0 * count)), (count, 4))
     figure = empty_figure((7.4, 8.0 * count))
     grid = figure.add_gridspec(3 * count, 2, height_ratios=[1.3, 1.0, 1.0] * count)
@@ -77,26 +95,26 @@ def _grid(count: int) -> Any:
         (grid[k, :], grid[k + 1 : k + 3, 0], grid[k + 1, 1], grid[k + 2, 1])
         for k in range(0, 3 * count, 3)
     ]
-    return np.array([[figure.add_subplot(one) for one in row] for row in places], dtype=object)
+    return np.array([[figure.add_subplot(spec) for spec in row] for row in places], dtype=object)
 
 
 def _cycle(data: "Dataset", panels: Panels) -> None:
-    """Draw one cycle."""
+    """Draw one cycle into four axes."""
     bodies = bodies_of(data)
     strip, plane, torque, force = (plain(panel) for panel in panels)
     _strip(strip, data, bodies)
     _plane(plane, data)
     names = [str(n) for n in data["prescribed"].values] if "prescribed" in data.coords else []
     for k, name in enumerate(names):
-        for j, part in _arcs(data):
+        for j, arc in _arcs(data):
             label = name if len(names) > 1 and not j else None
-            _curve(torque, part["time"], part["motion_torque"].values[:, k], j, DASHES[k], label)
+            _curve(torque, arc["time"], arc["motion_torque"].values[:, k], j, DASHES[k], label)
     torque.set_ylabel("torque (N m)" if len(names) == 1 else "torques (N m)")
-    for k, way in enumerate(("vertical", "horizontal")):
-        for j, part in _arcs(data):
-            pushed = part["contact_force_world"].sum("contact").values[:, 1 - k]
-            _curve(force, part["time"], pushed, j, DASHES[k])
-        force.plot([], [], color=GREY, linestyle=DASHES[k], label=way)
+    for k, direction in enumerate(("vertical", "horizontal")):
+        for j, arc in _arcs(data):
+            grip_force = arc["contact_force_world"].sum("contact").values[:, 1 - k]
+            _curve(force, arc["time"], grip_force, j, DASHES[k])
+        force.plot([], [], color=GREY, linestyle=DASHES[k], label=direction)
     force.set(ylabel="grip force (N)", xlabel="time (s)")
     torque.tick_params(labelbottom=False)
     for panel in (torque, force):
@@ -105,22 +123,24 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
 
 
 def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
-    """Yield the parts of a cycle between changes of grips, counted."""
+    """Yield the intervals of a cycle between changes of grips, with their numbers."""
     t = data["time"].values
+    # A change of grips has two samples at one time.
     edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
     for j, (a, b) in enumerate(pairwise(int(edge) for edge in edges)):
         yield j, data.isel(time=slice(a, b))
 
 
 def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | None = None) -> None:
+    """Draw a curve in the colour of the closed grip j."""
     axes.plot(x, y, color=COLOURS[j % 2], linestyle=dash, linewidth=1.6, label=label)
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
-    """Draw turning rate against angle; arrows show what impacts do, a dot where the cycle begins."""
+    """Draw yaw rate against angle; arrows show impacts, a dot the start of the cycle."""
     arcs = list(_arcs(data))
-    theta = [np.degrees(part["theta"].values) for _, part in arcs]
-    Omega = [part["yaw_rate"].values for _, part in arcs]
+    theta = [np.degrees(arc["theta"].values) for _, arc in arcs]
+    Omega = [arc["yaw_rate"].values for _, arc in arcs]
     grips = [str(g) for g in np.roll(data["impact"].values, 1)]
     for (j, _), x, y in zip(arcs, theta, Omega, strict=True):
         _curve(axes, x, y, j, "-", f"{words(grips[j])} holds")
@@ -132,15 +152,15 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
             arrowprops={"arrowstyle": "-|>", "color": GREY, "linestyle": "--", "shrinkB": 0.0},
         )
     axes.plot([], [], color=GREY, linestyle="--", label="impact")
-    axes.plot(theta[0][0], Omega[0][0], "o", color=COLOURS[0], markersize=6, label="beginning")
-    axes.set(xlabel="angle of the body (deg)", ylabel="turning rate (rad/s)")
+    axes.plot(theta[0][0], Omega[0][0], "o", color=COLOURS[0], markersize=6, label="start")
+    axes.set(xlabel="angle of the body (deg)", ylabel="yaw rate (rad/s)")
     legend(axes, 2)
 
 
 def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
-    """Draw snapshots of a cycle side by side, with the height at which they are."""
+    """Draw snapshots of a cycle side by side, at their heights."""
     t = data["time"].values
-    times = np.linspace(t[0], t[-1], SHOTS)
+    times = np.linspace(t[0], t[-1], CYCLE_SNAPSHOTS)
     shots = [int(np.argmin(np.abs(t - s))) for s in times]
     shots[-1] = len(t) - 1
     shapes = [list(_machine(bodies, k)) for k in shots]
@@ -149,13 +169,13 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
     change = t[np.flatnonzero(np.diff(t) <= 0.0)]
     for k, (shot, lines) in enumerate(zip(shots, shapes, strict=True)):
         shift = np.array([pitch * k - middles[k, 0], 0.0])
-        j = int(np.sum(t[shot] >= change - 1e-12)) if k < SHOTS - 1 else len(change)
+        j = int(np.sum(t[shot] >= change - 1e-12)) if k < CYCLE_SNAPSHOTS - 1 else len(change)
         for kind, points in lines:
             _piece(axes, kind, points + shift, COLOURS[j % 2])
-        held = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
-        axes.plot(*held, "o", color="black", markersize=6, zorder=5)
+        grip_point = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
+        axes.plot(*grip_point, "o", color="black", markersize=6, zorder=5)
         axes.annotate(
-            f"{t[shot]:.2f} s" if narrowness() > NARROW or k % 2 == 0 else "",
+            f"{t[shot]:.2f} s" if narrowness() > ONE_COLUMN_BELOW or k % 2 == 0 else "",
             (pitch * k, 0.0),
             (0.0, 3.0),
             xycoords=("data", "axes fraction"),
@@ -164,7 +184,7 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
             fontsize=8,
             color=GREY,
         )
-    axes.plot([], [], "o", color="black", markersize=6, label="grip that holds")
+    axes.plot([], [], "o", color="black", markersize=6, label="closed grip")
     for j, grip in enumerate(np.roll(data["impact"].values, 1)):
         axes.plot([], [], color=COLOURS[j % 2], linewidth=3.0, label=f"{words(str(grip))} holds")
     axes.set_aspect("equal", adjustable="datalim")
@@ -173,12 +193,13 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
     axes.margins(0.03, 0.14)
     legend(axes)
     axes.set_xlabel(
-        _verdict(data).replace(", ", ",\n" if narrowness() < NARROW else ", "), loc="right"
+        _verdict(data).replace(", ", ",\n" if narrowness() < ONE_COLUMN_BELOW else ", "),
+        loc="right",
     )
 
 
 def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
-    """Return how far apart snapshots must stand so that none touches the next."""
+    """Return the distance (m) between snapshots at which none touches the next."""
     points = [
         np.vstack([x for _, x in lines])[:, 0] - middle[0]
         for lines, middle in zip(shapes, middles, strict=True)
@@ -187,6 +208,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
 
 
 def _verdict(data: "Dataset") -> str:
+    """Return mean speed, largest multiplier and stability of a cycle as text."""
     speed = float(data["mean_speed"])
     growth = float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
@@ -204,41 +226,46 @@ def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
 
 
 def _grips(bodies: Bodies, k: int) -> list[Floats]:
-    """Return where the grips are at the k-th time."""
+    """Return the positions (2) of the grips at sample k."""
     pins = bodies.model.pins
-    return [_at(bodies, pin.body, pin.point, k) for pin in pins]
+    return [_wall_position(bodies, pin.body, pin.point, k) for pin in pins]
 
 
 def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines of a machine that climbs: from grip to grip, and for each joint from the
-    middle of its parent's line to the joint and on to the child's mass centre.
+    """Yield the lines of a climbing machine: from grip to grip, and for each joint from the centre
+    of its parent's line to the joint and to the mass centre of the child.
     """
     grips = np.array(_grips(bodies, k))
     yield "body", grips
     middle = grips.mean(axis=0)
     for joint in bodies.model.joints:
-        hinge = _at(bodies, joint.parent, joint.through, k)
-        centre = _at(bodies, joint.child, bodies.model.body(joint.child).com, k)
+        hinge = _wall_position(bodies, joint.parent, joint.through, k)
+        centre = _wall_position(bodies, joint.child, bodies.model.body(joint.child).com, k)
         yield "arm", np.array([middle, hinge])
         yield "tail", np.array([hinge, centre])
         middle = centre
 
 
-def _at(bodies: Bodies, name: str, point: Any, k: int) -> Floats:
-    """Return where a point of a body is on the wall at the k-th time."""
+def _wall_position(bodies: Bodies, name: str, point: Any, k: int) -> Floats:
+    """Return the position (2) on the wall of a point of a body at sample k."""
     motion = bodies.motions[name]
-    found: Floats = motion.p[k] + motion.R[k] @ np.asarray(point, float)
-    return found[:2]
+    position: Floats = motion.p[k] + motion.R[k] @ np.asarray(point, float)
+    return position[:2]
 
 
 def _families(data: "Dataset", axes: Panels | None) -> Any:
-    """Draw families over their parameter; stable parts are thick."""
+    """Draw families over their parameter; stable cycles are thick."""
     over = str(data.attrs["over"])
     panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
     values = data[over].values
-    told = ("theta0", "Omega0", "mean_speed", "growth")
-    labels = ("first angle (deg)", "first rate (rad/s)", "mean speed (m/s)", "largest multiplier")
-    for panel, name, label in zip(panels, told, labels, strict=True):
+    names = ("theta0", "Omega0", "mean_speed", "growth")
+    labels = (
+        "initial angle (deg)",
+        "initial rate (rad/s)",
+        "mean speed (m/s)",
+        "largest multiplier",
+    )
+    for panel, name, label in zip(panels, names, labels, strict=True):
         plain(panel).set_ylabel(label)
         for j in range(data.sizes["family"]):
             y = data[name].values[:, j]
@@ -263,7 +290,7 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
 
 
 def _logarithmic(axes: "Axes") -> None:
-    """Make the vertical axis logarithmic, with plain numbers at 1, 2, 5."""
+    """Make the vertical axis logarithmic, with plain numbers at 1, 2 and 5."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.set_yscale("log")
@@ -273,16 +300,16 @@ def _logarithmic(axes: "Axes") -> None:
 
 
 def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
-    """Mark where families stand still, and where they turn stable or unstable."""
+    """Mark the parameters at which families have zero speed, or change their stability."""
     for panel, name, level in ((speed, "zero_speed", 0.0), (growth, "stability", 1.0)):
-        for j, at in enumerate(json.loads(data.attrs[name])):
-            y = np.full(len(at), level)
+        for j, values in enumerate(json.loads(data.attrs[name])):
+            y = np.full(len(values), level)
             edge = COLOURS[j % 7]
-            panel.plot(at, y, "o", color="white", markeredgecolor=edge, markersize=6, zorder=5)
+            panel.plot(values, y, "o", color="white", markeredgecolor=edge, markersize=6, zorder=5)
 
 
 def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
-    """Draw a family, its stable part thick; lines do not cross a jump of a whole turn."""
+    """Draw a family, its stable part thick; lines are interrupted at jumps by a full turn."""
     if turns:
         jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
         x = np.insert(x, jumps, np.nan)

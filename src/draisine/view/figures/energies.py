@@ -7,8 +7,8 @@ import numpy as np
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
 
-ROUND_OFF = 1e-12
-"""A smaller share of the largest energy is nothing."""
+ZERO_ENERGY = 1e-12
+"""Fraction of the largest energy below which an initial energy is printed as zero."""
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,8 +16,19 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Return axes with the changes of kinetic, potential and total energy; the legend tells where
-    they start, events are marked.
+    """Draw the changes of kinetic, potential and total energy (J) since the start, with the events.
+
+    Parameters
+    ----------
+    data
+        A run.
+    axes
+        Axes to draw into; by default new ones.
+
+    Returns
+    -------
+    Axes
+        The axes; the legend states the initial energies.
     """
     check_run(data)
     axes = plain(given_or_new(axes))
@@ -26,7 +37,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     scale = max(float(np.abs(data[name].values).max()) for name in names.values())
     for k, (word, name) in enumerate(names.items()):
         values = data[name].values
-        first = values[0] if abs(values[0]) > ROUND_OFF * scale else 0.0
+        first = values[0] if abs(values[0]) > ZERO_ENERGY * scale else 0.0
         curve(axes, k, t, values - values[0], f"{word}, from {first:.6g} J")
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="change of energy (J)")

@@ -1,4 +1,4 @@
-"""Contact forces against time, and the friction that they need."""
+"""Contact forces against time, and the required friction."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.events import events_of
+from draisine.results.events import CONTACT_DIRECTIONS, events_of
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain, rest
 
@@ -15,43 +15,55 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-DIRECTIONS = ("normal", "along", "across")
 
-LOWEST = 0.01
-"""The axis of friction reaches at least so far: what is below may be round-off."""
+MIN_FRICTION_LIMIT = 0.01
+"""Smallest upper limit of the friction axis: smaller ratios may be round-off."""
 
-HIGHEST = 2.0
-"""Friction beyond this is left off the figure: no tyre grips so well."""
+MAX_FRICTION_LIMIT = 2.0
+"""Largest upper limit of the friction axis: no tyre transmits more."""
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return three axes: normal forces with the events, tangential forces, and tangential over
-    normal force, which ends where the ground does not push. A run with impacts has a fourth: the
-    normal impulses, and those of a set of contacts that was tried and rejected because one of them
-    would have to pull.
+    """Draw normal forces with events, tangential forces, and the friction that they require.
+
+    The required friction is the ratio of tangential to normal force, undefined without a normal
+    force. A run with impacts has a fourth panel: normal impulses, and those of contact sets that
+    were rejected because a contact would pull.
+
+    Parameters
+    ----------
+    data
+        A run with contacts.
+    axes
+        Three or four axes; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        The axes from top to bottom.
     """
     if "contact_force" not in data:
-        raise ParameterError("this run has no contact forces to draw.")
+        raise ParameterError("This result has no contact forces. Choose another figure.")
     impacts = [event for event in events_of(data) if event.get("impulse")]
     rows = 4 if impacts else 3
     panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
     normal, tangential, ratio = panels[:3]
     t = data["time"].values
-    missing = list[str]()
+    remarks = list[str]()
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
-        push, along, across = (force.sel(direction=d).values for d in DIRECTIONS)
-        needed = data["friction_needed"].sel(contact=contact).values
+        normal_force, along, across = (force.sel(direction=d).values for d in CONTACT_DIRECTIONS)
+        friction = data["friction_needed"].sel(contact=contact).values
         colour = COLOURS[k % 7]
         dash = DASHES[k % 7]
-        normal.plot(t, push, color=colour, ls=dash, lw=1.6, label=contact)
+        normal.plot(t, normal_force, color=colour, ls=dash, lw=1.6, label=contact)
         tangential.plot(t, along, color=colour, ls="-", lw=1.6, label=f"{contact}, along")
         tangential.plot(t, across, color=colour, ls="--", lw=1.6, label=f"{contact}, across")
-        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact)
-        missing.append(_without(push, needed))
+        ratio.plot(t, friction, color=colour, ls=dash, lw=1.6, label=contact)
+        remarks.append(_undefined_remark(normal_force, friction))
     mark_events(data, normal)
-    for said in dict.fromkeys(filter(None, missing)):
-        ratio.plot([], [], ls="", label=said)
+    for remark in dict.fromkeys(filter(None, remarks)):
+        ratio.plot([], [], ls="", label=remark)
     for panel, text in (
         (normal, "normal force (N)"),
         (tangential, "tangential force (N)"),
@@ -62,7 +74,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     normal.set_ylim(_with_zero(*normal.get_ylim()))
     rest(normal, unit="N")
     rest(tangential, unit="N")
-    ratio.set_ylim(0.0, float(np.clip(ratio.get_ylim()[1], LOWEST, HIGHEST)))
+    ratio.set_ylim(0.0, float(np.clip(ratio.get_ylim()[1], MIN_FRICTION_LIMIT, MAX_FRICTION_LIMIT)))
     if impacts and len(panels) > 3:
         _impulses(panels[3], impacts, [str(c) for c in data["contact"].values])
     for panel in panels[1:]:
@@ -72,39 +84,39 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _with_zero(low: float, high: float) -> tuple[float, float]:
-    """Return limits that have zero in them, with room above the highest force."""
+    """Return limits that include zero, with a margin above the largest force."""
     low = min(0.0, low)
     high = max(0.0, high)
     return low, high + 0.05 * (high - low)
 
 
 def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) -> None:
-    """Draw normal impulses as stems, and as crosses those of a rejected trial."""
+    """Draw normal impulses as stems, and those of rejected contact sets as crosses."""
     axes.axhline(0.0, color=GREY, lw=0.8)
-    told: set[str] = set()
+    labelled: set[str] = set()
 
-    def mark(event: dict[str, Any], pushes: dict[str, list[float]], sign: str, said: str) -> None:
+    def mark(event: dict[str, Any], pushes: dict[str, list[float]], sign: str, remark: str) -> None:
         for name, push in pushes.items():
             wheel = name.partition(":")[0]
             colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
-            text = said or wheel
-            label = "_" if text in told else text
-            told.add(text)
+            text = remark or wheel
+            label = "_" if text in labelled else text
+            labelled.add(text)
             axes.plot(event["time"], push[0], sign, color=colour, ms=5, mew=1.6, label=label)
             if sign == "o":
                 axes.plot([event["time"]] * 2, [0.0, push[0]], color=colour, lw=1.6)
 
     for event in impacts:
         mark(event, event["impulse"], "o", "")
-        tried = event.get("predicted") or {}
-        if any(push[0] < 0.0 for push in tried.values()):
-            mark(event, tried, "x", "tried with all closed, rejected")
+        rejected = event.get("predicted") or {}
+        if any(push[0] < 0.0 for push in rejected.values()):
+            mark(event, rejected, "x", "all contacts closed: rejected")
     plain(axes).set_ylabel("normal impulse (N s)")
     legend(axes, 4)
 
 
-def _without(push: Floats, needed: Floats) -> str:
-    """Return why there is no friction ratio at some times."""
-    if not np.isnan(needed).any():
+def _undefined_remark(normal_force: Floats, friction: Floats) -> str:
+    """Return why the friction ratio is undefined at some times, or an empty text."""
+    if not np.isnan(friction).any():
         return ""
-    return "none where the ground would pull" if (push < 0).any() else "none in the air"
+    return "undefined if the ground pulls" if (normal_force < 0).any() else "undefined in the air"

@@ -1,4 +1,4 @@
-"""A machine seen from its front: as it stands, or at several times of a run side by side."""
+"""A machine seen from its front: one state, or several times of a run side by side."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SIGHT = snapshots.Sight((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "x, behind", "front")
+FRONT_VIEW = snapshots.Sight(
+    (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "x, behind", "front"
+)
 
 
 def draw(
@@ -17,10 +19,25 @@ def draw(
     every: float | None = None,
     raised: float | None = None,
 ) -> "Axes":
-    """Return axes with a machine that comes towards the eye: its left is on the right.
+    """Draw a machine from its front: it moves towards the viewer, and its left is on the right.
 
-    A state is seen from above its front, with its heading and the line of its contacts on the
-    ground; a run every so many seconds, each machine along its own heading. `raised` is how high the
-    eye stands, in rad.
+    A state is seen from above its front, with heading and line of contacts on the ground. A run
+    shows the machine at several times, each along its own heading.
+
+    Parameters
+    ----------
+    data
+        A run or a state.
+    axes
+        Axes to draw into; by default new ones.
+    every
+        Time between snapshots in s.
+    raised
+        Elevation of the viewpoint in rad.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
-    return snapshots.look_along(data, SIGHT, axes, every, raised)
+    return snapshots.draw_view(data, FRONT_VIEW, axes, every, raised)

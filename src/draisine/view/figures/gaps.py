@@ -1,4 +1,4 @@
-"""How far the wheels are above the ground, against time."""
+"""Gaps between wheels and ground against time."""
 
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,25 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Return axes with the gap of every contact and marks where events are; a curve ends where no
-    ground is near.
+    """Draw the gap (m) of every contact against time, with the events; a curve ends if no ground is
+    near.
+
+    Parameters
+    ----------
+    data
+        A run with contacts.
+    axes
+        Axes to draw into; by default new ones.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     if "gap" not in data:
-        raise ParameterError("this run has no contacts, so there are no gaps to draw.")
+        raise ParameterError(
+            "This result has no contacts and therefore no gaps. Choose another figure."
+        )
     axes = plain(given_or_new(axes))
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         gap = data["gap"].values[:, k]

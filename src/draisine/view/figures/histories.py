@@ -1,4 +1,4 @@
-"""Series against time."""
+"""Quantities against time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -28,26 +28,44 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def _recorded(data: "Dataset") -> list[str]:
-    """Return what is drawn of a recording, which knows no machine: lean and steer, or else what has the
-    unit of its first column.
+def _recorded_names(data: "Dataset") -> list[str]:
+    """Return the quantities drawn for a recording without a machine: lean and steer, else all with
+    the unit of the first column.
     """
     if "vehicle" in data.attrs:
         return []
-    units = {str(name): one.attrs.get("units") for name, one in data.data_vars.items()}
+    units = {str(name): variable.attrs.get("units") for name, variable in data.data_vars.items()}
     alike = [name for name, unit in units.items() if unit == next(iter(units.values()))]
     return [name for name in MAIN_ANGLES if name in units] or alike
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
-    """Return axes with series over time, and marks where events are; series must have the same unit.
-    Angles are in degrees, and by default those of the machine are drawn, or what was measured, as dots
-    beside the curve.
+    """Draw quantities of one unit against time, with the events.
+
+    Parameters
+    ----------
+    data
+        A run or a recording.
+    axes
+        Axes to draw into; by default new ones.
+    names
+        Quantities to draw; by default the measured ones, else the main angles (deg). Measured values
+        are dots beside the curves.
+
+    Returns
+    -------
+    Axes
+        The axes.
+
+    Raises
+    ------
+    ParameterError
+        The quantities have different units.
     """
     bodies = bodies_of(data)
     measured = measured_of(data)
     if names is None:
-        names = list(measured) or _recorded(data) or angles_to_draw(data, bodies.model)
+        names = list(measured) or _recorded_names(data) or angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):
@@ -55,13 +73,13 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         units.append(unit)
         if unit != units[0]:
             raise ParameterError(
-                f"{names[0]!r} is in {units[0] or 'no unit'}, {name!r} in {unit or 'no unit'}; "
-                "draw each in a figure of its own."
+                f"{names[0]!r} has the unit {units[0] or '1'} but {name!r} has {unit or '1'}. Draw them "
+                "in separate figures."
             )
         curve(axes, k, data["time"].values, values, words(name))
         if name in measured:
-            t, found = measured[name]
-            y = np.degrees(found) if "deg" in unit else found
+            t, recorded = measured[name]
+            y = np.degrees(recorded) if "deg" in unit else recorded
             axes.plot(t, y, "o", color=COLOURS[k % 7], ms=3.5, label=f"{words(name)}, measured")
     mark_events(data, axes)
     axes.set_xlabel("time (s)")

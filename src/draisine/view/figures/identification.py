@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Return axes: a column for each run, and for each output a row of signals and one of residuals."""
+    """Draw measured and fitted signals with their residuals: one column per run, two rows per output."""
     if "fitted" not in data or "measured" not in data:
         raise ParameterError("This result is not a fit. `draisine identify --out` writes fits.")
     output = data["output"].values.astype(str)
@@ -28,9 +28,9 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     panels = np.reshape(axes, (rows, columns))
     for i, name in enumerate(outputs):
         for j, run in enumerate(motions):
-            part = data.isel(sample=np.flatnonzero((output == name) & (motion == run)))
-            if part.sizes["sample"]:
-                _pair(panels[2 * i, j], panels[2 * i + 1, j], part, name if j == 0 else "")
+            selected = data.isel(sample=np.flatnonzero((output == name) & (motion == run)))
+            if selected.sizes["sample"]:
+                _pair(panels[2 * i, j], panels[2 * i + 1, j], selected, name if j == 0 else "")
             else:
                 panels[2 * i, j].set_axis_off()
                 panels[2 * i + 1, j].set_axis_off()

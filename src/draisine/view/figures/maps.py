@@ -1,4 +1,4 @@
-"""Maps over two coordinates, as bands of equal value."""
+"""Contour maps over two coordinates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,24 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return one axes per variable of a map, with bands of equal value; angles are in degrees."""
+    """Draw a filled contour map of each variable; angles are in degrees.
+
+    Parameters
+    ----------
+    data
+        Variables over two coordinates.
+    axes
+        One axes per variable; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        One axes per variable.
+    """
     names = [str(n) for n in data.data_vars]
     numbers = all(data[n].dtype.kind == "f" for n in [*names, *data.dims])
     if "time" in data.dims or not numbers or any(len(data[n].dims) != 2 for n in names):
-        raise ParameterError("this is no map: it needs variables over two coordinates.")
+        raise ParameterError("A map needs variables over two coordinates, which this result lacks.")
     if axes is None:
         rows = -(-len(names) // 2)
         panels = np.atleast_1d(new_figure(rows, min(2, len(names)), (9.0, 3.8 * rows))).ravel()
@@ -33,9 +46,11 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 
 
 def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
+    """Draw the contours of one variable; the colour map is symmetric if values have both signs."""
     first, second = (str(d) for d in data[name].dims)
     (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
     reach = float(np.nanmax(np.abs(z))) or 1.0
+    # A symmetric colour map shows the sign of values on both sides of zero.
     around_zero = float(np.nanmin(z)) < -0.1 * reach and float(np.nanmax(z)) > 0.1 * reach
     style = {"cmap": "PuOr", "vmin": -reach, "vmax": reach} if around_zero else {"cmap": "YlGnBu"}
     filled = axes.contourf(x, y, z.T, levels=12, **style)
@@ -47,4 +62,5 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
 
 
 def _shown(data: "Dataset", name: str) -> tuple[Any, str]:
+    """Return the values of a variable with angles in degrees, and their unit."""
     return readable(data[name].values, str(data[name].attrs.get("units", "")))

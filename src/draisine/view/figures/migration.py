@@ -1,4 +1,4 @@
-"""How contact points wander along the tyres."""
+"""Migration of contact points along the tyres."""
 
 from typing import TYPE_CHECKING
 
@@ -14,20 +14,36 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
-    """Return axes with the angle by which each contact point has left its place in the drawing; a
-    curve is cut where a wheel turns over.
+    """Draw the angle (deg) between each contact point and its position in the zero configuration.
+
+    A curve is interrupted where the angle jumps by a full turn.
+
+    Parameters
+    ----------
+    data
+        A run of a vehicle with outputs `*_contact_angle`.
+    axes
+        Axes to draw into; by default new ones.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     check_run(data)
     names = [str(n) for n in data.data_vars if str(n).endswith("_contact_angle")]
     if not names:
-        raise ParameterError("this vehicle tells no contact angles to draw.")
+        raise ParameterError(
+            "This vehicle has no outputs `*_contact_angle`. Choose another figure."
+        )
     axes = plain(given_or_new(axes))
     for k, name in enumerate(names):
         label = name.removesuffix("_contact_angle")
         angle = np.degrees(data[name].values)
-        over = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
-        t = np.insert(data["time"].values, over, np.nan)
-        curve(axes, k, t, np.insert(angle, over, np.nan), label)
+        # NaN at a jump interrupts the curve.
+        jumps = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
+        t = np.insert(data["time"].values, jumps, np.nan)
+        curve(axes, k, t, np.insert(angle, jumps, np.nan), label)
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="contact point along the tyre (deg)")
     legend(axes)

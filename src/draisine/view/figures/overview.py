@@ -1,4 +1,4 @@
-"""A run on one page: the way, the angles, the speed, the forces and the energy."""
+"""Overview of a run on one page: path, angles, rates, speeds, forces and energies."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -24,18 +24,28 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Return the axes of a page: top view (or, of a run with events, side view), angles, rates,
-    speed, normal forces, energies.
+    """Draw the overview of a run.
 
-    `axes` may be a mapping from these names (top, angles, rates, speed, forces, energies) to axes.
+    Parameters
+    ----------
+    data
+        A run.
+    axes
+        Mapping from the names top, angles, rates, speed, forces and energies to axes; by default new ones.
+
+    Returns
+    -------
+    dict of Axes
+        The axes by name. The first panel is the view from above, or from the side for a jump.
     """
     bodies = bodies_of(data)
     if axes is None:
         figure: Any = empty_figure((7.0, 15.0))
         axes = figure.subplot_mosaic(
-            [[name] for name in PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
+            [[name] for name in OVERVIEW_PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
         )
         figure.suptitle(headline(data))
+    # A jump along a line is visible from the side only.
     if _stretched(data) and events_of(data):
         profile.draw(data, axes["top"])
     else:
@@ -43,10 +53,10 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     model = bodies.model
     angles = angles_to_draw(data, model)
     rates = [f"{name}_rate" for name in angles]
-    fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
+    speeds = [o.name for o in model.outputs if o.unit == "m/s"] or [
         name for name in model.speeds if name[0] == "V"
     ]
-    for panel, names in (("angles", angles), ("rates", rates), ("speed", fast)):
+    for panel, names in (("angles", angles), ("rates", rates), ("speed", speeds)):
         if names:
             histories.draw(data, axes[panel], names)
         else:
@@ -54,13 +64,13 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
     kinds = {kind for _, kind in marks_of(data)}
-    for name in PANELS[1:]:
-        _share_time(axes[name], kinds if name != "angles" else (), last=name == PANELS[-1])
+    for name in OVERVIEW_PANELS[1:]:
+        _share_time(axes[name], kinds if name != "angles" else (), last=name == OVERVIEW_PANELS[-1])
     return axes
 
 
 def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
-    """Leave out what another panel tells: in the legend the kinds of events, below the time."""
+    """Remove texts that another panel has: event kinds in the legend, and the time axis."""
     for line in axes.lines:
         if line.get_label() in kinds:
             line.set_label("_")
@@ -72,23 +82,24 @@ def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
         axes.tick_params(labelbottom=False)
 
 
-PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
-"""From top to bottom in one column of a paper, so that its letters are read there."""
+OVERVIEW_PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
+"""Panels from top to bottom, in one column, so that texts stay readable in print."""
 
 
 def _stretched(data: "Dataset") -> bool:
-    """Return whether the way is much longer than wide."""
+    """Return whether the path is much longer than wide."""
     spans = np.ptp(data["position"].values[:, :2], axis=0)
     return bool(spans[1] < 0.5 * spans[0])
 
 
 def _every(data: "Dataset") -> float:
-    """Return the time between snapshots: half a second, or more where that would be a crowd."""
+    """Return the time between snapshots in s: half a second, or more if there would be more than 24."""
     length = float(data["time"].values[-1] - data["time"].values[0])
     return next((s for s in (0.5, 1.0, 2.0, 5.0, 10.0) if length / s <= 24), length / 24 or 0.5)
 
 
 def _normal_forces(data: "Dataset", axes: Any) -> None:
+    """Draw the normal forces of all contacts."""
     plain(axes).set_xlabel("time (s)")
     axes.set_ylabel("normal force (N)")
     if "contact_force" not in data:

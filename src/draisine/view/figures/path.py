@@ -1,4 +1,6 @@
-"""The ridden path in space with the machine on it: snapshots, tracks, ground, axes and events."""
+"""The path in space with the machine on it: snapshots, tracks, ground with axes, and events, in an
+oblique parallel projection.
+"""
 
 import math
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from draisine.results.attributes import validity_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.figures import histories, side
-from draisine.view.figures._marks import SIGNS, time_of_fall
+from draisine.view.figures._marks import EVENT_MARKERS, time_of_fall
 from draisine.view.figures._snapshots import round_step
 from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
@@ -21,13 +23,13 @@ from draisine.view.style import (
     COLOURS,
     GREY,
     SOLID_OPACITY,
-    angles_of,
     bodies_of,
     check_run,
     given_or_new,
     headline,
     legend,
     letters,
+    main_angles,
     new_figure,
     words,
 )
@@ -36,70 +38,81 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-MOST = 14
-"""No more snapshots than this, beside those at events."""
+MAX_PATH_SNAPSHOTS = 14
+"""Largest number of snapshots besides those at events."""
 
-LINES = {
+PATH_LINE_WIDTHS = {
     "link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2, "section": 0.5,
 }  # fmt: skip
-"""How thick parts are drawn, in points."""
+"""Line widths of parts of a machine in points."""
 
-LIFTS = 6
-"""So many lines above its place a time of an event may stand, where others are in its way."""
+MAX_LABEL_LIFTS = 6
+"""Number of lines by which the time of an event may be lifted to avoid other texts."""
 
-ROOM = 0.04
-"""The room above a picture for the time of an event, in its width."""
+LABEL_HEIGHT = 0.04
+"""Height reserved above the picture per event, relative to its width."""
 
-MARGIN = 4.0
-"""The margin above and below a picture, in pixels."""
+PICTURE_MARGIN = 4.0
+"""Margin above and below the picture, in pixels."""
 
-APART = (10.0, 4.0)
-"""How much room a text has beside it and above it, in pixels."""
+TEXT_MARGIN = (10.0, 4.0)
+"""Horizontal and vertical margin of a text, in pixels."""
 
-GAP = 0.15
-"""How far machines stand apart that are not at events, in their own size."""
+SNAPSHOT_GAP = 0.15
+"""Smallest gap between machines that are not at events, relative to their size."""
 
-HIDDEN = 0.4
-"""How much of a machine one at an event may hide; where it would hide more, it is a shade."""
-
-FEW = 6
-"""Up to so many events each has its time, however near they are."""
-
-NEAR = 0.08
-"""Of more events, machines nearer than so many times their size to the one before are left out."""
-
-SHADE = 0.12
-"""How much is seen of a machine that is a shade."""
-
-ASIDE = 0.8
-"""Numbers stand beside a border, and no longer below it, where the way out of the ground goes so much
-across the picture.
+MAX_EVENT_OVERLAP = 0.4
+"""Largest overlap of machines at events, relative to their size; with more overlap a machine is
+drawn faintly.
 """
 
-UPRIGHT = 0.1
-"""A face of the ground is a step where its normal rises by less than this."""
+MAX_SEPARATE_EVENTS = 6
+"""Up to this number, every event has its own time, however near the events are."""
 
-ALIGNED = math.cos(math.radians(20.0))
-"""A way that goes along an axis of the world but for so much is seen as along that axis, so that the lines
-on the ground are level.
+MERGE_DISTANCE = 0.08
+"""With more events, those nearer than this to the previous one, relative to the size of the
+machine, are merged.
 """
 
-SPOT = 0.5
-"""Who moves less than so many times its size stays in its place."""
+FAINT_OPACITY = 0.12
+"""Opacity of a machine at an event that would hide another one."""
 
-FAR = 1e6
-"""How far away the eye is, in sizes of the machine."""
-
-PALE = 0.45
-"""How much of a machine is seen between events, where there are some, and where a run is not to be
-believed.
+SIDEWAYS_LABELS_FROM = 0.8
+"""If the outward direction of a border is more horizontal than this (sine), its numbers are beside
+it instead of below.
 """
+
+MAX_STEP_NORMAL = 0.1
+"""Largest vertical component of the normal of a face that is drawn as a step."""
+
+MIN_ALIGNMENT = math.cos(math.radians(20.0))
+"""Cosine of the angle (20 deg) within which a path is drawn along an axis of the world, so that
+grid lines are horizontal.
+"""
+
+MIN_TRAVEL = 0.5
+"""Smallest extent of a path, relative to the size of the machine; a machine that moves less is
+drawn in place.
+"""
+
+EYE_DISTANCE = 1e6
+"""Distance of the viewpoint in sizes of the machine: practically a parallel projection."""
+
+PALE_OPACITY = 0.45
+"""Opacity of a machine between events, and after a validity fault."""
 
 
 @dataclass(frozen=True, eq=False)
 class Eye:
-    """An eye far away: what points to the right and up in its picture, and towards it; right and up need
-    not be across each other, in an oblique picture they are not.
+    """A parallel projection, possibly oblique.
+
+    Attributes
+    ----------
+    right, up
+        Vectors (3) whose scalar products with a point are its coordinates in the picture; not
+        perpendicular in an oblique projection.
+    towards
+        Unit vector (3) towards the viewer.
     """
 
     right: Floats
@@ -107,29 +120,31 @@ class Eye:
     towards: Floats
 
     @classmethod
-    def beside(cls, way: Floats, up: Floats, aside: float, raised: float) -> "Eye":
-        """Return the eye on the right of a way, `aside` radians behind and `raised` above it. Its picture
-        is oblique: along the way and up lengths are true and level ground is level; what lies across the
-        way is drawn aslant, as short as such an eye sees it.
+    def beside(cls, path: Floats, up: Floats, aside: float, raised: float) -> "Eye":
+        """Return the projection from the right of a path, `aside` rad behind and `raised` rad above
+        it.
+
+        Lengths along the path and upwards are true, and level ground is horizontal; lengths across
+        the path are drawn obliquely and foreshortened.
         """
-        ahead = way[-1] - way[0]
+        ahead = path[-1] - path[0]
         ahead = ahead - up * (up @ ahead)
-        if np.linalg.norm(ahead) < 0.3 * np.linalg.norm(np.ptp(way, axis=0)):
+        if np.linalg.norm(ahead) < 0.3 * np.linalg.norm(np.ptp(path, axis=0)):
             ahead = np.array([1.0, 0.0, 0.0]) - up * up[0]
         ahead = ahead / np.linalg.norm(ahead)
         axes = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0]])
         axes = axes - np.outer(axes @ up, up)
         axes /= np.linalg.norm(axes, axis=1)[:, None]
-        near = axes[np.argmax(axes @ ahead)]
-        ahead = near if near @ ahead > ALIGNED else ahead
+        nearest_axis = axes[np.argmax(axes @ ahead)]
+        ahead = nearest_axis if nearest_axis @ ahead > MIN_ALIGNMENT else ahead
         left = np.cross(up, ahead)
         right = -math.sin(aside)
-        high = math.sin(raised)
-        towards = right * ahead + high * up - left
-        return cls(ahead + right * left, up + high * left, towards / np.linalg.norm(towards))
+        rise = math.sin(raised)
+        towards = right * ahead + rise * up - left
+        return cls(ahead + right * left, up + rise * left, towards / np.linalg.norm(towards))
 
     def picture(self, points: Any) -> Floats:
-        """Return where points (any shape, 3) are in the picture."""
+        """Return the coordinates (..., 2) of points (..., 3) in the picture."""
         return np.asarray(points, float) @ np.array([self.right, self.up]).T
 
 
@@ -140,104 +155,132 @@ def draw(
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
 ) -> Any:
-    """Return axes with the machine on its way, as it is seen from the right, where it has room (or every
-    so many seconds), and at the end; where events happen it is drawn in full and marked. The ground has
-    the axes of the world on its rim, in m, and a slope is seen as one and told. `aside` and `raised` are
-    how far behind (negative: ahead) and above the eye stands, in rad.
+    """Draw the machine along its path, seen from the right.
 
-    A machine that hardly leaves its place is drawn at several times side by side instead, over the
+    Snapshots are drawn where they do not overlap, at events (marked with their times) and at the
+    end. The border of the ground shows the coordinates of the world in m; a slope is drawn
+    inclined. A machine that stays in place is drawn at several times side by side, above the
     history of its angles.
+
+    Parameters
+    ----------
+    data
+        A run or a state.
+    axes
+        Axes to draw into; by default new ones.
+    every
+        Time between snapshots in s.
+    aside, raised
+        Angles of the viewpoint behind (negative: ahead) and above the machine, rad.
+
+    Returns
+    -------
+    Axes or array of Axes
+        The axes.
     """
     check_run(data)
     if data.sizes["time"] == 1:
         return side.draw(data, axes)
-    motion = scene(data, lambda known: known)
-    way = _way(motion)
-    length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-    if length < 2.0 * motion.size or np.linalg.norm(np.ptp(way, axis=0)) < SPOT * motion.size:
+    motion = scene(data, lambda sampled: sampled)
+    path = _mean_path(motion)
+    length = float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+    if (
+        length < 2.0 * motion.size
+        or np.linalg.norm(np.ptp(path, axis=0)) < MIN_TRAVEL * motion.size
+    ):
         return _draw_in_place(data, axes)
-    eye = Eye.beside(way, motion.up, aside, raised)
-    ground = _ground(motion, way, terrain_of(data))
-    events = {motion_index(motion, t): name for t, name in motion.events}
+    eye = Eye.beside(path, motion.up, aside, raised)
+    ground = _ground(motion, path, terrain_of(data))
+    events = {sample_at(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, events)
-    (marked, more) = _merged(motion, way, events, full)
+    (marked, more) = _merged(motion, path, events, full)
     regular = shots if every else regular
     machines = [eye.picture(np.vstack(motion.lines(k))) for k in regular]
-    seen = np.vstack([eye.picture(_rim(ground)), *machines])
-    own = axes is None
-    (above, tall) = _room(seen, len(marked))
-    axes = given_or_new(axes, (10.0, 2.2 + 10.0 * tall))
+    extent = np.vstack([eye.picture(_rim(ground)), *machines])
+    is_new = axes is None
+    (above, aspect) = _picture_size(extent, len(marked))
+    axes = given_or_new(axes, (10.0, 2.2 + 10.0 * aspect))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
-    for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
-        pale = motion.time[k] > _end_of_belief(data) or (marked and k not in marked)
-        strength = PALE if pale else 1.0 if k in full or k in regular else SHADE
-        _draw_machine(axes, eye, motion, ground, k, strength)
+    # The farthest machine is drawn first, so that nearer ones are in front.
+    for k in sorted({*regular, *marked}, key=lambda k: float(path[k] @ eye.towards)):
+        is_pale = motion.time[k] > _first_fault(data) or (marked and k not in marked)
+        opacity = PALE_OPACITY if is_pale else 1.0 if k in full or k in regular else FAINT_OPACITY
+        _draw_machine(axes, eye, motion, ground, k, opacity)
     times = _draw_marks(axes, eye, motion, regular, marked, more, time_of_fall(data))
-    _finish(axes, seen, above)
-    if own:
+    _finish(axes, extent, above)
+    if is_new:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
     _untangle(axes, times, machines if marked else [])
-    if own:
-        _trim(axes, seen)
+    if is_new:
+        _trim(axes, extent)
     return axes
 
 
 def _merged(
-    motion: Scene, way: Floats, marked: dict[int, str], full: list[int]
+    motion: Scene, path: Floats, marked: dict[int, str], full: list[int]
 ) -> tuple[dict[int, str], dict[int, int]]:
-    """Return the events, of many only those whose machines stand apart, and how many after each hardly do."""
-    more: dict[int, int] = {}
+    """Return the marked events by sample, without those merged into the previous one, and the
+    number of events merged into each.
+    """
+    merged: dict[int, int] = {}
     for k in sorted(marked):
-        last = max(more, default=k)
-        apart = float(np.linalg.norm(way[k] - way[last]))
-        if len(marked) <= FEW or k in full or not more or apart > NEAR * motion.size:
-            more[k] = 0
+        last = max(merged, default=k)
+        distance = float(np.linalg.norm(path[k] - path[last]))
+        if (
+            len(marked) <= MAX_SEPARATE_EVENTS
+            or k in full
+            or not merged
+            or distance > MERGE_DISTANCE * motion.size
+        ):
+            merged[k] = 0
         else:
-            more[last] += 1
-    return {k: marked[k] for k in more}, more
+            merged[last] += 1
+    return {k: marked[k] for k in merged}, merged
 
 
-def _room(seen: Floats, events: int) -> tuple[float, float]:
-    """Return the room above a picture for the times of its events, and its height in its width."""
-    wide, high = np.ptp(seen, axis=0)
-    above = float(ROOM * wide * min(events, LIFTS))
-    return above, float(np.clip((high + above) / wide, 0.1, 0.9))
+def _picture_size(extent: Floats, events: int) -> tuple[float, float]:
+    """Return the height reserved above a picture for the times of its events, and its aspect ratio
+    (height over width).
+    """
+    width, height = np.ptp(extent, axis=0)
+    above = float(LABEL_HEIGHT * width * min(events, MAX_LABEL_LIFTS))
+    return above, float(np.clip((height + above) / width, 0.1, 0.9))
 
 
-def motion_index(motion: Scene, t: float) -> int:
-    """Return the sample at a time; of two, the later."""
+def sample_at(motion: Scene, t: float) -> int:
+    """Return the index of the sample at a time (s); the later one of two samples at one time."""
     return int(np.searchsorted(motion.time, t + 1e-9, side="right")) - 1
 
 
-def _end_of_belief(data: "Dataset") -> float:
-    """Return from when on a run is not to be believed."""
+def _first_fault(data: "Dataset") -> float:
+    """Return the time (s) of the first validity fault of a run; infinite for a valid run."""
     validity = validity_of(data)
     return math.inf if validity is None else min(validity.faults.values(), default=math.inf)
 
 
-def _way(motion: Scene) -> Floats:
-    """Return the way of the machine's middle, which the camera of a film would follow."""
+def _mean_path(motion: Scene) -> Floats:
+    """Return the mean position (times, 3) of the bodies."""
     return np.asarray(motion.p.mean(axis=1), float)
 
 
 def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
-    """Return axes with a machine at several times side by side; on a new figure also its angles."""
+    """Draw a machine at several times side by side, and in a new figure also its angles against time."""
     if axes is not None:
         return side.draw(data, axes)
     model = bodies_of(data).model
     panels = new_figure(2, 1, (9.0, 6.0))
     side.draw(data, panels[0]).set(yticks=[], ylabel="")
-    tall = float(np.clip(9.0 * _shape(panels[0]) + 0.9, 1.4, 3.0))
-    panels[0].get_gridspec().set_height_ratios([tall, 3.0])
+    height = float(np.clip(9.0 * _shape(panels[0]) + 0.9, 1.4, 3.0))
+    panels[0].get_gridspec().set_height_ratios([height, 3.0])
     figure = panels[0].figure
-    figure.set_figheight(figure.get_figheight() * (tall + 3.0) / 6.0)
-    angles = dict.fromkeys([*base_angles(model), *angles_of(model)])
+    figure.set_figheight(figure.get_figheight() * (height + 3.0) / 6.0)
+    angles = dict.fromkeys([*base_angles(model), *main_angles(model)])
     spans = {name: float(np.ptp(np.unwrap(data[name].values))) for name in angles if name in data}
-    moved = [name for name, span in spans.items() if span > 0.1 * max(spans.values())]
-    drawn = histories.draw(data, panels[1], moved or None)
-    for line in drawn.lines[: len(moved)]:
+    moving = [name for name, span in spans.items() if span > 0.1 * max(spans.values())]
+    drawn = histories.draw(data, panels[1], moving or None)
+    for line in drawn.lines[: len(moving)]:
         line.set_ydata(np.unwrap(np.asarray(line.get_ydata(), float), period=360.0))
     drawn.relim()
     drawn.autoscale_view()
@@ -246,30 +289,30 @@ def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
 
 
 def _shape(axes: "Axes") -> float:
-    """Return how high axes are for their width."""
+    """Return the ratio of height to width of the limits of axes."""
     (x0, x1) = axes.get_xlim()
     (y0, y1) = axes.get_ylim()
     return (y1 - y0) / (x1 - x0)
 
 
 def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
-    """Return samples to be drawn, and the last: by default more than have room beside each other, so that
-    there are some where it is fast.
+    """Return the samples of snapshots, including the last; by default more than fit, so that fast
+    parts of the path have some.
     """
     t = motion.time
     if every is None:
-        count = float(np.clip(length / (2.4 * motion.size), 2.0, MOST))
+        count = float(np.clip(length / (2.4 * motion.size), 2.0, MAX_PATH_SNAPSHOTS))
         every = round_step(0.3 * float(t[-1] - t[0]) / count)
     times = np.arange(t[0], t[-1] + 1e-9, every)
-    found = [motion_index(motion, s) for s in times]
-    return found if t[-1] - times[-1] < 0.3 * every else [*found, len(t) - 1]
+    samples = [sample_at(motion, s) for s in times]
+    return samples if t[-1] - times[-1] < 0.3 * every else [*samples, len(t) - 1]
 
 
 def _apart(
     motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
 ) -> tuple[list[int], list[int]]:
-    """Return the first sample, the last, and those between where the machine lies over no other; and the
-    marked ones that hide little of each other.
+    """Return the samples of snapshots that do not overlap, including the first and the last, and
+    the marked samples that hide little of each other.
     """
     placed: list[tuple[Floats, float]] = []
 
@@ -278,27 +321,30 @@ def _apart(
         low = points.min(axis=0)
         high = points.max(axis=0)
         shared = [
-            (np.minimum(high, x[1]) - np.maximum(low, x[0]), min(gap, own)) for x, own in placed
+            (np.minimum(high, x[1]) - np.maximum(low, x[0]), min(gap, own_gap))
+            for x, own_gap in placed
         ]
-        free = always or all(np.any(both < -least * (high - low)) for both, least in shared)
-        if free:
+        is_free = always or all(
+            np.any(overlap < -smaller_gap * (high - low)) for overlap, smaller_gap in shared
+        )
+        if is_free:
             placed.append((np.array([low, high]), gap))
-        return free
+        return is_free
 
     ends = [shots[0], shots[-1]]
     for k in ends:
-        place(k, -HIDDEN if k in marked else GAP, always=True)
-    full = [k for k in sorted(marked) if k in ends or place(k, -HIDDEN)]
-    between = [k for k in shots[1:-1] if k not in marked and place(k, GAP)]
+        place(k, -MAX_EVENT_OVERLAP if k in marked else SNAPSHOT_GAP, always=True)
+    full = [k for k in sorted(marked) if k in ends or place(k, -MAX_EVENT_OVERLAP)]
+    between = [k for k in shots[1:-1] if k not in marked and place(k, SNAPSHOT_GAP)]
     return sorted({*ends, *between}), full
 
 
-def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
-    """Return the ground below a way, as wide as it needs."""
+def _ground(motion: Scene, path: Floats, terrain: Terrain | None) -> list[Patch]:
+    """Return the patches of the ground around a path."""
     reach = 1.2 * motion.size
     if terrain is not None:
-        return patches(terrain, motion.time, way, reach, motion.cell, whole_faces=True)
-    points = np.concatenate([*motion.tracks.values(), way])
+        return patches(terrain, motion.time, path, reach, motion.cell, whole_faces=True)
+    points = np.concatenate([*motion.tracks.values(), path])
     points = points[np.isfinite(points).all(axis=1)]
     (x0, y0, _) = points.min(axis=0) - reach
     (x1, y1, _) = points.max(axis=0) + reach
@@ -311,55 +357,58 @@ def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
 
 
 def _rim(ground: list[Patch]) -> Floats:
+    """Return the corners (n, 3) of all patches."""
     return np.vstack([patch.outline for patch in ground])
 
 
 def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> None:
-    """Draw faces, the far ones first, with their lines, steps, and numbers along the near rim."""
+    """Draw the faces, the farthest first, with their lines, steps, and coordinates along the near border."""
     from matplotlib.collections import LineCollection, PolyCollection
 
-    seen = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
-    seen.sort(key=lambda patch: float(patch.outline.mean(axis=0) @ eye.towards))
-    shades = [f"{0.5 + 0.5 * patch.grey:.3f}" for patch in seen]
-    outlines = [eye.picture(patch.outline) for patch in seen]
+    visible = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
+    visible.sort(key=lambda patch: float(patch.outline.mean(axis=0) @ eye.towards))
+    shades = [f"{0.5 + 0.5 * patch.grey:.3f}" for patch in visible]
+    outlines = [eye.picture(patch.outline) for patch in visible]
     axes.add_collection(PolyCollection(outlines, facecolor=shades, edgecolor="none", zorder=0))
-    lines = [line for patch in seen for line in eye.picture(patch.lines)]
+    lines = [line for patch in visible for line in eye.picture(patch.lines)]
     axes.add_collection(LineCollection(lines, colors="#c8c8c8", linewidths=0.5, zorder=0.5))
     _draw_steps(axes, eye, ground, motion.up)
     if (slope := _slope(ground, motion.up)) > 1e-3:
-        told = f"ground, sloped by {math.degrees(slope):.3g} deg"
-        axes.fill_between([], [], color="#d8d8d8", label=told)
+        slope_label = f"ground, slope {math.degrees(slope):.3g} deg"
+        axes.fill_between([], [], color="#d8d8d8", label=slope_label)
     _draw_numbers(axes, eye, ground, motion.cell)
 
 
 def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> None:
-    """Write numbers along the near rim; of each axis the one with the unit is written first, so that it
-    has room, and as far from the other's as it can be.
+    """Write coordinates along the near border. For each axis, one number has the name and the unit;
+    it is drawn first, so that it is never left out, and far from that of the other axis.
     """
-    told: Floats | None = None
+    previous: Floats | None = None
     for axis in (0, 1):
         places = _ticks(eye, ground, axis, cell)
         if not len(places):
             continue
         flat = eye.picture(places)
-        out = eye.picture(np.eye(3)[1 - axis]) * np.sign(eye.towards[1 - axis])
-        aside = abs(out[0]) > ASIDE * np.linalg.norm(out)
-        ha = "center" if not aside else "left" if out[0] > 0.0 else "right"
-        away = np.arange(len(flat)) if told is None else np.linalg.norm(flat - told, axis=1)
-        full = int(np.argmax(away))
-        told = flat[full]
-        for k in sorted(range(len(flat)), key=lambda k: k != full):
+        outward = eye.picture(np.eye(3)[1 - axis]) * np.sign(eye.towards[1 - axis])
+        is_sideways = abs(outward[0]) > SIDEWAYS_LABELS_FROM * np.linalg.norm(outward)
+        ha = "center" if not is_sideways else "left" if outward[0] > 0.0 else "right"
+        distances = (
+            np.arange(len(flat)) if previous is None else np.linalg.norm(flat - previous, axis=1)
+        )
+        labelled = int(np.argmax(distances))
+        previous = flat[labelled]
+        for k in sorted(range(len(flat)), key=lambda k: k != labelled):
             text = f"{places[k][axis]:.6g}".replace("-", "\N{MINUS SIGN}")
             axes.annotate(
-                f"{'xy'[axis]} = {text} m" if k == full else text, flat[k],
-                (math.copysign(4.0, out[0]), 0.0) if aside else (0.0, -3.0), va="center" if aside else "top",
-                textcoords="offset points", ha=ha, fontsize=8,
+                f"{'xy'[axis]} = {text} m" if k == labelled else text, flat[k],
+                (math.copysign(4.0, outward[0]), 0.0) if is_sideways else (0.0, -3.0),
+                va="center" if is_sideways else "top", textcoords="offset points", ha=ha, fontsize=8,
             )  # fmt: skip
 
 
 def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None:
-    """Draw the upper edges of steps, and where there is one step tell how high it is."""
-    steps = [patch.outline for patch in ground if abs(patch.normal @ up) < UPRIGHT]
+    """Draw the upper edges of steps; write the height of a single step."""
+    steps = [patch.outline for patch in ground if abs(patch.normal @ up) < MAX_STEP_NORMAL]
     for outline in steps:
         high = outline @ up
         rise = float(np.ptp(high))
@@ -377,8 +426,8 @@ def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None
 
 
 def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
-    """Return round places along an axis of the world, on the border of the ground that is nearest to
-    the eye; none where the axis is seen too much from its end.
+    """Return round positions (n, 3) along an axis of the world on the border nearest to the viewer;
+    empty if the axis is almost parallel to the view.
     """
     rim = _rim(ground)
     low = rim.min(axis=0)
@@ -389,56 +438,57 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
         return np.zeros((0, 3))
     spacing = max(cell, round_step(0.6 * (high[axis] - low[axis]) / 7.0))
     values = spacing * np.arange(math.ceil(low[axis] / spacing), high[axis] / spacing + 1e-9)
-    near = max(low[other], high[other], key=lambda v: v * eye.towards[other])
+    nearest = max(low[other], high[other], key=lambda v: v * eye.towards[other])
     places = np.empty((len(values), 3))
     places[:, axis] = values
-    places[:, other] = near
+    places[:, other] = nearest
     places[:, 2] = high[2] + 1.0
     inside = places.copy()
     inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
-    beside = [heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
-    places[:, 2] = np.nan_to_num(np.fmin(*beside), nan=low[2])
+    both_sides = [heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
+    places[:, 2] = np.nan_to_num(np.fmin(*both_sides), nan=low[2])
     return places
 
 
 def _slope(ground: list[Patch], up: Floats) -> float:
-    """Return how steep the ground is, in rad, where all of it is alike; else 0."""
+    """Return the slope of the ground in rad if all faces are parallel, else 0."""
     cosines = [float(patch.normal @ up) for patch in ground]
     return math.acos(min(cosines[0], 1.0)) if np.ptp(cosines) < 1e-9 else 0.0
 
 
 def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
+    """Draw the tracks of the contacts."""
     for k, (name, path) in enumerate(motion.paths.items()):
         flat = eye.picture(path.points)
         axes.plot(*flat.T, color=COLOURS[k % 7], lw=1.3, zorder=2, label=f"{words(name)} contact")
 
 
 def _draw_machine(
-    axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, strength: float
+    axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, opacity: float
 ) -> None:
-    """Draw the machine at the k-th time, and its shadow straight below it."""
-    for part, points in zip(motion.parts, motion.lines(k), strict=True):
-        if part.kind in ("rim", "link", "box", "section"):
+    """Draw the machine at sample k, with its shadow vertically below it."""
+    for outline, points in zip(motion.parts, motion.lines(k), strict=True):
+        if outline.kind in ("rim", "link", "box", "section"):
             below = np.column_stack([points[:, :2], heights(ground, points)])
             below[1:][np.abs(np.diff(below[:, 2])) > motion.size / 4.0] = np.nan
-            faint = 0.15 * min(1.0, strength / PALE)
-            axes.plot(*eye.picture(below).T, color="black", alpha=faint, lw=2.0, zorder=1)
+            shadow_opacity = 0.15 * min(1.0, opacity / PALE_OPACITY)
+            axes.plot(*eye.picture(below).T, color="black", alpha=shadow_opacity, lw=2.0, zorder=1)
         axes.plot(
-            *eye.picture(points).T, color=motion.colour(part), lw=LINES[part.kind], zorder=3,
-            alpha=strength, solid_capstyle="round",
+            *eye.picture(points).T, color=motion.colour(outline), lw=PATH_LINE_WIDTHS[outline.kind], zorder=3,
+            alpha=opacity, solid_capstyle="round",
         )  # fmt: skip
     for stone in motion.stones:
-        line = motion.silhouette(stone, FAR * motion.size * eye.towards, k)
+        line = motion.silhouette(stone, EYE_DISTANCE * motion.size * eye.towards, k)
         axes.fill(
             *eye.picture(line).T,
             color=motion.colour(stone),
-            alpha=SOLID_OPACITY * strength,
+            alpha=SOLID_OPACITY * opacity,
             lw=0,
             zorder=2.5,
         )
     for ball in motion.balls:
         place = eye.picture(motion.place(ball.body, ball.centre, k))
-        axes.plot(*place, "o", color=motion.colour(ball), ms=4, alpha=strength, zorder=3)
+        axes.plot(*place, "o", color=motion.colour(ball), ms=4, alpha=opacity, zorder=3)
 
 
 def _draw_marks(
@@ -447,19 +497,19 @@ def _draw_marks(
     motion: Scene,
     regular: list[int],
     marked: dict[int, str],
-    more: dict[int, int],
+    merged: dict[int, int],
     fall: float,
 ) -> list[Any]:
-    """Write the time over every machine, or over those at events, with how many more are there, and mark
-    these, tell where it has fallen; return the times.
+    """Write times above the machines, or mark the events with their times and the number of merged
+    events; return the texts. A fallen machine is marked as such.
     """
     above = 0.06 * motion.size
     tops = {}
     for k in sorted(marked or regular):
         points = eye.picture(np.vstack(motion.lines(k)))
         tops[k] = (points[:, 0].min() + points[:, 0].max()) / 2.0, points[:, 1].max() + above
-    close = np.diff([x for x, _ in tops.values()]) < 2.2 * motion.size
-    told: set[str] = set()
+    is_close = np.diff([x for x, _ in tops.values()]) < 2.2 * motion.size
+    labelled: set[str] = set()
     times = []
     for n, (k, (x, y)) in enumerate(tops.items()):
         text = f"{motion.time[k]:.3g} s"
@@ -468,15 +518,15 @@ def _draw_marks(
         text += ", fallen" if motion.time[k] >= fall else ""
         if k in marked:
             kind, _, wheels = marked[k].partition(" ")
-            sign, _ = SIGNS.get(kind, ("x", GREY))
-            label = "_" if kind in told else kind
-            told.add(kind)
+            sign, _ = EVENT_MARKERS.get(kind, ("x", GREY))
+            label = "_" if kind in labelled else kind
+            labelled.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
-            before = n > 0 and close[n - 1]
-            after = n < len(close) and close[n]
+            before = n > 0 and is_close[n - 1]
+            after = n < len(is_close) and is_close[n]
             text = f"{words(wheels)} {motion.time[k]:.3f} s".strip()
             lift = 8.0
-            text += f", {more[k]} more" if more[k] else ""
+            text += f", {merged[k]} more" if merged[k] else ""
             side = "left" if before else "right" if after else "center"
         times.append(
             axes.annotate(
@@ -487,89 +537,97 @@ def _draw_marks(
 
 
 def _untangle(axes: "Axes", times: list[Any], machines: list[Floats]) -> None:
-    """Leave texts away that would overlap others; but times of events may stand aside and be lifted, where
-    they can away from `machines` and from the places of events before, and a line then leads down from
-    them: the last comes first, so that those before it step up over it.
+    """Place texts without overlaps and hide those that do not fit.
+
+    Times of events may be shifted and lifted, with a line to their marker; they avoid, in this
+    order of priority, other texts, the markers of earlier events, and the machines. The last event
+    is placed first, so that earlier ones are lifted above it.
     """
     from matplotlib.transforms import Bbox
 
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     legend = axes.get_legend()
     placed: list[Any] = [] if legend is None else [legend.get_window_extent()]
-    seen = [Bbox(axes.transData.transform([p.min(axis=0), p.max(axis=0)])) for p in machines]
+    machine_boxes = [
+        Bbox(axes.transData.transform([p.min(axis=0), p.max(axis=0)])) for p in machines
+    ]
     columns = {text: _lead(axes, text, math.inf) for text in times if machines}
     texts: list[Any] = list(axes.texts)
     for text in sorted(texts, key=lambda text: -text.xy[0] if text in columns else -math.inf):
-        lifts = columns.pop(text, None) is not None
-        beside = list(columns.values())
-        for others in ([*placed, *beside, *seen], [*placed, *beside], placed):
-            if (found := _free_place(axes, text, lifts, others)) is not None:
-                placed += found
+        can_lift = columns.pop(text, None) is not None
+        marker_columns = list(columns.values())
+        for others in (
+            [*placed, *marker_columns, *machine_boxes],
+            [*placed, *marker_columns],
+            placed,
+        ):
+            if (boxes := _free_place(axes, text, can_lift, others)) is not None:
+                placed += boxes
                 break
         else:
             text.set_visible(False)
-        for lead in found[1:] if found else ():
+        for lead in boxes[1:] if boxes else ():
             ends = axes.transData.inverted().transform(lead.get_points())
             axes.plot(*ends.T, color=GREY, lw=0.6, zorder=4, scalex=False, scaley=False)
 
 
-def _free_place(axes: "Axes", text: Any, lifts: bool, others: list[Any]) -> list[Any] | None:
-    """Move a text to where its box overlaps no other, by lines up and to its sides if it may be; return
-    its box and that of the line that leads down from it where it is lifted, or nothing.
+def _free_place(axes: "Axes", text: Any, can_lift: bool, others: list[Any]) -> list[Any] | None:
+    """Move a text to a position without overlap, lifted and shifted if allowed; return its box and
+    that of its leader line, or None.
     """
     x, low = text.xyann
-    first = text.get_ha()
-    sides = dict.fromkeys((first, "center", "left", "right")) if lifts else [first]
-    for line, aside in product(range(LIFTS + 1 if lifts else 1), sides):
+    original = text.get_ha()
+    sides = dict.fromkeys((original, "center", "left", "right")) if can_lift else [original]
+    for line, alignment in product(range(MAX_LABEL_LIFTS + 1 if can_lift else 1), sides):
         text.xyann = (x, low + 9.0 * line)
-        text.set_ha(aside)
+        text.set_ha(alignment)
         box = text.get_window_extent()
         lead = [_lead(axes, text, box.y0)] if line else []
-        wide = [box.padded(*APART), *lead]
+        padded = [box.padded(*TEXT_MARGIN), *lead]
         if not any(
-            one.overlaps(other)
+            own_box.overlaps(other)
             for other in others
-            for one in (
-                wide if other.width else [box, *lead]
-            )  # texts keep apart, lines may be close
+            for own_box in (
+                padded if other.width else [box, *lead]
+            )  # leader lines have no width and need no margin
         ):
             return [box, *lead]
     text.xyann = (x, low)
-    text.set_ha(first)
+    text.set_ha(original)
     return None
 
 
 def _lead(axes: "Axes", text: Any, top: float) -> Any:
-    """Return the line from the sign of an event up to some height, in pixels, as a box."""
+    """Return the leader line from the marker of an event up to a height in pixels, as a box without width."""
     from matplotlib.transforms import Bbox
 
     x, y = axes.transData.transform(text.xy)
     return Bbox([[x, y + text.figure.dpi / 9.0], [x, top]])
 
 
-def _trim(axes: "Axes", seen: Floats) -> None:
-    """Make a figure lower by what is empty above and below its picture and texts."""
+def _trim(axes: "Axes", extent: Floats) -> None:
+    """Remove empty space above and below the picture and its texts."""
     figure: Any = axes.figure
     figure.draw_without_rendering()
     box = axes.get_window_extent()
-    given = axes.get_position(original=True).height
-    drawn = [text.get_window_extent() for text in axes.texts if text.get_visible()]
-    y = axes.transData.transform(seen)[:, 1]
-    below = max(min([y.min(), *(x.y0 for x in drawn)]) - box.y0 - MARGIN, 0.0)
-    above = max(box.y1 - max([y.max(), *(x.y1 for x in drawn)]) - MARGIN, 0.0)
+    assigned_height = axes.get_position(original=True).height
+    text_boxes = [text.get_window_extent() for text in axes.texts if text.get_visible()]
+    y = axes.transData.transform(extent)[:, 1]
+    below = max(min([y.min(), *(x.y0 for x in text_boxes)]) - box.y0 - PICTURE_MARGIN, 0.0)
+    above = max(box.y1 - max([y.max(), *(x.y1 for x in text_boxes)]) - PICTURE_MARGIN, 0.0)
     low, high = axes.get_ylim()
     scale = (high - low) / box.height
     axes.set_ylim(low + below * scale, high - above * scale)
-    spare = given * figure.bbox.height - box.height
+    spare = assigned_height * figure.bbox.height - box.height
     figure.set_figheight(figure.get_figheight() - (below + above + spare) / figure.dpi)
 
 
-def _finish(axes: "Axes", seen: Floats, above: float) -> None:
-    """Leave the frame away and fit the picture, with room above it."""
-    (x0, y0) = seen.min(axis=0)
-    (x1, y1) = seen.max(axis=0)
-    room = 0.02 * (x1 - x0)
-    axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - 3.0 * room, y1 + 3.0 * room + above))
-    axes.set_aspect("equal", adjustable="box", anchor="N")  # what is spare, is below it
+def _finish(axes: "Axes", extent: Floats, above: float) -> None:
+    """Remove the frame and set the limits, with space above the picture for times."""
+    (x0, y0) = extent.min(axis=0)
+    (x1, y1) = extent.max(axis=0)
+    margin = 0.02 * (x1 - x0)
+    axes.set(xlim=(x0 - margin, x1 + margin), ylim=(y0 - 3.0 * margin, y1 + 3.0 * margin + above))
+    axes.set_aspect("equal", adjustable="box", anchor="N")  # unused height is at the bottom
     axes.set_axis_off()
     legend(axes, 6)

@@ -1,4 +1,4 @@
-"""The phase plane: coordinates against their rates."""
+"""Phase plane: coordinates against their rates."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,22 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
-    """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
+    """Draw coordinates against their rates; a dot marks the start, a cross the end.
+
+    Parameters
+    ----------
+    data
+        A run.
+    axes
+        Axes to draw into; by default new ones.
+    names
+        Coordinates to draw; by default the main angles.
+
+    Returns
+    -------
+    Axes
+        The axes.
+    """
     bodies = bodies_of(data)
     if names is None:
         names = angles_to_draw(data, bodies.model)

@@ -1,4 +1,4 @@
-"""Root locus: eigenvalues in the complex plane while one value changes, and their real parts."""
+"""Root locus: eigenvalues in the complex plane while one quantity varies, and their real parts."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.view.figures._linear import STABLE_COLOUR
 from draisine.view.style import (
     COLOURS,
     GREY,
@@ -21,20 +22,23 @@ from draisine.view.style import (
 if TYPE_CHECKING:
     from xarray import Dataset
 
-STABLE = "#dff0d8"
 
-DEPTH = 3.0
-"""Real parts are shown down to this many times the largest magnitude of those that matter: strongly damped
-roots tell little about stability."""
+MAX_SHOWN_DAMPING = 3.0
+"""Real parts are shown down to this multiple of the slower half of the roots; strongly damped roots
+do not influence stability.
+"""
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Return two axes: the roots in the complex plane, coloured from the first value (dark) to the last
-    (bright), and their real parts against the varied value. The stable side is shaded.
+    """Draw the roots in the complex plane, coloured by the varied value, and their real parts
+    against it.
+
+    The stable half is shaded. Only roots with a non-negative imaginary part are shown.
     """
     if "locus_over" not in data.attrs:
         raise ParameterError(
-            "this result is no root locus; `draisine eigenvalues --lean 0:40deg:41 --speed 10` makes one."
+            "This result is not a root locus. Compute one with `draisine eigenvalues --lean 0:40deg:41 "
+            "--speed 10`."
         )
     plane, growth = axes = new_figure(1, 2, (11.0, 4.6)) if axes is None else axes
     over = str(data.attrs["locus_over"])
@@ -54,9 +58,9 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     plain(growth)
     top = float(np.nanmax(np.where(roots.real > low, roots.imag, 0.0)))
     plane.set(xlim=(low, high), ylim=(-0.03 * max(top, 1.0), 1.08 * max(top, 1.0)))
-    plane.axvspan(low, 0.0, color=STABLE, zorder=0, linewidth=0)
+    plane.axvspan(low, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     plane.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)")
-    growth.axhspan(low, 0.0, color=STABLE, zorder=0, linewidth=0)
+    growth.axhspan(low, 0.0, color=STABLE_COLOUR, zorder=0, linewidth=0)
     label = f"{words(over)} ({unit})" if unit else words(over)
     growth.set(ylim=(low, high), xlabel=label, ylabel="real part (1/s)")
     if len(value) > 1:
@@ -68,15 +72,15 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _limits(roots: Floats) -> tuple[float, float]:
-    """Return the range of real parts that is shown."""
+    """Return the shown range of real parts."""
     high = max(float(roots.real.max()), 0.0)
     slow = np.sort(np.abs(roots.real).max(axis=0))
     reach = max(high, float(slow[len(slow) // 2]), 1.0)
-    low = max(float(roots.real.min()), -DEPTH * reach)
+    low = max(float(roots.real.min()), -MAX_SHOWN_DAMPING * reach)
     margin = 0.06 * (high - low)
     return low - margin, high + margin
 
 
 def _readable(value: Floats, unit: str) -> tuple[Floats, str]:
-    """Return angles in degrees, all else as it is."""
+    """Return angles in degrees and other values unchanged, with their unit."""
     return (np.degrees(value), "deg") if unit == "rad" else (value, unit)

@@ -1,5 +1,5 @@
-"""A machine seen from its right side: as it stands, at several times of a run side by side, or as it
-is drawn, with joints and mass centres.
+"""A machine seen from its right side: one state, several times of a run side by side, or its
+drawing with joints and mass centres.
 """
 
 from typing import TYPE_CHECKING
@@ -13,14 +13,14 @@ from draisine.model import Model
 from draisine.reading.subject import first_wheel
 from draisine.view.figures import _snapshots as snapshots
 from draisine.view.scene.shapes import lies_flat, parts, reach
-from draisine.view.scene.skeleton import sections
+from draisine.view.scene.skeleton import section_curves
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SIGHT = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "y, left", "right side")
+SIDE_VIEW = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "y, left", "right side")
 
 
 def draw(
@@ -29,33 +29,62 @@ def draw(
     every: float | None = None,
     raised: float | None = None,
 ) -> "Axes":
-    """Return axes with a machine that passes from left to right.
+    """Draw a machine from its right side; it moves from left to right.
 
-    A state is seen from above its right side, with its heading and the line of its contacts on the
-    ground; a run every so many seconds, each machine across its own heading (the way itself is in
-    the figure `profile`). `raised` is how high the eye stands, in rad.
+    A state is seen from above its right side, with heading and line of contacts on the ground. A
+    run shows the machine at several times, each perpendicular to its own heading; the figure
+    `profile` shows the path.
+
+    Parameters
+    ----------
+    data
+        A run or a state.
+    axes
+        Axes to draw into; by default new ones.
+    every
+        Time between snapshots in s.
+    raised
+        Elevation of the viewpoint in rad.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
-    return snapshots.look_along(data, SIGHT, axes, every, raised)
+    return snapshots.draw_view(data, SIDE_VIEW, axes, every, raised)
 
 
-def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
-    """Return axes with the drawing of a machine, seen from its right side, or from above where it
-    lies flat; `frames` adds those of its links, as the equations to read have them.
+def draw_model(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
+    """Draw a machine in its zero configuration from its right side, or from above if it is flat.
+
+    Parameters
+    ----------
+    model
+        The machine.
+    axes
+        Axes to draw into; by default new ones.
+    frames
+        Add the frames of the links, as the typeset equations use them.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     flat = lies_flat(model)
     plane = np.array([0, 1 if flat else 2])
     axes = plain(given_or_new(axes, (8.0, 5.5)))
-    outlines = [part for part in parts(model) if part.kind in ("link", "box", "blade")]
+    outlines = [outline for outline in parts(model) if outline.kind in ("link", "box", "blade")]
     for k, body in enumerate(model.bodies):
         colour = COLOURS[k % 7]
-        for part in outlines:
-            if part.body == body.name:
-                axes.plot(*part.points[:, plane].T, color=colour, lw=3, solid_capstyle="round")
+        for outline in outlines:
+            if outline.body == body.name:
+                axes.plot(*outline.points[:, plane].T, color=colour, lw=3, solid_capstyle="round")
         com = np.asarray(body.com, float)[plane]
         label = f"{words(body.name)}, {body.mass:g} kg"
         axes.plot(*com, "o", color=colour, ms=8, label=label)
     for wheel in model.wheels:
-        for curve in sections(wheel):
+        for curve in section_curves(wheel):
             axes.plot(*curve[:, plane].T, color="black", lw=1.4)
     low, high = axes.get_ylim()
     for joint in model.joints:
@@ -76,8 +105,8 @@ def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "
 
 
 def _add_frames(axes: "Axes", model: Model, plane: Floats, size: float) -> None:
-    """Add the frame of every link: arrows along its axes that lie in the picture, a dot where one
-    points out of it.
+    """Draw the frame of every link: arrows along the axes in the plane of the picture, a dot for
+    its origin.
     """
     wheel = first_wheel(model)
     base = Pose(np.eye(3), np.zeros(3) if wheel is None else np.asarray(wheel.centre, float))

@@ -1,4 +1,4 @@
-"""Hands-free circles of a bicycle against speed: angles, radius and stability."""
+"""Steady circles of a bicycle: angles, radius and stability against speed or lean."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,12 +14,27 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
-    """Return three axes with circles against their speed, or against their lean if all have one speed:
-    lean and steer, radius, growth of disturbances. A dot marks where the circles begin, stable parts are
+    """Draw lean and steer, radius, and growth of disturbances of steady circles against speed.
+
+    Circles of one speed are drawn against lean. A dot marks the first circle; stable circles are
     thick.
+
+    Parameters
+    ----------
+    data
+        Result of `draisine steady`.
+    axes
+        Three axes; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        Angles (deg), radius (m) and growth (1/s).
     """
     if "motion" not in data.dims or "radius" not in data:
-        raise ParameterError("this result has no circles; they come from `draisine steady`.")
+        raise ParameterError(
+            "This result has no steady circles. Compute them with `draisine steady`."
+        )
     panels = new_figure(3, 1, (7.0, 8.0)) if axes is None else axes
     x, label = _abscissa(data)
     stable = data["stable"].values
@@ -46,7 +61,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _abscissa(data: "Dataset") -> tuple[Floats, str]:
-    """Return what circles are drawn against, and its label."""
+    """Return the values and the label of the horizontal axis."""
     name = "rear_wheel_speed" if "rear_wheel_speed" in data else "forward_speed"
     speed = data[name].values
     if len(speed) > 1 and np.ptp(speed) < 1e-6 * np.abs(speed).max():
@@ -55,7 +70,7 @@ def _abscissa(data: "Dataset") -> tuple[Floats, str]:
 
 
 def _line(axes: Any, k: int, x: Floats, y: Floats, stable: Floats, label: str = "") -> None:
-    """Draw a curve, its stable part thick, with a dot at its beginning."""
+    """Draw a curve, its stable part thick, with a dot at its start."""
     shown = np.where(np.isfinite(y), y, np.nan)
     axes.plot(x, shown, color=COLOURS[k], linestyle=DASHES[k], linewidth=1.6, label=label or None)
     axes.plot(x, np.where(stable, shown, np.nan), color=COLOURS[k], linewidth=4.5)

@@ -1,4 +1,4 @@
-"""What a sweep found: one panel per question, curves over its longest side of numbers."""
+"""Outputs of a sweep: one panel per output, curves over the longest numeric side of the grid."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.figures._linear import STABLE
-from draisine.view.figures._sweep import answer_panels, in_degrees, narrow
+from draisine.view.figures._linear import STABLE_COLOUR
+from draisine.view.figures._sweep import in_degrees, narrow, output_panels
 from draisine.view.style import COLOURS, curve, given_or_new, legend, letters, plain, words
 
 if TYPE_CHECKING:
@@ -16,14 +16,28 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
-    over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that ended before
-    their time are hollow. Runs that are on no grid are points over what differs first. Critical speeds of
-    a bicycle stand in one panel, with the stable range shaded between them; over two parameters as contours.
+    """Draw one panel per output of a sweep, or the critical speeds of a bicycle in one panel.
+
+    Axes are logarithmic, with magnitudes, if values of one sign range over a factor of twenty. Runs
+    that stopped early are hollow. Runs that form no grid are points over the first varied quantity.
+    Critical speeds have the stable range shaded; over two parameters they are contours. Angles are
+    in degrees.
+
+    Parameters
+    ----------
+    data
+        Result of a sweep or of a study of critical speeds.
+    axes
+        One axes per output; by default new ones.
+
+    Returns
+    -------
+    array of Axes
+        One axes per output.
     """
-    if set(CRITICAL) <= set(data.data_vars):
+    if set(CRITICAL_VARIABLES) <= set(data.data_vars):
         return _critical(data, axes)
-    panels, names = answer_panels(data, axes)
+    panels, names = output_panels(data, axes)
     for panel, name in zip(panels, names, strict=False):
         if data[name].dims == ("run",):
             _points(plain(panel), data[name])
@@ -34,15 +48,15 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     return panels
 
 
-CRITICAL = ("weave", "capsize", "stable_from", "stable_to")
-"""The speeds that bound the stable range, and its ends."""
+CRITICAL_VARIABLES = ("weave", "capsize", "stable_from", "stable_to")
+"""Variables of a study of critical speeds: weave and capsize speed, and the ends of the stable range."""
 
 
 def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
-    """Return axes with critical speeds against a parameter, and the range that is stable."""
+    """Draw critical speeds against a parameter, with the stable range shaded."""
     size = (7.4, 5.6) if data["weave"].ndim == 2 else (6.4, 4.2)
-    given: Any = given_or_new(None, size) if axes is None else axes
-    panels: Any = np.atleast_1d(given).ravel()
+    new_or_old: Any = given_or_new(None, size) if axes is None else axes
+    panels: Any = np.atleast_1d(new_or_old).ravel()
     for panel in panels[1:]:
         panel.set_visible(False)
     if data["weave"].ndim == 2:
@@ -52,12 +66,13 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
     x = along.values
     low = data["stable_from"].values
     high = data["stable_to"].values
-    speeds = np.concatenate([data[name].values for name in CRITICAL])
+    speeds = np.concatenate([data[name].values for name in CRITICAL_VARIABLES])
     top = float(np.max(speeds, where=np.isfinite(speeds), initial=0.0))
-    high = np.where(np.isfinite(high), high, top)  # where it has no upper end
+    # A stable range without an upper end is shaded up to the largest speed.
+    high = np.where(np.isfinite(high), high, top)
     drawn = plain(panels[0])
-    drawn.fill_between(x, low, high, color=STABLE, lw=0, label="stable")
-    for k, name in enumerate(CRITICAL[:2]):
+    drawn.fill_between(x, low, high, color=STABLE_COLOUR, lw=0, label="stable")
+    for k, name in enumerate(CRITICAL_VARIABLES[:2]):
         curve(drawn, k, x, data[name].values, f"{name} speed")
         drawn.lines[-1].set(marker="o", clip_on=False, zorder=3)
     drawn.margins(x=0.03)
@@ -67,7 +82,7 @@ def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
 
 
 def _critical_map(data: "Dataset", axes: "Axes") -> None:
-    """Draw contours of the critical speeds over two parameters, and how wide the stable range is."""
+    """Draw contours of the critical speeds over two parameters, and the width of the stable range."""
     sides = [str(name) for name in data["weave"].dims]
     (x, across), (y, up) = (in_degrees(data[name], name) for name in sides)
     width = (data["stable_to"] - data["stable_from"]).values.T
@@ -76,68 +91,78 @@ def _critical_map(data: "Dataset", axes: "Axes") -> None:
             x, y, np.where(np.isfinite(width), width, np.nan), 8, cmap="Greens", alpha=0.6
         )
         axes.figure.colorbar(shades, ax=axes, label="width of the stable range (m/s)")
-    for name, colour, dash in zip(CRITICAL[:2], COLOURS, ("solid", "dashed"), strict=False):
-        found = data[name].values.T
-        if np.isfinite(found).any():
-            lines = axes.contour(x, y, found, colors=colour, linewidths=1.3, linestyles=dash)
+    for name, colour, dash in zip(
+        CRITICAL_VARIABLES[:2], COLOURS, ("solid", "dashed"), strict=False
+    ):
+        speeds = data[name].values.T
+        if np.isfinite(speeds).any():
+            lines = axes.contour(x, y, speeds, colors=colour, linewidths=1.3, linestyles=dash)
             axes.clabel(lines, fmt="%g", fontsize=letters(8), inline_spacing=2)
         axes.plot([], [], color=colour, linestyle=dash, label=f"{name} speed (m/s)")
     axes.set(xlabel=across, ylabel=up)
     legend(axes, 2)
 
 
-def _points(axes: "Axes", found: "DataArray") -> None:
-    """Draw runs that are on no grid."""
-    along = found[next(str(name) for name in found.coords if name != "run")]
-    (x, across), (y, upright) = (in_degrees(one, str(one.name)) for one in (along, found))
+def _points(axes: "Axes", output: "DataArray") -> None:
+    """Draw runs that form no grid."""
+    along = output[next(str(name) for name in output.coords if name != "run")]
+    (x, across), (y, upright) = (
+        in_degrees(variable, str(variable.name)) for variable in (along, output)
+    )
     axes.plot(x.values, y.values, "o", markersize=3)
     axes.set(xlabel=across, ylabel=narrow(upright))
 
 
-def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
-    numeric = [d for d in found.dims if found[d].dtype.kind == "f"] or list(found.dims)
-    along = max(numeric, key=lambda d: found.sizes[d])
-    others = [d for d in found.dims if d != along]
-    steep = all(_is_wide(x) for x in (found[along].values, *_lines(found, along)))
-    said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
-    found, upright = in_degrees(found, said)
-    ahead, across = in_degrees(found[along], str(along))
-    for k, at in enumerate(product(*(found[d].values for d in others))):
-        place = dict(zip(others, at, strict=True))
-        y = found.sel(place).values
-        ended = ~whole.sel(place).values
-        label = ", ".join(_told(found[d].sel({d: x})) for d, x in place.items())
+def _curves(axes: "Axes", output: "DataArray", completed: "DataArray") -> None:
+    """Draw an output along the longest numeric side of the grid, one curve per combination of the others."""
+    numeric = [d for d in output.dims if output[d].dtype.kind == "f"] or list(output.dims)
+    along = max(numeric, key=lambda d: output.sizes[d])
+    others = [d for d in output.dims if d != along]
+    logarithmic = all(_is_wide(x) for x in (output[along].values, *_lines(output, along)))
+    name = (
+        f"size of {output.name}" if logarithmic and float(output.min()) < 0.0 else str(output.name)
+    )
+    output, upright = in_degrees(output, name)
+    ahead, across = in_degrees(output[along], str(along))
+    for k, values in enumerate(product(*(output[d].values for d in others))):
+        place = dict(zip(others, values, strict=True))
+        y = output.sel(place).values
+        stopped = ~completed.sel(place).values
+        label = ", ".join(_value_text(output[d].sel({d: x})) for d, x in place.items())
         x = ahead.values
-        y = np.abs(y) if steep else y
+        y = np.abs(y) if logarithmic else y
         curve(axes, k, x, y, label)
         axes.lines[-1].set_marker("o")
         edge = axes.lines[-1].get_color()
-        axes.plot(x[ended], y[ended], "o", color="white", markeredgecolor=edge, zorder=3)
-    if steep:
+        axes.plot(x[stopped], y[stopped], "o", color="white", markeredgecolor=edge, zorder=3)
+    if logarithmic:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
     axes.set(xlabel=across, ylabel=narrow(upright))
 
 
-def _told(value: "DataArray") -> str:
-    """Return a value of something that differs, by its name, for a legend."""
+def _value_text(value: "DataArray") -> str:
+    """Return the name and the value of a varied quantity for a legend."""
     if value.dtype.kind != "f":
         return str(value.item())
     unit = str(value.attrs.get("units", ""))
-    found, _ = in_degrees(value, str(value.name))
-    return f"{words(str(value.name))} = {found.item():.4g} {unit.replace('rad', 'deg')}".rstrip()
+    displayed, _ = in_degrees(value, str(value.name))
+    return (
+        f"{words(str(value.name))} = {displayed.item():.4g} {unit.replace('rad', 'deg')}".rstrip()
+    )
 
 
-def _lines(found: "DataArray", along: Any) -> Any:
-    """Return all curves along a side."""
-    return np.moveaxis(found.values, found.dims.index(along), -1).reshape(-1, found.sizes[along])
+def _lines(output: "DataArray", along: Any) -> Any:
+    """Return all curves (curves, n) along one side of the grid."""
+    return np.moveaxis(output.values, output.dims.index(along), -1).reshape(-1, output.sizes[along])
 
 
 def _is_wide(values: Any) -> bool:
     """Return whether values have one sign and range over a factor of twenty or more."""
+    # Text values have no logarithm.
     if values.dtype.kind != "f":
         return False
     sizes = np.abs(values[np.isfinite(values)])
-    one_sign = len(sizes) > 1 and len(set(np.sign(values[np.isfinite(values)]))) == 1
-    return bool(one_sign and sizes.min() > 0.0 and sizes.max() >= 19.0 * sizes.min())
+    has_one_sign = len(sizes) > 1 and len(set(np.sign(values[np.isfinite(values)]))) == 1
+    return bool(has_one_sign and sizes.min() > 0.0 and sizes.max() >= 19.0 * sizes.min())

@@ -1,4 +1,4 @@
-"""The way seen from above, with snapshots of the machine."""
+"""The path seen from above, with snapshots of the machine."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.shapes import lines
+from draisine.view.scene.shapes import world_outlines
 from draisine.view.scene.skeleton import mass_centre
 from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
 
@@ -23,13 +23,30 @@ def draw(
     scale: float | None = None,
     columns: int = 4,
 ) -> "Axes":
-    """Return axes with the tracks of the contacts (or of the base) and the machine every so many
-    seconds; a diamond is the mass centre of the heaviest body.
+    """Draw the tracks of the contacts (or of the base) and the machine at several times, seen from
+    above.
 
-    `scale` enlarges the snapshots about their first contact, so that they are seen on long ways; by
-    default as far as they leave each other room, and the legend tells. `columns` is how wide the
-    legend may be. Of a state, there are the machine as it stands, its heading and the line of its
-    contacts.
+    A diamond is the mass centre of the heaviest body. A state shows the machine, its heading and
+    the line of its contacts.
+
+    Parameters
+    ----------
+    data
+        A run or a state.
+    axes
+        Axes to draw into; by default new ones.
+    every
+        Time between snapshots in s.
+    scale
+        Magnification of the snapshots about their first contact; by default as large as they fit. The
+        legend states it.
+    columns
+        Largest number of columns of the legend.
+
+    Returns
+    -------
+    Axes
+        The axes.
     """
     bodies = bodies_of(data)
     if data.sizes["time"] == 1:
@@ -45,18 +62,20 @@ def draw(
     anchor = _tracks(data, axes)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     shots = [int(np.argmin(np.abs(t - s))) for s in np.arange(t[0], t[-1] + 1e-9, every)]
-    drawn = [list(lines(bodies, k)) for k in shots]
+    drawn = [list(world_outlines(bodies, k)) for k in shots]
     if scale is None:
-        scale = _room(anchor[shots, :2], drawn)
+        scale = _magnification(anchor[shots, :2], drawn)
     for k, parts in zip(shots, drawn, strict=True):
-        about = anchor[k, :2]
+        origin = anchor[k, :2]
         for name, points in parts:
-            seen = about + scale * (points[:, :2] - about)
+            magnified = origin + scale * (points[:, :2] - origin)
             width, colour = (1.8, "black") if name == "rim" else (1.2, GREY)
-            axes.plot(seen[:, 0], seen[:, 1], color=colour, lw=width, solid_capstyle="round")
-        centre = about + scale * (mass_centre(bodies, heaviest, k)[:2] - about)
+            axes.plot(
+                magnified[:, 0], magnified[:, 1], color=colour, lw=width, solid_capstyle="round"
+            )
+        centre = origin + scale * (mass_centre(bodies, heaviest, k)[:2] - origin)
         axes.plot(*centre, "D", color=COLOURS[2], markersize=4)
-    enlarged = f", {scale:g} times as large" if scale != 1.0 else ""
+    enlarged = f", magnified {scale:g} times" if scale != 1.0 else ""
     axes.plot([], [], color="black", lw=1.8, label=f"machine every {every:g} s{enlarged}")
     axes.plot([], [], "D", color=COLOURS[2], ls="", ms=4, label=f"mass centre of the {heaviest}")
     axes.set_aspect("equal", adjustable="datalim")
@@ -66,12 +85,12 @@ def draw(
 
 
 def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
-    """Return axes with the machine as it stands, its heading and the line of its contacts."""
+    """Draw the machine in one state, its heading and the line of its contacts."""
     axes = plain(given_or_new(axes, (7.5, 4.5)))
     machine = snapshots.MachineAt(bodies, 0)
-    snapshots.outline(axes, machine, lambda points: machine.world(points)[:, :2])
-    snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
-    snapshots.tell_angles(axes, bodies)
+    snapshots.draw_outline(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.draw_heading(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.write_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set(xlabel="x (m)", ylabel="y, left (m)")
     legend(axes, 3)
@@ -79,20 +98,22 @@ def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
 
 
 def _tracks(data: "Dataset", axes: "Axes") -> Floats:
-    """Draw the tracks on the ground; return the one that snapshots hang on."""
+    """Draw the tracks on the ground and return the one (times, 3) about which snapshots are magnified."""
     if "contact_point" not in data:
-        way = data["position"].values
-        axes.plot(way[:, 0], way[:, 1], color=COLOURS[0], lw=1.0, label="base")
-        return way
+        track = data["position"].values
+        axes.plot(track[:, 0], track[:, 1], color=COLOURS[0], lw=1.0, label="base")
+        return track
     for k, contact in enumerate(str(c) for c in data["contact"].values):
-        way = data["contact_point"].values[:, k]
-        axes.plot(way[:, 0], way[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact")
+        track = data["contact_point"].values[:, k]
+        axes.plot(
+            track[:, 0], track[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact"
+        )
     first = data["contact_point"].values[:, 0]
     return np.where(np.isfinite(first), first, data["position"].values)
 
 
-def _room(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
-    """Return how much larger snapshots can be without touching: 1 to 2."""
+def _magnification(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
+    """Return the magnification of snapshots, from 1 to 2, at which they do not touch."""
     if len(places) < 2 or not drawn[0]:
         return 1.0
     size = max(

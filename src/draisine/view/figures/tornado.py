@@ -1,5 +1,5 @@
-"""What changes an answer most: one panel per question of a sweep of one value at a time, a bar for each
-thing that differs, the widest on top.
+"""Tornado diagram of a sweep with the design 'one-at-a-time': one panel per output, one bar per
+varied quantity, sorted by the range of the output.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.view.figures._sweep import answer_panels, in_degrees
+from draisine.view.figures._sweep import in_degrees, output_panels
 from draisine.view.style import COLOURS, plain, words
 
 if TYPE_CHECKING:
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return one axes per question; bars reach from the answer of the scenario as it stands, the line,
-    to those with smaller and with larger values of one thing, and words beside other words. Runs
-    without an answer are counted beside the name. Angles are in degrees.
+    """Draw one panel per output. Bars reach from the nominal output (line) to the outputs with
+    smaller and larger values.
+
+    Quantities without an order have one bar. Runs without an output are counted beside the name.
+    Angles are in degrees.
     """
     if data.sizes.get("run", 0) < 2 or "outcome" not in data:
-        raise ParameterError("a tornado is of a sweep with the design 'one-at-a-time'.")
-    panels, names = answer_panels(data, axes)
+        raise ParameterError("A tornado diagram needs a sweep with the design 'one-at-a-time'.")
+    panels, names = output_panels(data, axes)
     sides = [str(n) for n in data.coords if n != "run"]
     for panel, name in zip(panels, names, strict=False):
         _bars(plain(panel), data[name], sides)
@@ -31,45 +33,46 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     return panels
 
 
-def _bars(axes: "Axes", found: "DataArray", sides: list[str]) -> None:
-    found, label = in_degrees(found, str(found.name))
-    stands = float(found[0])
-    reach = {side: _reach(found, side) for side in sides}
+def _bars(axes: "Axes", output: "DataArray", sides: list[str]) -> None:
+    """Draw the bars of one output, the widest at the top."""
+    output, label = in_degrees(output, str(output.name))
+    nominal = float(output[0])
+    ranges = {side: _ranges(output, side) for side in sides}
 
-    def wide(side: str) -> float:
-        return float(np.ptp([stands, *np.ravel(list(reach[side].values()))]))
+    def width(side: str) -> float:
+        return float(np.ptp([nominal, *np.ravel(list(ranges[side].values()))]))
 
-    order = sorted(sides, key=wide)
+    order = sorted(sides, key=width)
     for k, side in enumerate(order):
-        for j, (low, high) in reach[side].items():
-            at = k + (0.15, -0.15, 0.0)[j]
+        for j, (low, high) in ranges[side].items():
+            y = k + (0.15, -0.15, 0.0)[j]
             height = (0.3, 0.3, 0.6)[j]
-            axes.barh(at, high - low, height, left=low, color=COLOURS[j])
+            axes.barh(y, high - low, height, left=low, color=COLOURS[j])
     for j, name in enumerate(("smaller", "larger", "other")):
-        if any(j in reach[side] for side in sides):
-            axes.barh(0, 0, left=stands, color=COLOURS[j], label=name)
+        if any(j in ranges[side] for side in sides):
+            axes.barh(0, 0, left=nominal, color=COLOURS[j], label=name)
     axes.use_sticky_edges = False
-    axes.axvline(stands, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(order)), [_named(found, side) for side in order])
+    axes.axvline(nominal, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(order)), [_label(output, side) for side in order])
     axes.set_xlabel(label)
 
 
-def _reach(found: "DataArray", side: str) -> dict[int, tuple[float, float]]:
-    """Return between which answers the bars of one thing lie: of values that are smaller (0) or larger
-    (1) than in the scenario as it stands, or of other words (2).
+def _ranges(output: "DataArray", side: str) -> dict[int, tuple[float, float]]:
+    """Return the ranges of the output for values smaller (0) or larger (1) than the nominal one, or
+    without an order (2).
     """
-    stands = float(found[0])
-    values = found[side].values
-    moved = np.flatnonzero(values != values[0])
-    kinds = (values[moved] > values[0]).astype(int) if values.dtype.kind == "f" else 2 + 0 * moved
-    out = {}
+    nominal = float(output[0])
+    values = output[side].values
+    varied = np.flatnonzero(values != values[0])
+    kinds = (values[varied] > values[0]).astype(int) if values.dtype.kind == "f" else 2 + 0 * varied
+    ranges = {}
     for j in dict.fromkeys(kinds.tolist()):
-        own = found.values[moved[kinds == j]]
-        out[j] = (float(np.nanmin([stands, *own])), float(np.nanmax([stands, *own])))
-    return out
+        outputs = output.values[varied[kinds == j]]
+        ranges[j] = (float(np.nanmin([nominal, *outputs])), float(np.nanmax([nominal, *outputs])))
+    return ranges
 
 
-def _named(found: "DataArray", side: str) -> str:
-    """Return the name of what differs, and how many of its runs have no answer."""
-    lost = int(np.isnan(found.values[found[side].values != found[side].values[0]]).sum())
-    return f"{words(side)} (no answer: {lost})" if lost else words(side)
+def _label(output: "DataArray", side: str) -> str:
+    """Return the name of a varied quantity, with the number of its runs without an output."""
+    missing = int(np.isnan(output.values[output[side].values != output[side].values[0]]).sum())
+    return f"{words(side)} (undefined: {missing})" if missing else words(side)

@@ -64,6 +64,7 @@ def patches(
             k for i in samples for k in terrain.near(path[i], reach, float(t[i]))
         )
         faces = [terrain[k] for k in indices if terrain[k].kind == "face"]
+        # Halve the surrounding until the number of faces is acceptable.
         if len(faces) <= MAX_PATCHES or reach < cell:
             break
         reach = reach / 2.0
@@ -208,7 +209,7 @@ def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
 
 
 def _crossings(outline: Floats, above: Floats) -> Floats:
-    """Return the points on the edges of a polygon where a quantity, known at the corners, is zero;
+    """Return the zeros of a quantity on the edges of a polygon, from its values at the corners;
     an edge on which it is zero has its first corner.
     """
     above = np.where(np.abs(above) < 1e-9, 0.0, above)

@@ -68,6 +68,7 @@ def _refine(t: Floats, path: Floats, size: float) -> tuple[Floats, Floats]:
     )
     if counts.max() == 1 and not unresolved.any():
         return t, path
+    # The import takes longer than the rest; most paths do not need it.
     from scipy.interpolate import CubicSpline
 
     fine = np.concatenate([

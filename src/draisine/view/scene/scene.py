@@ -29,9 +29,11 @@ MAX_TRACK_GAP = 2e-3
 flights.
 """
 
-FROM_ASIDE = 16.0
-FROM_ABOVE = 48.0
-"""Elevation of the camera in degrees, in general and for flat machines, which are seen from above."""
+SIDE_ELEVATION = 16.0
+"""Elevation of the camera in degrees: low, so that jumps and lean are visible."""
+
+TOP_ELEVATION = 48.0
+"""Elevation of the camera in degrees for flat machines, whose motion is horizontal."""
 
 GROUND_LINES = 10
 """Number of grid lines of the ground on each side of the machine."""
@@ -214,7 +216,7 @@ def scene(
         ground=ground,
         up=up_of(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
-        elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
+        elevation=float(np.radians(TOP_ELEVATION if _flat(low, high) else SIDE_ELEVATION)),
         cell=cell_of(size),
         readings=_readings(data, bodies),
         pushes={name: _of_contact(selected, "contact_force_world", name) for name in tracks},
@@ -369,6 +371,7 @@ def up_of(model: Model) -> Floats:
     """Return the unit vector against gravity. On a slope the ground is drawn tilted, not the machine."""
     gravity = np.asarray(model.gravity, float)
     strength = np.linalg.norm(gravity)
+    # Without gravity, or with gravity in the plane of a wall, z of the drawing is up.
     if strength == 0.0 or abs(gravity[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -gravity / strength

@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.model import Body, Contact, Model, Wheel
 from draisine.results.bodies import Bodies
-from draisine.view.scene.skeleton import places, rim, sections
+from draisine.view.scene.skeleton import joint_positions, rim_points, section_curves
 
 WHEEL_SPOKES = 10
 """Number of spokes of a wheel."""
@@ -74,7 +74,7 @@ class Stone:
 def parts(model: Model) -> list[Outline]:
     """Return the polylines that show a machine."""
     size = reach(model)
-    points_by_body = places(model)
+    points_by_body = joint_positions(model)
     outlines: list[Outline] = []
     gliding = [c for c in model.contacts if not c.surface.sections and np.any(c.guide)]
     for body in model.bodies:
@@ -90,6 +90,7 @@ def parts(model: Model) -> list[Outline]:
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
+        # A flat inertia is that of a rod: extend the link through the mass centre to its end.
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
             free = False
             if np.any(np.asarray(body.inertia, float)):
@@ -130,7 +131,7 @@ def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
     return [*outlines, Outline(contact.body, "link", axle)] if truck else outlines
 
 
-def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
+def world_outlines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
     """Yield the polylines of the machine at sample k in world axes as (kind, points), without
     spokes and valves.
     """
@@ -171,9 +172,9 @@ def stones(model: Model) -> list[Stone]:
 def reach(model: Model) -> float:
     """Return the size of a machine: the diagonal of all points of its model, m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
-    points += [point for each in places(model).values() for point in each]
+    points += [point for each in joint_positions(model).values() for point in each]
     points += [corner for body in model.bodies for box in body.boxes for corner in _edges(*box)]
-    points += [x for wheel in model.wheels for curve in sections(wheel, 13) for x in curve]
+    points += [x for wheel in model.wheels for curve in section_curves(wheel, 13) for x in curve]
     diagonal = float(np.linalg.norm(np.ptp(np.array(points), axis=0)))
     if diagonal > 1e-9:
         return diagonal
@@ -203,11 +204,11 @@ def _around(points: list[Floats]) -> Floats:
 
 def _wheel(wheel: Wheel) -> list[Outline]:
     """Return rim, spokes and valve of a wheel, or three sections of a ball or an ellipsoid."""
-    curves = sections(wheel)
+    curves = section_curves(wheel)
     centre = np.asarray(wheel.centre, float)
     if len(curves) > 1:
         return [Outline(wheel.body, "section", curve) for curve in curves]
-    ends = rim(wheel, WHEEL_SPOKES + 1)[:-1]
+    ends = rim_points(wheel, WHEEL_SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
     return [

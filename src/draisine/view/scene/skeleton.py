@@ -7,7 +7,7 @@ from draisine.model import Model, Wheel
 from draisine.results.bodies import Bodies
 
 
-def places(model: Model) -> dict[str, list[Floats]]:
+def joint_positions(model: Model) -> dict[str, list[Floats]]:
     """Return, per body, the positions of its joints and of its contacts other than wheels, in the
     drawing.
 
@@ -28,7 +28,7 @@ def places(model: Model) -> dict[str, list[Floats]]:
     return points
 
 
-def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
+def section_curves(wheel: Wheel, count: int = 61) -> list[Floats]:
     """Return curves (count, 3) on the surface of a wheel, in the drawing."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
     centre = np.asarray(wheel.centre, float)
@@ -38,9 +38,9 @@ def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
     ]
 
 
-def rim(wheel: Wheel, count: int = 61) -> Floats:
+def rim_points(wheel: Wheel, count: int = 61) -> Floats:
     """Return points (count, 3) on the rim of a wheel, in the drawing."""
-    return sections(wheel, count)[0]
+    return section_curves(wheel, count)[0]
 
 
 def mass_centre(bodies: Bodies, name: str, k: int) -> Floats:
