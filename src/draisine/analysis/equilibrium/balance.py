@@ -49,9 +49,8 @@ MAX_BALANCE_STEPS = 60  # limited steps of 0.3 reach any angle; convergence need
 MAX_IDLE_STEPS = 15
 """Newton steps in a row that do not reduce the residual, after which the search ends."""
 
-RESIDUAL_TOLERANCE = (
-    1e-8  # scaled; redundant equations have residuals of the size of rounding errors
-)
+# Scaled; redundant equations have residuals of the size of rounding errors.
+RESIDUAL_TOLERANCE = 1e-8
 
 RANK_TOLERANCE = 1e-9  # of the largest singular value; smaller ones belong to redundant equations
 
