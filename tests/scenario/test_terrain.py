@@ -392,7 +392,10 @@ WRONG = [
         "[terrain]\nshape = 'ramp'\nslope = '10deg'\ndrop = -1\n",
         "terrain.drop = -1: -1 is not greater",
     ),
-    ("[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n", "terrain: kerb: rise = 0.0 m is not a step"),
+    (
+        "[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n",
+        "terrain: kerb: rise = 0.0 m must be a finite number other than zero",
+    ),
     ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': the file does not exist"),
     ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
     ("[terrain]\nshape = 'mesh'\n", "needs either a file, or points and triangles"),

@@ -458,7 +458,7 @@ class TestStored:
         def law(readings, z):
             return {"steer": 0.2 if readings.lean > 0.01 else 0.0}, []
 
-        with pytest.warns(UserWarning, match="neither true nor false"):
+        with pytest.warns(UserWarning, match="has no truth value"):
             run = draisine.simulate(
                 bicycle, thrown, 0.1, law=law, numerics=draisine.Numerics(dt=0.01, integrator="rk4")
             )

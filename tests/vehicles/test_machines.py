@@ -229,17 +229,20 @@ NAN = float("nan")
 MISTAKES = {
     "a cycle": (
         lambda: tree("abcd", [("j1", "a", "b"), ("j2", "d", "c"), ("j3", "c", "d")]),
-        r"cycle through bodies 'c', 'd'",
+        r"cycle through the bodies 'c', 'd'",
     ),
     "a cycle through the base": (
         lambda: tree("ab", [("j1", "a", "b"), ("j2", "b", "a")]),
-        r"joint 'j2': 'a' is the base",
+        r"Joint 'j2': its child 'a' is the base",
     ),
     "two parents": (
         lambda: tree("abc", [("j1", "a", "b"), ("j2", "a", "c"), ("j3", "b", "c")]),
-        r"body 'c' has two parents: joints 'j2' and 'j3'",
+        r"Body 'c' has two parents: joints 'j2' and 'j3'",
     ),
-    "a body on no joint": (lambda: tree("abc", [("j1", "a", "b")]), r"body 'c' hangs on no joint"),
+    "a body on no joint": (
+        lambda: tree("abc", [("j1", "a", "b")]),
+        r"Body 'c' is not the child of any joint",
+    ),
     "an unknown child": (
         lambda: tree(("frame", "fork"), [("steer", "frame", "frok")]),
         r"joint 'steer': no body 'frok'. Did you mean 'fork'\?",
@@ -280,7 +283,7 @@ MISTAKES = {
     ),
     "an inertia that is not positive": (
         lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1.5)),
-        r"body 'wheel': inertia is not positive semidefinite: least eigenvalue -0.5",
+        r"body 'wheel': inertia is not positive semidefinite: smallest eigenvalue -0.5",
     ),
     "an added mass that is not positive": (
         lambda: Body("fin", 1.0, added=np.diag([1.0, -1.0, 0, 0, 0, 0])),
@@ -288,11 +291,11 @@ MISTAKES = {
     ),
     "a zero axis": (
         lambda: Revolute("steer", "a", "b", (0.0, 0.0, 0.0)),
-        r"joint 'steer': the axis is zero",
+        r"joint 'steer': the axis must not be zero",
     ),
     "a zero slide": (
         lambda: Prismatic("slide", "a", "b", (0.0, 0.0, 0.0)),
-        r"joint 'slide': the axis is zero",
+        r"joint 'slide': the axis must not be zero",
     ),
     "an axis that is no number": (
         lambda: Revolute("steer", "a", "b", (NAN, 0.0, 1.0)),
@@ -308,11 +311,11 @@ MISTAKES = {
     ),
     "a zero axle": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 0, 0), 0.3),
-        r"wheel 'rear': the axle is zero",
+        r"wheel 'rear': the axle must not be zero",
     ),
     "a wheel without radius": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), 0.0),
-        r"wheel 'rear': the radius is zero",
+        r"wheel 'rear': the radius must not be zero",
     ),
     "a radius that is no number": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), NAN),
@@ -324,27 +327,27 @@ MISTAKES = {
     ),
     "a skate without heading": (
         lambda: Blade("skate", "a", (0, 0, 0), (0, 0, 0)),
-        r"blade 'skate': the heading is zero",
+        r"blade 'skate': the heading must not be zero",
     ),
     "a grip along nothing": (
         lambda: Pin("hand", "a", (0, 0, 0), axes="xw"),
-        r"pin 'hand': axes 'xw'",
+        r"pin 'hand': invalid axes 'xw'",
     ),
     "a force in no frame": (
         lambda: Force("wind", "a", frame="wrold"),
-        r"force 'wind': frame 'wrold'",
+        r"force 'wind': unknown frame 'wrold'",
     ),
     "the same body twice": (
         lambda: tree(("a", "b", "b"), [("j1", "a", "b")]),
-        r"body 'b' is there twice",
+        r"body name 'b' is used twice",
     ),
     "the same joint twice": (
         lambda: tree("abc", [("j", "a", "b"), ("j", "b", "c")]),
-        r"joint 'j' is there twice",
+        r"joint name 'j' is used twice",
     ),
     "the same contact twice": (
         lambda: tree(contacts=[Pin("hand", "a", (0, 0, 0)), Pin("hand", "b", (0, 0, 0))]),
-        r"contact 'hand' is there twice",
+        r"contact name 'hand' is used twice",
     ),
     "gravity that is no number": (
         lambda: tree(gravity=(0.0, 0.0, NAN)),

@@ -34,7 +34,7 @@ from draisine.mechanics.kernel import (
 from draisine.mechanics.kinematics import BASE_ORIGIN, Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Locomotion:
     def names(self) -> list[str]:
         """The names of the speeds in eta."""
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
-        return [[*TWIST, *joints][k] for k in self.outer]
+        return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
     def whole(self, outer: Array, inner: Array) -> Array:
         """Return (V, W, rdot), or its rates, from the parts of eta and of the driven joints."""
@@ -495,7 +495,7 @@ class Torques:
     motion: DrivenMotion
 
 
-def required_torques(
+def solve_torques(
     solution: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
 ) -> Torques:
     """Compute the required torques of the driven joints by inverse dynamics (1.16)-(1.19).

@@ -31,8 +31,8 @@ from draisine.mechanics.kinematics import (
     spin_matrix,
 )
 from draisine.mechanics.tree import Tree
-from draisine.model import TWIST, Contact, Surface
-from draisine.model.names import PLACE
+from draisine.model import BASE_TWIST, Contact, Surface
+from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
 MAX_CONTROL_STATES = 10_000
@@ -185,11 +185,13 @@ class Readings:
             return self.joint(name)
         if name.removesuffix("_rate") in joints:
             return self.rate(name.removesuffix("_rate"))
-        if name in PLACE:
-            return self.position(model.bodies[0].name, (0.0, 0.0, 0.0))[list(PLACE).index(name)]
-        if name in TWIST:
+        if name in BASE_POSITION:
+            return self.position(model.bodies[0].name, (0.0, 0.0, 0.0))[
+                list(BASE_POSITION).index(name)
+            ]
+        if name in BASE_TWIST:
             V = self.rotation.T @ self.velocity(model.bodies[0].name, (0.0, 0.0, 0.0))
-            return [*V, *self.angular_velocity][TWIST.index(name)]
+            return [*V, *self.angular_velocity][BASE_TWIST.index(name)]
         return self.output(name)
 
     @property

@@ -10,7 +10,7 @@ from draisine.codegen.files import write_text
 from draisine.codegen.formula import Expression, Name, Page, Symbol, parse_name
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.base import turns_freely
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 from draisine.reading.contacts import write_frames, write_ground
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
@@ -263,7 +263,7 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
 
 def _twist_symbol(subject: Subject, k: int) -> Symbol:
     """Return the symbol of a component of the base's twist."""
-    text = subject.form.symbols.get(TWIST[k])
+    text = subject.form.symbols.get(BASE_TWIST[k])
     if text:
         return Symbol.parse(text)
     return Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from draisine.model.quantity import DIVISORS, PLAIN, number
+from draisine.model.quantity import SI_UNITS, UNIT_DIVISORS, number
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -87,7 +87,7 @@ NUMBER_SCHEMA: dict[str, Any] = {
 
 def _unit_schema(unit: str) -> dict[str, Any]:
     """Return the JSON Schema of a number that may be written with a unit."""
-    units = "|".join([unit, *(other for other, base in DIVISORS if base == unit)])
+    units = "|".join([unit, *(other for other, base in UNIT_DIVISORS if base == unit)])
     pattern = rf"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*({units})\s*$"
     return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": pattern}]}
 
@@ -110,14 +110,14 @@ Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
 
 Positive = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(number(x, PLAIN))),
+    BeforeValidator(lambda x: _positive(number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """A positive number, not an angle."""
 
 NotNegative = Annotated[
     float,
-    BeforeValidator(lambda x: _not_negative(number(x, PLAIN))),
+    BeforeValidator(lambda x: _not_negative(number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """A non-negative number, not an angle."""

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.analysis.bicycle.straight import BENCHMARK_SIGNS, canonical_matrices
+from draisine.analysis.bicycle.straight import MATRIX_SIGNS, canonical_matrices
 from draisine.errors import DataError
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import from_values, read_bicycle
@@ -142,7 +142,7 @@ def test_a_file_of_jbike6_has_the_matrices_of_jbike6(tmp_path):
     for mine, theirs in zip(
         (found.M, found.C1, found.K0, found.K2), jbike6_matrices(values), strict=True
     ):
-        assert_allclose(mine, BENCHMARK_SIGNS * theirs, atol=1e-9 * np.abs(theirs).max())
+        assert_allclose(mine, MATRIX_SIGNS * theirs, atol=1e-9 * np.abs(theirs).max())
 
 
 def test_the_bodies_of_jbike6_are_put_together(tmp_path):

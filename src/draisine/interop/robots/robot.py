@@ -29,7 +29,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
-from draisine.model.body import LARGEST, BodyBox, vector
+from draisine.model.body import MAX_NUMBER, BodyBox, vector
 from draisine.model.force import Tyre
 from draisine.model.surface import Surface
 
@@ -327,7 +327,7 @@ def _reach(name: str, wheel: RobotWheel) -> float:
     """Return the radius of a wheel, m."""
     if isinstance(wheel.surface, Surface):
         return float(wheel.surface.reach)
-    if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < LARGEST:
+    if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < MAX_NUMBER:
         raise ModelError(
             f"wheel {name!r}: {wheel.surface!r} is neither a radius in m nor a surface."
         )
@@ -429,9 +429,9 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
         raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
     if len(values) != count:
         raise ModelError(f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}.")
-    if not (np.abs(values) < LARGEST).all():
+    if not (np.abs(values) < MAX_NUMBER).all():
         raise ModelError(
-            f"{where}: {text!r:.200} is not finite or larger than {LARGEST:g}; use SI units."
+            f"{where}: {text!r:.200} is not finite or larger than {MAX_NUMBER:g}; use SI units."
         )
     return values
 

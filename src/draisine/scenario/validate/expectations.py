@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from draisine.errors import ParameterError, did_you_mean
-from draisine.model import TWIST, Model
+from draisine.model import BASE_TWIST, Model
 from draisine.results import cycle
 from draisine.results.queries import parse_labels, parse_query, parse_series
 from draisine.results.straight import straight_labels
@@ -16,7 +16,7 @@ GAIT_UNITS = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
 """Results of a gait after one cycle, in the frame at its start, and their units."""
 
 CURVATURE_UNITS = {
-    f"curvature_{name}": unit for name, unit in zip(TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
+    f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
 """Curvatures at shapes, displacement per enclosed area along the twist of the base, and units."""
 

@@ -24,7 +24,7 @@ from draisine.scenario.validate.mistakes import Mistakes
 from draisine.simulation.options import default_impact
 from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
-from draisine.terrain.files import FORMATS
+from draisine.terrain.files import MESH_FORMATS
 
 TERRAIN_RUN_KEYS = ("events",)
 """Keys of `run` that need a terrain."""
@@ -60,8 +60,8 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
             mistakes.add("terrain", refusal)
     if isinstance(ground, MeshGround) and ground.file is not None:
         path = Path(ground.file)
-        if path.suffix.lower() not in FORMATS:
-            text = f"is not a mesh; known are {', '.join(FORMATS)}."
+        if path.suffix.lower() not in MESH_FORMATS:
+            text = f"is not a mesh; known are {', '.join(MESH_FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
         if not os.path.isfile(path):

@@ -524,7 +524,9 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     v = machine.observation(arc.y[0], float(arc.t[0]))["v"]
     matrices = machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
     M = matrices["M"].reshape(n, n)
-    rows = multiplier.active_row_indices(model, machine.mode) + multiplier.coupled_row_indices(model)
+    rows = multiplier.active_row_indices(model, machine.mode) + multiplier.coupled_row_indices(
+        model
+    )
     rest = rest_speeds(M, matrices["C"].reshape(-1, n)[rows], v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
