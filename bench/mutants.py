@@ -59,7 +59,9 @@ def _contact_tests(*names: str) -> str:
     return " ".join(f"simulation/contact/{name}" for name in names)
 
 
-UNITS = _contact_tests("test_decisions.py", "test_rules.py", "test_guards.py", "test_tolerances.py")
+UNITS = _contact_tests(
+    *(f"test_{name}.py" for name in ("decisions", "event_rules", "rules", "guards", "tolerances"))
+)
 """Single routines, without a run."""
 
 RUNS = _contact_tests(
@@ -110,7 +112,11 @@ TESTS = {
     "simulation/compare/by_formulation.py": ("agree/test_runs.py", "agree/test_formulations.py"),
     "simulation/contact": (UNITS, RUNS, OTHER_RUNS),
     "simulation/contact/complementarity": ("simulation/contact/complementarity", RUNS, OTHER_RUNS),
-    "simulation/contact/stepping": ("simulation/contact/stepping", RUNS),
+    "simulation/contact/stepping": (
+        _contact_tests("stepping/test_step_rules.py", "test_rules.py"),
+        "simulation/contact/stepping",
+        RUNS,
+    ),
     "simulation/dataset.py": ("results", SAMPLE),
     "simulation/impacts": ("simulation/impacts", *CONTACTS[4:6]),
     "simulation/integrators": (

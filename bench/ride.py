@@ -22,7 +22,7 @@ from draisine.control.rider import COMMANDS
 from draisine.ride.export import ride_page
 from draisine.ride.serve import configuration
 from draisine.ride.server import RideServer
-from draisine.ride.session import RATE, RIDING, Session
+from draisine.ride.session import STEP_RATE, RideStatus, Session
 
 FRAME = 16
 USUAL = [value for _, value, _ in COMMANDS.values()]
@@ -60,13 +60,13 @@ def share(name, seconds):
 def _ride(name, seconds):
     session, took = Session(name), []
     commands = dict(zip(COMMANDS, USUAL, strict=True)) | session.preset.commands
-    for _ in range(round(seconds * RATE / FRAME)):
+    for _ in range(round(seconds * STEP_RATE / FRAME)):
         began = time.process_time()
         session.advance(FRAME, commands)
         session.frame()
         took.append(time.process_time() - began)
-    took = np.array(took[round(2.0 * RATE / FRAME) :])
-    return 1e3 * took, float(took.sum() / (len(took) * FRAME / RATE))
+    took = np.array(took[round(2.0 * STEP_RATE / FRAME) :])
+    return 1e3 * took, float(took.sum() / (len(took) * FRAME / STEP_RATE))
 
 
 def growth():
@@ -79,7 +79,7 @@ def growth():
         for frame in range(60 * 60):
             side = (frame // 120) % 2 * 2.0 - 1.0
             session.advance(17, {"steer_torque": 0.5 * side * (frame % 120 < 6)})
-        assert session.status == RIDING, f"it fell in minute {minute}"
+        assert session.status == RideStatus.RIDING, f"it fell in minute {minute}"
         sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
     return sizes[-1] - sizes[1]
 

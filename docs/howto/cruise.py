@@ -1,4 +1,4 @@
-"""A speed that is held by a proportional and integral torque."""
+"""Speed control by a proportional-integral torque."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Cruise:
-    """Hold the rear wheel's rate."""
+    """Control the rate of a wheel (rad/s) by a PI torque (N m)."""
 
     rate: float
     gain: float = 5.0
@@ -16,7 +16,7 @@ class Cruise:
     states: ClassVar[int] = 1
 
     def __call__(self, readings, z):
-        """Return the torque, and the error as the rate of its integral."""
+        """Return the torque by input name, and the error, which is the rate of the state `z[0]`."""
         error = self.rate - readings.rate(self.drive)
         return {self.drive: self.gain * error + self.integral_gain * z[0]}, (error,)
 

@@ -1,4 +1,4 @@
-"""Dry friction in a joint, smoothed over a small rate: a plug for draisine."""
+"""Coulomb friction in a joint, regularised below a small rate."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from draisine.algebra.scalar import sqrt
 
 @dataclass(frozen=True)
 class DryFriction:
-    """A torque (or force) of one size against the joint's rate."""
+    """A torque (N m) or force (N) of constant magnitude, opposite to the joint rate."""
 
     joint: str
     size: float
@@ -18,11 +18,11 @@ class DryFriction:
 
     @property
     def name(self):
-        """What it is called."""
+        """The name of the element."""
         return f"friction of {self.joint}"
 
     def __call__(self, readings, z):
-        """Return what it does to the joint, and that it has no states."""
+        """Return the torque on the joint; the element has no states."""
         rate = readings.rate(self.joint)
         return {self.joint: -self.size * rate / sqrt(rate * rate + self.smooth**2)}, []
 

@@ -1,4 +1,4 @@
-"""How much energy a stored run kept."""
+"""Energy of a stored run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A fluid that resists a body in proportion to its velocity."""
+"""Drag proportional to the velocity of a body."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,7 +15,7 @@ class LinearDrag:
 
     @property
     def name(self) -> str:
-        """The drag of its body."""
+        """The name of the element."""
         return f"linear drag of {self.body}"
 
     def __call__(self, readings, z):

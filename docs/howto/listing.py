@@ -1,4 +1,4 @@
-"""Programs as a numbered list of steps, for looking at."""
+"""Programs as a numbered list of steps."""
 
 from collections.abc import Mapping, Sequence
 

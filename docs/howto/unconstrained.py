@@ -3,7 +3,7 @@
 import numpy as np
 
 from draisine.algebra.lie import rotation
-from draisine.mechanics.base import free_columns, spread
+from draisine.mechanics.base import expand_speeds, free_columns
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 
@@ -11,15 +11,17 @@ FORMULATION = "the free dynamics, for machines without contacts and prescribed j
 
 
 def accelerations(model):
-    """Return the function from time, state and inputs to vdot and (no) contact forces."""
+    """Return the function from time, state and inputs to vdot and contact forces (none here)."""
     tree = assemble(model)
     columns = free_columns(model)
 
-    def at(t, state, inputs):
-        v = spread(model, state.v)
-        R, w = rotation(state.q), np.zeros(len(model.inputs)) if inputs is None else inputs
-        found = multiplier.free(tree, R, state.p, state.r, v, w, t)
-        M, F = np.array(found.M, float), np.array(found.F, float)
+    def accelerate(t, state, inputs):
+        v = expand_speeds(model, state.v)
+        R = rotation(state.q)
+        w = np.zeros(len(model.inputs)) if inputs is None else inputs
+        free = multiplier.evaluate_free_dynamics(tree, R, state.p, state.r, v, w, t)
+        M = np.array(free.M, float)
+        F = np.array(free.F, float)
         return -np.linalg.solve(M[np.ix_(columns, columns)], F[columns]), np.zeros((0, 3))
 
-    return at
+    return accelerate

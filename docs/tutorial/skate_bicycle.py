@@ -1,4 +1,4 @@
-"""The two-mass-skate bicycle: it stays up without spinning wheels and without trail.
+"""The two-mass-skate bicycle: stable without spinning wheels and without trail.
 
 Kooijman, Meijaard, Papadopoulos, Ruina and Schwab (2011), doi:10.1126/science.1201959. Two point
 masses, two skates, one hinge.
@@ -25,7 +25,7 @@ def skate_bicycle(
     mH: Annotated[float, "kg", "mass of the fork"] = 1.0,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the bicycle, drawn upright with its rear skate at the origin."""
+    """Return the bicycle, upright with its rear skate at the origin."""
     ahead, rear, front = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (w, 0.0, 0.0)
     steer_axis = (-sin(lam), 0.0, cos(lam))
     return Model(

@@ -298,6 +298,7 @@ SUGGESTED_NAMES = {
     "jump": "ramp",
     "bump": "kerb",
     "step": "kerb",
+    "motorbike": "motorcycle",
 }
 """Names of quantities in other programs. They are only suggestions, since joints may have these names."""
 

@@ -169,8 +169,8 @@ def find(kind: str, which: Any) -> Any:
     which = ALIASES.get((kind, which), which)
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
-        known = [*names(kind), *(word for of, word in ALIASES if of == kind)]
-        hint = did_you_mean(which, known)
+        plugs = [*names(kind), *(word for of, word in ALIASES if of == kind)]
+        hint = did_you_mean(which, plugs)
         described = find_by_description(kind, which)
         if described and not hint.startswith("Did you mean"):
             hint = f"These {kind}s have {which!r} in their descriptions: {', '.join(described)}."

@@ -185,7 +185,7 @@ def test_wheels_of_one_folded_axle_touch_at_their_own_places():
     rng = np.random.default_rng(2)
     q, p, r = rng.normal(size=4), rng.normal(size=3), rng.normal(size=2)
     R, v, w = rotation(q / np.linalg.norm(q)), rng.normal(size=8), rng.normal(size=2)
-    one, two = (multiplier.free(each, R, p, r, v, w) for each in (folded, whole))
+    one, two = (multiplier.evaluate_free_dynamics(each, R, p, r, v, w) for each in (folded, whole))
     for part in ("M", "F", "C", "c", "gaps"):
         found, wanted = (np.asarray(getattr(out, part), float) for out in (one, two))
         assert_allclose(found, wanted, rtol=0, atol=1e-13, err_msg=part)

@@ -479,7 +479,7 @@ def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orien
     edot = [x for k in range(n) for x in turn(e[k], w[k])]
     along = {f"x[{k}]": v for k, v in enumerate(s["v"])}
     along |= {f"e[{k}]": v for k, v in enumerate(edot)} | {"t[0]": 1.0}
-    D = absolute_rows.matrix(rows, own.equations.bodies)
+    D = absolute_rows.row_matrix(rows, own.equations.bodies)
     y = np.concatenate([s["v"], s["w"]])
     gaps = [row.gap for row in rows if row.gap is not None]
     evaluate = interpret(
@@ -947,7 +947,7 @@ def test_arrays_of_other_scalars_go_through_the_rows():
             bodies.append(
                 absolute_rows.Placed(body, exact(at.x[i]), exact(at.v[i]), R @ exact(at.w[i]), R, R)
             )
-        found = absolute_rows.equations(
+        found = absolute_rows.absolute_equations(
             model, own.mode, bodies, 0.0, array([]), array([]), np.zeros(3)
         )
         g = [float(row.g) for row in found.rows]

@@ -174,7 +174,10 @@ def saddle(machine, state, w, t):
     model, n = machine.system.model, len(state.v)
     out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
     C = out["C"].reshape(-1, n)
-    rows = [*multiplier.active_rows(model, machine.mode), *range(3 * len(model.contacts), len(C))]
+    rows = [
+        *multiplier.active_row_indices(model, machine.mode),
+        *range(3 * len(model.contacts), len(C)),
+    ]
     return out["M"].reshape(n, n), out["F"], C[rows], out["b"][rows], out["c"][rows]
 
 
@@ -223,12 +226,12 @@ def test_projected_equals_multiplier_equals_nullspace(name):
                 state, dict(zip(model.inputs, w, strict=True)), statuses, t
             )
             seen = machine.observation(machine.enter(state, t), t, w)
-            rows = multiplier.active_rows(model, machine.mode)
+            rows = multiplier.active_row_indices(model, machine.mode)
             forces = np.concatenate([seen["forces"][rows], seen["motion_torques"]])
             assert error(seen["v"], state.v) < TOLERANCE
             assert error(seen["vdot"], vdot) < TOLERANCE
             assert error(forces, lam) < TOLERANCE
-            still, pushes = multiplier.nullspace(M, F, C, c)
+            still, pushes = multiplier.solve_by_nullspace(M, F, C, c)
             assert error(still, vdot) < TOLERANCE
             assert error(pushes, lam) < TOLERANCE
         assert judged >= STATES // 2, (statuses, judged)
@@ -248,13 +251,13 @@ def test_the_multiplier_of_a_prescribed_joint_is_its_torque(name):
     state = consistent(machine, rng, t)
     w = rng.normal(size=len(model.inputs))
     M, F, C, _, c = saddle(machine, state, w, t)
-    vdot, lam = multiplier.nullspace(M, F, C, c)
+    vdot, lam = multiplier.solve_by_nullspace(M, F, C, c)
     driven = constraints.prescribed_joints(model)
     first = len(lam) - len(driven)
     base = len(model.twist)
     for at, k in enumerate(driven):
         F[base + k] -= lam[first + at]
-    freed, _ = multiplier.nullspace(M, F, C[:first], c[:first])
+    freed, _ = multiplier.solve_by_nullspace(M, F, C[:first], c[:first])
     assert error(freed, vdot) < TOLERANCE
 
 
@@ -309,7 +312,7 @@ def test_folding_wheels_into_their_carriers_changes_nothing(vehicle):
     rng = np.random.default_rng(3)
     for statuses in modes(model):
         mode = constraints.mode_of(model, statuses)
-        rows = multiplier.active_rows(model, mode)
+        rows = multiplier.active_row_indices(model, mode)
         labels = constraints.labels(model, mode)
         for _ in range(STATES):
             q, p, r = random_pose(model, rng, 0.0)
@@ -318,7 +321,7 @@ def test_folding_wheels_into_their_carriers_changes_nothing(vehicle):
             w = 5.0 * rng.normal(size=len(model.inputs))
             answers = []
             for tree in (folded, whole):
-                out = multiplier.free(tree, rotation(q), p, r, v, w)
+                out = multiplier.evaluate_free_dynamics(tree, rotation(q), p, r, v, w)
                 M, F, C, c = (np.asarray(x, float) for x in (out.M, out.F, out.C, out.c))
                 answers.append(
                     multiplier.saddle_point(M, F, C[rows], c[rows], labels, model.speeds)

@@ -238,7 +238,7 @@ def free_dynamics(x: Values, evaluate: Evaluate) -> list[Any]:
     """Run the free dynamics, the rows of all contacts, energies and momenta."""
     tree = assemble(oblique(*x["parameters"]), evaluate=evaluate)
     R, v = rotation(x["q"]), x["v"]
-    found = multiplier.free(tree, R, x["p"], x["r"], v, x["w"])
+    found = multiplier.evaluate_free_dynamics(tree, R, x["p"], x["r"], v, x["w"])
     geo = geometry(tree, x["r"])
     world = constraints.ground(tree, geo, R)
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], np.zeros(3))

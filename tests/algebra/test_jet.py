@@ -27,7 +27,8 @@ def by_sympy(x, rates):
 
 
 def test_first_and_second_derivatives_of_floats_traces_and_mpmath():
-    x, rates = [0.7, 1.3], [0.4, -1.1]
+    x = [0.7, 1.3]
+    rates = [0.4, -1.1]
     first, second = by_sympy(x, rates)
     assert gradient(curious, x) == pytest.approx(first, rel=1e-13)
     assert second_rate(curious, x, rates) == pytest.approx(second, rel=1e-13)
@@ -40,10 +41,11 @@ def test_first_and_second_derivatives_of_floats_traces_and_mpmath():
     assert list(values) == pytest.approx([*first, second], rel=1e-13)
 
 
-def test_what_is_linear_has_constant_derivatives():
+def test_linear_functions_have_constant_derivatives():
     """No symbol is left in the rows of a gear."""
     graph = Graph()
-    a, b = graph.symbol("a"), graph.symbol("b")
+    a = graph.symbol("a")
+    b = graph.symbol("b")
     assert gradient(lambda x, y: x + 3.0 * y, [a, b]) == [1.0, 3.0]
     assert second_rate(lambda x, y: x - y / 2.0, [a, b], [a, b]) == 0.0
     assert gradient(lambda x: math.pi, [a]) == [0.0]
@@ -52,6 +54,7 @@ def test_what_is_linear_has_constant_derivatives():
 @pytest.mark.parametrize("power", [-3, -1, 0, 1, 4])
 def test_powers_of_any_sign(power):
     """x^n has n x^(n-1) and n (n-1) x^(n-2); negative powers used to be one."""
-    first, second = power * 1.7 ** (power - 1), power * (power - 1) * 1.7 ** (power - 2)
+    first = power * 1.7 ** (power - 1)
+    second = power * (power - 1) * 1.7 ** (power - 2)
     assert gradient(lambda x: x**power, [1.7]) == pytest.approx([first], rel=1e-13)
     assert second_rate(lambda x: x**power, [1.7], [2.0]) == pytest.approx(4.0 * second, rel=1e-13)

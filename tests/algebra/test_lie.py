@@ -56,7 +56,8 @@ def test_rotations_are_orthogonal_and_right_handed(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_quaternions_map_to_rotations_as_a_homomorphism(seed):
     rng = np.random.default_rng(seed)
-    a, b = random_quaternion(rng), random_quaternion(rng)
+    a = random_quaternion(rng)
+    b = random_quaternion(rng)
     assert_allclose(rotation(quaternion_product(a, b)), rotation(a) @ rotation(b), **CLOSE)
     assert_allclose(rotation(-a), rotation(a), **CLOSE)
 
@@ -87,7 +88,8 @@ def test_a_quaternion_is_found_for_half_turns_too(turn, angle):
 
 @pytest.mark.parametrize("axis", range(3))
 def test_turns_about_an_axis_are_exponentials(axis):
-    turn, W = (rot_x, rot_y, rot_z)[axis], np.eye(3)[axis]
+    turn = (rot_x, rot_y, rot_z)[axis]
+    W = np.eye(3)[axis]
     assert_allclose(turn(0.7), expm(0.7 * hat(W)), **CLOSE)
 
 
@@ -120,7 +122,8 @@ def test_inverse_of_a_pose(seed):
 def test_the_adjoint_conjugates_twists(seed):
     """Ad(g) eta is the twist g eta g^-1."""
     rng = np.random.default_rng(seed)
-    g, eta = random_pose(rng), rng.normal(size=6)
+    g = random_pose(rng)
+    eta = rng.normal(size=6)
     turned = matrix(g) @ screw(eta) @ matrix(inverse(g))
     assert_allclose(screw(Ad(g) @ eta), turned, rtol=0, atol=1e-14)
 
@@ -128,7 +131,8 @@ def test_the_adjoint_conjugates_twists(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_adjoint_is_a_homomorphism(seed):
     rng = np.random.default_rng(seed)
-    g, h = random_pose(rng), random_pose(rng)
+    g = random_pose(rng)
+    h = random_pose(rng)
     both = Pose(g.R @ h.R, g.R @ h.p + g.p)
     assert_allclose(Ad(both), Ad(g) @ Ad(h), rtol=0, atol=1e-14)
     assert_allclose(Ad(inverse(g)) @ Ad(g), np.eye(6), rtol=0, atol=1e-14)
@@ -145,7 +149,9 @@ def test_the_small_adjoint_is_the_commutator(seed):
 def test_the_quaternion_rate_turns_the_rotation_by_the_body_rate(seed):
     """Rdot = R hat(W), by a central difference along qdot, and qdot keeps the length."""
     rng = np.random.default_rng(seed)
-    q, W, h = random_quaternion(rng), rng.normal(size=3), 1e-5
+    q = random_quaternion(rng)
+    W = rng.normal(size=3)
+    h = 1e-5
     qdot = quaternion_rate(q, W)
     assert q @ qdot == pytest.approx(0.0, abs=1e-15)
     change = (rotation(q + h * qdot) - rotation(q - h * qdot)) / (2 * h)

@@ -62,7 +62,8 @@ class TestIdentities:
         def turn(angle: Expr, i: int, j: int) -> np.ndarray:
             R = np.eye(3, dtype=object)
             R[i, i] = R[j, j] = cos(angle)
-            R[i, j], R[j, i] = -sin(angle), sin(angle)
+            R[i, j] = -sin(angle)
+            R[j, i] = sin(angle)
             return R
 
         R = turn(x, 0, 1) @ turn(y, 1, 2) @ turn(x, 0, 2)
@@ -90,7 +91,8 @@ class TestIdentities:
         assert rows[2] == [0.0, 0.0, 0.0]
 
     def test_opposites_become_negations(self, x: Expr, y: Expr) -> None:
-        a, b = x * y - 1.0, 1.0 - y * x
+        a = x * y - 1.0
+        b = 1.0 - y * x
         assert x.graph.ops[b.index] == ("neg", a.index)
         assert same(-b, a)
         assert same(x - -y, x + y)
@@ -133,7 +135,8 @@ class TestTraps:
             g = Graph()
             a, b = map(g.symbol, pair)
             if first == "root":
-                root, plain = sqrt(make(a, b) * make(a, b)), None
+                root = sqrt(make(a, b) * make(a, b))
+                plain = None
                 plain = make(a, b) * 1.0
             else:
                 plain = make(a, b) * 1.0
@@ -143,7 +146,8 @@ class TestTraps:
                 assert at(root, **point) == pytest.approx(abs(make(*values)), rel=1e-15)
                 assert at(plain, **point) == pytest.approx(make(*values), rel=1e-15)
                 if make(*values):
-                    ratio, difference = root / plain, root - plain
+                    ratio = root / plain
+                    difference = root - plain
                     sign = math.copysign(1.0, make(*values))
                     assert at(ratio, **point) == pytest.approx(sign, rel=1e-15)
                     gap = abs(make(*values)) - make(*values)
@@ -160,7 +164,8 @@ class TestTraps:
         assert same(sqrt(x), sqrt(x))
 
     def test_branches_are_not_merged(self, x: Expr, y: Expr) -> None:
-        small, large = where(x < y, x, y), where(x < y, y, x)
+        small = where(x < y, x, y)
+        large = where(x < y, y, x)
         assert not same(small, large)
         for a, b in [(1.0, 2.0), (2.0, 1.0), (-1.0, -2.0), (1.0, -1.0)]:
             assert at(small, x=a, y=b) == min(a, b)
@@ -201,7 +206,8 @@ class TestTraps:
         assert isinstance(x * (0.1 * 3.0) - x * 0.3, Expr)  # 0.1 * 3.0 is not 0.3
 
     def test_only_parameters_are_hoisted(self, graph: Graph, x: Expr) -> None:
-        p, q = graph.symbol("p", parameter=True), graph.symbol("q", parameter=True)
+        p = graph.symbol("p", parameter=True)
+        q = graph.symbol("q", parameter=True)
         late = (p + x) - (x + q)
         difference = q - p
         assert not late.fixed
@@ -284,7 +290,8 @@ class TestTangent:
         assert rate(2.5) == 0.0
 
     def test_chain_of_symbols(self, graph: Graph, x: Expr) -> None:
-        v, a = graph.symbol("v"), graph.symbol("a")
+        v = graph.symbol("v")
+        a = graph.symbol("a")
         height = cos(x)
         (first,) = tangent([height], {"x": v})
         (second,) = tangent([first], {"x": v, "v": a})
@@ -329,7 +336,8 @@ def build(formula: object, algebra: object, leaves: dict[str, object]) -> object
         return leaves.get(formula, formula)  # type: ignore[call-overload]
     op, *rest = formula
     args = [build(f, algebra, leaves) for f in rest]
-    a, b = args[0], args[-1]
+    a = args[0]
+    b = args[-1]
     match op:
         case "+":
             return a + b
@@ -353,7 +361,10 @@ def build(formula: object, algebra: object, leaves: dict[str, object]) -> object
 
 
 class InMpmath:
-    sin, cos, sqrt, atan2 = mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.atan2
+    sin = mpmath.sin
+    cos = mpmath.cos
+    sqrt = mpmath.sqrt
+    atan2 = mpmath.atan2
 
     @staticmethod
     def where(condition: bool, yes: object, no: object) -> object:

@@ -46,9 +46,11 @@ PUBLISHED = {
     10: (-3.72016840437287, 10.90681139476287, 0.16105338653172, -24.62459635017404),
 }
 
-WEAVE_SPEED, WEAVE_FREQUENCY = 4.2923825363411039587, 3.4350338486614363036
+WEAVE_SPEED = 4.2923825363411039587
+WEAVE_FREQUENCY = 3.4350338486614363036
 CAPSIZE_SPEED = 6.0242620153883588899
-DOUBLE_SPEED, DOUBLE_VALUE = 0.6842830788924557963, 3.782904051293202918
+DOUBLE_SPEED = 0.6842830788924557963
+DOUBLE_VALUE = 3.782904051293202918
 
 # The bicycles of two other papers: independent computation in quadruple precision. Speed:
 # eigenvalues in rising order of real parts; then weave and capsize speed.
@@ -240,7 +242,10 @@ REVERSED_START = {"speed": 7.90081190243646, "pitch": 0.3348361867721638}
 
 def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
     """Return M, C1, K0, K2 by appendix A of Meijaard et al. 2007, doi:10.1098/rspa.2007.1857."""
-    w, c, sin, cos = p["w"], p["c"], math.sin(p["lam"]), math.cos(p["lam"])
+    w = p["w"]
+    c = p["c"]
+    sin = math.sin(p["lam"])
+    cos = math.cos(p["lam"])
     mR, mB, mH, mF = (p[k] for k in ("mR", "mB", "mH", "mF"))
     mT = mR + mB + mH + mF
     xT = (p["xB"] * mB + p["xH"] * mH + w * mF) / mT
@@ -252,7 +257,8 @@ def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
     ITzz = p["IRxx"] + p["IBzz"] + p["IHzz"] + p["IFxx"]
     ITzz += mB * p["xB"] ** 2 + mH * p["xH"] ** 2 + mF * w**2
     mA = mH + mF
-    xA, zA = (p["xH"] * mH + w * mF) / mA, (p["zH"] * mH - p["rF"] * mF) / mA
+    xA = (p["xH"] * mH + w * mF) / mA
+    zA = (p["zH"] * mH - p["rF"] * mF) / mA
     IAxx = p["IHxx"] + p["IFxx"] + mH * (p["zH"] - zA) ** 2 + mF * (p["rF"] + zA) ** 2
     IAxz = p["IHxz"] - mH * (p["xH"] - xA) * (p["zH"] - zA) + mF * (w - xA) * (p["rF"] + zA)
     IAzz = p["IHzz"] + p["IFxx"] + mH * (p["xH"] - xA) ** 2 + mF * (w - xA) ** 2
@@ -260,8 +266,11 @@ def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
     IAll = mA * uA**2 + IAxx * sin**2 + 2 * IAxz * sin * cos + IAzz * cos**2
     IAlx = -mA * uA * zA + IAxx * sin + IAxz * cos
     IAlz = mA * uA * xA + IAxz * sin + IAzz * cos
-    mu, SR, SF = c / w * cos, p["IRyy"] / p["rR"], p["IFyy"] / p["rF"]
-    ST, SA = SR + SF, mA * uA + mu * mT * xT
+    mu = c / w * cos
+    SR = p["IRyy"] / p["rR"]
+    SF = p["IFyy"] / p["rF"]
+    ST = SR + SF
+    SA = mA * uA + mu * mT * xT
     low = IAlx + mu * ITxz
     M = [[ITxx, low], [low, IAll + 2 * mu * IAlz + mu**2 * ITzz]]
     K0 = [[mT * zT, -SA], [-SA, -SA * sin]]

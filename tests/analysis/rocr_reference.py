@@ -8,9 +8,20 @@ fixed points (closure below 6e-12); its multipliers come from differences, its e
 import numpy as np
 from scipy.integrate import solve_ivp
 
-a, b, m0, m1, MS0, MS1 = 0.1, 0.02, 0.199, 0.1, 0.0035, 0.03
-J0, J1, Cv, g, f, A = 0.00013, 0.009, 0.03, 9.81, 1.5, np.pi / 3
-w, T = 2 * np.pi * f, 1 / f
+a = 0.1
+b = 0.02
+m0 = 0.199
+m1 = 0.1
+MS0 = 0.0035
+MS1 = 0.03
+J0 = 0.00013
+J1 = 0.009
+Cv = 0.03
+g = 9.81
+f = 1.5
+A = np.pi / 3
+w = 2 * np.pi * f
+T = 1 / f
 SIDE = {1: a / 2, 2: -a / 2}  # from the grip to the middle along n0
 
 CYCLES = {
@@ -135,8 +146,9 @@ STABLE = {
     "straight": (1.4787338981198144, 6.275991689245909),
     "inverted": (0.6247655058254938, 1.5888934362178984),
 }
-STILL, UPRIGHT = 3.751888761136569, 4.705268861136133
-"""Phases at which the straight gait stands still, and at which its theta is pi."""
+STILL = 3.751888761136569
+UPRIGHT = 4.705268861136133
+"""Phases at which the straight gait has no displacement, and at which its theta is pi."""
 
 
 def tail(t, phase):
@@ -151,7 +163,8 @@ def tail(t, phase):
 def centre(theta, Omega, angular, r, rd, rdd, grip):
     """Return the accelerations of the two mass centres in the world, the grip being at rest."""
     out = []
-    s, n = np.array([np.cos(theta), np.sin(theta)]), np.array([-np.sin(theta), np.cos(theta)])
+    s = np.array([np.cos(theta), np.sin(theta)])
+    n = np.array([-np.sin(theta), np.cos(theta)])
 
     def swung(arm, rate, acceleration):
         across = np.array([-arm[1], arm[0]])
@@ -168,7 +181,8 @@ def angular_acceleration(t, Omega, theta, phase, grip):
     """Return Omegadot by the balance of moments about the grip."""
     r, rd, rdd = tail(t, phase)
     d = SIDE[grip]
-    c, s = np.cos(r), np.sin(r)
+    c = np.cos(r)
+    s = np.sin(r)
     Mr = J0 + J1 + m1 * b**2 + 2 * MS1 * b * c + d**2 * (m0 + m1) + 2 * d * MS1 * s
     coupling = J1 + MS1 * (b * c + d * s)
     swirl = MS1 * (d * c - b * s) * (2 * Omega * rd + rd**2)
@@ -207,14 +221,16 @@ def impact(Omega, t, phase, joint, old=1, new=2):
     """Return Omega and rdot after the new grip took hold: its moments are kept about it (free: also
     the tail's about the hinge)."""
     r, rd, _ = tail(t, phase)
-    c, s = np.cos(r), np.sin(r)
+    c = np.cos(r)
+    s = np.sin(r)
 
     def momenta(V, Omega, rd):  # V: velocity of the middle, body axes; about the middle and hinge
         hinge = V + np.array([0.0, b * Omega])
         tip = hinge + MS1 / m1 * (Omega + rd) * np.array([-s, c])
         body = V + np.array([0.0, MS0 / m0 * Omega])
         linear = m0 * body + m1 * tip
-        I1, I0 = J1 - MS1**2 / m1, J0 - MS0**2 / m0
+        I1 = J1 - MS1**2 / m1
+        I0 = J0 - MS0**2 / m0
         place = np.array([b, 0.0]) + MS1 / m1 * np.array([c, s])
         turning = I0 * Omega + MS0 * body[1] + I1 * (Omega + rd)
         turning += m1 * (place[0] * tip[1] - place[1] * tip[0])

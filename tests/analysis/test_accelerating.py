@@ -77,7 +77,8 @@ def test_the_dalembert_form_is_a_slope(a: float) -> None:
     g = BICYCLE.parameters["g"]
     slope = compile("whipple", slope=math.atan2(a, g), g=math.hypot(a, g))
     uphill = steady(slope, free=["rear_wheel"], forward_speed=5.0, lean=0.0, steer=0.0)
-    own, other = braking(a).linear(form="dalembert"), uphill.linear()
+    own = braking(a).linear(form="dalembert")
+    other = uphill.linear()
     places = [other.states.index(name) for name in own.states]
     assert "yaw" in other.states
     assert "yaw" not in own.states
@@ -93,7 +94,7 @@ def test_both_forms_are_the_steady_one_without_acceleration() -> None:
         assert_allclose(found, values, rtol=0, atol=1e-6)
 
 
-def test_what_is_not_steady_is_refused() -> None:
+def test_motions_that_are_not_steady_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="not steady: rear_wheel_rate"):
         braking().linear()
     with pytest.raises(ParameterError, match="Available: steady, frozen, dalembert"):

@@ -49,7 +49,8 @@ def test_the_family_runs_from_capsize_to_rest(forward: SteadyFamily) -> None:
 
 
 def test_the_family_passes_the_known_circles(forward: SteadyFamily) -> None:
-    steer, lean = -forward["steer"], forward["lean"]
+    steer = -forward["steer"]
+    lean = forward["lean"]
     for known, (exact, *_) in CIRCLES.items():
         assert_allclose(np.interp(known, steer, lean), exact, atol=2e-3)
 
@@ -72,7 +73,7 @@ def test_a_reversed_handlebar_has_a_family_of_its_own() -> None:
     assert not found.stable.all()
 
 
-def test_the_third_family_passes_a_rear_wheel_that_stands_still() -> None:
+def test_third_family_passes_a_rear_wheel_at_rest() -> None:
     """Basu-Mandal et al. 2007, doi:10.1098/rspa.2007.1849: it goes on to a reversed handlebar; small
     parts of two families are stable, here when run the other way round.
     """
@@ -98,7 +99,8 @@ def test_a_steady_circle_stays_one() -> None:
 
 
 def test_a_map_holds_the_steady_circles() -> None:
-    leans, steers = [0.08, 0.2], [-0.15, -0.05]
+    leans = [0.08, 0.2]
+    steers = [-0.15, -0.05]
     turns = turning_map(BICYCLE, leans, steers)
     assert turns.speed.shape == turns.torque.shape == turns.growth.shape == (2, 2)
     assert turns.friction.shape == (2, 2, 2)
@@ -126,7 +128,7 @@ def test_a_lean_that_nothing_balances_is_left_out() -> None:
     assert np.isnan(turns.torque).tolist() == [[True, True], [False, True]]
 
 
-def test_errors_tell_what_is_wrong() -> None:
+def test_error_messages_name_the_reason() -> None:
     with pytest.raises(ParameterError, match="lean"):
         steady(BICYCLE, leen=0.1)
     with pytest.raises(ParameterError, match="no input"):
@@ -134,5 +136,5 @@ def test_errors_tell_what_is_wrong() -> None:
     with pytest.raises(ConfigurationError, match="No steady motion found"):
         steady(BICYCLE, lean=0.2, steer=0.0, forward_speed=3.0)
     upright = steady(BICYCLE, forward_speed=3.0)
-    with pytest.raises(ConfigurationError, match="no family"):
+    with pytest.raises(ConfigurationError, match="No family"):
         family(upright, {"lean": 1.0})

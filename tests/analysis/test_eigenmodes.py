@@ -1,4 +1,4 @@
-"""Eigenvalues of machines that are no bicycles, about their steady motions."""
+"""Eigenvalues of machines other than bicycles, about their steady motions."""
 
 import numpy as np
 import pytest
@@ -11,8 +11,10 @@ from draisine.errors import ParameterError
 
 def test_a_disc_that_rolls_upright_is_gyroscopically_stable_beyond_a_speed():
     """A thin uniform disc: lambda^2 = 4/5 (g/r - 3 v^2/r^2), beside two zeros (Routh)."""
-    disc, v = compile("rolling_disc"), np.array([0.0, 1.0, 2.0])
-    r, g = disc.parameters["radius"], disc.parameters["g"]
+    disc = compile("rolling_disc")
+    v = np.array([0.0, 1.0, 2.0])
+    r = disc.parameters["radius"]
+    g = disc.parameters["g"]
     wanted = np.sqrt(0.8 * (g / r - 3.0 * (v / r) ** 2) + 0j)
     modes = eigenvalues(disc, v)
     assert_allclose(np.abs(modes.mode("lean")), np.abs(wanted), rtol=1e-9)
@@ -45,7 +47,7 @@ def test_a_machine_without_a_speed_has_one_motion():
 
 
 def test_eigenmodes_are_kept_and_drawn_like_runs(tmp_path):
-    """What is loaded again, and what the figure shows, are the eigenvalues themselves."""
+    """Loaded and plotted values equal the eigenvalues."""
     modes = eigenvalues(compile("whipple"), np.linspace(0.0, 10.0, 21))
     modes.save(tmp_path / "modes.nc")
     data = load(tmp_path / "modes.nc")
@@ -66,7 +68,7 @@ def test_a_sweep_has_axes_of_its_own():
         modes.plot()
 
 
-def test_what_is_no_result_is_neither_drawn_nor_kept(tmp_path):
+def test_other_objects_are_neither_plotted_nor_saved(tmp_path):
     with pytest.raises(ParameterError, match=r"3\.0 is not a result"):
         plot(3.0)
     with pytest.raises(ParameterError, match="not a result"):

@@ -78,7 +78,7 @@ def test_multipliers_of_a_steady_circle() -> None:
     assert_allclose(np.sort(np.abs(found.multipliers))[1:], slow, rtol=1e-6, atol=1e-12)
 
 
-def test_what_has_no_multipliers_is_refused() -> None:
+def test_runs_without_multipliers_are_refused() -> None:
     system = compile(shaken_pendulum)
     moved = simulate(system, state(system, swing=0.2), PERIOD)
     with pytest.raises(ConfigurationError, match="not periodic: swing"):

@@ -27,7 +27,8 @@ from draisine.simulation.integrators._dop853_tableau import A
 from draisine.terrain import Terrain, face, kerb, move_ground, plane, ramp
 from draisine.terrain.motions import Shake
 
-G, TINY = 9.81, mpf("1e-20")
+G = 9.81
+TINY = mpf("1e-20")
 OPEN = {"mode": {"ground": "open"}}
 
 
@@ -63,7 +64,9 @@ def bounces(z, v, g, e, T=mpf(1)):
         if t + s > T:
             s = T - t
             return z + v * s - g * s * s / 2, v - g * s
-        t, z, v = t + s, mpf(0), -e * (v - g * s)
+        t = t + s
+        z = mpf(0)
+        v = -e * (v - g * s)
 
 
 def test_the_gradient_of_a_bouncing_ball(ball):
@@ -89,15 +92,21 @@ def lands_and_rolls(z, v, spin, g, slope, T=mpf(1)):
     """Return how far along the slope and how fast a ball is that falls onto a slope, keeps its moment of
     momentum about the point where it lands, and rolls on: closed form, radius 0.1, 2/5 m R^2.
     """
-    R, s, c = mpf("0.1"), mpmath.sin(slope), mpmath.cos(slope)
+    R = mpf("0.1")
+    s = mpmath.sin(slope)
+    c = mpmath.cos(slope)
     v += R * spin  # of its middle; Vx is that of its lowest point
     # heights above the slope fall with g cos, along it with g sin; z is that of the ball's lowest point
-    height, up, ahead = (z + R) * c - R, -v * s, v * c
+    height = (z + R) * c - R
+    up = -v * s
+    ahead = v * c
     x = (z + R) * s
     t = (up + mpmath.sqrt(up * up + 2 * g * c * height)) / (g * c)
-    x, ahead = x + ahead * t - g * s * t * t / 2, ahead - g * s * t
+    x = x + ahead * t - g * s * t * t / 2
+    ahead = ahead - g * s * t
     ahead = (ahead + mpf(2) / 5 * R * spin) / (mpf(7) / 5)
-    rest, pull = T - t, mpf(5) / 7 * g * s
+    rest = T - t
+    pull = mpf(5) / 7 * g * s
     return x + ahead * rest - pull * rest * rest / 2, ahead - pull * rest
 
 
@@ -105,7 +114,8 @@ def middle(found):
     """Return the derivatives of the place (x, z) of a ball's middle: the drawing's origin, which x, z
     and pitch tell of, is its lowest point in the drawing and turns with it.
     """
-    (_, _, pitch, _), (x, z, turn, _) = found.values[0], found.derivatives[0]
+    (_, _, pitch, _) = found.values[0]
+    (x, z, turn, _) = found.derivatives[0]
     return x + 0.1 * np.cos(pitch) * turn, z - 0.1 * np.sin(pitch) * turn
 
 
@@ -125,7 +135,9 @@ def test_the_gradient_through_a_landing_in_fifty_digits(ball):
 def test_a_ball_that_slides_and_then_rolls(ball):
     """It slides until 2 v / 7 mu g, with mu g; then it rolls at 5/7 of its speed. Sliding ends at a slip
     of 1e-6 m/s, not at zero."""
-    v, mu, T = 2.0, 0.2, 1.0
+    v = 2.0
+    mu = 0.2
+    T = 1.0
     found = gradient(
         ball,
         OPEN | {"z": 0.0, "Vx": v},
@@ -139,7 +151,8 @@ def test_a_ball_that_slides_and_then_rolls(ball):
     assert event.event.kind == "stick"
     assert_allclose(event.time[0], 2 / (7 * mu * G), rtol=1e-6)
     # x = v t - mu g t^2 / 2 + 5/7 v (T - t) with t = 2 v / 7 mu g
-    by_v, by_g = 5 / 7 * T + 4 * v / (49 * mu * G), -2 * v**2 / (49 * mu * G**2)
+    by_v = 5 / 7 * T + 4 * v / (49 * mu * G)
+    by_g = -2 * v**2 / (49 * mu * G**2)
     assert_allclose(middle(found)[0], [by_v, by_g], rtol=1e-6)
     assert_allclose(found.derivatives[0, 3], [5 / 7 / 0.1, 0.0], atol=1e-6)
 
@@ -149,7 +162,8 @@ def test_a_walker_on_a_terrain_has_the_multipliers_of_its_cycle():
     cycle's multipliers (independent computation), and one of a mere delay.
     """
     compass = draisine.compile("compass_walker", slope=np.radians(3.0))
-    names, T = ["left", "right", "left_rate", "right_rate"], 0.7343463911587196
+    names = ["left", "right", "left_rate", "right_rate"]
+    T = 0.7343463911587196
     x = [-0.2710286804988208, 0.2710286804988208, 1.0923835898836016, 0.37737394890719334]
     begin = dict(zip(names, x, strict=True))
     early = gradient(compass, begin, [T / 4], names, []).values[0]
@@ -167,13 +181,16 @@ def test_the_multipliers_of_a_ball_that_bounces_on_a_shaking_table(ball):
     """One bounce in each period of the table: its fixed point in closed form, the multipliers by an
     independent computation (their product is the square of the restitution).
     """
-    size, w, e = 0.01, 30.0, 0.8
+    size = 0.01
+    w = 30.0
+    e = 0.8
     T = 2 * np.pi / w
     table = move_ground(plane(), Shake((0.0, 0.0, size), w))
     bounce = ContactOptions(impact="newton", restitution={"normal": e})
     strobe = return_map(ball, ["z", "Vz"], T, terrain=table, contact=bounce, **OPEN)
     phase = np.arccos(G * T * (1 - e) / (2 * (1 + e) * size * w))
-    t, up = phase / w, G * T / 2  # when it strikes, and how fast it leaves
+    t = phase / w
+    up = G * T / 2  # when it strikes, and how fast it leaves
     fall = T - t
     exact = [size * np.sin(phase) + up * fall - G * fall**2 / 2, up - G * fall]
     cycle = fixed_point(strobe, np.array(exact) + [1e-4, 1e-3])
@@ -226,10 +243,12 @@ def long_flow(program, parameters, y, until, steps):
         for step, fixed in zip(program.steps, program.fixed, strict=True)
     ]
     kept = evaluated(program, {"parameters": parameters}, first, {})
-    rest, h = [not x for x in first], Decimal(until) / steps
+    rest = [not x for x in first]
+    h = Decimal(until) / steps
 
     def rate(y):
-        inputs, at = {"t": [Decimal(0)], "w": [Decimal(0)] * program.inputs["w"]}, 0
+        inputs = {"t": [Decimal(0)], "w": [Decimal(0)] * program.inputs["w"]}
+        at = 0
         for name in ("q", "p", "r", "u", "z"):
             inputs[name] = y[at : at + program.inputs[name]]
             at += program.inputs[name]
@@ -252,14 +271,17 @@ def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
     """One second of the bicycle, by its lean rate and by the mass of its frame: the same equations over
     fifty digits, differentiated by differences of 1e-20.
     """
-    start, unknowns = {"forward_speed": 5.0, "lean_rate": 0.2}, ["lean_rate", "mB"]
+    start = {"forward_speed": 5.0, "lean_rate": 0.2}
+    unknowns = ["lean_rate", "mB"]
     fine = Numerics(rtol=1e-13, atol=1e-14)
     outputs = ["steer", "rear_wheel", "front_wheel"]
     found = gradient(bicycle, start, [1.0], outputs, unknowns, numerics=fine).derivatives[0]
     machine = bicycle.machine()
     ys = [machine.enter(draisine.state(bicycle, **start | {"lean_rate": x})) for x in (0.2, 1.2)]
     along = ys[1] - ys[0]  # speeds are linear in what is asked of them
-    mass, program, exact = list(bicycle.parameters).index("mB"), machine.programs["rate"], []
+    mass = list(bicycle.parameters).index("mB")
+    program = machine.programs["rate"]
+    exact = []
     with mp.workdps(50), localcontext(prec=50):
         for k in range(2):
             ends = []
@@ -285,7 +307,9 @@ def differences(system, start, T, outputs, unknowns, h=1e-5, **options):
     for name in unknowns:
         ends = []
         for d in (h, -h):
-            moved, asked, given = system, dict(start), dict(options)
+            moved = system
+            asked = dict(start)
+            given = dict(options)
             if name in system.parameters:
                 moved = system.with_parameters(**{name: system.parameters[name] + d})
             elif name in start:
@@ -337,7 +361,9 @@ def test_gradients_by_a_moment_at_the_limit_of_the_triangle_inequality(bicycle):
     """The benchmark's rear wheel is almost flat: a smaller moment breaks the triangle inequality.
     One-sided differences towards larger moments agree to second order.
     """
-    start, own, h = {"forward_speed": 5.0, "lean_rate": 0.2}, bicycle.parameters["IRxx"], 1e-4
+    start = {"forward_speed": 5.0, "lean_rate": 0.2}
+    own = bicycle.parameters["IRxx"]
+    h = 1e-4
     with pytest.warns(UserWarning, match="triangle inequality"):
         bicycle.with_parameters(IRxx=0.8 * own)
     found = gradient(bicycle, start, [1.0], ["lean", "steer"], ["IRxx"]).derivatives[0, :, 0]
@@ -350,8 +376,10 @@ def test_gradients_through_landings_on_tyres():
     """A kerb downwards: tyres leave, touch, and have forgotten."""
     tyre = LinearTyre(9000.0, 0.0, 0.15)
     bicycle = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
-    start, outputs = {"forward_speed": 5.0, "lean_rate": 0.05}, ["lean", "steer", "pitch", "x"]
-    unknowns, options = ["front_tyre_cornering"], {"terrain": kerb(1.3, -0.03)}
+    start = {"forward_speed": 5.0, "lean_rate": 0.05}
+    outputs = ["lean", "steer", "pitch", "x"]
+    unknowns = ["front_tyre_cornering"]
+    options = {"terrain": kerb(1.3, -0.03)}
     found = gradient(bicycle, start, [0.15], outputs, unknowns, **options)
     assert [one.event.kind for one in found.events] == ["lift-off", "collision"]
     expected = differences(bicycle, start, 0.15, outputs, unknowns, h=10.0, **options)
@@ -366,9 +394,11 @@ def sled(*, mass: float = 40.0, relaxation: float = 0.15):
 
 
 def test_gradients_through_loads_that_newton_finds():
-    system, terrain = draisine.compile(sled), {"terrain": plane(0.1)}
+    system = draisine.compile(sled)
+    terrain = {"terrain": plane(0.1)}
     start = {"mode": {"ground": "open"}, "z": 0.1, "Vx": 3.0, "Vy": 0.5}
-    outputs, unknowns = ["x", "y"], ["mass", "relaxation", "Vy"]
+    outputs = ["x", "y"]
+    unknowns = ["mass", "relaxation", "Vy"]
     found = gradient(system, start, [0.4], outputs, unknowns, **terrain)
     assert [one.event.kind for one in found.events] == ["collision"]
     expected = differences(system, start, 0.4, outputs, unknowns, h=1e-4, **terrain)
@@ -450,7 +480,7 @@ def test_a_motion_that_needs_too_many_evaluations_is_reported():
 
 
 def test_an_interruption_ends_the_integration_of_derivatives():
-    """What interrupts a function of Python within machine code is raised after it, and soon."""
+    """An interruption of a Python function within machine code is raised at once after it."""
     calls = []
 
     def rates(t, jets):

@@ -27,7 +27,8 @@ def steps(h, **options):
 
 def hills(begin, height=0.01, cell=0.1):
     """Return hills of random heights, level before `begin`."""
-    x, y = np.arange(-2.0, 4.0, cell), np.arange(-1.5, 1.55, cell)
+    x = np.arange(-2.0, 4.0, cell)
+    y = np.arange(-1.5, 1.55, cell)
     z = np.random.default_rng(0).uniform(0.0, height, (len(x), len(y)))
     z[x < begin] = 0.0
     return height_field(x, y, z)
@@ -166,8 +167,11 @@ def test_the_gradient_of_a_sliding_ball_converges_to_its_closed_form():
     """The middle moves by x = v T - mu g T^2 / 2, the spin rises by 5 mu g T / 2 R; errors are at least of
     first order.
     """
-    mu, T, R = 0.2, 0.1, 0.1
-    start, outputs = OPEN | {"z": 0.0, "Vx": 2.0}, ["x", "pitch", "Wy"]
+    mu = 0.2
+    T = 0.1
+    R = 0.1
+    start = OPEN | {"z": 0.0, "Vx": 2.0}
+    outputs = ["x", "pitch", "Wy"]
     errors = []
     for h in (2e-3, 1e-3, 5e-4):
         options = {"terrain": plane(), "contact": steps(h, mu=mu)}
@@ -193,7 +197,9 @@ def test_steps_count_as_fixed_because_the_change_of_their_length_is_an_error(spe
     With these fixed, the derivative v / (mu g) is the time of the stop on their grid; differences of whole
     runs, whose steps vary, contain the change of the discretisation error and are further off.
     """
-    system, mu, d = draisine.compile(block), 0.8, 1e-5
+    system = draisine.compile(block)
+    mu = 0.8
+    d = 1e-5
     options = {"terrain": plane(), "contact": ContactOptions(solver="time_stepping", mu=mu)}
 
     def run(v):
@@ -226,9 +232,12 @@ def test_gradients_through_a_change_to_time_steps_and_back():
     """An ideal bicycle descends a kerb: at the edge no contact set is admissible. The guard of the event
     that stops event location decides when the time steps begin.
     """
-    bicycle, unknowns = draisine.compile("whipple"), {"forward_speed": 1e-5, "c": 1e-5}
+    bicycle = draisine.compile("whipple")
+    unknowns = {"forward_speed": 1e-5, "c": 1e-5}
     options = {"terrain": kerb(1.3, -0.1), "contact": ContactOptions(step=2e-3)}
-    start, outputs, times = {"forward_speed": 0.6}, ["x", "front_wheel"], [1.9, 2.5]
+    start = {"forward_speed": 0.6}
+    outputs = ["x", "front_wheel"]
+    times = [1.9, 2.5]
     found = gradient(bicycle, start, times, outputs, list(unknowns), **options)
     changes = [one for one in found.events if one.event.kind in ("time-stepping", "event-location")]
     entry, leaving = changes[:2]

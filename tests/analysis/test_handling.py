@@ -52,8 +52,10 @@ def test_metrics_are_those_of_the_series(bicycle):
     rider = follow_path(bicycle, 0.0, 5.0, delay=0.2)
     start = draisine.state(bicycle, forward_speed=5.0, y=0.5, yaw=-0.05)
     run = draisine.simulate(bicycle, start, 6.0, law=rider)
-    found, data = handling(run), run.to_xarray()
-    y, torque = data.position.sel(axis="y").values, data.inputs.sel(input="steer").values
+    found = handling(run)
+    data = run.to_xarray()
+    y = data.position.sel(axis="y").values
+    torque = data.inputs.sel(input="steer").values
     assert found.completed
     assert found.max_offset == pytest.approx(np.abs(y).max(), abs=1e-7)
     assert found.rms_offset == pytest.approx(np.sqrt(np.mean(y**2)), rel=0.01)

@@ -143,7 +143,8 @@ def test_innovations_are_those_of_the_dense_covariance():
     V[:5, :5] = 0.09 * covariance_of(steps[0], 0.6)
     V[5:, 5:] = 0.09 * covariance_of(steps[1], 0.6)
     rng = np.random.default_rng(1)
-    e, J = rng.standard_normal(8), rng.standard_normal((8, 2))
+    e = rng.standard_normal(8)
+    J = rng.standard_normal((8, 2))
     W = np.linalg.inv(V)
     white = model.whiten(at, np.column_stack([J, e]))
     assert_allclose(white.T @ white, np.column_stack([J, e]).T @ W @ np.column_stack([J, e]))
@@ -238,7 +239,7 @@ def test_undetermined_combination_is_named(bicycle):
     assert "not identifiable: changing " in repr(found)
 
 
-def test_prior_decides_what_the_recordings_do_not(bicycle):
+def test_prior_determines_unobservable_parameters(bicycle):
     data = noisy(outputs(bicycle, START, ["lean_rate"], TIME)[:, 0], 5)
     run = Run(START, [Recording("lean_rate", TIME, data)])
     plain = identify(bicycle, run, ["c"], starts=1)

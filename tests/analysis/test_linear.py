@@ -30,7 +30,7 @@ def pendulum(
 
 
 def cart(*, M: float = 2.0, m: float = 0.5, h: float = 0.6, g: float = 9.81) -> Model:
-    """A point mass m on a stick h that stands up on a cart M."""
+    """A point mass m on an upright stick of length h on a cart M."""
     bodies = [Body("rail"), Body("cart", M), Body("stick", m, (0.0, 0.0, h))]
     joints = [
         Prismatic("slide", "rail", "cart", (1.0, 0.0, 0.0)),
@@ -42,7 +42,8 @@ def cart(*, M: float = 2.0, m: float = 0.5, h: float = 0.6, g: float = 9.81) -> 
 def disc(
     *, m: float = 1.3, r: float = 0.5, A: float = 0.07, C: float = 0.12, g: float = 9.81
 ) -> Model:
-    centre, left = (0.0, 0.0, r), (0.0, 1.0, 0.0)
+    centre = (0.0, 0.0, r)
+    left = (0.0, 1.0, 0.0)
     body = Body("disc", m, centre, inertia(A, C, A))
     rim = Wheel("rim", "disc", centre, left, r)
     return Model([body], contacts=[rim], gravity=(0.0, 0.0, -g))
@@ -58,7 +59,8 @@ def hung(*, m: float = 1.0, h: float = 0.5, J: float = 0.02, g: float = 9.81) ->
 def test_a_pendulum() -> None:
     system = compile(pendulum)
     p = system.parameters
-    J, mgh = p["J"] + p["m"] * p["h"] ** 2, p["m"] * p["g"] * p["h"]
+    J = p["J"] + p["m"] * p["h"] ** 2
+    mgh = p["m"] * p["g"] * p["h"]
     for angle, sign in ((0.0, -1.0), (math.pi, 1.0)):
         found = linearise(system, state(system, hinge=angle))
         assert found.states == ("hinge", "hinge_rate")
@@ -69,7 +71,8 @@ def test_a_pendulum() -> None:
 def test_a_pendulum_held_aside_by_a_torque() -> None:
     system = compile(pendulum)
     p = system.parameters
-    J, mgh = p["J"] + p["m"] * p["h"] ** 2, p["m"] * p["g"] * p["h"]
+    J = p["J"] + p["m"] * p["h"] ** 2
+    mgh = p["m"] * p["g"] * p["h"]
     held = steady(system, free=["hinge"], hinge=0.5)
     assert_allclose(held.inputs["hinge"], mgh * math.sin(0.5), rtol=1e-13)
     found = linearise(system, held.state, inputs=held.inputs)
@@ -83,7 +86,8 @@ def test_an_inverted_pendulum_on_a_cart() -> None:
     assert found.states == ("slide", "tilt", "slide_rate", "tilt_rate")
     exact = np.zeros((4, 4))
     exact[0, 2] = exact[1, 3] = 1.0
-    exact[2, 1], exact[3, 1] = -m * g / M, (M + m) * g / (M * h)
+    exact[2, 1] = -m * g / M
+    exact[3, 1] = (M + m) * g / (M * h)
     assert_allclose(found.A, exact, atol=1e-13)
     assert_allclose(found.B[2:, 0], [1 / M, -1 / (M * h)], rtol=1e-13)
     assert linearise(system, state(system)).states == ("tilt", "slide_rate", "tilt_rate")
@@ -97,7 +101,8 @@ def test_a_control_law_and_its_states_are_part_of_the_system() -> None:
     law.states = 1  # type: ignore[attr-defined]
     system = compile(pendulum)
     p = system.parameters
-    J, mgh = p["J"] + p["m"] * p["h"] ** 2, p["m"] * p["g"] * p["h"]
+    J = p["J"] + p["m"] * p["h"] ** 2
+    mgh = p["m"] * p["g"] * p["h"]
     found = linearise(system, state(system), law=law)
     assert found.states == ("hinge", "hinge_rate", "z[0]")
     exact = [[0.0, 1.0, 0.0], [-(mgh + 3.0) / J, -p["c"] / J, -2.0 / J], [1.0, 0.0, 0.0]]
@@ -133,7 +138,8 @@ def test_a_disc_on_a_circle_is_a_steady_motion() -> None:
     """
     system = compile(disc)
     m, r, A, C, g = system.parameters.values()
-    lean, turn = 0.3, -2.0
+    lean = 0.3
+    turn = -2.0
     guess = state(system, lean=lean, yaw_rate=turn, pitch_rate=3.0)
     found = steady(system, start=guess, lean=lean, yaw_rate=turn)
     spin = found.values["pitch_rate"] + turn * math.sin(lean)
@@ -188,11 +194,13 @@ def test_cyclic_coordinates_follow_the_motion() -> None:
     found = linearise(BICYCLE, motion.state, cyclic=True)
     assert set(found.states) >= {"yaw", "x", "y", "rear_wheel", "front_wheel"}
     x, y, yaw = (found.states.index(name) for name in ("x", "y", "yaw"))
-    turn, v = motion.values["yaw_rate"], motion.values["x_rate"]
+    turn = motion.values["yaw_rate"]
+    v = motion.values["x_rate"]
     assert_allclose(found.A[x, [x, y]], [0.0, turn], atol=1e-12)
     assert_allclose(found.A[y, [x, y, yaw]], [-turn, 0.0, v], rtol=1e-12, atol=1e-12)
     few = linearise(BICYCLE, motion.state)
-    values, all_values = few.eigenvalues(), found.eigenvalues()
+    values = few.eigenvalues()
+    all_values = found.eigenvalues()
     for value in values:
         assert np.abs(all_values - value).min() < 1e-6
     assert_allclose(sorted(np.abs(all_values.imag))[-4:-2], abs(turn), atol=1e-5)
@@ -222,7 +230,8 @@ def test_a_small_deviation_runs_as_the_linear_system_says() -> None:
         until=1.0,
         numerics=draisine.Numerics(rtol=1e-12, atol=1e-15),
     )  # type: ignore[arg-type]
-    data, exact = run.to_xarray(), expm(upright.A * 1.0) @ x0
+    data = run.to_xarray()
+    exact = expm(upright.A * 1.0) @ x0
     assert_allclose(float(data.lean[-1]), exact[0], rtol=1e-6)
     assert_allclose(float(data.sel(joint="steer")["shape"][-1]), exact[1], rtol=1e-6)
 
@@ -239,7 +248,8 @@ def test_outputs_are_seen_through_c() -> None:
 def test_transfer_functions_from_the_steer_torque() -> None:
     """Zeros by Cramer's rule from the canonical matrices: entries (1, 1) and (1, 2) of the pencil."""
     v = 5.0
-    found, k = linearise(BICYCLE, state(BICYCLE, forward_speed=v)), canonical_matrices(BICYCLE)
+    found = linearise(BICYCLE, state(BICYCLE, forward_speed=v))
+    k = canonical_matrices(BICYCLE)
     poles = np.sort_complex(np.linalg.eigvals(k.A(v)))
     for output, entry, sign in (("steer", (0, 0), 1.0), ("lean", (0, 1), 1.0)):
         transfer = found.transfer("steer", output)
@@ -270,7 +280,7 @@ def test_other_packages_take_the_system() -> None:
     assert_allclose(control.A, found.A)
 
 
-def test_errors_tell_what_is_wrong() -> None:
+def test_error_messages_name_the_reason() -> None:
     with pytest.raises(ConfigurationError, match="not steady: lean"):
         linearise(BICYCLE, state(BICYCLE, forward_speed=5.0, lean_rate=0.3))
     with pytest.raises(ConfigurationError, match="not steady"):
@@ -295,7 +305,8 @@ def test_a_start_along_an_eigenvector_decays_by_its_eigenvalue():
     bicycle = compile("whipple")
     found = linearise(bicycle, state(bicycle, forward_speed=5.0))
     values, vectors = np.linalg.eig(found.A)
-    k, t = int(np.argmax(values.imag)), np.linspace(0.0, 2.0, 11)
+    k = int(np.argmax(values.imag))
+    t = np.linspace(0.0, 2.0, 11)
     v = 0.01 * vectors[:, k]
     start = dict(zip(found.states, found.x0 + v.real, strict=True))
     moved = found.simulate(start, t)
@@ -307,7 +318,7 @@ def test_a_start_along_an_eigenvector_decays_by_its_eigenvalue():
     assert moved["lean"].attrs["units"] == "rad" and moved["lean_rate"].attrs["units"] == "rad/s"
 
 
-def test_what_a_linear_system_cannot_move_by_is_told():
+def test_linear_simulation_refuses_unknown_and_cyclic_states():
     bicycle = compile("whipple")
     motion = state(bicycle, forward_speed=5.0)
     with pytest.raises(UnknownNameError, match=r"no state 'forward_speed'"):

@@ -198,7 +198,7 @@ class TestNestedLoops:
             assert gain == pytest.approx(1.0, abs=0.035)
 
     def test_misprints_of_published_gains(self, bicycle):
-        """The row of 2.5 m/s is none of the benchmark bicycle, and two heading gains are misprints."""
+        """The row of 2.5 m/s is not of the benchmark bicycle, and two heading gains are misprints."""
         lean = nested_loops(bicycle, LoopRider(*REAL["browserins_jason", 2.5]), 2.5)["lean"]
         assert not margins(lean).stable
         for name, printed in (("browser_jason", 0.053), ("pista_jason", 0.662)):
@@ -217,7 +217,7 @@ class TestNestedLoops:
         outer = [rider.lean_gain, rider.heading_gain, rider.lateral_gain]
         assert_allclose(outer, PUBLISHED[5.0][2:], rtol=2e-3)
 
-    def test_the_design_crosses_over_as_asked(self, bicycle):
+    def test_designed_loops_have_the_requested_crossovers(self, bicycle):
         wanted = {"lean": 1.8, "heading": 0.8, "path": 0.3}
         loops = nested_loops(bicycle, design_loops(bicycle, 6.0, wanted), 6.0)
         for name, frequency in wanted.items():

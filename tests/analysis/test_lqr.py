@@ -30,7 +30,7 @@ def test_the_double_integrator_of_the_textbook():
     assert_allclose(law.K, [[1.0, math.sqrt(3.0)]], rtol=1e-12)
 
 
-def test_what_cannot_be_steadied_or_is_not_there_is_named():
+def test_unstabilisable_or_unknown_states_are_refused():
     with pytest.raises(ConfigurationError, match="the inputs push cannot stabilise"):
         lqr(integrators([0.0, 0.0]), {"x": 1.0, "v": 1.0}, {"push": 1.0})
     with pytest.raises(UnknownNameError, match="no state 'w'"):
@@ -57,7 +57,7 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
 
 
 def test_a_law_of_a_linear_system_keeps_its_motion():
-    """At 3 m/s, where the bicycle falls by itself, it is righted and keeps its speed."""
+    """At 3 m/s the bicycle is unstable; the law rights it and keeps its speed."""
     bicycle = compile("whipple")
     found = linearise(bicycle, state(bicycle, forward_speed=3.0))
     wheel = 3.0 / bicycle.parameters["rR"]
@@ -84,7 +84,7 @@ def test_a_linear_system_knows_the_inputs_of_its_motion():
     assert_allclose(run.up.values[-1], 0.0, atol=1e-6)
 
 
-def test_weights_go_by_name_and_a_speed_is_asked_for():
+def test_weights_need_names_and_a_speed_is_required():
     bicycle = compile("whipple")
     found = linearise(bicycle, state(bicycle, forward_speed=3.0))
     with pytest.raises(ParameterError, match=r"by name, .'lean': 1.0., not a ndarray"):
@@ -99,7 +99,8 @@ def test_a_motion_that_dampers_brake_is_kept_up_by_the_torques_it_needs():
     """Wheels of a rate w with dampers c need c w each; the pitch is that of rest, for no torque is left
     over at the body.
     """
-    segway, c = compile("segway").model, 0.4
+    segway = compile("segway").model
+    c = 0.4
 
     def braked(*, damper: float = c) -> Model:
         joints = [replace(joint, damper=damper) for joint in segway.joints]
@@ -129,7 +130,7 @@ def test_slips_of_tyres_are_fed_back_too():
     )
 
 
-def test_states_of_tyres_that_are_not_there_are_told():
+def test_unknown_tyre_states_are_refused():
     bicycle = compile("whipple")
 
     def law(readings, z):
@@ -154,10 +155,12 @@ def _turned(yaw):
     """Return a two-wheeled pendulum's way back to its place, seen along and across the heading that it
     keeps, which is turned by yaw.
     """
-    system, pitch = compile("segway"), -math.atan2(0.02, 0.8)
+    system = compile("segway")
+    pitch = -math.atan2(0.02, 0.8)
     about = linearise(system, state(system, pitch=pitch, yaw=yaw), cyclic=True)
     law = lqr(about, {"x": 1.0, "pitch": 100.0, "yaw": 1.0}, {"left": 1.0, "right": 1.0})
-    c, s = math.cos(yaw), math.sin(yaw)
+    c = math.cos(yaw)
+    s = math.sin(yaw)
     axes = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
     start = state(system, pitch=pitch + 0.05, yaw=yaw + 0.1)
     start = replace(start, p=start.p + axes.T @ [0.3, 0.1, 0.0])
@@ -176,7 +179,7 @@ def test_a_law_of_the_place_does_not_know_where_north_is(yaw):
     assert_allclose(_turned(yaw), straight, atol=1e-8)
 
 
-def test_what_moves_along_in_the_steady_motion_is_not_kept_at_a_value():
+def test_states_that_change_in_the_steady_motion_have_no_weight():
     """At a speed x grows; the line, y and the heading, can be kept."""
     bicycle = compile("whipple")
     found = linearise(bicycle, state(bicycle, forward_speed=5.0, yaw=1.0), cyclic=True)
@@ -191,7 +194,7 @@ def test_what_moves_along_in_the_steady_motion_is_not_kept_at_a_value():
     assert np.ptp(run.position.values[:, 0]) > 40.0
 
 
-def test_what_stays_by_itself_is_left_alone():
+def test_constant_uncontrollable_states_are_ignored():
     """Two masses pushed against each other: their momentum stays, their distance is kept."""
     A = np.zeros((4, 4))
     A[0, 2] = A[1, 3] = 1.0

@@ -12,15 +12,17 @@ T = np.linspace(0.0, 3.0, 61)
 
 
 def motion(size, decay, pace):
-    """Return an oscillation that dies out, and its derivatives by what it depends on."""
-    cosine, sine = np.cos(pace * T + 0.3), np.sin(pace * T + 0.3)
+    """Return a decaying oscillation and its derivatives by its parameters."""
+    cosine = np.cos(pace * T + 0.3)
+    sine = np.sin(pace * T + 0.3)
     x = size * np.exp(-decay * T) * cosine
     return x, np.column_stack([x / size, -T * x, -size * np.exp(-decay * T) * T * sine])
 
 
 @pytest.mark.parametrize("reducer", [*REDUCERS, "time when"])
 def test_derivatives_are_those_of_differences(reducer):
-    at, h = np.array([0.7, 0.4, 2.0]), 3e-5
+    at = np.array([0.7, 0.4, 2.0])
+    h = 3e-5
     x, dx = motion(*at)
     if reducer.startswith("time of"):
         with pytest.raises(ParameterError, match="Use the time at which the rate is zero"):
@@ -47,16 +49,18 @@ def test_a_decay_has_the_derivatives_of_its_closed_form():
     assert_allclose(slopes, [1 / (0.5 * 0.3), -when / 0.5], rtol=1e-8)
 
 
-def test_what_never_comes_has_no_time():
+def test_missing_crossing_is_nan():
     x, dx = motion(0.1, 0.4, 2.0)
     value, slopes = metric_gradient("time when", 5.0, T, x, dx)
     assert np.isnan(value) and np.isnan(slopes).all()
 
 
-def test_answers_of_a_ride():
+def test_metrics_of_a_ride():
     """The largest lean of a bicycle after a push, by its trail: the same from runs beside it."""
-    bicycle, start = draisine.compile("whipple"), {"forward_speed": 5.0, "lean_rate": 0.2}
-    times, h = np.linspace(0.0, 1.0, 51), 1e-5
+    bicycle = draisine.compile("whipple")
+    start = {"forward_speed": 5.0, "lean_rate": 0.2}
+    times = np.linspace(0.0, 1.0, 51)
+    h = 1e-5
     found = draisine.gradient(bicycle, start, times, ["lean", "lean_rate"], ["c"])
     own = bicycle.parameters["c"]
     for question in ("maximum lean", "time when lean_rate = 0"):

@@ -1,4 +1,4 @@
-"""Designs by exact gradients: where the best is known otherwise."""
+"""Designs by exact gradients, compared with known optima."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,9 @@ def test_a_ball_bounces_as_high_as_it_should():
     """The restitution with which a ball that falls for one metre is at a height after 0.7 s: z = e v s -
     g s^2 / 2, solved by hand.
     """
-    ball, g, wanted = draisine.compile("ball"), 9.81, 0.4
+    ball = draisine.compile("ball")
+    g = 9.81
+    wanted = 0.4
     start = {"mode": {"ground": "open"}, "z": 1.0}
 
     def miss(at):
@@ -34,7 +36,8 @@ def test_a_ball_bounces_as_high_as_it_should():
 
 
 def test_the_stable_range_has_the_derivatives_of_differences():
-    bicycle, h = draisine.compile("whipple"), 1e-5
+    bicycle = draisine.compile("whipple")
+    h = 1e-5
     width, slopes = stable_range(bicycle)
     assert width == pytest.approx(
         6.024262015388 - 4.292382536341, abs=1e-10
@@ -100,8 +103,8 @@ def test_search_returns_from_values_with_infinite_cost():
     assert found.slope < 1e-5
 
 
-def test_a_search_that_could_not_go_on_is_told_by_its_slope():
-    """The cost falls towards the edge of what there is: nothing says that it is flat there."""
+def test_interrupted_search_has_a_large_slope():
+    """The cost decreases up to the border of feasible values, where its slope is not zero."""
 
     def cost(at):
         if at["x"] > 0.7:

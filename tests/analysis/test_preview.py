@@ -80,7 +80,9 @@ class StartedAt:
     """A law whose states start at given values."""
 
     def __init__(self, law):
-        self.law, self.states, self.start = law, law.states, np.zeros(law.states)
+        self.law = law
+        self.states = law.states
+        self.start = np.zeros(law.states)
 
     def __call__(self, readings, z):
         return self.law(readings, z)
@@ -91,7 +93,9 @@ def test_eigenvalues_are_those_of_differences_of_runs(on_tyres):
     exp(0.05 lambda) of the closed loop on tyres with delay and muscles.
     """
     rider = follow_path(on_tyres, 0.0, SPEED, delay=0.2, order=2, muscles=30.0)
-    law, time, small = StartedAt(rider), 0.05, 1e-4
+    law = StartedAt(rider)
+    time = 0.05
+    small = 1e-4
     closed = linearise(on_tyres, draisine.state(on_tyres, forward_speed=SPEED), law=rider)
     names = [name for name in closed.states if not name.startswith("z[")]
     memory = on_tyres.model.memory
@@ -126,7 +130,8 @@ def test_a_transport_delay_rides_like_the_approximation(on_tyres):
         """Path coordinates and the rider's prediction, without the torque."""
         return {}, rider(readings, z)[1]
 
-    know.states, know.start_at = rider.states, rider.start_at
+    know.states = rider.states
+    know.start_at = rider.start_at
     start = draisine.state(on_tyres, forward_speed=SPEED)
     step = 0.004  # a fiftieth of the delay
     numerics = draisine.Numerics(integrator="rk4", dt=0.001)
@@ -146,13 +151,14 @@ def test_a_transport_delay_rides_like_the_approximation(on_tyres):
 
 
 def command(rider, values):
-    """The rider's command from what a stepper reports."""
+    """Return the rider's command from the readings of a stepper."""
     memory = [name for name in values if name.startswith("element_state[")]
     own = dict(zip(rider.state_names, law_states(values), strict=True))
     read = {f"z[{k}]": values[name] for k, name in enumerate(memory)} | own
     known = [read[name] if name in read else values[name] for name in rider.states_read]
     hands = [own[name] for name in rider.hands.state_names]
-    s, stretch = own["parameter"], rider.path.arc_length_rate(own["parameter"])
+    s = own["parameter"]
+    stretch = rider.path.arc_length_rate(own["parameter"])
     seen = [rider.path.curvature(s + d / stretch) for d in rider.distances]
     return float(
         np.dot(rider.ahead, seen) - np.dot(rider.gains, known) - np.dot(rider.hands_gains, hands)
@@ -195,7 +201,8 @@ def test_the_gains_are_those_of_least_cost(bicycle):
     plant = linearise(bicycle, draisine.state(bicycle, forward_speed=SPEED), cyclic=True)
     names = [{"offset": "y", "heading_error": "yaw"}.get(n, n) for n in rider.states_read]
     at = [plant.states.index(name) for name in names]
-    A, B = plant.A[np.ix_(at, at)], plant.part(["steer"]).B[at]
+    A = plant.A[np.ix_(at, at)]
+    B = plant.part(["steer"]).B[at]
     Q = np.diag([1.0 if name in ("y", "yaw") else 0.0 for name in names])
 
     def price(K):
@@ -242,7 +249,8 @@ class TestSteerIntoLean:
         plain = linearise(bicycle, draisine.state(bicycle, forward_speed=4.0))
         push = plain.part(["steer"]).B[:, 0]
         row = np.zeros(len(plain.states), complex)
-        row[plain.states.index("lean")], row[plain.states.index("lean_rate")] = -10.0, -6.0
+        row[plain.states.index("lean")] = -10.0
+        row[plain.states.index("lean_rate")] = -6.0
         answer = row @ np.linalg.solve(s * np.eye(len(row)) - plain.A, push)
         assert (
             abs(1.0 - cmath.exp(-s * T) * answer) < 2.0 * abs(s * T) ** 5 / 720

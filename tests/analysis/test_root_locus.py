@@ -27,7 +27,7 @@ def test_over_speed_it_is_straight_running() -> None:
 
 
 def test_over_a_slope() -> None:
-    """Without slope, where the yaw is cyclic, it is straight running with two zeros."""
+    """Without slope the yaw is cyclic: straight running with two zero eigenvalues."""
     found = root_locus(
         BICYCLE, "slope", np.linspace(0.0, 0.3, 7), free=DRIVEN, forward_speed=5.0, lean=0.0
     )
@@ -80,7 +80,7 @@ def test_it_is_drawn_and_stored(tmp_path) -> None:
         draisine.plot(eigenvalues(BICYCLE, [4.0, 5.0]), "root_locus")
 
 
-def test_what_is_unknown_is_told() -> None:
+def test_unknown_quantity_is_refused() -> None:
     with pytest.raises(ParameterError, match="unknown quantity or parameter 'leen'"):
         root_locus(BICYCLE, "leen", [0.1], forward_speed=5.0)
     with pytest.raises(ParameterError, match="is empty"):

@@ -1,4 +1,4 @@
-"""Steady motions: what exists is found, with closed forms and families as references."""
+"""Steady motions against closed forms and families."""
 
 import math
 from typing import Any
@@ -180,7 +180,7 @@ def test_motions_of_families_are_found_without_them(turns: Any) -> None:
 
 
 def test_the_end_of_a_family_is_reported() -> None:
-    """With the rim at 3 m/s the turns fold; beyond that lean there is none."""
+    """With the rim at 3 m/s the turns fold; turns with a larger lean do not exist."""
     upright = steady(BICYCLE, free=["steer"], rear_wheel_speed=3.0, lean=0.0)
     found = family(
         upright, {"lean": 1.0}, free=["steer"], keep=["rear_wheel_speed"], step=0.2, max_motions=80
@@ -214,7 +214,7 @@ def test_three_families_of_hands_free_circles() -> None:
 
 
 def test_hands_free_circles_on_tyres() -> None:
-    """They start where a real eigenvalue of straight running is zero, and a drive keeps the speed."""
+    """They branch off at a zero real eigenvalue of straight running; a drive keeps the speed."""
     system = compile("motorcycle", tyres="sharp_tyre")
     found = steady_turns(system, until={"lean": 0.3}, step=0.1)
     assert_allclose([point.inputs["steer"] for point in found.points], 0.0, atol=1e-15)
@@ -223,7 +223,7 @@ def test_hands_free_circles_on_tyres() -> None:
     assert residual(found.points[-1]) < 1e-9
 
 
-def test_what_is_wrong_is_told() -> None:
+def test_error_messages_name_the_reason() -> None:
     with pytest.raises(ParameterError, match="at rest"):
         steady(BICYCLE, free=["rear_wheel"], forward_speed=0.0, forward_acceleration=1.0)
     with pytest.raises(ParameterError, match="radius must not be zero"):

@@ -1,4 +1,4 @@
-"""The program `variation`: what it sees, and that its derivatives are derivatives."""
+"""The program `variation`: observations, and derivatives against differences."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat",
 
 
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
-    still, n = Configuration(machine, count).y, len(machine.columns)
+    still = Configuration(machine, count).y
+    n = len(machine.columns)
     y = displace(machine, still, 0.2 * rng.normal(size=(count, n)))
     y[:, machine.layout.u] = rng.normal(size=(count, machine.layout.count("u")))
     return y
@@ -27,7 +28,8 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
     w = rng.normal(size=(3, machine.variation.inputs.count("w")))
     found = vary(machine, y, w)
     dx, du = (rng.normal(size=(3, machine.variation.inputs.count(name))) for name in ("dx", "du"))
-    dw, h = rng.normal(size=w.shape), 1e-4
+    dw = rng.normal(size=w.shape)
+    h = 1e-4
 
     def at(k: int) -> dict[str, np.ndarray]:
         moved = displace(machine, y, k * h * dx)
@@ -47,12 +49,14 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
 
 
 @pytest.mark.parametrize("vehicle", VEHICLES)
-def test_it_sees_what_an_observer_sees(vehicle: str) -> None:
+def test_observations_equal_those_of_the_program_observe(vehicle: str) -> None:
     system = compile(vehicle)
-    machine, rng = system.machine(), np.random.default_rng(5)
+    machine = system.machine()
+    rng = np.random.default_rng(5)
     y = some_states(machine, 1, rng)
     w = rng.normal(size=machine.variation.inputs.count("w"))
-    found, looked = vary(machine, y, w[None]), machine.observation(y[0], w=w)
+    found = vary(machine, y, w[None])
+    looked = machine.observation(y[0], w=w)
     seen = dict(zip(found.names, found.values["seen"][0], strict=True))
     outputs = dict(zip(system.outputs, looked["outputs"], strict=True))
     for name, value in outputs.items():
@@ -68,7 +72,8 @@ def test_it_sees_what_an_observer_sees(vehicle: str) -> None:
 
 def test_every_lane_can_have_its_own_parameters() -> None:
     system = compile("whipple")
-    machine, rng = system.machine(), np.random.default_rng(7)
+    machine = system.machine()
+    rng = np.random.default_rng(7)
     y = some_states(machine, 3, rng)
     parameters = np.tile(system.values, (3, 1))
     masses = [70.0, 85.0, 110.0]

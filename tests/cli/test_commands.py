@@ -26,7 +26,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> 
     return capsys.readouterr().out
 
 
-def test_without_arguments_it_tells_what_to_try(capsys):
+def test_without_arguments_it_suggests_first_commands(capsys):
     out = said(capsys)
     for command in ("run", "list", "show whipple", "check", "equations whipple"):
         assert f"draisine {command}" in out
@@ -64,7 +64,7 @@ def judged(capsys, *arguments):
     return capsys.readouterr()
 
 
-def test_a_run_that_could_not_have_been_is_told(capsys):
+def test_an_invalid_run_is_reported(capsys):
     """Ideal wheels hold the bicycle by pulling; the scenario's title promises that it stays up."""
     title = "steadies itself"
     assert title in said(capsys, "run", PASSIVE)
@@ -92,7 +92,7 @@ def test_a_run_fails_unless_its_scenario_expects_its_faults(capsys):
     assert "completed" in freely[0] and "fallen" not in freely[1]
 
 
-def test_a_vehicle_says_what_of_its_scenario_it_keeps(capsys):
+def test_a_vehicle_reports_unchanged_initial_values(capsys):
     """Asked for a lean, a bicycle was pushed, too, by the scenario that stands for it."""
     with pytest.warns(
         UserWarning, match=r"Unchanged initial values: forward_speed = 4.6, lean_rate = 0.5\."
@@ -104,7 +104,7 @@ def test_a_vehicle_says_what_of_its_scenario_it_keeps(capsys):
     )
 
 
-def test_tolerances_give_way_to_equal_steps(capsys):
+def test_unused_tolerances_are_reported_for_fixed_steps(capsys):
     main(["run", "mauny2018/incline", "--integrator", "rk4", "--until", "0.1"])
     assert (
         "run.rtol = 1e-13 of the scenario is not used: rk4 takes equal" in capsys.readouterr().err
@@ -183,7 +183,7 @@ def test_check_agrees_and_disagrees(capsys):
     assert found["wrong"][0]["agrees"] is False
 
 
-def test_a_run_that_has_to_stop_tells_and_keeps_what_it_has(capsys, monkeypatch):
+def test_a_run_that_stops_reports_why_and_writes_its_data(capsys, monkeypatch):
     from draisine.simulation.integrators import dop853
 
     def impatient(*_given):
@@ -223,7 +223,7 @@ def test_terrains_are_listed_with_all_measures_of_the_schema(capsys):
         )
 
 
-def test_show_tells_couplings_and_rows_that_repeat_others(capsys):
+def test_show_lists_couplings_and_redundant_rows(capsys):
     out = " ".join(said(capsys, "show", "car").split())
     assert "13 speeds, 11 constraints: 2 degrees of freedom" in out
     assert "coupling left_link: steer, left_steer" in out
@@ -444,7 +444,7 @@ def test_commands_called_from_python_leave_the_collector_of_garbage_alone(capsys
         ((-5.0,), "-5"),
     ],
 )
-def test_pairs_of_eigenvalues_are_told_as_one_and_others_as_they_are(values, told):
+def test_conjugate_pairs_of_eigenvalues_are_printed_as_one(values, told):
     import xarray
 
     from draisine.cli._report import _eigenvalue_text

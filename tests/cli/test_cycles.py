@@ -44,7 +44,7 @@ def test_json_of_cycles_and_of_the_consistent_impact(capsys):
     assert slow["impact_Omega_after"]["grip_2"] == pytest.approx(4.360704085122244)
 
 
-def test_a_scan_tells_where_things_change(capsys):
+def test_a_scan_reports_bifurcations(capsys):
     out = said(capsys, "cycles", "rocr", "--scan", "1.4:1.8:5", "--out", "f.csv", "--plot", "f.png")
     assert "at phase = 1.4787339" in out
     assert "at phase = 1.58889344" in out
@@ -121,5 +121,5 @@ def test_mistakes_in_a_cycle_scenario(capsys, old, new, told):
         (["cycles", "rocr", "--joint", "loose"], "loose"),
     ],
 )
-def test_wrong_inputs_are_told(capsys, arguments, told):
+def test_wrong_inputs_get_a_hint(capsys, arguments, told):
     assert told in said(capsys, *arguments, code=2)

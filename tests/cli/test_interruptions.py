@@ -49,7 +49,7 @@ def impatient(monkeypatch, module, name, calls):
     monkeypatch.setattr(module, name, called)
 
 
-def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
+def test_a_command_reports_an_interruption(capsys, monkeypatch):
     impatient(monkeypatch, vehicle, "compile", 1)
     assert main(["run", "--out", "a.nc"]) == 1
     assert capsys.readouterr().err == "error: Interrupted. Incomplete files were removed.\n"
@@ -66,7 +66,7 @@ def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
     assert load(Path("part.nc"))["outcome"].values.tolist() == ["completed", "not run", "not run"]
 
 
-def test_check_tells_of_the_scenarios_before(capsys, monkeypatch):
+def test_an_interrupted_check_reports_finished_scenarios(capsys, monkeypatch):
     names = ["meijaard2007/matrices", "meijaard2007/eigenvalues"]
     impatient(monkeypatch, check, "run", 2)
     assert main(["check", *names, "--json"]) == 1
@@ -100,14 +100,14 @@ def test_a_motion_is_not_lost_while_its_data_is_made(capsys, monkeypatch):
     assert load(Path("a.nc")).sizes["time"] == 11
 
 
-def test_a_ride_ends_as_it_says():
+def test_a_ride_ends_on_an_interrupt():
     """Ctrl+C is its end, and no error."""
     pytest.importorskip("uvicorn")
     command = [sys.executable, "-m", "draisine", "ride", "--no-browser"]
     ride = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
     assert ride.stdout is not None
     lines = []
-    while not lines or "Ctrl+C ends it." not in lines[-1]:
+    while not lines or "Press Ctrl+C to stop." not in lines[-1]:
         lines.append(ride.stdout.readline())
         assert lines[-1], "it ended by itself"
     address = lines[-2].removeprefix("ride at ").strip()

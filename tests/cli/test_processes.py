@@ -32,7 +32,7 @@ def check_files(folder):
     assert load(folder / "a.nc").sizes["time"] == 11
 
 
-def test_who_reads_only_the_first_line_gets_all_files(tmp_path):
+def test_a_closed_pipe_does_not_prevent_the_files(tmp_path):
     with begin(RUN, tmp_path, stdout=subprocess.PIPE, bufsize=0) as run:
         os.read(run.stdout.fileno(), 1)
         run.stdout.close()
@@ -52,7 +52,7 @@ def test_nobody_reads_at_all(tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_table_that_does_not_fit_is_told_and_the_files_are_written(tmp_path):
+def test_a_full_device_is_reported_and_the_files_are_written(tmp_path):
     with Path("/dev/full").open("w") as full, begin(RUN, tmp_path, stdout=full) as run:
         told = run.stderr.read()
     assert (run.returncode, told) == (

@@ -124,9 +124,9 @@ COMMANDS = [
     (["equations", "whipple", "--mode", "front=flying"], "front"),
     (["equations", "whipple", "--mode", "middle=open"], "no contact 'middle'"),
     (["plot", "nowhere.nc"], "nowhere.nc: no such file"),
-    (["plot", "broken.nc"], "broken.nc: is not a dataset"),
+    (["plot", "broken.nc"], "broken.nc: cannot be read as a dataset"),
     (["plot", "notes.txt"], "results are .nc or .zarr"),
-    (["run", "broken.nc"], "broken.nc: is not a dataset"),
+    (["run", "broken.nc"], "broken.nc: cannot be read as a dataset"),
     (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
     (["run", PASSIVE, "--set", "mB=80", "--set", "mB=90"], "--set mB is given twice"),
     (
@@ -167,16 +167,16 @@ COMMANDS = [
     (["run", "meijaard2007/matrices", "--animate", "run.gif"], "--animate needs a motion"),
     (["run", "mauny2018/contact-maps", "--animate", "run.html"], "of the kind 'map'"),
     (["animate", "nowhere.nc", "run.gif"], "nowhere.nc: no such file"),
-    (["animate", "broken.nc"], "broken.nc: is not a dataset"),
+    (["animate", "broken.nc"], "broken.nc: cannot be read as a dataset"),
     (["animate", "notes.txt", "run.gif"], "results are .nc or .zarr"),
     (["animate", "notes.txt", "run.txt"], ".gif, .mp4, .html"),
 ]
 
 FILES = [
-    ("", "kind: is missing. Take one of: run, sweep, state, map, linear"),
+    ("", "kind: is missing. Possible values: run, sweep, state, map, linear"),
     (
         'kind = "linear"\ntitle = "x"\nvehicle.name = "whipple"\nspeeds = { low = 0, at = [5] }',
-        "takes either low, high and count, or at",
+        "needs either low, high and count, or at",
     ),
     ('kind = "walk"', "no such kind. "),
     ("kind = run", "is not valid TOML"),
@@ -190,7 +190,7 @@ FILES = [
     (GOOD.replace("= 5.0", "= inf"), "initial.forward_speed: inf is not a finite number"),
     (GOOD + "mode.front = 'gone'", "run.mode.front = 'gone': no such status"),
     (GOOD + "mode.left = 'open'", "run.mode.left = 'open': no such contact"),
-    (GOOD + "drift = 'a lot'", "take 'project', 'none', or an epsilon"),
+    (GOOD + "drift = 'a lot'", "is not 'project', 'none' or an epsilon"),
     (GOOD + "[[law]]\nname = 'turn'", "law[0].name: Unknown law 'turn'. Did you mean"),
     (GOOD + "[[law]]\nname = 'turn_p'", "law[0].steer_gain: is missing"),
     (GOOD + "[[law]]\ngain = 3.0", "law[0].name: is missing"),
@@ -211,9 +211,9 @@ FILES = [
     ),
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[1]}\nvalues.lean=[0.0]",
-        "expected[0].at: a run has times",
+        "expected[0].at: needs times in a run",
     ),
-    (SWEEP.replace("final lean", "lean"), "sweep.outputs[0]: 'lean' changes in time"),
+    (SWEEP.replace("final lean", "lean"), "sweep.outputs[0]: 'lean' is a series over time"),
     (SWEEP.replace("run.dt", "..."), "a key between the dots is missing; write it like run.dt"),
     (SWEEP.replace("run.dt", "sweep.count"), "sweep.over.'sweep.count'[0]"),
     (SWEEP.replace("run.dt", "law.-1.gain"), "sweep.over.'law.-1.gain'[0]"),
@@ -228,9 +228,9 @@ FILES = [
     ),
     (
         SWEEP + "\n".join(f"between.'vehicle.parameters.{n}' = {MANY}" for n in ("w", "rR", "rF")),
-        "sweep: has 2e+18 runs; no more than 1e+08 are made",
+        "sweep: has 2e+18 runs; at most 1e+08 are possible",
     ),
-    (MAP.replace('"steer"', '"lean"'), "map.y.name = 'lean': stands along x already"),
+    (MAP.replace('"steer"', '"lean"'), "map.y.name = 'lean': is already the axis x"),
     (
         MAP + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[0]}\nvalues.beta=[0]",
         "expected[0].at.steer: is missing",
@@ -245,7 +245,7 @@ FILES = [
     ),
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='law'\nat=[7.0]\nvalues.lean=[0.0]",
-        "7 s lies outside the run of 0.1 s",
+        "7 s is outside of the run of 0.1 s",
     ),
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='rumour'\nvalues.'final lean'=0.0",
@@ -274,16 +274,16 @@ FILES = [
     (GOOD + "integrator = 'rk4'\nrtol = 1e-9", "run.rtol = 1e-09: rk4 takes equal steps"),
     (
         SWEEP.replace("run.until", "run.expects = ['fall']\nrun.until"),
-        "run.expects: goes with kind",
+        "run.expects: needs kind",
     ),
     (
         "kind='cycle'\ntitle='x'\nvehicle.name='rocr'\ncontact.mu=0.5\n"
         "cycle={near={Omega=1.0,theta=1.0},longest=3.0}",
-        "contact: goes with cycle.period",
+        "contact: needs cycle.period",
     ),
     (
         "kind='cycle'\ntitle='x'\nvehicle.name='rocr'\ncycle={near={Omega=1.0,theta=1.0},longest=3.0}",
-        "cycle.longest = 3.0: goes with the steps of a walker",
+        "cycle.longest = 3.0: needs a walker",
     ),
     (
         "kind='gait'\ntitle='x'\nvehicle.name='purcell_swimmer'\ngait={shapes=[[0.1,0.2]],sizes=[2.0]}",
@@ -326,7 +326,7 @@ def test_wrong_files(text: str, helpful: str, capsys: pytest.CaptureFixture[str]
     assert helpful in complaint(["run", "mine.toml"], capsys)
 
 
-def test_all_mistakes_of_a_file_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_mistakes_of_a_file_are_reported_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     text = GOOD.replace("forward_speed", "forwardspeed").replace("until", "untill")
     Path("mine.toml").write_text(text + "dt = -1\n[vehicle.parameters]\nmBB = 90\n")
     told = complaint(["check", "mine.toml"], capsys)
@@ -344,7 +344,7 @@ def test_tracebacks_on_demand() -> None:
 
 @pytest.mark.parametrize("name", ["9" * 400, "x" * 5000, "a\0b"])
 @pytest.mark.parametrize("ending", ["", ".nc", ".zarr", ".toml", ".png", ".stl"])
-def test_names_that_no_file_can_have_are_told(name, ending, capsys, tmp_path):
+def test_impossible_file_names_are_reported(name, ending, capsys, tmp_path):
     before = sorted(tmp_path.iterdir())
     for given in (
         ["run", name + ending],

@@ -31,7 +31,7 @@ from draisine.codegen.routine import (
 )
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_type, c_types, js_types
-from draisine.codegen.targets._text_routine import write
+from draisine.codegen.targets._text_routine import write_text_routine
 from draisine.codegen.targets.native import compile_routines
 
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-ffp-contract=off"]
@@ -185,7 +185,7 @@ def in_c(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
         main.show(text, value, kind)
     head = "#include <math.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
     body = "\n    ".join(main.lines)
-    text = write(routine, c.C_DIALECT, "run")
+    text = write_text_routine(routine, c.C_DIALECT, "run")
     page = f"{head}{C_HELPERS}{c_types(routine)}{text}int main(void)\n{{\n    {body}\n    return 0;\n}}\n"
     (folder / "run.c").write_text(page)
     subprocess.run(["cc", *STRICT, "run.c", "-o", "run", "-lm"], cwd=folder, check=True)
@@ -260,7 +260,9 @@ def in_javascript(routine: Routine, *arguments: Any, folder: Path) -> list[str]:
     lines.append(
         f"console.log(JSON.stringify([{', '.join(f'...{x}' for x in shown)}].map({exact})));"
     )
-    page = JS_HELPERS + js_types(routine) + write(routine, javascript.JS_DIALECT, "run")
+    page = (
+        JS_HELPERS + js_types(routine) + write_text_routine(routine, javascript.JS_DIALECT, "run")
+    )
     (folder / "run.js").write_text('"use strict";\n' + page + "\n".join(lines) + "\n")
     out = subprocess.run(["node", "run.js"], cwd=folder, check=True, capture_output=True, text=True)
     printed = [{"Infinity": "inf", "NaN": "nan"}.get(x, x) for x in json.loads(out.stdout)]

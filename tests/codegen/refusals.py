@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from draisine.codegen.routine import Routine
-from draisine.codegen.targets._llvm_routine import write
+from draisine.codegen.targets._llvm_routine import write_llvm
 from draisine.errors import RoutineError
 
 
@@ -16,7 +16,7 @@ def assert_refused(bad: Routine, line: int, why: str) -> None:
     """
     code = bad.function.__code__
     with pytest.raises(RoutineError, match=why) as error:
-        write([bad])
+        write_llvm([bad])
     number = code.co_firstlineno + line
     assert f"{Path(code.co_filename).name}:{number}: " in str(error.value)
     if line > 0:  # the types of arguments are checked before the text is read

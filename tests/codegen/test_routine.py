@@ -12,7 +12,7 @@ from codegen.refusals import assert_refused
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import _llvm
-from draisine.codegen.targets._llvm_routine import write
+from draisine.codegen.targets._llvm_routine import write_llvm
 from draisine.codegen.targets.native import Packed, compile_routines, make_record
 from draisine.errors import RoutineError
 
@@ -249,7 +249,7 @@ def test_errors_show_file_line_and_text(bad, line, why):
 @pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
 def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
     path = tmp_path / "mixed.o"
-    path.write_bytes(_llvm.assemble(write([mixed], 4)))
+    path.write_bytes(_llvm.compile_object(write_llvm([mixed], 4)))
     listed = subprocess.run(["nm", "-u", path], capture_output=True, text=True, check=True)
     assert set(listed.stdout.split()) - {"U"} <= {"pow", "memcpy", "memset", "memmove"}
 

@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS
-from draisine.codegen.targets._text_routine import write as write_text
+from draisine.codegen.targets._text_routine import write_text_routine as write_text
 from draisine.codegen.targets.native import compile_routines
 
 N = 7

@@ -23,7 +23,9 @@ class Guided:
     """A law that gives a joint the acceleration of a motion."""
 
     def __init__(self, joint, motion, active=True):
-        self.joint, self.motion, self.active = joint, motion, active
+        self.joint = joint
+        self.motion = motion
+        self.active = active
 
     def __call__(self, readings, z):
         return {self.joint: Guide(self.motion(readings.t)[2], self.active)}, ()
@@ -54,7 +56,8 @@ def test_a_guided_joint_moves_as_a_prescribed_one(bicycle):
 
 
 def test_a_guided_joint_on_a_terrain_moves_as_on_the_plane(bicycle):
-    law, start = Guided("steer", TURN), draisine.state(bicycle, **START)
+    law = Guided("steer", TURN)
+    start = draisine.state(bicycle, **START)
     smooth = draisine.simulate(bicycle, start, 0.5, law=law)
     rough = draisine.simulate(bicycle, start, 0.5, terrain=plane(), law=law)
     assert_allclose(rough.final().v, smooth.final().v, atol=1e-7)

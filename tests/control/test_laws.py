@@ -1,4 +1,4 @@
-"""Control laws: what they say over numbers, symbols and traces, and what they do to a bicycle."""
+"""Control laws over numbers, symbols and traces, and their effect on a bicycle."""
 
 import math
 from dataclasses import dataclass
@@ -41,7 +41,8 @@ class Seen:
 @given(st.floats(-1.0, 8.0), st.floats(0.0, 3.0), st.floats(0.1, 4.0))
 def test_a_smooth_step_rises_from_zero_to_one_and_is_symmetric(t, start, length):
     end = start + length
-    now, mirrored = smooth_step(t, start, end), smooth_step(start + end - t, start, end)
+    now = smooth_step(t, start, end)
+    mirrored = smooth_step(start + end - t, start, end)
     assert -1e-15 <= now <= 1.0 + 1e-15
     assert_allclose(now + mirrored, 1.0, atol=1e-12)
     assert smooth_step(t + 0.01, start, end) >= now - 1e-15
@@ -53,7 +54,7 @@ def test_a_smooth_step_is_the_formula_of_the_paper():
     assert_allclose(smooth_step(2.3, 1.0, 4.0), expected, rtol=1e-15)
     assert smooth_step(1.0, 1.0, 1.0) == 1.0
     assert smooth_step(0.999, 1.0, 1.0) == 0.0
-    with pytest.raises(ParameterError, match="cannot end"):
+    with pytest.raises(ParameterError, match="must not end"):
         smooth_step(0.0, 2.0, 1.0)
 
 
@@ -79,7 +80,7 @@ def test_the_turn_goes_back():
     [PI_TURN, TurnPI(10.0, 35.0, 0.1, (0.0, 5.0), 20.0, 100.0, 20.0, 0.3, 5.0, 2.0), P_TURN],
 )
 @pytest.mark.parametrize("t", [0.0, 0.7, 1.3, 6.0])
-def test_laws_say_the_same_over_all_scalars(law, t):
+def test_laws_agree_over_all_scalars(law, t):
     z = np.array([0.02, -0.04])[: law.states]
     numbers = law(Seen(t, 0.03, 19.2), z)
     names = ["t", "steer", "rate", *(f"z{k}" for k in range(law.states))]
@@ -110,7 +111,7 @@ def test_limits_hold_and_anti_windup_draws_the_integral_back():
     assert same == pytest.approx(0.001)  # no limit is at work
 
 
-def test_impossible_numbers_are_told():
+def test_impossible_numbers_are_refused():
     with pytest.raises(ParameterError, match="ascending"):
         TurnP(1.0, 1.0, (0.0, 2.0, 1.0, 3.0), 1.0, 1.0)
     with pytest.raises(ParameterError, match="steer_limit = -1"):
@@ -149,7 +150,7 @@ def test_tables_are_interpolated_like_numpys():
         assert_allclose(evaluate([traced], {"t": t})[0], np.interp(t, times, values), atol=1e-13)
 
 
-def test_wrong_signals_are_told():
+def test_wrong_signals_are_refused():
     with pytest.raises(ParameterError, match="before the start"):
         Step("steer", 1.0, 2.0, 1.0)
     with pytest.raises(ParameterError, match="must ascend"):

@@ -30,9 +30,10 @@ def responses(bicycle, s):
 
 
 def open_loops(bicycle, s):
-    """What each loop returns when it is cut open where it begins, the inner ones being closed."""
+    """Return the open-loop transfer of each loop, with its inner loops closed."""
     steer, lean, heading, front = responses(bicycle, s)
-    k, loops = GAINS, []
+    k = GAINS
+    loops = []
     through = k[0] * 900.0 / (s * s + 2 * 0.707 * 30.0 * s + 900.0)
     for gain, value in zip((1.0, *k[1:]), (steer, s * lean, lean, heading, front), strict=True):
         through = through * gain

@@ -58,7 +58,8 @@ def test_the_default_order_is_accurate_enough_for_a_rider():
 
 
 def test_muscles_follow_the_delay():
-    hands, s = Neuromuscular(0.1, 6, 30.0, 0.707), 4.0j
+    hands = Neuromuscular(0.1, 6, 30.0, 0.707)
+    s = 4.0j
     lag = 900.0 / (s * s + 2.0 * 0.707 * 30.0 * s + 900.0)
     assert hands.state_names[-2:] == ("torque", "torque_rate")
     assert_allclose(transfer(hands, hands.states, s), lag * pade(6, 0.1 * s), rtol=1e-11)
@@ -103,7 +104,9 @@ def test_the_curvature_of_a_parabola():
 @pytest.mark.parametrize("k", [0.1, -0.1, 1e-9, 0.0])
 def test_places_on_a_circle(k):
     """A place that is built from an arc, an offset and a heading error is located there again."""
-    arc, offset, error = 3.0, 0.4, -0.2
+    arc = 3.0
+    offset = 0.4
+    error = -0.2
     x, y, direction = ConstantCurvature(k).place(arc)
     if k:
         assert_allclose(x, math.sin(k * arc) / k, rtol=1e-7)
@@ -121,7 +124,9 @@ def test_places_on_a_circle(k):
     ids=["lateral", "curved"],
 )
 def test_places_on_a_path(path):
-    s, offset, error = 1.5, -0.3, 0.1
+    s = 1.5
+    offset = -0.3
+    error = 0.1
     x, y, direction = path.place(s)
     x, y = x - offset * math.sin(direction), y + offset * math.cos(direction)
     assert_allclose(locate(path, x, y, direction + error), [s, offset, error], atol=1e-10)
@@ -136,7 +141,7 @@ def test_a_curved_path_ends_where_a_clothoid_does():
     assert_allclose(found, [C, S, math.pi * 1.2**2 / 2.0], atol=1e-7)
 
 
-def test_what_is_no_path_is_refused():
+def test_invalid_paths_are_refused():
     with pytest.raises(ParameterError, match="is not a path"):
         as_path("left")
     with pytest.raises(ParameterError, match="not a finite number"):
@@ -155,12 +160,13 @@ COAST = PathFollowing((), (), 0.0)
     ids=["line", "circle", "parabola", "clothoid"],
 )
 def test_path_coordinates_follow_the_machine(path):
-    """The integrated coordinates are those of the place where the machine is, about any path."""
+    """The integrated path coordinates equal those of the machine's position, for any path."""
     bicycle = draisine.compile("whipple")
     law = COAST.on(path)
     start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.3, y=0.4, yaw=0.1)
     run = draisine.simulate(bicycle, start, 2.0, law=law)
-    data, end = run.to_xarray(), run.final()
+    data = run.to_xarray()
+    end = run.final()
     heading = float(data.yaw[-1])
     found = locate(law.path, *map(float, end.p[:2]), heading)
     expected = found[1:] if law.path.uniform else found
@@ -168,7 +174,7 @@ def test_path_coordinates_follow_the_machine(path):
     assert abs(found.offset) > 0.05
 
 
-def test_laws_that_act_together_start_where_the_machine_is():
+def test_combined_laws_start_at_the_position_of_the_machine():
     both = CombinedLaws((COAST, LoopRider(1.0, 0.0, 0.0, 0.0)))
     assert_allclose(both.start_at(1.0, 0.5, 0.2), [0.5, 0.2, 0.5, 0.2, 0.0, 0.0])
 

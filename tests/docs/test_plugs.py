@@ -70,7 +70,7 @@ def test_every_kind_can_be_plugged_in():
     assert set(FILES) | {"printer"} == set(registry.FOLDERS)
 
 
-def test_a_package_stands_beside_what_ships(by_name, capsys):
+def test_plugs_of_a_package_are_listed_with_shipped_ones(by_name, capsys):
     for kind, name in by_name.items():
         assert name in names(kind)
     assert main(["list", "vehicles"]) == 0
@@ -116,7 +116,7 @@ def test_integrator_has_its_order(plugs):
     assert abs(np.log2(errors[0] / errors[1]) - find("integrator", plugs["integrator"]).ORDER) < 0.3
 
 
-def test_an_integrator_as_an_object_is_told_by_its_name(by_file):
+def test_an_integrator_object_is_stored_by_its_name(by_file):
     heun = find("integrator", by_file["integrator"])
     disc = draisine.compile("rolling_disc")
     run = draisine.simulate(
@@ -200,7 +200,7 @@ def test_command(plugs, stored, capsys):
     assert re.match(r"1837\.\d+ J at the start, [-+]\d.\de-\d\d J since", capsys.readouterr().out)
 
 
-def test_wrong_files_are_told(tmp_path):
+def test_wrong_files_are_reported(tmp_path):
     with pytest.raises(UnknownNameError, match=r"the file 'gone\.py' does not exist"):
         find("law", "gone.py")
     (tmp_path / "empty.py").write_text("")
@@ -211,7 +211,7 @@ def test_wrong_files_are_told(tmp_path):
         find("figure", str(tmp_path / "broken.py"))
 
 
-def test_two_packages_with_one_name_are_told(by_name, tmp_path, monkeypatch):
+def test_two_packages_with_one_name_are_reported(by_name, tmp_path, monkeypatch):
     other = tmp_path / "other" / "other-1.0.dist-info"
     other.mkdir(parents=True)
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")

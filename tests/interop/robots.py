@@ -87,7 +87,8 @@ MJCF = """<mujoco model="porter">
 
 def porter(*, g: float = 9.81) -> Model:
     """Return the robot, drawn with its ground at z = 0; the camera is a body of its own, held."""
-    across, up = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    across = (0.0, 1.0, 0.0)
+    up = (0.0, 0.0, 1.0)
     hubs = {"left": (0.0, 0.2, 0.1), "right": (0.0, -0.2, 0.1), "caster": (0.26, 0.0, 0.05)}
     wheel = inertia(0.0016, 0.003, 0.0016)
     return Model(

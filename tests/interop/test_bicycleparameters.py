@@ -224,7 +224,7 @@ def test_ways_to_write_a_value(tmp_path: Path, text: str, value: float) -> None:
     assert read_bicycle(written(tmp_path, content))["mB"] == value
 
 
-def test_what_stands_beside_the_parameters_is_left_out(tmp_path: Path) -> None:
+def test_other_entries_are_ignored(tmp_path: Path) -> None:
     beside = "v = 5.0\nyB = 0.0\nyH = 2.7e-08\nIRzz = 0.0603\nmG = 3.35\nxcl = 0.198\nmD = 0.0\n"
     p = read_bicycle(written(tmp_path, benchmark_text() + beside))
     assert p == parameter_set("whipple", "benchmark")
@@ -393,18 +393,18 @@ def test_a_line_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("ending", ["txt", "yml"])
-def test_what_is_written_is_read_again(ending, tmp_path):
+def test_written_files_are_read_again(ending, tmp_path):
     bicycle = draisine.compile("whipple", **parameter_set("whipple", "pista_jason"))
     write_bicycle(bicycle, tmp_path / f"pista.{ending}")
     assert read_bicycle(tmp_path / f"pista.{ending}") == dict(bicycle.parameters)
 
 
-def test_what_these_files_cannot_say_is_not_written(tmp_path):
-    with pytest.raises(DataError, match="'crown', which it cannot say"):
+def test_other_machines_are_not_written(tmp_path):
+    with pytest.raises(DataError, match="also has 'crown'"):
         write_bicycle(draisine.compile("whipple", crown=0.02), tmp_path / "a.yml")
     with pytest.raises(DataError, match="has no 'w'"):
         write_bicycle(draisine.compile("rolling_disc"), tmp_path / "a.yml")
-    with pytest.raises(DataError, match=r"end in \.txt"):
+    with pytest.raises(DataError, match=r"end with \.txt"):
         write_bicycle(draisine.compile("whipple"), tmp_path / "a.json")
 
 
@@ -415,7 +415,7 @@ def test_what_these_files_cannot_say_is_not_written(tmp_path):
         ("18.3deg", "not a number; write"),
     ],
 )
-def test_angles_in_degrees_are_told_in_radians(written, told, tmp_path):
+def test_angles_in_degrees_are_refused_with_advice(written, told, tmp_path):
     values = parameter_set("whipple", "benchmark") | {"lam": written}
     (tmp_path / "mine.txt").write_text("\n".join(f"{n} = {x}" for n, x in values.items()))
     with pytest.raises(DataError, match=rf"line 3: lam = .*{told} 0\.319395, the angle in radians"):
@@ -446,13 +446,14 @@ until = 0.1
 
 
 def test_python_scenarios_and_commands_take_the_same_file_for_a_set(tmp_path, monkeypatch):
-    """What changes single parameters goes before the file, in each of the three."""
+    """Changes of single parameters override the file in each of the three."""
     values = _mine(tmp_path) | {"c": 0.07}
     (tmp_path / "mine.toml").write_text(SCENARIO)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    file, out = str(tmp_path / "mine.txt"), str(tmp_path / "run.nc")
+    file = str(tmp_path / "mine.txt")
+    out = str(tmp_path / "run.nc")
     assert dict(draisine.compile("whipple", parameter_set=file, c=0.07).parameters) == values
     loaded = load(str(tmp_path / "mine.toml"))
     assert dict(loaded.plan.system.parameters) == values
@@ -474,7 +475,7 @@ def test_a_result_keeps_the_numbers_of_its_parameter_file(tmp_path):
     assert accept("mine", "mine", other).plan.system.parameters["mB"] == 85.0
 
 
-def test_what_is_wrong_in_a_parameter_file_is_told_in_each_place(tmp_path, capsys):
+def test_every_interface_reports_errors_of_parameter_files(tmp_path, capsys):
     with pytest.raises(DataError, match=r"mine\.txt: no such file"):
         draisine.compile("whipple", parameter_set=str(tmp_path / "mine.txt"))
     (tmp_path / "mine.toml").write_text(SCENARIO)

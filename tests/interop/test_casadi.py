@@ -37,24 +37,28 @@ def test_rates_are_those_of_machine_code(vehicle, start):
 def test_steps_are_those_of_a_run(bicycle):
     system, machine, start = bicycle
     functions = door.CasadiMachine(machine)
-    step, y, w = functions.step(H), machine.enter(start), [0.3, 0.0, 0.0]
+    step = functions.step(H)
+    y = machine.enter(start)
+    w = [0.3, 0.0, 0.0]
     for _ in range(64):
         y = step(y=y, w=w)["next"]
     numerics = draisine.Numerics(integrator="rk4", dt=H)
     run = draisine.simulate(system, start, 0.5, inputs={"steer": 0.3}, numerics=numerics)
     assert_allclose(y.full().ravel(), run.arcs[0].y[-1], rtol=1e-12, atol=1e-12)
     names = ["lean", "steer_rate", "y", "yaw"]
-    seen, end = functions.observe(names)(y=y)["seen"].full().ravel(), run.to_xarray().isel(time=-1)
+    seen = functions.observe(names)(y=y)["seen"].full().ravel()
+    end = run.to_xarray().isel(time=-1)
     told = [end.lean, end.steer_rate, end.position.sel(axis="y"), end.yaw]
     assert_allclose(seen, [float(x) for x in told], rtol=1e-11, atol=1e-12)
 
 
-def test_derivatives_are_our_own():
+def test_derivatives_agree_with_the_package():
     """By a parameter, over half a second of a pendulum on a cart; the steps here are rougher."""
     cart = draisine.compile("cart_pole")
     machine = cart.machine()
     functions = door.CasadiMachine(machine, ["mP"])
-    step, p = functions.step(0.005), casadi.SX.sym("p")
+    step = functions.step(0.005)
+    p = casadi.SX.sym("p")
     y = casadi.SX(casadi.DM(machine.enter(draisine.state(cart, pole=0.1))))
     for _ in range(100):
         y = step(y=y, p=p)["next"]
@@ -66,7 +70,7 @@ def test_derivatives_are_our_own():
     assert_allclose(derivative, own.derivatives[0, 0, 0], rtol=1e-7)
 
 
-def test_what_is_not_there_is_told(bicycle):
+def test_unknown_names_are_refused(bicycle):
     _, machine, _ = bicycle
     with pytest.raises(ParameterError, match="no parameter 'mX'"):
         door.CasadiMachine(machine, ["mX"])

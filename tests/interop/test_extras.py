@@ -22,7 +22,7 @@ def test_a_missing_package_names_its_extra(monkeypatch: pytest.MonkeyPatch) -> N
         linear.to_control()
 
 
-def test_all_that_is_asked_for_is_an_extra() -> None:
+def test_every_optional_package_is_an_extra() -> None:
     texts = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
     found = {
         pair

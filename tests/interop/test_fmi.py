@@ -122,7 +122,7 @@ def test_a_state_is_kept_and_restored_in_memory_and_from_bytes(unit):
     made.freeInstance()
 
 
-def test_event_mode_stops_where_the_ground_would_pull(tmp_path):
+def test_event_mode_stops_at_a_negative_normal_force(tmp_path):
     """A mass on a stiff leg that falls from the vertical at the rate w presses on the ground with
     m cos(a) (g (3 cos(a) - 2) - l w^2): that ends at cos(a) = (2 + l w^2 / g) / 3.
     """
@@ -131,7 +131,8 @@ def test_event_mode_stops_where_the_ground_would_pull(tmp_path):
     export_fmu(wheel, draisine.state(wheel, wheel_rate=rate), tmp_path / "leg.fmu")
     made, at = instance(tmp_path / "leg.fmu", eventModeUsed=True, earlyReturnAllowed=True)
     made.enterStepMode()
-    time, found = 0.0, False
+    time = 0.0
+    found = False
     while not found and time < 2.0:
         found, _, early, time = made.doStep(time, 0.1)
     assert found and early
@@ -146,7 +147,7 @@ def test_event_mode_stops_where_the_ground_would_pull(tmp_path):
     made.freeInstance()
 
 
-def test_zig_compiles_where_there_is_no_other_compiler(tmp_path, monkeypatch):
+def test_zig_compiles_without_another_compiler(tmp_path, monkeypatch):
     pytest.importorskip("ziglang", reason="ziglang is not installed")
     disc = draisine.compile("rolling_disc")
     start = draisine.state(disc, forward_speed=2.0, lean=0.1)
@@ -161,7 +162,7 @@ def test_zig_compiles_where_there_is_no_other_compiler(tmp_path, monkeypatch):
     assert_allclose(there["lean"][-1], float(here.lean[-1]), rtol=1e-8)
 
 
-def test_what_cannot_be_written_is_told(bicycle, tmp_path, monkeypatch):
+def test_invalid_exports_are_refused(bicycle, tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=r"end with \.fmu"):
         export_fmu(*bicycle, tmp_path / "bicycle.zip")
     with pytest.raises(ParameterError, match="Did you mean"):

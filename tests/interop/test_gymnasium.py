@@ -24,7 +24,8 @@ def test_gymnasium_finds_nothing_wrong(name: str) -> None:
 def test_held_actions_are_inputs_of_a_run() -> None:
     env = rides.MachineEnv("Path")
     env.reset(seed=4)
-    start, system = env.stepper.state, env.stepper.system
+    start = env.stepper.state
+    system = env.stepper.system
     for _ in range(16):
         seen, *_ = env.step(np.array([0.02]))
     run = draisine.simulate(
@@ -52,11 +53,13 @@ def test_the_agent_takes_the_place_of_laws(tmp_path) -> None:
 def test_lanes_have_the_numbers_of_single_machines() -> None:
     """One lane and one machine, the same actions, over a fall and a new start."""
     task = replace(rides.TASKS["Balance"], duration=2.0)
-    lanes, alone = rides.MachineLanesEnv(task, 1), rides.MachineEnv(task)
+    lanes = rides.MachineLanesEnv(task, 1)
+    alone = rides.MachineEnv(task)
     many, _ = lanes.reset(seed=5)
     one, _ = alone.reset(seed=5)
     assert_array_equal(many[0], one)
-    ended, ends = False, []
+    ended = False
+    ends = []
     for k in range(80):
         action = np.array([1.0 if k < 40 else -0.05])
         many, reward, fell, over, values = lanes.step(action[None])
@@ -74,22 +77,24 @@ def test_lanes_have_the_numbers_of_single_machines() -> None:
     assert lanes.count[0] < 80
 
 
-def test_a_jump_costs_what_its_landings_take() -> None:
+def test_the_reward_of_a_jump_counts_the_lost_energy() -> None:
     """Energies before and after the landings: `mauny2018/ramp-jump`, an independent computation."""
     task = replace(rides.TASKS["Jump"], start={})
     env = rides.MachineEnv(task)
     env.reset(seed=0)
-    total, lost = 0.0, 0.0
+    total = 0.0
+    lost = 0.0
     for _ in range(task.steps):
         _, reward, fell, over, values = env.step(np.zeros(2))
         assert not fell
-        total, lost = total + reward, lost + values["lost"]
+        total = total + reward
+        lost = lost + values["lost"]
     assert over
     assert_allclose(lost, 4913.610986384904 - 4357.323329126459, atol=1e-5)
     assert_allclose(total, 1.0 - lost / 1000.0)
 
 
-def test_what_cannot_be_learned_is_told() -> None:
+def test_invalid_tasks_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'Balance'"):
         rides.MachineEnv("Balanc")
     with pytest.raises(ParameterError, match='mode="sync"'):

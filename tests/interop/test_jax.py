@@ -30,7 +30,8 @@ def disc():
 
 def test_steps_are_those_of_a_run(disc):
     system, machine, start = disc
-    functions, h = door.JaxMachine(machine), 2.0**-7
+    functions = door.JaxMachine(machine)
+    h = 2.0**-7
     step = jax.jit(lambda y: functions.step(y, h))
     y = machine.enter(start)
     for _ in range(64):
@@ -39,10 +40,11 @@ def test_steps_are_those_of_a_run(disc):
     assert_allclose(np.asarray(y), run.arcs[0].y[-1], rtol=1e-12, atol=1e-12)
 
 
-def test_derivatives_are_our_own(disc):
+def test_derivatives_agree_with_the_package(disc):
     """The change of all rates along the state and along the radius, by JAX and by our tangents."""
     system, machine, start = disc
-    functions, y = door.JaxMachine(machine, ["radius"]), machine.enter(start)
+    functions = door.JaxMachine(machine, ["radius"])
+    y = machine.enter(start)
     radius = np.array([system.parameters["radius"]])
     along = np.sin(1.0 + np.arange(len(y)))
     rate = lambda y, p: functions.rate(y, p=p)  # noqa: E731

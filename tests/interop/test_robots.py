@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.analysis.linear import linearise
 from draisine.errors import DataError, ModelError
-from draisine.interop.robots.guess import SAG, guess
+from draisine.interop.robots.guess import SPRING_DEFLECTION, guess
 from draisine.interop.robots.mjcf import parse_mjcf, read_mjcf
 from draisine.interop.robots.robot import RobotWheel
 from draisine.interop.robots.urdf import parse_urdf, read_urdf
@@ -40,7 +40,7 @@ def by_hand():
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_robot_rolls_as_the_one_drawn_by_hand(name, by_hand, tmp_path):
+def test_a_robot_file_agrees_with_a_manual_model(name, by_hand, tmp_path):
     read, text = READERS[name]
     (tmp_path / "porter.xml").write_text(text)
     vehicle = read(tmp_path / "porter.xml", RADII)
@@ -53,7 +53,7 @@ def test_a_robot_rolls_as_the_one_drawn_by_hand(name, by_hand, tmp_path):
     assert abs(place[3]) > 0.1  # it has turned
 
 
-def test_masses_are_those_of_mujoco():
+def test_masses_agree_with_mujoco():
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     text = """<mujoco model="shapes"><compiler eulerseq="zyx"/><worldbody>
       <body name="box" pos="0 0 1" euler="20 30 40"><freejoint/>
@@ -92,7 +92,7 @@ def test_a_ball_may_be_fixed():
 
 
 @pytest.mark.parametrize(
-    ("read", "text", "told"),
+    ("read", "text", "message"),
     [
         (read_urdf, "<mujoco/>", "<robot> at its root"),
         (read_urdf, "<robot", "not an XML file"),
@@ -100,7 +100,7 @@ def test_a_ball_may_be_fixed():
         (read_urdf, URDF.replace('child link="left"', 'child link="lefd"'), "Did you mean 'left'"),
         (read_urdf, URDF.replace('"swivel" type="continuous"', '"swivel" type="planar"'), "planar"),
         (read_urdf, URDF.replace('xyz="0.3 0 0"', 'xyz="0.3 0"'), "2 numbers instead of 3"),
-        (read_mjcf, "<mujoco><worldbody/></mujoco>", "here are 0"),
+        (read_mjcf, "<mujoco><worldbody/></mujoco>", "it has 0"),
         (
             read_mjcf,
             MJCF.replace('name="swivel"', 'name="swivel" type="ball"'),
@@ -109,13 +109,13 @@ def test_a_ball_may_be_fixed():
         (read_mjcf, MJCF.replace('name="fork" ', ""), "has no name"),
     ],
 )
-def test_what_cannot_be_read_is_told(read, text, told):
-    with pytest.raises((DataError, ModelError), match=told):
+def test_invalid_files_are_refused(read, text, message):
+    with pytest.raises((DataError, ModelError), match=message):
         read(text, RADII)
 
 
 def swung(inside, around="", joint='<joint name="swing" axis="0 1 0"/>'):
-    """Return a file of one body in the world that has a joint, and what else is said of it."""
+    """Return a file of one body in the world with a joint and further elements."""
     body = f'<body name="arm">{joint}{inside}</body>'
     return f"<mujoco>{around}<worldbody>{body}</worldbody></mujoco>"
 
@@ -125,32 +125,35 @@ FREE = '<joint axis="0 1 0" type="free"/>'
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        (swung(ARM, '<include file="x.xml"/>'), "takes parts from other files"),
-        (swung(ARM, '<compiler settotalmass="7"/>'), "settotalmass = '7' is not read"),
-        (swung(ARM, '<option wind="3 0 0" density="1.2"/>'), "density = '1.2' is not read"),
+        (swung(ARM, '<include file="x.xml"/>'), "includes other files"),
+        (swung(ARM, '<compiler settotalmass="7"/>'), "settotalmass = '7' is not supported"),
+        (swung(ARM, '<option wind="3 0 0" density="1.2"/>'), "density = '1.2' is not supported"),
         (swung(ARM, '<option><flag gravity="disable"/></option>'), "gravity = 'disable'"),
-        (swung(ARM, '<equality><joint joint1="swing"/></equality>'), "<equality> is not read"),
-        (swung(f"<frame pos='1 0 0'>{ARM}</frame>"), "<frame> is not read"),
+        (swung(ARM, '<equality><joint joint1="swing"/></equality>'), "<equality> is not supported"),
+        (swung(f"<frame pos='1 0 0'>{ARM}</frame>"), "<frame> is not supported"),
         (swung(ARM, joint='<joint name="j" springdamper="1 1"/>'), "springdamper = '1 1'"),
         (swung(ARM, joint='<joint name="j" class="no"/>'), "no class 'no' among the defaults"),
         (swung(ARM, joint='<joint name="j" damping="x"/>'), "'j', damping: 'x' is not a list"),
         (swung(ARM, '<compiler eulerseq="xy"/>'), "eulerseq 'xy'"),
-        (swung(ARM + f'<body name="in" pos="1 0 0">{FREE}{ARM}</body>'), "type 'free' is not read"),
+        (
+            swung(ARM + f'<body name="in" pos="1 0 0">{FREE}{ARM}</body>'),
+            "type 'free' is not supported",
+        ),
         (swung('<geom type="box" size="1 1"/>'), "2 numbers instead of 3"),
         (swung('<geom type="box"/>'), "3 numbers are missing"),
         (swung('<geom size="1" quat="0 0 0 0"/>'), "has no direction"),
         (swung('<geom size="nan"/>'), "'nan' is not finite"),
-        (swung(ARM + f'<body name="arm">{ARM}</body>'), "'arm' is there twice"),
+        (swung(ARM + f'<body name="arm">{ARM}</body>'), "'arm' is used twice"),
     ],
 )
-def test_what_would_make_another_machine_is_told(text, told):
-    with pytest.raises((DataError, ModelError), match=told):
+def test_unsupported_elements_are_refused(text, message):
+    with pytest.raises((DataError, ModelError), match=message):
         read_mjcf(text, {})
 
 
-def test_a_joint_without_a_word_is_a_hinge_about_z():
+def test_a_joint_without_attributes_is_a_hinge_about_z():
     (joint,) = read_mjcf(swung(ARM, joint="<joint/>"), {})().joints
     assert (joint.name, joint.axis.tolist(), joint.unit) == ("arm", [0.0, 0.0, 1.0], "rad")
 
@@ -166,11 +169,12 @@ def test_a_joint_without_a_word_is_a_hinge_about_z():
         ('<compiler inertiafromgeom="true"/>', '<joint stiffness="2" damping="3"/>'),
     ],
 )
-def test_joints_and_masses_are_those_that_mujoco_makes(around, joint):
-    """Defaults in two parts are one, springs rest where MuJoCo's rest, masses are as it is told."""
+def test_joints_and_masses_agree_with_mujoco(around, joint):
+    """Two default elements form one class; spring rests and masses agree with MuJoCo."""
     mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
     text = swung(ARM + '<geom size="0.1" contype="0"/>', around, joint)
-    theirs, model = mujoco.MjModel.from_xml_string(text), read_mjcf(text, {})()
+    theirs = mujoco.MjModel.from_xml_string(text)
+    model = read_mjcf(text, {})()
     (own,) = model.joints
     rest = theirs.qpos_spring[0] - theirs.qpos0[0]
     found = [own.spring, own.damper, own.rest, model.bodies[1].mass]
@@ -180,23 +184,23 @@ def test_joints_and_masses_are_those_that_mujoco_makes(around, joint):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (URDF.replace('damping="0.02"', 'damping="x"'), "'left_axle', damping: 'x' is not a list"),
         (URDF.replace('mass value="8"', 'mass value="${m}"'), "'frame', mass, value"),
         (URDF.replace('iyy="0.3"', 'iyy="nan"'), "'frame', iyy: 'nan' is not finite"),
-        (URDF.replace('link name="fork"', 'link name="left"'), "<link> 'left' is there twice"),
+        (URDF.replace('link name="fork"', 'link name="left"'), "<link> 'left' is used twice"),
         (
             URDF.replace('"porter">', '"p" xmlns:x="http://ros.org/wiki/xacro"><x:m/>'),
-            "write it out first",
+            "Expand it first",
         ),
         ("a\0b", "cannot be read: embedded null byte"),
         ("x" * 5000, "cannot be read: File name too long"),
         (".", "cannot be read: Is a directory"),
     ],
 )
-def test_what_urdf_cannot_mean_is_told(text, told):
-    with pytest.raises((DataError, ModelError), match=told) as caught:
+def test_invalid_urdf_is_refused(text, message):
+    with pytest.raises((DataError, ModelError), match=message) as caught:
         read_urdf(text, RADII)
     assert len(str(caught.value)) < 400
 
@@ -227,7 +231,7 @@ RUBBING = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_friction_of_a_joint_is_a_force_that_is_told(name):
+def test_friction_of_a_joint_is_a_force_with_a_warning(name):
     """Dry friction of 0.1 N m takes 0.1 N m times the wheel's rate."""
     read, text = READERS[name]
     with pytest.warns(UserWarning, match=r"'left_axle': its friction is smooth below 0.01 rad/s"):
@@ -239,7 +243,7 @@ def test_friction_of_a_joint_is_a_force_that_is_told(name):
     assert "left_axle" not in {one.joint for one in still.elements}
 
 
-def test_a_wheel_may_stand_beside_the_origin_of_its_link(by_hand):
+def test_a_wheel_may_be_off_the_origin_of_its_link(by_hand):
     """The same robot, its left hub 4 cm farther in and the wheel as much farther out."""
     moved = URDF.replace('<origin xyz="0 0.2 0" rpy', '<origin xyz="0 0.16 0" rpy')
     moved = moved.replace(
@@ -254,7 +258,7 @@ def test_a_wheel_may_stand_beside_the_origin_of_its_link(by_hand):
     assert_allclose(forces, by_hand[1], rtol=1e-7, atol=1e-6)
 
 
-def test_joints_are_told_what_the_file_does_not_know():
+def test_joints_have_properties_beyond_the_file():
     told = {"swivel": {"motion": uniform(0.0)}, "left_axle": {"damper": 0.5, "spring": 2.0}}
     model = read_urdf(URDF, RADII | {"caster": RobotWheel(0.05, LoadTyre(10.0, 0.0, 0.05))}, told)()
     joints = {joint.name: joint for joint in model.joints}
@@ -283,7 +287,9 @@ def geom(told):
 
 def test_a_capsule_is_a_cylinder_between_two_halves_of_a_ball():
     """By quadrature of discs along its axis; a very short one is a ball, a thin one a rod."""
-    r, h, density = 0.2, 0.3, 700.0
+    r = 0.2
+    h = 0.3
+    density = 700.0
     u, weight = np.polynomial.legendre.leggauss(40)
     parts = [(h * u, h * weight, r * r + 0 * u)]
     parts += [
@@ -323,18 +329,18 @@ def test_a_capsule_is_a_cylinder_between_two_halves_of_a_ball():
         ),
     ],
 )
-def test_places_are_told_in_several_ways(told, same):
+def test_orientations_have_several_forms(told, same):
     for one, other in zip(geom(told), geom(same), strict=True):
         assert_allclose(one, other, rtol=1e-12, atol=1e-9)
 
 
-def test_what_weighs_nothing_may_have_any_shape():
+def test_massless_geoms_may_have_any_shape():
     text = swung(ARM + '<geom type="mesh" mesh="x"/>') + ""
     assert read_mjcf(text, {})().bodies[1].mass == 1.0
     ball = '<geom size="0.1" mass="2"/>'
     looks = '<geom type="mesh" mesh="x" mass="0"/><geom type="mesh" mesh="y" density="0"/>'
     assert read_mjcf(swung(ball + looks), {})().bodies[1].mass == 2.0
-    with pytest.raises(ModelError, match="the mass of a mesh is not known; give it an <inertial>"):
+    with pytest.raises(ModelError, match="the mass of a mesh is not known; add an <inertial>"):
         read_mjcf(swung('<geom type="mesh" mesh="x"/>'), {})
 
 
@@ -369,14 +375,14 @@ def rover(kind="prismatic", axis="0 0 1", arm=0.0):
     return parse_urdf(ROVER.format(corners="".join(corners)))
 
 
-def test_what_a_file_seems_to_mean():
+def test_wheels_and_springs_are_guessed():
     """Wheels where cylinders are, springs that carry the machine with a sag, servos that hold."""
     found = guess(rover())
     assert list(found.wheels) == ["left", "right"]
     assert found.wheels["left"] == ("disc", 0.1, (0.0, 0.03, 0.0), "its cylinder")
     spring, damper = found.springs["left_strut"]
     carried = 20.0 / 2.0
-    assert spring * SAG * 0.1 == pytest.approx(carried * 9.81, rel=0.02)
+    assert spring * SPRING_DEFLECTION * 0.1 == pytest.approx(carried * 9.81, rel=0.02)
     assert damper == pytest.approx(np.sqrt(spring * carried), rel=0.02)
     assert found.held == ["nod"]
 
@@ -412,7 +418,7 @@ def test_a_wheel_is_as_large_as_the_tyre_that_is_fixed_to_it(shape, kind):
     # Springs sag by a part of that radius.
     carried = sum(link.mass.mass for link in robot.links) / 2.0
     spring, _ = found.springs["left_strut"]
-    assert spring * SAG * 0.12 == pytest.approx(carried * 9.81, rel=0.02)
+    assert spring * SPRING_DEFLECTION * 0.12 == pytest.approx(carried * 9.81, rel=0.02)
 
 
 def test_a_wheel_without_shapes_is_a_disc_of_all_its_parts():
@@ -425,14 +431,15 @@ def test_a_wheel_without_shapes_is_a_disc_of_all_its_parts():
     assert found["left"].radius == pytest.approx(0.1)
 
 
-def test_a_trailing_arm_is_sprung_as_its_wheel_feels_it():
-    slide, hinge = guess(rover()), guess(rover("revolute", "0 1 0", -0.2))
+def test_the_spring_of_a_trailing_arm_scales_with_its_lever():
+    slide = guess(rover())
+    hinge = guess(rover("revolute", "0 1 0", -0.2))
     for one, other in zip(hinge.springs["left_strut"], slide.springs["left_strut"], strict=True):
         assert one == pytest.approx(0.2**2 * other, rel=0.01)
     assert hinge.held == ["nod"]
 
 
-def test_what_no_wheel_is_is_not_taken_for_one():
+def test_other_links_are_not_guessed_as_wheels():
     """A bar that swings, a drum high up, a ball on the mast, a wheel whose shape is askew."""
     porter_wheels = guess(parse_urdf(URDF)).wheels
     assert {n: one.radius for n, one in porter_wheels.items()} == pytest.approx(
@@ -467,8 +474,8 @@ def differential(rpy="-1.57 0 0", ixx=0.0004, iyy=0.00041, com=0.0):
 BOT_WHEELS = {"left": 0.06, "right": 0.06, "caster": Ball(0.03)}
 
 
-def test_angles_that_are_all_but_right_ones_are_taken_for_them():
-    with pytest.warns(UserWarning, match=r"within 0\.002 rad of a right one, such as 1\.57"):
+def test_angles_near_right_angles_are_rounded():
+    with pytest.warns(UserWarning, match=r"within 0\.002 rad of a right angle, such as 1\.57"):
         rough = read_urdf(differential("-1.57 0 3.14", iyy=0.0004), BOT_WHEELS)()
     exact = read_urdf(differential(f"{-np.pi / 2} 0 {np.pi}", iyy=0.0004), BOT_WHEELS)()
     for one, other in zip(rough.joints, exact.joints, strict=True):
@@ -478,10 +485,10 @@ def test_angles_that_are_all_but_right_ones_are_taken_for_them():
     assert abs(tilted.joints[0].axis[2]) == pytest.approx(np.cos(1.55), rel=1e-12)
 
 
-def test_wheels_that_are_all_but_round_are_taken_for_round():
+def test_almost_symmetric_wheels_are_made_symmetric():
     """The axial moment and the sum of the others stay; the mass centre is put onto the axle."""
     exact = f"{-np.pi / 2} 0 0"
-    with pytest.warns(UserWarning, match=r"wheel '(left|right)': its mass is all but round"):
+    with pytest.warns(UserWarning, match=r"wheel '(left|right)': its mass is almost symmetric"):
         wheel = read_urdf(differential(exact, com=1e-4), BOT_WHEELS)().body("left")
     assert_allclose(np.diag(wheel.inertia), [0.000405, 0.0007, 0.000405], atol=1e-15)
     assert wheel.com[0] == pytest.approx(0.0, abs=1e-15)
@@ -499,14 +506,15 @@ def test_a_ball_that_is_fixed_to_the_base_beside_wheels_is_a_caster():
     assert float(run.yaw_rate[0]) == pytest.approx(0.06 * 2.0 / 0.24, rel=1e-12)
 
 
-def test_a_caster_slides_without_friction_until_it_is_named():
+def test_a_caster_slides_without_friction_unless_named():
     """On level ground the robot rolls on; a caster that rubs brakes it. About the line below the axle
     the deck's weight, 0.05 m behind, is borne 0.1 m behind, less what the braking takes off.
     """
     text = differential(f"{-np.pi / 2} 0 0", iyy=0.0004)
     text = text.replace('<mass value="5"/>', '<mass value="5"/><origin xyz="-0.05 0 0"/>')
     bot = draisine.compile(read_urdf(text, BOT_WHEELS))
-    load, inertia = 5 * 9.81 * 0.05 / (0.1 + 0.1 * 0.06), 5.6 + 2 * 0.0007 / 0.06**2
+    load = 5 * 9.81 * 0.05 / (0.1 + 0.1 * 0.06)
+    inertia = 5.6 + 2 * 0.0007 / 0.06**2
     start = draisine.state(bot, forward_speed=1.0)
     speeds = []
     for mu in (0.5, {"left": 0.5, "right": 0.5}, {"left": 0.5, "right": 0.5, "caster": 0.1}):
@@ -554,9 +562,10 @@ def rover(*, g: float = 9.81):
 """
 
 
-def test_a_note_about_a_file_comes_once(tmp_path, recwarn):
-    """A vehicle is drawn many times from its file; a file that was changed is told anew."""
-    file, code = tmp_path / "porter.urdf", tmp_path / "rover.py"
+def test_a_warning_about_a_file_is_given_once(tmp_path, recwarn):
+    """A vehicle is compiled many times from its file; a changed file warns again."""
+    file = tmp_path / "porter.urdf"
+    code = tmp_path / "rover.py"
     file.write_text(URDF.replace('damping="0.02"', 'damping="0.02" friction="0.1"'))
     code.write_text(VEHICLE.format(file=str(file), wheels=RADII))
     system = draisine.compile(f"{code}:rover")
@@ -598,7 +607,7 @@ HOPPER = """<mujoco model="hopper"><worldbody><body name="torso" pos="0 0 0.8">
   <body name="foot" pos="0 0 -0.3"><geom size="0.04" mass="0.1"/></body></body></body></worldbody></mujoco>"""
 
 
-def test_what_a_machine_does_in_the_world_is_neither_sprung_nor_held():
+def test_joints_to_the_world_are_neither_sprung_nor_held():
     """A hopper in a plane: slide and hinge of its torso are its freedoms, its knee gives."""
     found = guess(parse_mjcf(HOPPER))
     assert (list(found.wheels), list(found.springs), found.held) == (["foot"], ["knee"], [])
@@ -619,11 +628,13 @@ def test_forward_speed_is_that_of_the_root_link_and_its_horizontal_part():
     assert seen["left_axle_rate"] == pytest.approx(1.0 / 0.06, rel=1e-9)
 
 
-def test_bodies_and_defaults_may_be_nested_deeper_than_python_calls_functions():
+def test_nesting_is_not_limited_by_the_recursion_limit():
     """Balls in a row, each bolted to the one before: mass and moments of inertia are sums over the row. The
     size of the balls comes from the innermost of a hundred classes of defaults.
     """
-    count, radius, spacing = 1200, 0.1, 0.01
+    count = 1200
+    radius = 0.1
+    spacing = 0.01
     classes = "".join(f'<default class="c{k}"><geom size="{1e-3 * k}"/>' for k in range(101))
     ball = '<body name="b{}" pos="{} 0 0">{}<geom type="sphere" mass="2"/>'
     row = "".join(ball.format(k, spacing, "" if k else "<freejoint/>") for k in range(count))

@@ -98,7 +98,9 @@ def test_the_block_is_the_machine(tmp_path):
     text = made[-1].read_text()
     listed = text[text.index("outputs = {") :]
     names = [line.split("'")[1] for line in listed.splitlines() if line.startswith("    '")]
-    steps, period, heavy = 33, 1.0 / 32.0, system.with_parameters(mB=90.0)
+    steps = 33
+    period = 1.0 / 32.0
+    heavy = system.with_parameters(mB=90.0)
     torques = np.zeros((steps, 3))
     torques[:, 0] = np.sin(np.arange(steps))
     outputs = np.full((steps, len(names)), np.nan)

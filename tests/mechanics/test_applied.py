@@ -138,7 +138,7 @@ def test_the_saddle_point_system_agrees(bicycle):
     z = rng.normal(size=4) * 0.05
     seen = machine.observation(machine.enter(state, z=z))
     out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
-    n, rows = len(state.v), multiplier.active_rows(bicycle.model, machine.mode)
+    n, rows = len(state.v), multiplier.active_row_indices(bicycle.model, machine.mode)
     M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
     vdot, _ = multiplier.saddle_point(
         M, out["F"], C, out["c"][rows], [""] * len(rows), bicycle.model.speeds

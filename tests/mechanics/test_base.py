@@ -10,13 +10,13 @@ from draisine.mechanics.base import (
     base_angles,
     base_rates,
     base_rotation,
+    expand_speeds,
     free_columns,
     is_free,
     is_planar,
-    spread,
+    renormalise,
     square_length,
     turns_freely,
-    unit,
 )
 from draisine.model import Body, Model, Revolute, inertia
 
@@ -41,7 +41,7 @@ def pose(base, rng):
     turn[list(TURNS[base])] = rng.normal(size=len(TURNS[base]))
     q = np.array([1.0, *turn])
     free = rng.normal(size=len(free_columns(model(base))))
-    return q / np.linalg.norm(q), np.asarray(spread(model(base), free), float)
+    return q / np.linalg.norm(q), np.asarray(expand_speeds(model(base), free), float)
 
 
 @pytest.mark.parametrize("base", TURNS)
@@ -50,7 +50,7 @@ def test_rotations_and_lengths_are_those_of_the_quaternion(base):
     assert_allclose(np.asarray(base_rotation(model(base), q), float), rotation(q), atol=1e-15)
     assert_allclose(square_length(model(base), q), 1.0, atol=1e-15)
     stretched = q * (1.0 + 1e-4 * bool(TURNS[base]))
-    assert_allclose(np.linalg.norm(unit(model(base), stretched)), 1.0, atol=2e-8)
+    assert_allclose(np.linalg.norm(renormalise(model(base), stretched)), 1.0, atol=2e-8)
 
 
 @pytest.mark.parametrize("base", TURNS)
@@ -79,4 +79,4 @@ def test_queries_of_groups():
 
 
 def test_speeds_are_spread_over_the_free_columns():
-    assert list(spread(model("SE(2)"), array([1.0, 2.0, 3.0, 4.0]))) == [1, 2, 0, 0, 0, 3, 4]
+    assert list(expand_speeds(model("SE(2)"), array([1.0, 2.0, 3.0, 4.0]))) == [1, 2, 0, 0, 0, 3, 4]

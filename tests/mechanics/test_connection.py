@@ -20,13 +20,13 @@ from draisine.mechanics.connection import (
     Locomotion,
     Torques,
     classify,
-    kinematic,
-    kinematics,
+    kinematic_connection,
     locomotion,
-    mechanical,
+    mechanical_connection,
     reduced_motion,
-    stokes,
-    torques,
+    solve_kinematics,
+    solve_torques,
+    stokes_connection,
 )
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
@@ -65,7 +65,7 @@ def forward(
     tree, columns = at.tree, free_columns(at.tree.model)
     inputs = np.zeros(len(tree.model.inputs))
     inputs[[k - 6 for k in at.inner]] = tau
-    found = multiplier.free(tree, at.world.R, np.zeros(3), at.geo.r, v, inputs)
+    found = multiplier.evaluate_free_dynamics(tree, at.world.R, np.zeros(3), at.geo.r, v, inputs)
     order = ("normal", "along", "across")
     where = {
         f"{c.name}.{axis}": 3 * k + j
@@ -125,7 +125,7 @@ def platform_connection(rho: float, w: float) -> np.ndarray:
 @pytest.mark.parametrize("base", ["SE(2)", "SE(3)"])
 def test_platform_is_kinematic(base: str) -> None:
     at = placed(platform(base), [0.3, -2.0], rot_z(0.7), {"castor": "sliding"})
-    calA, K = kinematic(at)
+    calA, K = kinematic_connection(at)
     expected = np.zeros((len(at.outer), 2))
     expected[[at.names.index(name) for name in ("Vx", "Vy", "Wz")]] = platform_connection(0.1, 0.25)
     assert_allclose(calA, expected, atol=1e-15)
@@ -140,10 +140,10 @@ def test_platform_is_kinematic(base: str) -> None:
 def test_platform_torques_accelerate_and_carry_it() -> None:
     """Driving straight ahead: tau by the total inertia, normal forces by weight and load transfer."""
     at = placed(platform("SE(3)"), [0.0, 0.0], statuses={"castor": "sliding"})
-    found = kinematics(at)
+    found = solve_kinematics(at)
     a, rho, mass = 0.8, 0.1, 10.0
     rdot, rddot = np.array([3.0, 3.0]), np.array([a, a]) / rho
-    out = torques(found, np.zeros(0), rdot, rddot)
+    out = solve_torques(found, np.zeros(0), rdot, rddot)
     assert_allclose(out.motion.vdot[:3], [a, 0.0, 0.0], atol=1e-12)
     assert_allclose(out.tau, (mass * a * rho + 2 * 0.005 * a / rho) / 2, rtol=1e-12)
     lam = dict(zip(at.labels, out.lam, strict=True))
@@ -185,7 +185,7 @@ def car(*, length: float = 2.0, rho: float = 0.3) -> Model:
 def test_car_turns_by_the_tangent_of_its_steering() -> None:
     for steer in (-0.9, 0.0, 0.4):
         at = placed(car(), [steer, 1.0])
-        calA, K = kinematic(at)
+        calA, K = kinematic_connection(at)
         expected = -np.array([[0.0, 0.3], [0.0, 0.0], [0.0, 0.3 * np.tan(steer) / 2.0]])
         assert_allclose(calA, expected, atol=1e-14)
         assert K.shape == (1, 2)  # the wheel's normal, empty in the plane
@@ -198,14 +198,14 @@ def test_car_steered_by_a_right_angle_has_free_speeds() -> None:
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Wz",), 1)
     with pytest.raises(ConfigurationError, match=r"determine 2 of 3 speeds.*Wz are free"):
-        kinematic(at)
+        kinematic_connection(at)
 
 
 def test_car_torques_give_back_its_accelerations() -> None:
     at = placed(car(), [0.4, 1.0])
-    found = kinematics(at)
+    found = solve_kinematics(at)
     rdot, rddot = np.array([0.3, 8.0]), np.array([-1.0, 2.0])
-    out = torques(found, np.zeros(0), rdot, rddot)
+    out = solve_torques(found, np.zeros(0), rdot, rddot)
     balance(found, out, np.zeros(len(found.redundant)))
     again, lam = forward(at, out.tau, out.motion.v, without="rear.normal")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
@@ -218,11 +218,11 @@ def test_car_with_a_passive_wheel_coasts() -> None:
     assert at.names == ["Vx", "Vy", "Wz", "drive_rate"]
     case = classify(at)
     assert (case.kind, case.free) == ("mixed", ("Vx",))
-    found = kinematics(at)
+    found = solve_kinematics(at)
     assert_allclose(found.H[:, 0], [1.0, 0.0, np.tan(0.4) / 2, 1 / 0.3], rtol=1e-13)
     assert_allclose(found.J, 0.0, atol=1e-15)
     rdot, rddot, speed = np.array([0.3]), np.array([-1.0]), np.array([4.0])
-    out = torques(found, speed, rdot, rddot)
+    out = solve_torques(found, speed, rdot, rddot)
     again, _ = forward(at, out.tau, out.motion.v, without="rear.normal")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
     assert again[8 - 1] != 0.0
@@ -271,7 +271,7 @@ def snake_connection(r1: Any, r2: Any, a: Any) -> np.ndarray:
 def test_snake_of_three_links_is_kinematic() -> None:
     for r1, r2 in ((0.5, 0.3), (-1.0, -0.2), (0.4, -1.2)):
         at = placed(snake(3), [r1, r2])
-        calA, K = kinematic(at)
+        calA, K = kinematic_connection(at)
         assert_allclose(calA, snake_connection(r1, r2, 0.2), rtol=1e-13, atol=1e-15)
         assert K.shape == (0, 2)
         case = classify(at)
@@ -287,9 +287,9 @@ def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Vx",), 1)
     assert case.why.endswith("Vx follows from the dynamics; 1 of 2 shape motions is possible.")
-    found = kinematics(at)
+    found = solve_kinematics(at)
     assert_allclose(found.K @ [1.0, 1.0], 0.0, atol=1e-15)
-    out = torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))
+    out = solve_torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))
     assert_allclose(out.tau_static.sum(), 0.0, atol=1e-14)
     balance(found, out, np.array([2.0]))
 
@@ -300,7 +300,7 @@ def test_snake_of_five_links_follows_its_head() -> None:
     """
     shape = np.array([0.4, 0.3, -0.2, 0.5])
     at = placed(snake(5), shape)
-    found = kinematics(at)
+    found = solve_kinematics(at)
     case = classify(at)
     assert (case.kind, case.rank, case.mobility, len(case.redundant)) == (
         "over-constrained",
@@ -324,15 +324,17 @@ def test_snake_of_five_links_follows_its_head() -> None:
 def test_snake_of_five_links_may_press_against_its_wheels() -> None:
     """Static loads: torques that only squeeze the wheels, found again by forward dynamics."""
     at = placed(snake(5), [0.4, 0.3, -0.2, 0.5])
-    found = kinematics(at)
+    found = solve_kinematics(at)
     rdot = np.linalg.svd(found.K)[2][2:].T @ np.array([0.7, -0.4])
     v = at.whole(found.J @ rdot, rdot)
     # compatible accelerations: any solution of the rows
-    rows = multiplier.free(at.tree, np.eye(3), np.zeros(3), at.geo.r, v, np.zeros(4))
-    across = multiplier.active_rows(at.tree.model, mode_of(at.tree.model))
+    rows = multiplier.evaluate_free_dynamics(
+        at.tree, np.eye(3), np.zeros(3), at.geo.r, v, np.zeros(4)
+    )
+    across = multiplier.active_row_indices(at.tree.model, mode_of(at.tree.model))
     columns = free_columns(at.tree.model)
     vdot = np.linalg.lstsq(rows.C[across][:, columns], rows.c[across], rcond=None)[0]
-    out = torques(found, np.zeros(0), rdot, vdot[3:])
+    out = solve_torques(found, np.zeros(0), rdot, vdot[3:])
     assert_allclose(out.motion.vdot[columns], vdot, atol=1e-12)
     assert out.lam_static.shape == (5, 2)
     assert_allclose(at.A.T @ out.lam_static, 0.0, atol=1e-14)
@@ -346,9 +348,9 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
         assert_allclose(list(lam.values()), out.lam + out.lam_static @ z, atol=1e-10)
         balance(found, out, z)
     with pytest.raises(ConfigurationError, match="speeds of the joints violate the constraint"):
-        torques(found, np.zeros(0), rdot + [0.1, 0.0, 0.0, 0.0], vdot[3:])
+        solve_torques(found, np.zeros(0), rdot + [0.1, 0.0, 0.0, 0.0], vdot[3:])
     with pytest.raises(ConfigurationError, match="accelerations of the joints violate"):
-        torques(found, np.zeros(0), rdot, vdot[3:] + [0.1, 0.0, 0.0, 0.0])
+        solve_torques(found, np.zeros(0), rdot, vdot[3:] + [0.1, 0.0, 0.0, 0.0])
 
 
 def test_snake_connection_over_all_scalars() -> None:
@@ -359,7 +361,7 @@ def test_snake_connection_over_all_scalars() -> None:
     def traced(xs: Any) -> np.ndarray:
         return trace.evaluate(xs, {"r0": 0.5, "r1": 0.3})
 
-    calA, _ = kinematic(placed(snake(3), r), traced)
+    calA, _ = kinematic_connection(placed(snake(3), r), traced)
     assert_allclose(traced(list(calA.ravel())), expected.ravel(), rtol=1e-13, atol=1e-15)
 
     x = casadi_symbols("r", 2)
@@ -369,13 +371,13 @@ def test_snake_connection_over_all_scalars() -> None:
         call = casadi.Function("f", [casadi.vertcat(*[e.sx for e in x])], [out])
         return np.array(call(shape)).ravel()
 
-    calA, _ = kinematic(placed(snake(3), x), compiled)
+    calA, _ = kinematic_connection(placed(snake(3), x), compiled)
     assert_allclose(compiled(list(calA.ravel())), expected.ravel(), rtol=1e-13, atol=1e-15)
 
     with mpmath.workdps(50):
         exact = array([mpmath.mpf("0.5"), mpmath.mpf("0.3")])
         a = mpmath.mpf(1) / 5
-        calA, _ = kinematic(placed(snake(3, a=a), exact))
+        calA, _ = kinematic_connection(placed(snake(3, a=a), exact))
         assert max(abs(x) for x in (calA - snake_connection(*exact, a)).ravel()) < 1e-48
 
     r1, r2, a = sympy.symbols("r1 r2 a", positive=True)
@@ -384,7 +386,7 @@ def test_snake_connection_over_all_scalars() -> None:
         at = {r1: 0.5, r2: 0.3, a: 0.2}
         return np.array([float(sympy.sympify(e).subs(at)) for e in xs])
 
-    calA, _ = kinematic(placed(snake(3, a=a), [r1, r2], evaluate=numbers), numbers)
+    calA, _ = kinematic_connection(placed(snake(3, a=a), [r1, r2], evaluate=numbers), numbers)
     left = calA - snake_connection(r1, r2, a)
     assert all(sympy.simplify(sympy.nsimplify(e)) == 0 for e in left.ravel())
 
@@ -428,7 +430,7 @@ def test_satellite_turns_against_its_rotors(fold: bool) -> None:
     )
     spins = np.array([0.02 * j.axis / np.linalg.norm(j.axis) for j in model.joints]).T
     turning = np.linalg.solve(locked, spins)  # Omega = -turning rdot
-    calA = mechanical(at)
+    calA = mechanical_connection(at)
     assert_allclose(calA[3:], turning, rtol=1e-12)
     assert_allclose(calA[:3] + hat(-centre) @ turning, 0.0, atol=1e-13)
 
@@ -465,7 +467,7 @@ def momentum(model: Model, r: np.ndarray, eta: np.ndarray, rdot: np.ndarray) -> 
 def test_falling_cat_has_no_momentum() -> None:
     model, r = falling_cat(), np.array([0.6, -0.4])
     at = placed(model, r)
-    calA = mechanical(at)
+    calA = mechanical_connection(at)
     for rdot in np.eye(2):
         assert_allclose(momentum(model, r, -calA @ rdot, rdot), 0.0, atol=1e-9)
     assert classify(at).kind == "mechanical"
@@ -491,8 +493,8 @@ def test_a_cat_held_at_its_waist_turns_further_than_a_falling_one() -> None:
     free_lock = spread + R @ spread @ R.T + point(apart) / 2
     free_drive = (R @ spread @ R.T - m / 2 * hat(apart) @ hat(front)) @ axes
     held, free = np.linalg.solve(held_lock, held_drive), np.linalg.solve(free_lock, free_drive)
-    assert_allclose(mechanical(placed(falling_cat(base="SO(3)"), r)), held, atol=1e-12)
-    assert_allclose(mechanical(placed(falling_cat(), r))[3:], free, atol=1e-12)
+    assert_allclose(mechanical_connection(placed(falling_cat(base="SO(3)"), r)), held, atol=1e-12)
+    assert_allclose(mechanical_connection(placed(falling_cat(), r))[3:], free, atol=1e-12)
     assert_allclose(free[0], [-0.112, 0.424], atol=5e-4)
     assert_allclose(held[0], [-0.279, 0.750], atol=5e-4)
 
@@ -511,7 +513,7 @@ def test_falling_cat_turns_over_by_bending_round() -> None:
             r = amplitude * np.array([np.sin(t), np.cos(t)])
             rdot = amplitude * np.array([np.cos(t), -np.sin(t)]) * 2 * np.pi / steps * sense
             at = locomotion(tree, (), np.eye(3), r)
-            W = -mechanical(at)[3:] @ rdot
+            W = -mechanical_connection(at)[3:] @ rdot
             angle = np.linalg.norm(W)
             S = hat(W / angle)
             R = R @ (np.eye(3) + np.sin(angle) * S + (1 - np.cos(angle)) * S @ S)
@@ -570,7 +572,9 @@ def test_swimmer_in_an_ideal_fluid() -> None:
     for r in (np.array([0.0, 0.0]), np.array([0.7, -0.4]), np.array([-1.2, 0.5])):
         at = placed(swimmer(), r)
         M = sum(J.T @ own @ J for J in link_frames(r, length))
-        assert_allclose(mechanical(at), np.linalg.solve(M[:3, :3], M[:3, 3:]), rtol=1e-11)
+        assert_allclose(
+            mechanical_connection(at), np.linalg.solve(M[:3, :3], M[:3, 3:]), rtol=1e-11
+        )
         case = classify(at)
         assert (case.kind, case.mobility) == ("hydrodynamic", 2)
         assert "of body and fluid" in case.why
@@ -589,7 +593,7 @@ def test_one_body_in_a_fluid_is_enough() -> None:
     middle, *ends = link_frames(r, length)
     M = middle.T @ np.diag(dry + wet) @ middle + sum(J.T @ np.diag(dry) @ J for J in ends)
     expected = np.linalg.solve(M[:3, :3], M[:3, 3:])
-    assert_allclose(mechanical(placed(alone, r)), expected, rtol=1e-11)
+    assert_allclose(mechanical_connection(placed(alone, r)), expected, rtol=1e-11)
 
 
 def swum(model: Model, cycle: Any, connection: Any, steps: int = 120) -> np.ndarray:
@@ -617,7 +621,7 @@ def test_scallop_theorem(water: str) -> None:
     """
     ideal = water == "ideal"
     model = swimmer() if ideal else swimmer(**THICK, **WEIGHTLESS)
-    connection = mechanical if ideal else stokes
+    connection = mechanical_connection if ideal else stokes_connection
     locked = Model(
         [b for b in model.bodies if b.name != "rear"],
         [j for j in model.joints if j.name != "rear"],
@@ -649,7 +653,7 @@ def test_purcell_swimmer() -> None:
     at = placed(swimmer(**THICK, **WEIGHTLESS), r)
     own = np.diag([0.4, 0.9, 0.9 * 0.2**2 / 12])
     D = sum(J.T @ own @ J for J in link_frames(r, 0.2))
-    assert_allclose(stokes(at), np.linalg.solve(D[:3, :3], D[:3, 3:]), rtol=1e-12)
+    assert_allclose(stokes_connection(at), np.linalg.solve(D[:3, :3], D[:3, 3:]), rtol=1e-12)
     case = classify(at)
     assert (case.kind, case.why) == ("stokes", "drag acts on bodies without inertia.")
     assert classify(placed(swimmer(**THICK), r)).kind == "dynamic"
@@ -659,7 +663,7 @@ def test_equal_drag_both_ways_does_not_swim() -> None:
     """Where rods feel the same drag along and across, the middle of all of them stays."""
     same = {"drag_along": 0.9, "drag_across": 0.9, "drag_turning": 0.9 * 0.2**2 / 12}
     r = np.array([0.5, -0.8])
-    calA = stokes(placed(swimmer(**same, **WEIGHTLESS), r))
+    calA = stokes_connection(placed(swimmer(**same, **WEIGHTLESS), r))
     for rdot in np.eye(2):
         eta = -calA @ rdot
         velocity = np.zeros(2)
@@ -677,7 +681,7 @@ def test_snakeboard_is_mixed() -> None:
     length = 0.25
     for front, rear in ((0.3, -0.3), (0.5, 0.2), (-0.9, 0.4)):
         at = placed(snakeboard(), [0.7, rear, front])
-        found = kinematics(at)
+        found = solve_kinematics(at)
         kernel = np.array(
             [
                 2 * length * np.cos(front) * np.cos(rear),
@@ -706,7 +710,7 @@ def test_snakeboard_momentum_equation() -> None:
     rdot, rddot = np.array([psidot, -phidot, phidot]), np.array([0.8, -1.1, 1.1])
     M = mass_matrix(at.tree, at.geo, np.zeros(3))
     assert_allclose(M[5, 5], m * l**2, rtol=1e-13)
-    moved = reduced_motion(kinematics(at), np.array([0.9]), rdot, rddot)
+    moved = reduced_motion(solve_kinematics(at), np.array([0.9]), rdot, rddot)
     along = np.array([2 * l * np.cos(phi) ** 2, np.sin(2 * phi)])
     alongdot = np.array([-2 * l * np.sin(2 * phi), 2 * np.cos(2 * phi)]) * phidot
     momenta = np.array([m * moved.v[0], (M @ moved.v)[5]])
@@ -737,10 +741,10 @@ def test_torques_give_back_the_accelerations(
 ) -> None:
     """Torques by inverse dynamics (1.16)-(1.19), motion by forward dynamics."""
     at = placed(model, r, driven=driven)
-    found = kinematics(at)
+    found = solve_kinematics(at)
     rng = np.random.default_rng(2)
     eta_r, (rdot, rddot) = rng.normal(size=len(found.free)), rng.normal(size=(2, len(at.inner)))
-    out = torques(found, eta_r, rdot, rddot)
+    out = solve_torques(found, eta_r, rdot, rddot)
     assert out.tau_static.shape == (len(at.inner), 0)
     again, lam = forward(at, out.tau, out.motion.v)
     scale = max(1.0, np.abs(again).max())
@@ -756,7 +760,7 @@ def test_torques_give_back_the_accelerations(
 def test_reduced_dynamics_under_a_push() -> None:
     """Without rows, H = 1 and (1.8) remains; a force from outside enters."""
     at = placed(satellite(), [0.0, 0.0, 0.0])
-    found = kinematics(at)
+    found = solve_kinematics(at)
     assert_allclose(found.H, np.eye(6))
     push = np.array([0.0, 0.0, 56.0 * 9.81, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     masses = np.array([b.mass for b in at.tree.model.bodies])
@@ -778,11 +782,11 @@ def test_reduced_dynamics_over_symbols() -> None:
     def evaluate(xs: Any) -> np.ndarray:
         return trace.evaluate(xs, point)
 
-    found = kinematics(placed(snakeboard(), symbols["r"]), evaluate)
-    out = torques(found, symbols["e"], symbols["d"], symbols["a"])
+    found = solve_kinematics(placed(snakeboard(), symbols["r"]), evaluate)
+    out = solve_torques(found, symbols["e"], symbols["d"], symbols["a"])
     floats = {k: np.array(xs) for k, xs in values.items()}
-    numbers = kinematics(placed(snakeboard(), floats["r"]))
-    expected = torques(numbers, floats["e"], floats["d"], floats["a"])
+    numbers = solve_kinematics(placed(snakeboard(), floats["r"]))
+    expected = solve_torques(numbers, floats["e"], floats["d"], floats["a"])
     assert_allclose(evaluate(list(out.tau)), expected.tau, rtol=1e-12)
     assert_allclose(evaluate(list(out.lam)), expected.lam, rtol=1e-12)
     assert_allclose(evaluate(list(out.motion.vdot)), expected.motion.vdot, rtol=1e-12, atol=1e-13)
@@ -798,9 +802,9 @@ def test_errors_name_the_way_out() -> None:
     with pytest.raises(ModelError, match="requires ground at rest"):
         placed(moving, [])
     with pytest.raises(SingularityError, match="No drag resists Vx, Vy, Wz"):
-        stokes(placed(swimmer(), [0.0, 0.0]))
+        stokes_connection(placed(swimmer(), [0.0, 0.0]))
     with pytest.raises(SingularityError, match="no inertia resists"):
-        mechanical(placed(swimmer(**THICK, **WEIGHTLESS), [0.0, 0.0]))
+        mechanical_connection(placed(swimmer(**THICK, **WEIGHTLESS), [0.0, 0.0]))
     bare = Model(
         [Body("a"), Body("b", 1.0, (1.0, 0.0, 0.0))],
         [Prismatic("slide", "a", "b", AHEAD)],
@@ -809,7 +813,7 @@ def test_errors_name_the_way_out() -> None:
     )
     with pytest.raises(SingularityError, match="no inertia resists 'Vx'"):
         reduced_motion(
-            kinematics(placed(bare, [0.0], driven=[])), np.ones(3), np.zeros(0), np.zeros(0)
+            solve_kinematics(placed(bare, [0.0], driven=[])), np.ones(3), np.zeros(0), np.zeros(0)
         )
 
 
@@ -832,7 +836,7 @@ def test_a_fixed_base_has_an_empty_connection() -> None:
     assert (case.kind, case.rank, case.mobility) == ("over-constrained", 0, 1)
     open_arm = placed(arm, [0.5, 0.4, -0.9], statuses={"grip": "open"})
     assert (classify(open_arm).kind, classify(open_arm).mobility) == ("kinematic", 3)
-    assert kinematic(open_arm)[0].shape == (0, 3)
+    assert kinematic_connection(open_arm)[0].shape == (0, 3)
 
 
 def test_independence_is_a_matter_of_directions_not_of_sizes():

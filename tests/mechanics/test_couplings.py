@@ -216,5 +216,5 @@ def test_errors_of_couplings_name_the_cause():
         Model([base, arm], joints, couplings=[Loop("l", "arm", "leg", (0, 0, 0))])
     with pytest.raises(ModelError, match="pinned to itself"):
         Loop("l", "arm", "arm", (0, 0, 0))
-    with pytest.raises(ModelError, match="names no joint"):
+    with pytest.raises(ModelError, match="name at least one joint"):
         Coupling("c", (), lambda: 0.0)

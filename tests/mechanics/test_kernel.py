@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.formulations.projected import choose_speeds
-from draisine.mechanics.kernel import eliminate, plan, share, solve_symmetric
+from draisine.mechanics.kernel import eliminate, minimum_norm_multipliers, plan, solve_symmetric
 
 
 def sparse(rng, n, share=0.5):
@@ -92,7 +92,9 @@ def shared(C, keep, lam, compliances):
     n = C.shape[1]
     free = [e for e in np.eye(n) if np.linalg.matrix_rank(np.vstack([C[keep], e])) > len(keep)]
     A = np.vstack([C[keep], *free[: n - len(keep)]])
-    return np.array(share(eliminate(A, pivots_of(A)), lam, C, keep, compliances), float)
+    return np.array(
+        minimum_norm_multipliers(eliminate(A, pivots_of(A)), lam, C, keep, compliances), float
+    )
 
 
 def test_repeating_rows_share_forces_by_their_compliance_and_torques_evenly():

@@ -41,7 +41,7 @@ from draisine.mechanics.kinematics import (
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import (
-    GROUPS,
+    BASE_GROUPS,
     Ball,
     Blade,
     Body,
@@ -126,7 +126,7 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
     rest = bodies[1:]
     rng.shuffle(rest)
     model = Model([bodies[0], *rest], joints, contacts, gravity=rng.normal(size=3) * 5, base=group)
-    columns = [*GROUPS[group], *range(6, 6 + len(joints))]
+    columns = [*BASE_GROUPS[group], *range(6, 6 + len(joints))]
     R = np.eye(3)
     if group == "SE(2)":
         R = lie.rot_z(rng.uniform(-3, 3))
@@ -140,7 +140,7 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
 
 
 def machines(
-    most: int = 12, groups: Sequence[str] = tuple(GROUPS), fluid: bool = True
+    most: int = 12, groups: Sequence[str] = tuple(BASE_GROUPS), fluid: bool = True
 ) -> st.SearchStrategy[Moving]:
     """All comes from one seed: few examples are then as varied as they can be."""
     return st.integers(0, 2**32 - 1).map(lambda seed: machine(seed, most, groups, fluid))
@@ -282,7 +282,7 @@ def in_pinocchio(pin: Any, x: Moving) -> tuple[np.ndarray, np.ndarray]:
     if x.model.base in roots:
         kind, root = roots[x.model.base]
         placed["0"] = twin.addJoint(0, kind(), pin.SE3.Identity(), "base")
-    origin, columns = {"0": np.zeros(3)}, list(range(len(GROUPS[x.model.base])))
+    origin, columns = {"0": np.zeros(3)}, list(range(len(BASE_GROUPS[x.model.base])))
     own = {}
     while left:  # depth first: Pinocchio wants the joints of a branch side by side
         name = left.pop()
@@ -590,8 +590,10 @@ def test_contact_rows_are_rates_of_gaps_and_velocities(fold: bool, x: Moving) ->
     model = replace(x.model, ground=turntable)
     tree, whole = assemble(model, fold=fold), assemble(model, fold=False)
     inputs, now = np.zeros(len(model.inputs)), sym.point["t0"]
-    found = multiplier.free(tree, sym.R, sym.p, sym.r, sym.v, array(inputs), sym.t[0])
-    here = multiplier.free(tree, x.R, x.p, x.r, x.speeds, inputs, now)
+    found = multiplier.evaluate_free_dynamics(
+        tree, sym.R, sym.p, sym.r, sym.v, array(inputs), sym.t[0]
+    )
+    here = multiplier.evaluate_free_dynamics(tree, x.R, x.p, x.r, x.speeds, inputs, now)
     rows = here.C @ x.speeds
     close(sym.at(found.C), here.C)
     geo, floats = geometry(whole, sym.r), geometry(whole, x.r)

@@ -63,7 +63,7 @@ def test_a_state_has_the_signs_of_the_benchmark(bicycle):
         assert_allclose(getattr(theirs, name), getattr(ours, name), atol=1e-15)
 
 
-def test_eigenvectors_have_the_signs_that_are_asked_for(bicycle):
+def test_eigenvectors_have_the_signs_of_the_selected_axes(bicycle):
     theirs, ours = (
         draisine.eigenvalues(bicycle, [5.0], axes=axes) for axes in ("benchmark", "draisine")
     )
@@ -86,7 +86,8 @@ def test_a_steered_machine_on_tyres_has_them_too():
 
 
 def test_datasets_differ_by_the_half_turn_about_x(run):
-    ours, theirs = run.to_xarray(), run.to_xarray(axes="benchmark")
+    ours = run.to_xarray()
+    theirs = run.to_xarray(axes="benchmark")
     assert theirs.attrs["axes"] == "benchmark"
     for name in ("lean", "lean_rate", "forward_speed", "energy", "lean_acceleration", "gap"):
         assert_allclose(theirs[name], ours[name], rtol=0)
@@ -108,19 +109,22 @@ def test_the_momentum_is_mass_times_velocity_in_both(run):
         k = 40
         R = np.asarray(rotation(data.orientation.values[k]), float)
         velocity = R @ data.speeds.values[k, :3]
-        t, p = data.time.values, data.position.values
+        t = data.time.values
+        p = data.position.values
         rate = (p[k + 1] - p[k - 1]) / (t[k + 1] - t[k - 1])
         assert_allclose(velocity, rate, atol=2e-3)
 
 
 def test_tables_have_them_too(run):
-    ours, theirs = run.to_pandas(), run.to_pandas(axes="benchmark")
+    ours = run.to_pandas()
+    theirs = run.to_pandas(axes="benchmark")
     assert_allclose(theirs["steer"], -ours["steer"], rtol=0)
 
 
 def test_a_steady_turn_has_them_too(bicycle):
     turn = steady(bicycle, free=["steer"], lean=0.2, forward_speed=5.0)
-    ours, theirs = turn.linear(), turn.linear(axes="benchmark")
+    ours = turn.linear()
+    theirs = turn.linear(axes="benchmark")
     at = ours.states.index("steer")
     assert theirs.x0[at] == -ours.x0[at] != 0.0
     assert_allclose(
@@ -128,7 +132,7 @@ def test_a_steady_turn_has_them_too(bicycle):
     )
 
 
-def test_what_needs_our_axes_says_so(run, bicycle):
+def test_functions_that_need_our_axes_refuse_others(run, bicycle):
     with pytest.raises(DataError, match="benchmark's axes"):
         restore_system(run.to_xarray(axes="benchmark"))
     with pytest.raises(ParameterError, match="Unknown axes 'sae'"):

@@ -1,4 +1,4 @@
-"""Joints are screws: what they refuse, and what they say of their coordinate."""
+"""Joints as screws: invalid arguments, units of their coordinate."""
 
 import pytest
 
@@ -21,13 +21,13 @@ def test_a_coordinate_is_an_angle_where_the_joint_turns():
 @pytest.mark.parametrize(
     ("screw", "words"),
     [
-        ({"turn": 0.5}, "turn 0.5; take 1"),
-        ({"turn": 0.0}, "neither turns nor slides"),
+        ({"turn": 0.5}, "turn must be 1"),
+        ({"turn": 0.0}, "neither rotates nor translates"),
         ({"slide": float("nan")}, "slide nan is not a number"),
         ({"spring": float("inf")}, "spring inf is not a number"),
-        ({"axis": (0, 0, 0)}, "the axis is zero"),
+        ({"axis": (0, 0, 0)}, "the axis must not be zero"),
     ],
 )
-def test_what_is_no_screw_is_refused(screw, words):
+def test_invalid_screws_are_refused(screw, words):
     with pytest.raises(ModelError, match=f"joint 'j': .*{words}"):
         Joint(**({"name": "j", "parent": "a", "child": "b", "axis": AXIS} | screw))

@@ -20,7 +20,8 @@ def hinge(name, parent, child):
     return Revolute(name, parent, child, axis=(0.0, 1.0, 0.0), through=(0.0, 0.0, 0.0))
 
 
-FRAME, WHEEL = body("frame"), body("wheel")
+FRAME = body("frame")
+WHEEL = body("wheel")
 AXLE = hinge("axle", "frame", "wheel")
 
 
@@ -28,25 +29,25 @@ AXLE = hinge("axle", "frame", "wheel")
     ("parts", "words"),
     [
         ({"bodies": []}, "at least one body"),
-        ({"bodies": [FRAME, body("frame")]}, "'frame' is there twice"),
-        ({"bodies": [FRAME, WHEEL]}, "'wheel' hangs on no joint"),
+        ({"bodies": [FRAME, body("frame")]}, "'frame' is used twice"),
+        ({"bodies": [FRAME, WHEEL]}, "'wheel' is not the child of any joint"),
         ({"bodies": [FRAME, WHEEL], "joints": [hinge("axle", "frame", "wheels")]}, "wheel"),
         ({"bodies": [FRAME, WHEEL], "joints": [AXLE, hinge("b", "frame", "wheel")]}, "two parents"),
         ({"bodies": [FRAME, WHEEL], "joints": [hinge("axle", "wheel", "frame")]}, "is the base"),
         ({"bodies": [FRAME], "base": "SE3"}, "SE(3)"),
         ({"bodies": [FRAME], "forces": [Force("push", "frme", (0, 0, 0))]}, "frame"),
-        ({"bodies": [FRAME], "outputs": [Output("yaw", lambda r: 0.0)]}, "take another"),
+        ({"bodies": [FRAME], "outputs": [Output("yaw", lambda r: 0.0)]}, "reserved for results"),
     ],
 )
-def test_a_mistake_in_a_drawing_is_told(parts, words):
+def test_invalid_models_are_refused(parts, words):
     with pytest.raises(ModelError) as caught:
         Model(**parts)
     assert words in str(caught.value)
 
 
-def test_a_cycle_of_joints_is_told():
+def test_cycle_of_joints_is_refused():
     others = [body("a"), body("b")]
-    with pytest.raises(ModelError, match="cycle through bodies"):
+    with pytest.raises(ModelError, match="cycle through the bodies"):
         Model([FRAME, *others], [hinge("one", "a", "b"), hinge("two", "b", "a")])
 
 
@@ -108,20 +109,21 @@ def test_a_contact_names_its_body():
 
 
 @pytest.mark.parametrize("kind", ["edge", "vertex"])
-def test_a_surface_that_promises_too_much_is_told_what_it_lacks(kind):
+def test_missing_methods_of_a_surface_are_named(kind):
     class Egg(Ball):
-        """A surface that promises what its kind of meeting cannot do."""
+        """A surface whose kinds lack their methods."""
 
-        meet_edge, meet_vertex = Surface.meet_edge, Surface.meet_vertex
+        contact_with_edge = Surface.contact_with_edge
+        contact_with_vertex = Surface.contact_with_vertex
 
     egg = Egg(0.3)
     assert kind in egg.kinds
-    with pytest.raises(ModelError, match=f"surface Egg .* method `meet_{kind}`"):
-        egg.meet(kind, np.zeros(3), np.zeros(7))
+    with pytest.raises(ModelError, match=f"Surface Egg .* method `meet_{kind}`"):
+        egg.contact_with(kind, np.zeros(3), np.zeros(7))
 
 
 @pytest.mark.parametrize("value", [10**400, -(10**400), "1e400", float("nan"), True, None])
-def test_what_is_no_number_is_told(value):
+def test_numbers_that_are_not_finite_are_refused(value):
     with pytest.raises(ValueError, match=r"is (too large for|not) a"):
         number(value)
 
@@ -135,9 +137,9 @@ def test_what_is_no_number_is_told(value):
         lambda x: Revolute("j", "a", "b", (0.0, 1.0, 0.0), (x, 0.0, 0.0)),
     ],
 )
-def test_numbers_whose_products_are_none_are_told(draw):
+def test_numbers_whose_products_overflow_are_refused(draw):
     """They used to end in a singular value decomposition that does not converge."""
-    with pytest.raises(ModelError, match=r"too large|beyond 1e\+100; SI units are meant"):
+    with pytest.raises(ModelError, match=r"too large|beyond 1e\+100. Use SI units"):
         draw(1e200)
 
 
@@ -145,7 +147,7 @@ def test_numbers_whose_products_are_none_are_told(draw):
 def test_names_are_those_that_files_can_hold(name):
     """netCDF and Zarr refuse or misread the others, after the run."""
     bodies = [Body("a", 1.0), Body("b", 1.0)]
-    with pytest.raises(ModelError, match="results and files use that name"):
+    with pytest.raises(ModelError, match="invalid name"):
         Model(bodies, [Revolute(name, "a", "b", (0.0, 1.0, 0.0))])
-    with pytest.raises(ModelError, match="results and files use that name"):
+    with pytest.raises(ModelError, match="invalid name"):
         Model(bodies[:1], outputs=[Output(name, lambda readings: 1.0)])

@@ -1,4 +1,4 @@
-"""The one table of names: what datasets carry, what questions and initial states know, what is taken."""
+"""Names and units of datasets, metrics and initial states; reserved names."""
 
 import pytest
 
@@ -6,9 +6,9 @@ import draisine
 from draisine.errors import ModelError
 from draisine.model import Body, Model, Output, Revolute
 from draisine.model.names import (
-    ANGLES,
-    RESERVED,
-    STORED,
+    BASE_ANGLES,
+    RESERVED_NAMES,
+    STORED_VARIABLES,
     dimensions,
     label_units,
     state_names,
@@ -24,7 +24,8 @@ def test_a_dataset_carries_the_table(vehicle):
     """Variables, units, meanings, dimensions and labels of a run are those of the table."""
     system = draisine.compile(vehicle)
     data = draisine.simulate(system, draisine.state(system), until=0.02).to_xarray()
-    table, labels = variables(system.model), dimensions(system.model)
+    table = variables(system.model)
+    labels = dimensions(system.model)
     assert set(data.data_vars) == set(table)
     for name, variable in table.items():
         assert data[name].dims == ("time", *variable.dims)
@@ -44,20 +45,20 @@ def test_joints_and_their_rates_are_variables():
 
 
 @pytest.mark.parametrize("vehicle", names("vehicle"))
-def test_everything_that_can_be_asked_for_has_a_unit(vehicle):
+def test_every_initial_quantity_has_a_unit(vehicle):
     model = draisine.compile(vehicle).model
     assert list(state_units(model)) == state_names(model)
     known = {name for name, labels in known_series(model).items() if not labels}
-    assert set(ANGLES) <= known
+    assert set(BASE_ANGLES) <= known
     for joint in model.joints:
         assert unit_of(joint.name, model) == joint.unit == state_units(model)[joint.name]
         assert unit_of(f"{joint.name}_acceleration", model) == f"{joint.unit}/s2"
         assert unit_of(f"inputs[{joint.name}]", model) == joint.effort
 
 
-def test_units_that_differ_are_told_label_by_label():
+def test_units_by_label():
     model = draisine.compile("cart_pole").model
-    for name, variable in STORED.items():
+    for name, variable in STORED_VARIABLES.items():
         if " or " in variable.unit and name != "coupling_force":
             assert set(label_units(model, name).values()) <= set(
                 variable.unit.replace("2", "").split(" or ")
@@ -66,17 +67,17 @@ def test_units_that_differ_are_told_label_by_label():
     assert unit_of("speeds[pole_rate]", model) == "rad/s"
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED))
+@pytest.mark.parametrize("name", sorted(RESERVED_NAMES))
 def test_names_of_results_are_taken(name):
-    with pytest.raises(ModelError, match="results use that name"):
+    with pytest.raises(ModelError, match="is reserved for results"):
         Model([Body("b", 1.0)], outputs=[Output(name, lambda readings: 1.0)])
-    with pytest.raises(ModelError, match="results use that name"):
+    with pytest.raises(ModelError, match="is reserved for results"):
         Model([Body("b"), Body("c", 1.0)], [Revolute(name, "b", "c", (0, 0, 1))])
 
 
 def test_an_output_is_not_called_like_a_joint_or_its_rate():
     for name in ("hinge", "hinge_rate"):
-        with pytest.raises(ModelError, match="results use that name"):
+        with pytest.raises(ModelError, match="is reserved for results"):
             Model(
                 [Body("b"), Body("c", 1.0)],
                 [Revolute("hinge", "b", "c", (0, 0, 1))],

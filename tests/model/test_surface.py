@@ -35,7 +35,8 @@ SURFACES = {
 @pytest.mark.parametrize("name", SURFACES)
 def test_the_lowest_point_wanders_level_and_as_its_rate_says(name):
     """rho(up) is differentiated by the traced scalars; it never sinks: up . rate = 0."""
-    rng, surface = np.random.default_rng(1), SURFACES[name].about(unit(RNG.normal(size=3)))
+    rng = np.random.default_rng(1)
+    surface = SURFACES[name].about(unit(RNG.normal(size=3)))
     for _ in range(5):
         N = unit(rng.normal(size=3))
         Ndot = np.cross(rng.normal(size=3), N)
@@ -49,8 +50,10 @@ def test_the_lowest_point_wanders_level_and_as_its_rate_says(name):
 
 @pytest.mark.parametrize("name", SURFACES)
 def test_a_surface_turns_with_its_axes(name):
-    rng, surface = np.random.default_rng(2), SURFACES[name].about(unit(RNG.normal(size=3)))
-    R, N = turn(rng), unit(rng.normal(size=3))
+    rng = np.random.default_rng(2)
+    surface = SURFACES[name].about(unit(RNG.normal(size=3)))
+    R = turn(rng)
+    N = unit(rng.normal(size=3))
     assert_allclose(surface.turned(R).support(R @ N), R @ surface.support(N), atol=1e-15)
 
 
@@ -68,13 +71,15 @@ def test_no_point_of_an_ellipsoid_is_lower_than_its_lowest():
 def test_an_ellipsoid_of_equal_axes_is_a_ball(kind):
     rng = np.random.default_rng(5)
     axle = unit(rng.normal(size=3))
-    ball, round_one = Ball(0.3).about(axle), Ellipsoid((0.3, 0.3, 0.3), turn(rng)).about(axle)
+    ball = Ball(0.3).about(axle)
+    round_one = Ellipsoid((0.3, 0.3, 0.3), turn(rng)).about(axle)
     for _ in range(5):
         f = np.concatenate([unit(rng.normal(size=3)), unit(rng.normal(size=3)), [0.0]])
         if kind == "face":
             f[3:] = [0.2, 0.0, 0.0, 0.0]
         centre = rng.normal(size=3)
-        a, b = ball.meet(kind, centre, f), round_one.meet(kind, centre, f)
+        a = ball.contact_with(kind, centre, f)
+        b = round_one.contact_with(kind, centre, f)
         assert_allclose(a.normal, b.normal, atol=1e-14)
         assert_allclose(a.along, b.along, atol=1e-13)
         assert_allclose([a.gap, a.stretch], [b.gap, b.stretch], atol=1e-14)
@@ -82,14 +87,16 @@ def test_an_ellipsoid_of_equal_axes_is_a_ball(kind):
 
 def moved(surface, centre, kind, f, twist):
     """Return the gap's rate by differences, and by the meeting, when the surface moves."""
-    V, W, h = twist[:3], twist[3:], 1e-6
+    V = twist[:3]
+    W = twist[3:]
+    h = 1e-6
 
     def gap(s):
         K = np.array([[0, -W[2], W[1]], [W[2], 0, -W[0]], [-W[1], W[0], 0]]) * s
         R = np.eye(3) + K + K @ K / 2 + K @ K @ K / 6
-        return surface.turned(R).meet(kind, centre + V * s, f).gap
+        return surface.turned(R).contact_with(kind, centre + V * s, f).gap
 
-    met = surface.meet(kind, centre, f)
+    met = surface.contact_with(kind, centre, f)
     velocity = V + np.cross(W, met.point - centre)
     return (gap(h) - gap(-h)) / (2 * h), met.stretch * met.normal @ velocity
 
@@ -110,19 +117,19 @@ def test_an_ellipsoids_gap_is_zero_on_its_skin_and_bounds_the_distance():
     rng = np.random.default_rng(7)
     y = unit(rng.normal(size=3))
     on = EGG.axes @ (EGG.semi_axes * y)
-    assert abs(EGG.meet_vertex(np.zeros(3), on).gap) < 1e-15
-    met = EGG.meet_vertex(np.zeros(3), on)
+    assert abs(EGG.contact_with_vertex(np.zeros(3), on).gap) < 1e-15
+    met = EGG.contact_with_vertex(np.zeros(3), on)
     assert_allclose(EGG.support(met.normal), on, atol=1e-14)  # Q is where that normal is lowest
     far = rng.normal(size=3) * 2.0
     skin = rng.normal(size=(4000, 3))
     skin = skin / np.linalg.norm(skin, axis=1)[:, None] * EGG.semi_axes @ EGG.axes.T
-    assert EGG.meet_vertex(np.zeros(3), far).gap <= np.linalg.norm(skin - far, axis=1).min()
+    assert EGG.contact_with_vertex(np.zeros(3), far).gap <= np.linalg.norm(skin - far, axis=1).min()
 
 
 def test_at_the_nearest_point_of_a_line_the_normal_is_across_it():
     rng = np.random.default_rng(8)
     e = unit(rng.normal(size=3))
-    met = EGG.meet_edge(np.zeros(3), np.array([*rng.normal(size=3), *e, 0.0]))
+    met = EGG.contact_with_edge(np.zeros(3), np.array([*rng.normal(size=3), *e, 0.0]))
     assert abs(met.normal @ e) < 1e-15
 
 
@@ -135,16 +142,16 @@ def test_an_ellipsoid_of_revolution_is_the_same_however_far_it_has_turned():
 @pytest.mark.parametrize(
     ("surface", "words"),
     [
-        (lambda: 0.0, "the radius is zero"),
+        (lambda: 0.0, "the radius must not be zero"),
         (lambda: Ball(float("nan")), "radius nan m is not a length"),
         (lambda: Torus(0.3, -0.1), "crown -0.1 m is not a length"),
         (lambda: Torus(0.3, 0.4), "crown 0.4 m exceeds radius 0.3 m"),
-        (lambda: Ellipsoid((0.1, 0.0, 0.2)), "the semi-axis is zero"),
+        (lambda: Ellipsoid((0.1, 0.0, 0.2)), "the semi-axis must not be zero"),
         (lambda: Ellipsoid((0.1, 0.1)), "expected three components"),
-        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.ones((3, 3))), "not orthogonal unit vectors"),
-        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.eye(2)), r"the shape \(2, 2\)"),
+        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.ones((3, 3))), "must be orthogonal unit vectors"),
+        (lambda: Ellipsoid((0.1, 0.1, 0.2), np.eye(2)), r"not \(2, 2\)"),
     ],
 )
-def test_what_is_no_surface_is_refused(surface, words):
+def test_invalid_surfaces_are_refused(surface, words):
     with pytest.raises(ModelError, match=words):
         Wheel("rear", "frame", (0, 0, 0), (0, 1, 0), surface())

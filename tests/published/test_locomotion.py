@@ -10,7 +10,12 @@ from numpy.testing import assert_allclose
 
 from draisine import Numerics, compile, simulate, state
 from draisine.analysis.linear import linearise
-from draisine.mechanics.connection import kinematics, locomotion, stokes, torques
+from draisine.mechanics.connection import (
+    locomotion,
+    solve_kinematics,
+    solve_torques,
+    stokes_connection,
+)
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.tree import assemble
 from draisine.vehicles.purcell_swimmer import purcell_swimmer
@@ -51,7 +56,7 @@ def test_the_connection_of_purcells_swimmer():
     }
     tree = assemble(purcell_swimmer())
     for shape, A in expected.items():
-        found = stokes(locomotion(tree, (), np.eye(3), np.array(shape)))
+        found = stokes_connection(locomotion(tree, (), np.eye(3), np.array(shape)))
         assert_allclose(found, A, atol=1e-14)
 
 
@@ -79,7 +84,7 @@ def test_torques_of_a_snake_are_those_of_least_norm(case):
     rises = np.array(case["accelerations"])
     model = snake(links=len(joints) + 1)
     at = locomotion(assemble(model), mode_of(model), np.eye(3), joints)
-    found = torques(kinematics(at), np.zeros(0), speeds[3:], rises[3:])
+    found = solve_torques(solve_kinematics(at), np.zeros(0), speeds[3:], rises[3:])
     assert_allclose(found.motion.v[[0, 1, 5]], speeds[:3], rtol=0, atol=1e-11)
     open_dimensions = np.linalg.matrix_rank(found.tau_static, tol=1e-9)
     assert open_dimensions == case["indeterminate_dimension"]

@@ -16,7 +16,8 @@ class LatexReader:
 
     def __init__(self, text: str, value: Callable[[str], float]) -> None:
         self.tokens = [t for t in TOKEN.findall(text) if t not in SPACES]
-        self.at, self.value = 0, value
+        self.at = 0
+        self.value = value
 
     def peek(self) -> str:
         return self.tokens[self.at] if self.at < len(self.tokens) else ""
@@ -138,7 +139,8 @@ class LatexReader:
         return text
 
     def braces(self) -> str:
-        text, depth = "", 0
+        text = ""
+        depth = 0
         while True:
             token = self.take()
             depth += {"{": 1, "}": -1}.get(token, 0)
@@ -178,14 +180,15 @@ def _hidden(found: "re.Match[str]") -> str:
 
 
 MATRIX = r"([^&=]+)&= (\\left\(\\begin\{array\}.*?\\end\{array\}\\right\))"
-"""A matrix and its name; several may stand beside each other."""
+"""A matrix and its name; several may be on one line."""
 
 
 class Document:
-    """What a LaTeX page says at one point: symbols and matrices, read from its text."""
+    """Values of the symbols and matrices of a LaTeX page at one point, read from its text."""
 
     def __init__(self, text: str, given: Values) -> None:
-        self.values, self.matrices = {r"\pi": math.pi, **given}, dict[str, list[list[float]]]()
+        self.values = {r"\pi": math.pi, **given}
+        self.matrices = dict[str, list[list[float]]]()
         for body in displays(text):
             if r"\begin{array}" in body:
                 for left, right in re.findall(MATRIX, body, re.S):

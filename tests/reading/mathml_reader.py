@@ -24,10 +24,11 @@ def key(element):
 
 
 class MathmlDocument:
-    """What an HTML page says at one point: symbols and matrices, read from its elements."""
+    """Values of the symbols and matrices of an HTML page at one point, read from its elements."""
 
     def __init__(self, text, given):
-        self.values, self.matrices = {"\u03c0": math.pi, **given}, {}
+        self.values = {"\u03c0": math.pi, **given}
+        self.matrices = {}
         root = ElementTree.fromstring(text.partition("\n")[2])
         for block in root.iter("div"):
             if block.get("class") == "equation":
@@ -39,7 +40,8 @@ class MathmlDocument:
             rows = [cell for row in elements[0] for cell in row]
             elements = [x for cell in rows for x in cell[0] if x.tag != "mspace"]
         at = next(k for k, x in enumerate(elements) if x.tag == "mo" and x.text == "=")
-        left, right = elements[:at], elements[at + 1 :]
+        left = elements[:at]
+        right = elements[at + 1 :]
         if any(x.tag == "mtable" for part in right for x in part.iter()):
             self.matrices[key(left[0])] = self.matrix(right[0])
         elif len(left) == 1 and self.defines(left[0], right):

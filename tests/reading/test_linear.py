@@ -61,7 +61,8 @@ def test_the_page_agrees_with_the_linearised_programs(bicycle, equations):
     other = bicycle.with_parameters(
         **{name: bicycle.parameters[name] * rng.uniform(0.9, 1.1) for name in lengths}
     )
-    found, wanted = read(equations, other.parameters, 1.0).matrices, canonical_matrices(other)
+    found = read(equations, other.parameters, 1.0).matrices
+    wanted = canonical_matrices(other)
     for name, matrix in (
         ("M", wanted.M),
         ("C_{1}", wanted.C1),
@@ -72,7 +73,8 @@ def test_the_page_agrees_with_the_linearised_programs(bicycle, equations):
 
 
 def test_characteristic_polynomial_and_transfer_functions_agree(bicycle, equations):
-    v, g = 5.0, bicycle.parameters["g"]
+    v = 5.0
+    g = bicycle.parameters["g"]
     text = read(equations, bicycle.parameters, v)
     M, C1, K0, K2 = (np.array(text.matrices[name]) for name in MEIJAARD)
     a, b, d = (

@@ -46,7 +46,9 @@ def bicycle():
 
 def crane(*, m: float = 2.0, length: float = 1.0, r: float = 0.3) -> Model:
     """Return a machine of the user: a wheeled frame with a slide and two hinges."""
-    hub, left, up = (0.0, 0.0, r), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    hub = (0.0, 0.0, r)
+    left = (0.0, 1.0, 0.0)
+    up = (0.0, 0.0, 1.0)
     top = (0.1, 0.0, r + length)
     return Model(
         bodies=[
@@ -251,7 +253,8 @@ def test_c_compiles_and_agrees_with_latex(bicycle, tmp_path):
 def test_sympy_objects_are_the_closed_form():
     sympy = pytest.importorskip("sympy")
     sleigh = compile("chaplygin_sleigh").sympy()
-    m, a = sympy.Symbol("m", real=True), sympy.Symbol("a", real=True)
+    m = sympy.Symbol("m", real=True)
+    a = sympy.Symbol("a", real=True)
     moment, spin, speed = (sympy.Symbol(x, real=True) for x in ("I", "Omega_z", "V_x"))
     assert sympy.simplify(sleigh.M_r - sympy.diag(m, moment + m * a**2)) == sympy.zeros(2)
     wanted = sympy.Matrix([-m * a * spin**2, m * a * speed * spin])
@@ -264,7 +267,8 @@ def test_a_small_machine_is_explained_stage_by_stage(vehicle):
     text = system.explain().write("markdown")
     assert "Every column of $H$ is one admissible motion." in text
     assert not re.search(r"draisine|Return|`|[A-Za-z]\d_", text)
-    walked, page = system.explain().page.matrices(), system.equations().page.matrices()
+    walked = system.explain().page.matrices()
+    page = system.equations().page.matrices()
     assert set(page) >= {"C", "M", "H", "M_r"}
     assert walked["H"] == page["H"]
 

@@ -154,16 +154,19 @@ def prove(machine, equations, language):
 
 
 def check(machine, equations, read_text, rng):
-    subject, system = equations.subject, another(machine, rng)
+    subject = equations.subject
+    system = another(machine, rng)
     point = given(subject, system.parameters, rng)
-    n, chosen = len(subject.columns), subject.independent
+    n = len(subject.columns)
+    chosen = subject.independent
     read = read_text(written(equations, point))
 
     def matrix(name, default):
         found = read.matrix_of(name)
         return np.array(default if found is None else found, dtype=float)
 
-    H, nu = matrix("H", np.eye(n)).reshape(n, -1), np.ravel(matrix("nu", np.zeros(n)))
+    H = matrix("H", np.eye(n)).reshape(n, -1)
+    nu = np.ravel(matrix("nu", np.zeros(n)))
     if len(subject.C) and not chosen:
         H = np.zeros((n, 0))
     v = H @ [point[f"v[{k}]"] for k in chosen] + nu if len(subject.C) else None
@@ -171,8 +174,10 @@ def check(machine, equations, read_text, rng):
         point |= {f"v[{k}]": x for k, x in enumerate(v)}
         read = read_text(written(equations, point))
     v = np.array([point[f"v[{k}]"] for k in range(n)])
-    M, F = matrix("M", None), np.ravel(matrix("F", None))
-    Q, kappa = np.ravel(matrix("Q", np.zeros(n))), np.ravel(matrix("kappa", np.zeros(n)))
+    M = matrix("M", None)
+    F = np.ravel(matrix("F", None))
+    Q = np.ravel(matrix("Q", np.zeros(n)))
+    kappa = np.ravel(matrix("kappa", np.zeros(n)))
 
     X, R = user_speeds(subject, point)
     free = system.machine().free(
@@ -184,10 +189,11 @@ def check(machine, equations, read_text, rng):
     whole = free["M"].reshape(n, n)
     close(M, X.T @ whole @ X)
     close(F - Q, X.T @ free["F"], scale=np.abs(M).max() * (1 + v @ v))
-    rows = [*multiplier.active_rows(system.model, subject.mode)]
+    rows = [*multiplier.active_row_indices(system.model, subject.mode)]
     rows += range(3 * len(system.model.contacts), len(free["c"]))
     rows = [rows[k] for k in subject.kept]  # without redundant rows
-    C, c = free["C"].reshape(-1, n)[rows] @ X, free["c"][rows]
+    C = free["C"].reshape(-1, n)[rows] @ X
+    c = free["c"][rows]
     if len(rows):
         close(C @ H, np.zeros((len(rows), H.shape[1])), scale=np.abs(C).max())
         carried = free["b"][rows] if machine.model.ground is None else evaluate(subject.b, point)
@@ -195,9 +201,11 @@ def check(machine, equations, read_text, rng):
         close(C @ kappa, c, scale=1 + np.abs(c).max() + np.abs(C).max() * np.abs(kappa).max())
     if len(subject.z):
         close(np.ravel(matrix("zdot", None)), evaluate(subject.acting.rates, point))
-    vdot, condition = kappa, 1.0
+    vdot = kappa
+    condition = 1.0
     if H.shape[1]:
-        M_r, F_r = matrix("M_r", M).reshape(H.shape[1], -1), np.ravel(matrix("F_r", F))
+        M_r = matrix("M_r", M).reshape(H.shape[1], -1)
+        F_r = np.ravel(matrix("F_r", F))
         vdot = H @ np.linalg.solve(M_r, H.T @ Q - F_r) + kappa
         exact, _ = multiplier.saddle_point(
             whole, free["F"], free["C"].reshape(-1, n)[rows], c, [""] * len(rows), [""] * n
@@ -212,7 +220,8 @@ def check(machine, equations, read_text, rng):
         rho = M @ vdot + F - Q
         point |= {f"rho[{k}]": x for k, x in enumerate(rho)}
         again = read_text(written(equations, point))
-        forces, own = np.ravel(again.matrix_of("lambda")), matrix("C", None)
+        forces = np.ravel(again.matrix_of("lambda"))
+        own = matrix("C", None)
         close(own.T @ forces, rho, scale=condition * (1 + np.abs(rho).max() + np.abs(forces).max()))
         if again.matrix_of("vdot") is not None:
             found = np.ravel(again.matrix_of("vdot"))
@@ -234,8 +243,10 @@ def test_loads_on_the_page_are_those_of_the_programs(tyre):
     """Under the loads that the programs find, the page's own normal forces are these loads, and its
     accelerations and slip rates those of the programs."""
     machine = compile("whipple", rear_tyre=TYRES[tyre], front_tyre=TYRES[tyre])
-    equations, rng = machine.equations(full=True), np.random.default_rng(7)
-    subject, text = equations.subject, equations.write("latex")
+    equations = machine.equations(full=True)
+    rng = np.random.default_rng(7)
+    subject = equations.subject
+    text = equations.write("latex")
     system = another(machine, rng)
     point = given(subject, system.parameters, rng)
     point |= {f"z[{k}]": rng.uniform(-0.1, 0.1) for k in range(len(subject.z))}

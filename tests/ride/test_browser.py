@@ -16,7 +16,7 @@ SMALL = {"width": 640, "height": 400}
 
 
 class Tab:
-    """A page and what it complained about."""
+    """A page and its console errors."""
 
     def __init__(self, browser, address, before="", viewport=SMALL, **options):
         self.context = browser.new_context(viewport=viewport, **options)
@@ -102,7 +102,8 @@ def test_mouse_touch_and_gamepad_steer_like_keys(tab):
     page.page.dispatch_event("#touch-right", "pointerup", {"pointerType": "touch"})
     page.wait("ride.commands.steer_torque === 0")
     box = page.page.locator("#picture").bounding_box()
-    x, y = box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"]
+    x = box["x"] + 0.6 * box["width"]
+    y = box["y"] + 0.3 * box["height"]
     page.page.mouse.move(x, y)
     page.page.mouse.down(button="right")
     page.page.mouse.move(x + 75, y)
@@ -154,10 +155,12 @@ def test_a_fall_ends_in_words_and_restarts(tab):
     page.wait("!ride.over && ride.frame?.time > 0.01 && ride.frame.time < 5")
 
 
-def test_a_second_tab_is_told_that_somebody_rides(tab):
+def test_a_second_tab_reports_that_another_is_riding(tab):
     tab().riding()
     second = tab()
-    second.wait("document.getElementById('message').textContent.includes('somebody rides')", 10.0)
+    second.wait(
+        "document.getElementById('message').textContent.includes('another tab is riding')", 10.0
+    )
 
 
 def test_a_lost_connection_is_taken_up_again(tab):
@@ -167,7 +170,7 @@ def test_a_lost_connection_is_taken_up_again(tab):
     page.wait("ride.scene && ride.frame?.time > 0.02")
 
 
-def test_without_webgl_the_page_says_so_and_draws_lines(tab):
+def test_without_webgl_the_page_reports_it_and_draws_lines(tab):
     page = tab(
         before="""const get = HTMLCanvasElement.prototype.getContext;
         HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
@@ -179,7 +182,7 @@ def test_without_webgl_the_page_says_so_and_draws_lines(tab):
     assert page.complaints == []
 
 
-def test_without_the_bundle_the_page_says_so_and_draws_lines(tab, monkeypatch):
+def test_without_the_bundle_the_page_reports_it_and_draws_lines(tab, monkeypatch):
     monkeypatch.setattr("draisine.ride.server.has_bundle", lambda: False)
     page = tab().riding()
     assert page.read("ride.picture.constructor.name") == "CanvasPicture"

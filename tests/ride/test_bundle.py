@@ -1,4 +1,4 @@
-"""The build hook: what the page takes from others comes into the wheel, or is told to be missing."""
+"""The build hook: third-party scripts are part of the wheel, or a warning reports that they are missing."""
 
 import importlib.util
 import shutil
@@ -39,7 +39,8 @@ def build(tmp_path, monkeypatch):
         if npm is not None:
             (tools / "npm").write_text(npm)
             (tools / "npm").chmod(0o755)
-        warnings, data = [], {"artifacts": []}
+        warnings = []
+        data = {"artifacts": []}
         app = SimpleNamespace(display_warning=warnings.append)
         bundler = hook.BundlePage(str(tmp_path), {}, None, None, "", "wheel", app)
         bundler.initialize(version, data)
@@ -62,7 +63,7 @@ def test_with_npm_the_bundle_and_its_licences_come_along(build):
 
 
 @pytest.mark.parametrize("npm", [None, BROKEN], ids=["no npm", "no network"])
-def test_without_npm_or_network_the_wheel_is_built_and_says_what_it_lacks(build, npm):
+def test_without_npm_or_network_the_wheel_is_built_with_a_warning(build, npm):
     artifacts, warnings, _ = build(npm)
     assert artifacts == []
     assert len(warnings) == 1 and "without three.js" in warnings[0]

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from draisine.ride.export import ride_page
 from draisine.ride.presets import PRESETS
-from draisine.ride.session import RATE, Session
+from draisine.ride.session import STEP_RATE, Session
 from ride.conftest import FEW_FRAMES
 
 
@@ -30,7 +30,7 @@ def test_the_page_is_small_and_loads_nothing(page):
     assert 'href="style.css"' not in text
 
 
-def test_the_page_begins_with_the_ride_that_is_asked_for(page):
+def test_the_page_starts_with_the_requested_ride(page):
     with catch_warnings(
         action="error"
     ):  # nobody chose a bicycle about which there is something to say
@@ -61,15 +61,15 @@ console.log(JSON.stringify({ outputs: [...seen.outputs], v: [...seen.v], spent }
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_its_simulator_is_the_package_s_own(page, tmp_path):
+def test_its_simulator_agrees_with_the_package(page, tmp_path):
     script = page.read_text(encoding="utf-8").split("<script>")[-1].split("</script>")[0]
     assert script.strip().startswith("globalThis.draisineRide")
-    (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(RATE)))
+    (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(STEP_RATE)))
     done = subprocess.run(["node", "ride.js"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     session = Session("self-stable")
-    session.advance(5 * RATE, {})
+    session.advance(5 * STEP_RATE, {})
     assert_allclose(found["outputs"], session.parts()["outputs"], rtol=1e-12, atol=1e-12)
     assert_allclose(found["v"], session.stepper.state.v, rtol=1e-12, atol=1e-12)
 
@@ -123,8 +123,8 @@ def test_a_rider_shows_how_it_is_done_while_nobody_steers(tab, name):
     assert np.count_nonzero(np.diff(np.sign(aside[np.abs(aside) > 0.2]))) >= 2
 
 
-def test_rides_that_the_page_has_not_are_named_where_one_chooses(page, tab):
-    """They are in its list, and cannot be chosen; the page tells what has them."""
+def test_unsupported_rides_are_listed_but_disabled(page, tab):
+    """They are in the list but cannot be chosen; the page names the command that has them."""
     wait_for(tab, "window.ride?.frame?.time > 0.02")
     options = "[...document.getElementById('preset').options]"
     away = tab.evaluate(f"{options}.filter((o) => o.disabled).map((o) => [o.value, o.text])")

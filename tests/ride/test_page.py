@@ -1,4 +1,4 @@
-"""What goes with the page: its dependencies, its text for readers."""
+"""Files of the page: dependencies and accessible texts."""
 
 import json
 from importlib.resources import files
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from draisine.ride.export import MODULES
+from draisine.ride.export import PAGE_MODULES
 from draisine.ride.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
@@ -32,4 +32,4 @@ def test_the_tutorial_has_every_lesson(name):
 def test_every_module_of_the_page_is_in_the_exported_one():
     page = files("draisine.ride") / "page"
     own = {path.name[:-3] for path in page.iterdir() if path.name.endswith(".js")}
-    assert own - {"vendor"} == set(MODULES)
+    assert own - {"vendor"} == set(PAGE_MODULES)

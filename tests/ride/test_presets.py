@@ -11,7 +11,7 @@ import pytest
 import draisine
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.ride.presets import PRESETS
-from draisine.ride.session import FELL, RATE, RIDING, TURNED_OVER, Session
+from draisine.ride.session import STEP_RATE, RideStatus, Session
 from draisine.vehicles import parameter_set
 
 WORDS = {"half": 0.5, "two": 2.0, "four": 4.0, "five": 5.0, "ten": 10.0}
@@ -36,10 +36,11 @@ def as_written(value, token):
 
 
 def ride(name, seconds, commands=lambda t: {}, every=0.05):
-    """Return a ride and what it shows at equal distances of time, up to its end."""
-    session, seen = Session(name), []
-    while session.stepper.time < seconds - 1e-9 and session.status == RIDING:
-        session.advance(round(every * RATE), commands(session.stepper.time))
+    """Return a ride and its frames at equal intervals of time, up to its end."""
+    session = Session(name)
+    seen = []
+    while session.stepper.time < seconds - 1e-9 and session.status == RideStatus.RIDING:
+        session.advance(round(every * STEP_RATE), commands(session.stepper.time))
         parts = session.parts()
         shown = {"t": session.stepper.time, "gaps": parts["gaps"], "energy": parts["energy"]}
         seen.append(session.stepper.values() | shown)
@@ -80,9 +81,9 @@ def slope_acceleration():
 
 @cache
 def kerb():
-    """Return the first and the last of what the ride over the kerb shows."""
+    """Return the first and the last frame of the ride over the kerb."""
     session, seen = ride("kerb", 3.0)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     return seen[0], seen[-1]
 
 
@@ -175,7 +176,7 @@ def test_a_ride_prints_one_limit(name):
 
 
 def says(name, *phrases):
-    """Assert that the texts of a ride contain what a test computes."""
+    """Assert that the texts of a ride contain the computed numbers."""
     text = " ".join((PRESETS[name].lesson, PRESETS[name].question, PRESETS[name].answer))
     assert [phrase for phrase in phrases if phrase not in text] == []
 
@@ -191,7 +192,8 @@ def test_steer_torque_a_tap_to_the_right_starts_a_turn_to_the_left():
             return {"steer_torque": -1.0 if t < 0.15 else 0.0, "lean_help": lean_help}
 
         _, seen = ride("steer-torque", 1.0, tap)
-        early, late = seen[4], seen[-1]
+        early = seen[4]
+        late = seen[-1]
         assert early["steer"] < 0.0  # the bar turns right
         assert early["yaw"] < 0.0  # and the wheels roll out to the right
         assert late["lean"] < 0.0  # the bicycle leans left
@@ -207,12 +209,12 @@ def test_steer_angle_a_guided_bar_does_not_turn_into_the_fall():
         return {"angle_help": 0.0, "push.y": 5.0 if t < 0.1 else 0.0}
 
     session, seen = ride("steer-angle", 5.0, push)
-    assert session.status == FELL
+    assert session.status == RideStatus.FELL
     assert np.abs(column(seen, "steer")).max() < 1e-9
     assert critical().stable_from < start_speed("steer-angle") < critical().stable_to
     # With help it stays up, and the help adds an angle into the fall.
     session, seen = ride("steer-angle", 3.0, lambda t: push(t) | {"angle_help": 1.0})
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     falls = min(seen, key=lambda one: one["lean"])
     assert falls["lean"] < 0.0 < max(column(seen, "steer"))
 
@@ -221,7 +223,8 @@ def test_steer_lean_the_frame_goes_right_at_first():
     says("steer-lean", "lean the upper body left", "To the right at first", "into the lean")
     _, seen = ride("steer-lean", 2.0, lambda t: {"torso": -0.1})
     assert seen[-1]["torso"] < 0.0  # the upper body leans left
-    early, late = seen[5], seen[-1]
+    early = seen[5]
+    late = seen[-1]
     assert early["lean"] > 0.0  # the frame goes to the right
     assert late["lean"] < 0.0 < late["steer"]  # then the bar turns into the lean to the left
     assert late["yaw"] > 0.0  # and the turn begins
@@ -230,7 +233,7 @@ def test_steer_lean_the_frame_goes_right_at_first():
 def test_self_stable_it_steadies_itself_after_a_push():
     session, seen = ride("self-stable", 5.0)
     lean = np.abs(column(seen, "lean"))
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert lean[-20:].max() < 0.1 * lean.max()
 
 
@@ -252,10 +255,10 @@ def test_weave_lean_and_steer_swing_with_one_frequency_the_steer_after_the_lean(
 def test_fall_it_falls_within_two_seconds_and_the_balance_assist_steers_into_the_fall():
     says("fall", "falls within two seconds", "more of it the slower it rolls")
     session, _ = ride("fall", 3.0)
-    assert session.status == FELL
+    assert session.status == RideStatus.FELL
     assert 1.0 < session.stepper.time < 2.0
     session, seen = ride("fall", 3.0, lambda t: {"balance_help": 8.0})
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert seen[2]["lean_rate"] > 0.0 > seen[2]["steer"]  # it falls right and steers right
     # The assist has more torque per lean rate the slower it rolls.
     slow, fast = (assist_gain(speed) for speed in (2.0, 3.0))
@@ -274,7 +277,8 @@ def assist_gain(speed):
 def test_capsize_the_spiral_becomes_tighter():
     says("capsize", "in an ever tighter spiral")
     _, seen = ride("capsize", 6.0)
-    rate, lean = np.abs(column(seen, "yaw_rate")), column(seen, "lean")
+    rate = np.abs(column(seen, "yaw_rate"))
+    lean = column(seen, "lean")
     assert (np.diff(rate[40:]) > 0.0).all() and (np.diff(lean[40:]) > 0.0).all()
 
 
@@ -286,7 +290,7 @@ def test_skate_it_has_neither_gyroscopes_nor_trail_and_steadies_itself():
     assert not any(inertias)  # two point masses, frame and front
     assert min(p["mB"], p["mH"]) > 0.0
     session, seen = ride("skate", 4.0)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     assert abs(seen[-1]["lean"]) < 0.05 * np.abs(column(seen, "lean")).max()
     rear = session.parts()["loads"][0]
     assert rear < 0.0  # the ground holds the rear wheel down
@@ -298,7 +302,7 @@ def test_skate_it_has_neither_gyroscopes_nor_trail_and_steadies_itself():
 
 def test_slope_it_passes_from_weave_to_capsize():
     session, seen = ride("slope", 10.0, every=10.0 / 64)
-    assert session.status == RIDING
+    assert session.status == RideStatus.RIDING
     speed = column(seen, "forward_speed")
     assert speed[-1] == pytest.approx(
         start_speed("slope") + 10.0 * slope_acceleration()[2], rel=1e-4
@@ -347,5 +351,5 @@ def test_wheelie_and_brake_lift_a_wheel_at_their_limits(part, lifts):
 def test_brake_it_turns_over_with_the_torque_of_its_key():
     says("brake", "with 300 N m: the rear wheel comes up")
     session, seen = ride("brake", 2.0, lambda t: {"front_brake": PRESETS["brake"].keys["front"]})
-    assert session.status == TURNED_OVER
+    assert session.status == RideStatus.TURNED_OVER
     assert seen[-1]["pitch"] > 0.0

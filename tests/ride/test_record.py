@@ -15,7 +15,8 @@ from draisine.ride.session import Session
 
 
 def short_ride(name, change=None):
-    session, rng = Session(name), np.random.default_rng(1)
+    session = Session(name)
+    rng = np.random.default_rng(1)
     for k in range(60):
         if k == 30 and change:
             session.change(change)
@@ -64,12 +65,12 @@ def test_a_ride_is_a_run_like_others(tmp_path):
     assert "<canvas" in (tmp_path / "ride.html").read_text()
 
 
-def test_differences_are_told_by_name():
+def test_differences_are_reported_by_name():
     one = xarray.Dataset({"lean": ("time", [0.0, 1.0]), "steer": ("time", [0.0, 0.0])})
     two = xarray.Dataset({"lean": ("time", [0.0, 1.5]), "steer": ("time", [0.0, 0.0])})
     assert differences(one, two) == {"lean": 0.5}
 
 
 def test_there_is_nothing_to_keep_before_the_first_step():
-    with pytest.raises(DataError, match="nothing has been ridden"):
+    with pytest.raises(DataError, match="no frames yet"):
         ride_dataset(Session("self-stable"))

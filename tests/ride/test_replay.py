@@ -43,7 +43,7 @@ def inked(tab, canvas):
     )
 
 
-def test_the_side_is_shown_where_the_ground_has_height_and_other_views_can_be_chosen(replay):
+def test_uneven_ground_is_shown_from_the_side_and_views_can_be_chosen(replay):
     assert replay.input_value("#from") == "side"
     before = replay.evaluate("eye.azimuth")
     for view in ("behind", "front", "above", "aslant"):
@@ -113,7 +113,7 @@ def test_it_fills_the_screen_on_demand(replay):
     replay.click("#whole")
 
 
-def test_the_strip_tells_events_and_the_ends_of_its_scales(replay):
+def test_the_strip_shows_events_and_the_limits_of_its_scales(replay):
     """Without the words fewer pixels are drawn."""
     assert "collision" in replay.evaluate("M.events.map((event) => event.name).join()")
     before = inked(replay, "strip")

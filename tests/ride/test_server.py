@@ -1,4 +1,4 @@
-"""Who may ride, and what is answered to those who may not or who talk nonsense."""
+"""Access control of the server, and its responses to malformed messages."""
 
 import json
 import logging
@@ -18,8 +18,8 @@ from draisine.cli import main
 from draisine.control.rider import RIDER_COMMANDS
 from draisine.ride import serve
 from draisine.ride.presets import Preset
-from draisine.ride.server import CATCH_UP, RideServer
-from draisine.ride.session import RATE
+from draisine.ride.server import MAX_CATCH_UP_STEPS, RideServer
+from draisine.ride.session import STEP_RATE
 from ride.conftest import serving
 
 PATIENCE = 300.0
@@ -109,7 +109,7 @@ def test_a_ride_answers_frames_and_a_second_rider_waits(served):
         with enter(served) as other, pytest.raises(ConnectionClosed) as closed:
             other.recv(timeout=PATIENCE)
         assert closed.value.rcvd.code == 4001
-        assert "somebody rides" in closed.value.rcvd.reason
+        assert "another tab is riding" in closed.value.rcvd.reason
 
 
 def test_silence_pauses_the_ride(served):
@@ -123,14 +123,14 @@ def test_silence_pauses_the_ride(served):
         assert np.frombuffer(socket.recv(timeout=PATIENCE))[at] - before < 0.02
 
 
-def test_a_late_page_makes_up_for_a_tenth_of_a_second_and_what_is_lost_is_counted(monkeypatch):
+def test_a_late_page_catches_up_by_a_tenth_of_a_second_at_most(monkeypatch):
     times = iter([5.0, 5.25])
     clock = SimpleNamespace(monotonic=lambda: next(times))
     monkeypatch.setattr("draisine.ride.server.time", clock)
     ride = RideServer("steer-torque", 1)
     assert ride.due() == 0
-    assert ride.due() == CATCH_UP
-    assert ride.late == RATE // 4 - CATCH_UP
+    assert ride.due() == MAX_CATCH_UP_STEPS
+    assert ride.late == STEP_RATE // 4 - MAX_CATCH_UP_STEPS
 
 
 def test_a_dropped_socket_makes_room_for_the_next_rider(served):
@@ -250,7 +250,7 @@ def test_commands_of_an_earlier_scene_have_no_answer_and_the_ride_goes_on():
         assert np.frombuffer(socket.recv(timeout=PATIENCE))[0] == 3.0
 
 
-def test_a_first_ride_that_cannot_be_is_told_on_the_page_and_in_the_terminal(capfd):
+def test_an_impossible_first_ride_is_reported_on_page_and_terminal(capfd):
     ride = Preset("mine", "", "", "", {"forward_sped": 5.0})
     with serving("mine", presets={"mine": ride}) as served, enter(served) as socket:
         assert "preparing" in json.loads(socket.recv(timeout=PATIENCE))
@@ -258,7 +258,7 @@ def test_a_first_ride_that_cannot_be_is_told_on_the_page_and_in_the_terminal(cap
         assert "error: " in capfd.readouterr().err
 
 
-def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
+def test_another_bicycle_is_started_and_an_unknown_one_refused(served):
     with enter(served) as socket:
         until_scene(socket)
         socket.send(json.dumps({"parameter_set": "browser_jason"}))

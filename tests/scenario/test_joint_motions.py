@@ -11,7 +11,7 @@ from scipy.interpolate import CubicSpline
 import draisine
 from draisine.errors import DataError, ParameterError, UnknownNameError
 from draisine.experiment.run import run
-from draisine.model.motion import MOTIONS, motion_of, smooth_step
+from draisine.model.motion import JOINT_MOTIONS, motion_of, smooth_step
 from draisine.results import store
 from draisine.results.bodies import restore_model
 from draisine.scenario.library import load
@@ -43,7 +43,7 @@ def guided(tmp_path):
     return write
 
 
-def test_motions_do_in_a_file_what_they_do_in_python(guided):
+def test_motions_in_a_file_equal_those_in_python(guided):
     data = run(load(guided())).data
     sine = motion_of({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
@@ -57,7 +57,7 @@ def test_motions_do_in_a_file_what_they_do_in_python(guided):
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
-def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suffix):
+def test_prescribed_runs_repeat_bitwise_from_stored_results(guided, tmp_path, suffix):
     data = run(load(guided())).data
     path = tmp_path / f"guided{suffix}"
     store.save(data, path)
@@ -72,10 +72,10 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
     ("old", "new", "said"),
     [
         ("steering =", "stering =", "Did you mean 'steering'"),
-        ("steering =", "w =", "guides nothing so"),
+        ("steering =", "w =", "has no such prescribed motion"),
         ('"sine"', '"sinus"', "Did you mean 'sine'"),
         ("frequency", "frequencies", "Did you mean 'frequency'"),
-        (", frequency = 0.5", "", "sine needs 'frequency'"),
+        (", frequency = 0.5", "", "'sine' needs the parameter 'frequency'"),
         ("end = 0.4", "end = 0.1", "must not end"),
         ("value = 0.1", 'value = "much"', "'much' is not a number"),
         ('name = "sine", ', "", "not a table with a `name`"),
@@ -111,7 +111,7 @@ def test_a_smooth_step_begins_and_ends_at_rest():
 
 
 def test_unknown_motions_and_numbers_are_named():
-    assert {"sine", "smooth_step"} <= set(MOTIONS)
+    assert {"sine", "smooth_step"} <= set(JOINT_MOTIONS)
     with pytest.raises(UnknownNameError, match="Did you mean 'smooth_step'"):
         motion_of({"name": "smoothstep"})
     with pytest.raises(ParameterError, match="Did you mean 'amplitude'"):
@@ -139,10 +139,10 @@ def test_a_table_guides_a_joint_from_a_file(guided):
     ("entry", "said"),
     [
         ({"times": [0.0, 1.0], "values": [1.0]}, "2 times and 1 values"),
-        ({"times": [0.0, 0.0], "values": [1.0, 2.0]}, "the times rising"),
-        ({"times": [0.0, 1.0], "values": [1.0, 2.0], "ends": "loose"}, "'rest' or 'natural'"),
+        ({"times": [0.0, 0.0], "values": [1.0, 2.0]}, "rising times"),
+        ({"times": [0.0, 1.0], "values": [1.0, 2.0], "ends": "loose"}, "Available: rest, natural"),
     ],
 )
-def test_tables_that_are_none_are_told(entry, said):
+def test_wrong_tables_are_reported(entry, said):
     with pytest.raises(ParameterError, match=said):
         motion_of({"name": "spline"} | entry)

@@ -21,7 +21,7 @@ from draisine.results.attributes import without_stamp
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import load, read_text, scenarios, titles
 from draisine.scenario.overrides import override
-from draisine.scenario.schema import KINDS, schema
+from draisine.scenario.schema import SCENARIO_TABLES_BY_KIND, schema
 
 PUSH = """
 kind = "run"
@@ -53,7 +53,7 @@ def mine(tmp_path):
     return write
 
 
-def test_a_scenario_does_what_the_library_does(mine):
+def test_a_scenario_equals_calls_of_the_library(mine):
     result = run(load(mine()))
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, forward_speed=5.0, lean=math.radians(5.0))
@@ -99,7 +99,7 @@ values = [0, 0.5]
     assert data["control_state"].shape == (6, 2)
 
 
-def test_changes_by_key_path_drop_what_was_expected():
+def test_changes_by_key_path_drop_expected_values():
     name = "mauny2018/passive-stabilisation"
     assert load(name).scenario.expected
     changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
@@ -173,7 +173,7 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == kept
 
 
-def test_an_interrupted_run_keeps_what_it_has(mine):
+def test_an_interrupted_run_returns_its_samples(mine):
     """A push that ends at 0.2 s cuts the run in two; it is interrupted after the first part."""
     pushed = mine("[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalue = 0.1\nend = 0.2\n")
     fractions = []
@@ -263,7 +263,7 @@ def test_yaw_follows_its_path():
         assert_allclose(np.degrees(found[1, 1]), yaw, atol=1e-9)
 
 
-def test_a_map_beyond_reach_is_told():
+def test_an_infeasible_map_is_reported():
     with pytest.raises(DataError, match="it stays between"):
         load("mauny2018/contact-maps", {"map.x.high": "95deg"})
     bicycle, scenario = draisine.compile("whipple"), load("mauny2018/contact-maps").scenario
@@ -290,14 +290,14 @@ def test_straight_running_as_data(tmp_path):
 
 def test_the_schema_knows_all_kinds():
     found = schema()
-    assert set(found["discriminator"]["mapping"]) == set(KINDS)
+    assert set(found["discriminator"]["mapping"]) == set(SCENARIO_TABLES_BY_KIND)
     assert all(d.get("additionalProperties") is False for d in found["$defs"].values())
     json.dumps(found)
 
 
 def test_shipped_scenarios_have_titles():
     assert set(titles()) == set(scenarios())
-    assert all(title and kind in KINDS for kind, title in titles().values())
+    assert all(title and kind in SCENARIO_TABLES_BY_KIND for kind, title in titles().values())
 
 
 def test_a_scenario_is_read_once(mine, monkeypatch):
@@ -324,7 +324,7 @@ def test_a_scenario_is_read_once(mine, monkeypatch):
     assert counted == {"compile": 1, "ground": 1}
 
 
-def test_a_copy_is_the_scenario_without_what_was_expected_of_it_but_measured():
+def test_a_copy_has_no_expected_values_except_measured_ones():
     for name in scenarios():
         shipped = Path(draisine.__file__).parent / "scenarios" / f"{name}.toml"
         content = tomllib.loads(shipped.read_text(encoding="utf-8"))
@@ -345,6 +345,7 @@ def test_constant_inputs_are_a_table():
     changed = override({"inputs": [signal]}, {"inputs.value": 1.0})
     assert changed["inputs"] == [signal | {"value": 1.0}]
     with pytest.raises(
-        DataError, match=r"no 'value' in this scenario; it has 2 entries, from \[0\] on"
+        DataError,
+        match=r"'value' does not exist in this scenario; the list has 2 entries, from \[0\] on",
     ):
         override({"inputs": [signal, signal]}, {"inputs.value": 1.0})

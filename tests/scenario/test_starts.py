@@ -144,7 +144,10 @@ def test_sweeps_start_in_the_motion_of_each_run():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("[initial]\nlean = 0.1\nsteady = {}\n", "initial.lean = 0.1: goes without initial.steady"),
+        (
+            "[initial]\nlean = 0.1\nsteady = {}\n",
+            "initial.lean = 0.1: cannot be combined with initial.steady",
+        ),
         ("[initial]\nsteady = 3\n", "initial.steady = 3: must be a table"),
         ("[initial.steady]\nspeed = 5.0\n", "Did you mean 'forward_speed'"),
         (
@@ -156,14 +159,14 @@ def test_sweeps_start_in_the_motion_of_each_run():
         ("[initial.steady]\nfree = ['steer', 3]\n", "initial.steady.free: no input '3'"),
         (
             "[initial.steady]\nforward_speed = 5.0\n[terrain]\nshape = 'plane'\nslope = '5deg'\n",
-            "initial.steady: needs level ground. Give a slope as vehicle.parameters.slope",
+            "initial.steady: needs level ground. Set a slope by vehicle.parameters.slope",
         ),
         ("[initial.steady]\ninputs = 3\n", "initial.steady.inputs = 3: must be a table"),
         (
             "[initial.steady]\nforward_speed = 5.0\nlean = 0.1\nsteer = 0.3\nfree = []\n",
             "initial.steady: No steady motion found with forward_speed = 5, lean = 0.1, steer = 0.3.",
         ),
-        (RIDER, "speed is missing: gains belong to one speed"),
+        (RIDER, "speed is missing, but gains hold for one speed"),
         (RIDER + "speed = 5.0\ncount = 2.5\n", "law[0].count: 2.5 is not a whole number"),
         (RIDER + "speed = 5.0\npath = { shape = 'lane' }\n", "Did you mean 'lane_change'?"),
         (RIDER + "speed = 5.0\npath = { offset = 2.0 }\n", "path: shape is missing"),
@@ -175,7 +178,7 @@ def test_sweeps_start_in_the_motion_of_each_run():
         (RIDER + "speed = 5.0\nweights = { roll = 1.0 }\n", "'roll' is not a state"),
     ],
 )
-def test_mistakes_have_a_place_and_a_way_out(text, message):
+def test_mistakes_have_a_location_and_a_hint(text, message):
     with pytest.raises(DataError) as error:
         read(text)
     assert message in str(error.value)
@@ -186,7 +189,7 @@ def test_a_varying_path_has_no_eigenvalues():
     with pytest.raises(DataError, match="eigenvalues need a constant one"):
         accept("mine", "mine.toml", content)
     content = tomllib.loads(HEAD) | {"kind": "state", "initial": {"steady": {"lean": 0.1}}}
-    with pytest.raises(DataError, match=r"initial\.steady: goes with kind = 'run' or 'sweep'"):
+    with pytest.raises(DataError, match=r"initial\.steady: needs kind = 'run' or 'sweep'"):
         accept("mine", "mine.toml", content)
 
 

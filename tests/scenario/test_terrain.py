@@ -93,7 +93,7 @@ def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
     assert result.outcome == "completed"
 
 
-def test_points_and_edges_can_be_given_in_the_file(mine):
+def test_points_and_edges_can_be_written_in_the_file(mine):
     corners = "points = [[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]]"
     text = f"[terrain]\nshape = 'mesh'\n{corners}\ntriangles = [[0, 1, 2], [0, 2, 3]]\n"
     assert len(run(load(mine(HEAD + text + DROP))).events) == 1
@@ -256,7 +256,7 @@ def test_friction_of_a_file_and_of_an_option_is_the_same():
     assert draisine.ContactOptions().model.__module__.endswith("plastic")
 
 
-def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
+def test_a_start_below_the_ground_reports_depth_and_remedy():
     changes = {"terrain.shape": "corner", "terrain.angle": "20deg", "terrain.at": 0.3}
     with pytest.raises(ConfigurationError, match=r"starts .+ m below 'rise'.+initial\.place\.on"):
         draisine.run("mauny2018/passive-stabilisation", changes=changes)
@@ -268,7 +268,7 @@ def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
     assert placed.outcome == "completed"
 
 
-def test_a_slope_alone_is_a_plane_and_what_starts_on_it_stands_on_it():
+def test_a_slope_alone_is_a_plane_on_which_machines_start():
     changes = {"terrain.slope": "20deg", "run.until": 0.1}
     found = draisine.run("mauny2018/passive-stabilisation", changes=changes)
     told = draisine.run(
@@ -305,7 +305,7 @@ def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monk
     assert run(load("run.nc")).data.identical(data)
 
 
-def test_the_summary_tells_the_events(jump):
+def test_the_summary_lists_the_events(jump):
     found = summary(jump)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     first, *_, last = found["events"]
@@ -345,13 +345,13 @@ def test_questions_about_events(jump):
         ("event 0 time", "counted from 1"),
         ("event 1 tiem", "Did you mean 'time'"),
         ("event 1 of raer time", "Did you mean 'rear'"),
-        ("event 1 impulse", "write 'event 1 impulse[rear:ground, normal]'"),
+        ("event 1 impulse", "Write 'event 1 impulse[rear:ground, normal]'"),
         ("event 1 impulse[raer:ground, normal]", "Did you mean 'rear'"),
         ("event 1 time[rear]", "takes no labels"),
         ("number of landings", "no 'landing'"),
     ],
 )
-def test_wrong_questions_about_events(text, message):
+def test_wrong_queries_about_events(text, message):
     with pytest.raises(ParameterError) as told:
         parse_query(text, whipple())
     assert message in str(told.value)
@@ -378,7 +378,10 @@ MOVING = (
 )
 
 WRONG = [
-    ("[terrain]\nslope = 0.1\ndrop = 1.0\n", "terrain.shape: is missing. Take one of: plane, ramp"),
+    (
+        "[terrain]\nslope = 0.1\ndrop = 1.0\n",
+        "terrain.shape: is missing. Possible values: plane, ramp",
+    ),
     (
         "[terrain]\nshape = 'plan'\n",
         "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",
@@ -389,10 +392,13 @@ WRONG = [
         "[terrain]\nshape = 'ramp'\nslope = '10deg'\ndrop = -1\n",
         "terrain.drop = -1: -1 is not greater",
     ),
-    ("[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n", "terrain: kerb: rise = 0.0 m is not a step"),
-    ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': no such file"),
+    (
+        "[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n",
+        "terrain: kerb: rise = 0.0 m must be a finite number other than zero",
+    ),
+    ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': the file does not exist"),
     ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
-    ("[terrain]\nshape = 'mesh'\n", "give either a file, or points and triangles"),
+    ("[terrain]\nshape = 'mesh'\n", "needs either a file, or points and triangles"),
     (
         "[terrain]\nshape = 'heights'\nx = [0, 1]\ny = [0, 1]\nz = [[0, 0, 0], [0, 0, 0]]\n",
         "z needs 2 rows (one per x) of 2 heights (one per y)",
@@ -412,18 +418,18 @@ WRONG = [
     (
         "[terrain]\nshape = 'faces'\n"
         "faces = [{name = 'a', normal = [0, 0, 1]}, {name = 'a', normal = [1, 0, 0]}]\n",
-        "'a' is the name of several faces or edges",
+        "several faces or edges with the name 'a'",
     ),
-    (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
-    (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
+    (MOVING.format(""), "terrain.faces[0].motion = {}: needs one of slide, shake and turn"),
+    (MOVING.format("shake = [0, 0, 1]"), "needs a rate with a shake"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
     (PLANE + "[contact]\nimpact = 'neuton'\n", "Unknown impact 'neuton'. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
-        "contact.restitution.normal = 1.5: take it from 0 to 1",
+        "contact.restitution.normal = 1.5: must be between 0 and 1",
     ),
-    (PLANE + "[contact]\nimpact = 'plastic'\nmu = 0.8\n", "with friction take impact = 'moreau'"),
+    (PLANE + "[contact]\nimpact = 'plastic'\nmu = 0.8\n", "with friction use impact = 'moreau'"),
     (PLANE + "[contact]\nmu = -1\n", "contact.mu = -1: -1 is negative"),
     (
         PLANE + "[contact]\nimpact = 'moreau'\nmu = {raer = 1}\n",
@@ -433,25 +439,31 @@ WRONG = [
     (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),
     (PLANE + "[contact]\nstops = {steer = 1}\n", "1 is not a list of two numbers"),
     (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
-    ("[contact]\nimpact = 'newton'\n", "contact: goes with a terrain; add [terrain]"),
+    ("[contact]\nimpact = 'newton'\n", "contact: needs a terrain; add [terrain]"),
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
-    (PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n", "the face that it stands `on`"),
+    (
+        PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n",
+        "x and y with the face `on` which it starts",
+    ),
     (
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
     ),
-    (PLANE + "initial.place = {wheel = 'rear'}\n", "give a centre, x, y and z, or the face"),
+    (PLANE + "initial.place = {wheel = 'rear'}\n", "needs a centre with x, y and z, or the face"),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
-    (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
-    (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close by themselves"),
-    ("run.events = 9\n", "run.events = 9: goes with a terrain"),
+    (
+        PLANE + "run.integrator = 'rk4'\n",
+        "has no effect on a terrain, which has its own integrator",
+    ),
+    (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close during the run"),
+    ("run.events = 9\n", "run.events = 9: needs a terrain"),
     (PLANE + "run.fall = -1.0\n", "run.fall = -1.0: -1 is negative"),
     (PLANE + "run.events = 0\n", "run.events = 0"),
 ]
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
-def test_mistakes_about_the_ground_are_told(mine, text, message):
+def test_mistakes_in_the_ground_are_reported(mine, text, message):
     tables = "".join(x for x in text.splitlines(True) if not x.startswith(("initial.", "run.")))
     keys = "".join(x for x in text.splitlines(True) if x.startswith(("initial.", "run.")))
     content = (
@@ -463,13 +475,13 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
     assert "a mistake" in str(told.value)
 
 
-def test_a_blade_of_the_plane_is_told(mine):
+def test_a_blade_on_a_terrain_is_reported(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
     with pytest.raises(DataError, match="blade 'runner' has no normal force"):
         load(mine(text))
 
 
-def test_a_damaged_mesh_is_told(mine, tmp_path):
+def test_a_damaged_mesh_is_reported(mine, tmp_path):
     path = mine(HEAD + "[terrain]\nshape = 'mesh'\nfile = 'road.obj'\n" + DROP)
     (tmp_path / "road.obj").write_text("v 0 0 zero\n")
     with pytest.raises(DataError, match=r"road.obj is damaged"):
@@ -482,7 +494,7 @@ def test_the_schema_knows_the_ground():
     assert {"PlaneGround", "RampGround", "MeshGround", "ContactTable"} <= set(found["$defs"])
 
 
-def test_another_shape_leaves_what_only_the_old_one_has():
+def test_another_shape_drops_dimensions_of_the_old_one():
     """The start moves to the first face of the new ground: on a plane it stands as the plane does."""
     kerb = {"terrain.shape": "kerb", "terrain.at": 3.0, "terrain.rise": 0.05}
     with pytest.warns(
@@ -498,11 +510,11 @@ def test_another_shape_leaves_what_only_the_old_one_has():
 
 
 @pytest.mark.parametrize("shape", ["kerb", "corner", "ramp"])
-@pytest.mark.filterwarnings("ignore:a .* has other measures")
-def test_the_command_that_is_told_for_another_shape_works(shape):
-    """What is missing is told by options; taken at their word, they run."""
+@pytest.mark.filterwarnings("ignore:The shape .* has other dimensions")
+def test_the_suggested_options_for_another_shape_work(shape):
+    """The message suggests options for missing dimensions; with them the scenario runs."""
     scenario = "ramp-jump" if shape != "ramp" else "wheelie-held"
-    with pytest.raises(DataError, match=rf"As in --set terrain\.shape={shape} ") as caught:
+    with pytest.raises(DataError, match=rf"Example: --set terrain\.shape={shape} ") as caught:
         load(scenario, {"terrain.shape": shape})
     told = re.findall(r"--set (\S+)=(\S+?)\.?(?= |$)", str(caught.value))
     changes = {name: x if x[:1].isalpha() or "deg" in x else float(x) for name, x in told}

@@ -405,7 +405,7 @@ class TestMany:
             simulate_many(bicycle, [thrown] * 3, 0.5, parameters={"mB": [1.0, 2.0]})
         with pytest.raises(ParameterError, match="Did you mean"):
             simulate_many(bicycle, [thrown], 0.5, parameters={"mBB": [1.0]})
-        with pytest.raises(ParameterError, match="no states"):
+        with pytest.raises(ParameterError, match="list of states is empty"):
             simulate_many(bicycle, [], 0.5)
 
 
@@ -458,7 +458,7 @@ class TestStored:
         def law(readings, z):
             return {"steer": 0.2 if readings.lean > 0.01 else 0.0}, []
 
-        with pytest.warns(UserWarning, match="neither true nor false"):
+        with pytest.warns(UserWarning, match="has no truth value"):
             run = draisine.simulate(
                 bicycle, thrown, 0.1, law=law, numerics=draisine.Numerics(dt=0.01, integrator="rk4")
             )

@@ -121,7 +121,7 @@ def test_runs_survive_pickling(bicycle, thrown):
                 "outputs": [Output("contact_force", lambda readings: 1.0)],
             },
             ModelError,
-            "results use that name",
+            "is reserved for results",
         ),
         (
             {
@@ -129,7 +129,7 @@ def test_runs_survive_pickling(bicycle, thrown):
                 "joints": [Revolute("lean", "b", "l", (0, 1, 0))],
             },
             ModelError,
-            "results use that name",
+            "is reserved for results",
         ),
     ],
 )

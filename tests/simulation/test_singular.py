@@ -115,7 +115,7 @@ def test_samples_and_ends_on_the_instant(until):
 def test_a_pole_stops_the_run_with_what_it_has(a2):
     system = compile(crawler, a2=a2)
     with pytest.raises(
-        SimulationError, match=r"joint1\.motion.*repeat each other.*at 0\.\d+ s"
+        SimulationError, match=r"joint1\.motion.*linearly dependent.*at 0\.\d+ s"
     ) as e:
         simulate(system, state(system), 2.0)
     end = e.value.partial.to_xarray()
@@ -180,7 +180,9 @@ def test_a_start_in_a_singular_shape_is_told_by_its_rows():
     """Not by a value that is no number: upright both wheels say the same across, leaning they do not."""
     system = compile(trolley)
     assert system.survey().singular
-    with pytest.raises(SimulationError, match=r"after 0 s of .* repeats") as told:
+    with pytest.raises(
+        SimulationError, match=r"after 0 s of .* depends on the rows before it"
+    ) as told:
         simulate(system, state(system), 0.1)
     assert "by tyres, or by the status sliding" in str(told.value)
     (arc,) = told.value.partial.arcs
@@ -206,6 +208,8 @@ def test_time_steps_end_with_a_report_if_a_foot_has_no_mass_to_bound_its_speed()
     """Steps that follow such a foot would become shorter without end."""
     walker = compile("simplest_walker")
     pushed = {"left": 50.0, "height": 50.0}
-    with pytest.raises(SimulationError, match=r"'left' moves at .* almost massless") as stopped:
+    with pytest.raises(
+        SimulationError, match=r"'(left|right)' moves at .* almost massless"
+    ) as stopped:
         simulate(walker, state(walker), 1.0, terrain=plane(), inputs=pushed)
     assert 0.0 < stopped.value.partial.t[-1] < 1.0

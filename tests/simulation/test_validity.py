@@ -369,7 +369,7 @@ def test_a_start_with_more_than_its_joints_give_is_told():
     moving = draisine.simulate(fish, gliding, 0.01).validity
     body, added = 1000.0 * math.pi * 0.1 * 0.02, 1000.0 * math.pi * 0.02**2
     assert moving.start_energy == pytest.approx(3 * (body + added) * 0.5**2 / 2, rel=1e-12)
-    assert "J beyond what its prescribed joints need" in str(moving)
+    assert "J more than its prescribed joints require" in str(moving)
     disc = draisine.compile("rolling_disc")
     free = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.01).validity
     assert free.start_energy is None

@@ -1,4 +1,4 @@
-"""Mesh files that are not what they should be: each a `DataError` with a reason, never a hang."""
+"""Damaged mesh files: each is a `DataError` with a reason, never a hang."""
 
 import pytest
 
@@ -14,12 +14,12 @@ PLY = HEAD + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "told"),
+    ("name", "data", "message"),
     [
         (
             "a.obj",
             OBJ.replace(b"f 1 3 4", b"f 1 3 9"),
-            "triangle 2 names a point that is not there",
+            "triangle 2 has a point that does not exist",
         ),
         ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 -9"), "triangle 2 names a point"),
         ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 " + b"9" * 400), "is damaged: "),
@@ -32,15 +32,15 @@ PLY = HEAD + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n"
         ("a.ply", PLY.replace(b"\n3 0 1 2", b"\nnan 0 1 2"), "cannot convert float NaN to integer"),
         ("a.ply", PLY[:-8], "ends too early"),
         ("a.ply", b"", "no PLY header"),
-        ("a.obj", b"", "holds no triangles"),
+        ("a.obj", b"", "contains no triangles"),
     ],
 )
-def test_what_is_wrong_is_told(name, data, told, tmp_path):
+def test_error_messages_name_the_reason(name, data, message, tmp_path):
     (tmp_path / name).write_bytes(data)
-    with pytest.raises(DraisineError, match=told):
+    with pytest.raises(DraisineError, match=message):
         read_mesh(tmp_path / name)
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_missing_file_is_an_error(tmp_path):
     with pytest.raises(DraisineError, match=r"gone\.obj: cannot be read: No such file"):
         read_mesh(tmp_path / "gone.obj")

@@ -1,4 +1,4 @@
-"""Meshes and height fields: which features there are, where, and what a query costs."""
+"""Meshes and height fields: their features, and the cost of a query."""
 
 import sys
 
@@ -87,7 +87,8 @@ def test_a_sheet_has_one_side_at_its_corners_too():
 
 
 def test_several_grounds_are_one():
-    road, box = plane(), Mesh(CUBE, cube())
+    road = plane()
+    box = Mesh(CUBE, cube())
     both = Joined(road, move_ground(box, Slide((2.0, 0.0, 0.0))))
     assert len(both) == 27 and both.kinds == {"face", "edge", "vertex"}
     assert both[0].name == "ground" and both[0].motion is None
@@ -109,7 +110,8 @@ def test_flat_ground_is_one_face_without_inner_edges():
 
 
 def test_a_ridge_is_convex_and_a_valley_is_not():
-    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0])
+    x = np.array([0.0, 1.0, 2.0])
+    y = np.array([0.0, 1.0])
     ridge = height_field(x, y, np.array([[0, 0], [1, 1], [0, 0]]))
     valley = height_field(x, y, np.array([[1, 1], [0, 0], [1, 1]]))
     inner = [k for k in ridge.convex if ridge.right[k] >= 0]
@@ -120,7 +122,8 @@ def test_a_ridge_is_convex_and_a_valley_is_not():
 
 def test_a_hollow_patch_is_not_taken_for_a_convex_face():
     """An L of three squares: its triangles stay on their own, all in one plane."""
-    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0])
+    x = np.array([0.0, 1.0, 2.0])
+    y = np.array([0.0, 1.0, 2.0])
     z = np.zeros((3, 3))
     z[2, 2] = 1.0
     ground = height_field(x, y, z)
@@ -131,7 +134,8 @@ def test_a_hollow_patch_is_not_taken_for_a_convex_face():
 
 def test_nearby_features_are_found_and_far_ones_are_not():
     rng = np.random.default_rng(3)
-    x, y = np.linspace(0, 10, 41), np.linspace(-5, 5, 41)
+    x = np.linspace(0, 10, 41)
+    y = np.linspace(-5, 5, 41)
     ground = height_field(x, y, 0.2 * rng.normal(size=(41, 41)))
     low, high = ground._boxes
     for _ in range(50):
@@ -145,7 +149,7 @@ def test_nearby_features_are_found_and_far_ones_are_not():
 
 
 def test_a_query_finds_as_little_on_a_large_mesh():
-    """What lies within reach is the same, whatever lies beyond; `bench/terrain.py` takes the time."""
+    """The features within reach do not depend on the rest of the mesh; `bench/terrain.py` takes the time."""
 
     def found(n):
         x = 0.1 * (np.arange(n) - n // 2)
@@ -159,7 +163,7 @@ def test_a_query_finds_as_little_on_a_large_mesh():
     ("points", "triangles", "why"),
     [
         (np.eye(3), [[0, 1, 1]], "area"),
-        (np.eye(3), [[0, 1, 7]], "names point"),
+        (np.eye(3), [[0, 1, 7]], "A triangle has the point 7"),
         (np.eye(3)[:, :2], [[0, 1, 2]], "three finite"),
         (CUBE, [[0, 1, 3], [0, 1, 2], [0, 1, 7]], "more than two"),
         (CUBE, [[0, 1, 3], [0, 1, 2]], "orient"),
@@ -246,7 +250,10 @@ def test_polygons_of_all_sizes_in_one_file(tmp_path):
     points = [(k, y, 0.1 * k * k) for k in range(n) for y in (0.0, 1.0)]
     rings = []
     for k in range(n - 1):
-        a, b, c, d = 2 * k, 2 * k + 2, 2 * k + 3, 2 * k + 1
+        a = 2 * k
+        b = 2 * k + 2
+        c = 2 * k + 3
+        d = 2 * k + 1
         rings += [[a, b, c, d]] if k % 2 else [[a, b, c], [a, c, d]]
     head = (
         f"ply\nformat {{}}\nelement vertex {len(points)}\nproperty double x\nproperty double y\n"
@@ -288,7 +295,7 @@ def test_other_formats_are_read_by_trimesh(tmp_path):
             read_mesh(_write(tmp_path, name, data))
 
 
-def test_without_trimesh_the_way_out_is_told(tmp_path, monkeypatch):
+def test_error_without_trimesh_names_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.raises(DataError, match=r"a\.off: needs trimesh .+draisine\[meshes\]"):
         read_mesh(_write(tmp_path, "a.off", b"OFF"))
@@ -296,7 +303,8 @@ def test_without_trimesh_the_way_out_is_told(tmp_path, monkeypatch):
 
 def test_bends_that_add_up_stay():
     """Each by 4e-8 rad, a patch of them is off its plane by micrometres: faces hold their points."""
-    x, y = np.arange(0.0, 21.0), np.array([-1.0, 1.0])
+    x = np.arange(0.0, 21.0)
+    y = np.array([-1.0, 1.0])
     ground = height_field(x, y, np.column_stack([2e-8 * x**2] * 2))
     planes = [one.numbers for one in ground if one.kind == "face"]
     off = np.min([np.abs(ground.points @ one[:3] - one[3]) for one in planes], axis=0)

@@ -23,7 +23,8 @@ def rolled(ball, ground, until=1.0, speed=2.0):
 
 @pytest.mark.parametrize("rise", [0.02, -0.05])
 def test_stairs_of_one_step_are_a_kerb(ball, rise):
-    one, other = rolled(ball, stairs(0.5, rise, 0.3, 1)), rolled(ball, kerb(0.5, rise))
+    one = rolled(ball, stairs(0.5, rise, 0.3, 1))
+    other = rolled(ball, kerb(0.5, rise))
     assert_allclose(one.position.values[-1], other.position.values[-1], atol=1e-12)
 
 
@@ -54,22 +55,22 @@ def test_a_ball_rolls_level_up_to_rough_ground(ball):
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: stairs(0.0, 0.1, 0.3, 0), "from 1 to 200 steps"),
-        (lambda: stairs(0.0, 0.0, 0.3, 2), "is not a step"),
-        (lambda: stairs(0.0, 0.1, -0.3, 2), "run = -0.3 m is not a positive length"),
-        (lambda: rough(0.1, cell=9.0), "take from 2 each"),
+        (lambda: stairs(0.0, 0.0, 0.3, 2), "must be a finite number other than zero"),
+        (lambda: stairs(0.0, 0.1, -0.3, 2), "run = -0.3 m must be a positive length"),
+        (lambda: rough(0.1, cell=9.0), "at least 2 per side"),
     ],
 )
-def test_measures_that_make_no_ground_are_told(make, told):
-    with pytest.raises(ParameterError, match=told):
+def test_invalid_dimensions_are_refused(make, message):
+    with pytest.raises(ParameterError, match=message):
         make()
 
 
 def test_scenarios_know_them_by_name():
     changes = {"terrain.shape": "stairs", "terrain.at": 5.0, "terrain.rise": 0.1}
     changes |= {"terrain.run": 0.3, "terrain.count": 2.0, "run.until": 0.1}
-    with pytest.warns(UserWarning, match="stairs has other measures"):
+    with pytest.warns(UserWarning, match="'stairs' has other dimensions"):
         loaded = load("ramp-jump", changes)
     assert [f.name for f in loaded.plan.terrain.features][:3] == ["before", "tread1", "tread2"]

@@ -1,4 +1,4 @@
-"""The vehicles that come with draisine, and what a drawing must be: every mistake one clear error."""
+"""The vehicles of draisine, and clear errors for every mistake in a model."""
 
 import inspect
 import math
@@ -80,7 +80,8 @@ def test_every_vehicle_is_found_explained_and_runs(name):
     assert name in names("vehicle")
     vehicle = find("vehicle", name)
     assert vehicle.__doc__
-    hints, arguments = get_type_hints(vehicle), set(inspect.signature(vehicle).parameters)
+    hints = get_type_hints(vehicle)
+    arguments = set(inspect.signature(vehicle).parameters)
     numbers = {p for p in arguments if float in (hints[p], *_in(hints[p]))}
     assert numbers <= set(meanings(vehicle)) <= arguments
     system = compile(name)
@@ -104,7 +105,7 @@ def test_helpers_are_no_vehicles():
     assert not {"laws", "tape_measure", "whipple_forms"} & set(names("vehicle"))
 
 
-def test_wrong_structure_is_told():
+def test_wrong_structure_is_refused():
     with pytest.raises(ParameterError, match=r"drive = 'sin'.*'sine'"):
         compile("snakeboard", drive="sin")
     with pytest.raises(ParameterError, match=r"no parameter 'lenght'.*'length'"):
@@ -114,7 +115,7 @@ def test_wrong_structure_is_told():
 
 
 @pytest.mark.parametrize("links", [1, 2, 5])
-def test_a_chain_has_as_many_joints_as_asked_for(links):
+def test_a_chain_has_the_requested_number_of_joints(links):
     for base, more in (("SE(3)", 6), ("fixed", 0)):
         system = compile("chain", links=links, base=base)
         assert len(system.model.joints) == links
@@ -160,7 +161,9 @@ def test_the_acrobot_of_the_paper():
         bar, q2, d1, d2, torque = rng.normal(size=5)
         start = State(REST, np.zeros(3), np.array([bar, q2]), np.array([d1, d2]))
         vdot, _ = system.accelerate(start, {"hip": torque})
-        c2, s2, q1 = math.cos(q2), math.sin(q2), bar - math.pi / 2
+        c2 = math.cos(q2)
+        s2 = math.sin(q2)
+        q1 = bar - math.pi / 2
         d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I1 + I2
         d12 = m2 * (lc2**2 + l1 * lc2 * c2) + I2
         d22 = m2 * lc2**2 + I2
@@ -172,7 +175,7 @@ def test_the_acrobot_of_the_paper():
         assert_allclose(vdot, wanted, rtol=1e-12)
 
 
-def test_a_unicycle_stands_on_its_weight():
+def test_the_wheel_of_a_unicycle_carries_its_weight():
     system = compile("unicycle", xT=0.0)
     start = state(system, forward_speed=1.5)
     vdot, lam = system.accelerate(start)
@@ -183,14 +186,15 @@ def test_a_unicycle_stands_on_its_weight():
     assert falling[4] > 0
 
 
-def test_what_does_not_change_the_structure_needs_no_new_derivation():
+def test_parameters_need_no_new_derivation():
     disc = compile("rolling_disc", crown=0.1)
     assert "crown" in disc.parameters
     assert "crown" not in compile("rolling_disc").parameters
     hoop = disc.with_parameters(axial=1.0, diametral=0.5)
     fresh = compile("rolling_disc", crown=0.1, axial=1.0, diametral=0.5)
     asked = {"lean": 0.2, "spin": 4.0, "yaw_rate": -0.5}
-    one, two = hoop.accelerate(state(hoop, **asked)), fresh.accelerate(state(fresh, **asked))
+    one = hoop.accelerate(state(hoop, **asked))
+    two = fresh.accelerate(state(fresh, **asked))
     assert_allclose(one[0], two[0], rtol=0, atol=1e-12)
 
 
@@ -225,17 +229,20 @@ NAN = float("nan")
 MISTAKES = {
     "a cycle": (
         lambda: tree("abcd", [("j1", "a", "b"), ("j2", "d", "c"), ("j3", "c", "d")]),
-        r"cycle through bodies 'c', 'd'",
+        r"cycle through the bodies 'c', 'd'",
     ),
     "a cycle through the base": (
         lambda: tree("ab", [("j1", "a", "b"), ("j2", "b", "a")]),
-        r"joint 'j2': 'a' is the base",
+        r"Joint 'j2': its child 'a' is the base",
     ),
     "two parents": (
         lambda: tree("abc", [("j1", "a", "b"), ("j2", "a", "c"), ("j3", "b", "c")]),
-        r"body 'c' has two parents: joints 'j2' and 'j3'",
+        r"Body 'c' has two parents: joints 'j2' and 'j3'",
     ),
-    "a body on no joint": (lambda: tree("abc", [("j1", "a", "b")]), r"body 'c' hangs on no joint"),
+    "a body on no joint": (
+        lambda: tree("abc", [("j1", "a", "b")]),
+        r"Body 'c' is not the child of any joint",
+    ),
     "an unknown child": (
         lambda: tree(("frame", "fork"), [("steer", "frame", "frok")]),
         r"joint 'steer': no body 'frok'. Did you mean 'fork'\?",
@@ -276,7 +283,7 @@ MISTAKES = {
     ),
     "an inertia that is not positive": (
         lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1.5)),
-        r"body 'wheel': inertia is not positive semidefinite: least eigenvalue -0.5",
+        r"body 'wheel': inertia is not positive semidefinite: smallest eigenvalue -0.5",
     ),
     "an added mass that is not positive": (
         lambda: Body("fin", 1.0, added=np.diag([1.0, -1.0, 0, 0, 0, 0])),
@@ -284,11 +291,11 @@ MISTAKES = {
     ),
     "a zero axis": (
         lambda: Revolute("steer", "a", "b", (0.0, 0.0, 0.0)),
-        r"joint 'steer': the axis is zero",
+        r"joint 'steer': the axis must not be zero",
     ),
     "a zero slide": (
         lambda: Prismatic("slide", "a", "b", (0.0, 0.0, 0.0)),
-        r"joint 'slide': the axis is zero",
+        r"joint 'slide': the axis must not be zero",
     ),
     "an axis that is no number": (
         lambda: Revolute("steer", "a", "b", (NAN, 0.0, 1.0)),
@@ -304,11 +311,11 @@ MISTAKES = {
     ),
     "a zero axle": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 0, 0), 0.3),
-        r"wheel 'rear': the axle is zero",
+        r"wheel 'rear': the axle must not be zero",
     ),
     "a wheel without radius": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), 0.0),
-        r"wheel 'rear': the radius is zero",
+        r"wheel 'rear': the radius must not be zero",
     ),
     "a radius that is no number": (
         lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), NAN),
@@ -320,27 +327,27 @@ MISTAKES = {
     ),
     "a skate without heading": (
         lambda: Blade("skate", "a", (0, 0, 0), (0, 0, 0)),
-        r"blade 'skate': the heading is zero",
+        r"blade 'skate': the heading must not be zero",
     ),
     "a grip along nothing": (
         lambda: Pin("hand", "a", (0, 0, 0), axes="xw"),
-        r"pin 'hand': axes 'xw'",
+        r"pin 'hand': invalid axes 'xw'",
     ),
     "a force in no frame": (
         lambda: Force("wind", "a", frame="wrold"),
-        r"force 'wind': frame 'wrold'",
+        r"force 'wind': unknown frame 'wrold'",
     ),
     "the same body twice": (
         lambda: tree(("a", "b", "b"), [("j1", "a", "b")]),
-        r"body 'b' is there twice",
+        r"body name 'b' is used twice",
     ),
     "the same joint twice": (
         lambda: tree("abc", [("j", "a", "b"), ("j", "b", "c")]),
-        r"joint 'j' is there twice",
+        r"joint name 'j' is used twice",
     ),
     "the same contact twice": (
         lambda: tree(contacts=[Pin("hand", "a", (0, 0, 0)), Pin("hand", "b", (0, 0, 0))]),
-        r"contact 'hand' is there twice",
+        r"contact name 'hand' is used twice",
     ),
     "gravity that is no number": (
         lambda: tree(gravity=(0.0, 0.0, NAN)),
@@ -474,7 +481,7 @@ def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
 
 
 def test_runners_that_repeat_each_other_share_their_force():
-    """One line across: the runners' forces are told apart by least norm alone, and only there."""
+    """The runners' lateral forces are statically indeterminate; they have minimum norm."""
     system = compile(twin)
     (spare,) = system.survey().redundant
     assert (spare.label, spare.repeats, spare.parameters) == (
@@ -506,7 +513,7 @@ def test_runners_that_repeat_each_other_share_their_force():
 
 def _rows(system, start):
     out = system.machine({"left": "open", "right": "open"}).free(q=start.q, p=start.p, v=start.v)
-    rows = multiplier.active_rows(system.model, system.mode())
+    rows = multiplier.active_row_indices(system.model, system.mode())
     return out["C"].reshape(-1, len(start.v))[rows]
 
 

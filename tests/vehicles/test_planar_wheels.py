@@ -44,7 +44,8 @@ def test_one_wheel_and_its_closed_form():
 
 def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
     """A hull on one wheel under its mass centre, in SE(2)."""
-    hub, left = (0.0, 0.0, radius), (0.0, 1.0, 0.0)
+    hub = (0.0, 0.0, radius)
+    left = (0.0, 1.0, 0.0)
     return Model(
         bodies=[
             Body("hull", 5.0, (0.0, 0.0, 0.2), inertia(0.2, 0.2, 0.4)),

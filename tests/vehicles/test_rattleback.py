@@ -37,10 +37,8 @@ def test_it_turns_back_and_keeps_its_energy(stone):
 
 def test_the_mirror_image_does_the_mirrored_motion(stone):
     """Mirrored across the plane of x and z: the skew, the spin and the lean change their signs."""
-    left, right = (
-        run(stone, until=3.0),
-        run(stone.with_parameters(xy=0.2e-4), 3.0, **(SPIN | {"yaw_rate": 5.0})),
-    )
+    left = run(stone, until=3.0)
+    right = run(stone.with_parameters(xy=0.2e-4), 3.0, **(SPIN | {"yaw_rate": 5.0}))
     assert_allclose(right.spin.values, -left.spin.values, atol=1e-9)
     assert_allclose(right.lean.values, -left.lean.values, atol=1e-9)
     assert_allclose(right.pitch.values, left.pitch.values, atol=1e-9)
@@ -79,7 +77,8 @@ def round_stone(*, radius: float = 0.1, offset: float = 0.02, zz: float = 0.5) -
     """A ball off its middle, drawn as an ellipsoid that is turned in its body."""
     c, s = np.cos(0.4), np.sin(0.4)
     axes = [[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]]
-    centre, square = (0.0, 0.0, radius), radius * radius
+    centre = (0.0, 0.0, radius)
+    square = radius * radius
     spread = inertia(0.4 * square, 0.3 * square, zz * square)
     return Model(
         [Body("ball", 1.0, (0.0, 0.0, radius - offset), spread)],
@@ -97,7 +96,8 @@ def test_an_ellipsoid_of_equal_axes_rolls_like_a_ball():
         {"lean": -1.0, "pitch": 0.5, "yaw_rate": -1.0, "pitch_rate": -3.0},
     ):
         state = draisine.state(other, **asked)
-        (a, f), (b, g) = one.accelerate(state), other.accelerate(state)
+        (a, f) = one.accelerate(state)
+        (b, g) = other.accelerate(state)
         assert_allclose(a, b, atol=1e-12)
         assert_allclose(f, g, atol=1e-12)
 

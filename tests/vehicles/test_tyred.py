@@ -72,7 +72,8 @@ def _pair(found, real, imaginary):
 
 def test_pitch_inertia_does_not_matter_for_straight_running(motorcycle):
     other = motorcycle.with_parameters(Iry=15.0, Ify=1.55)
-    a, b = np.sort_complex(roots(motorcycle, 50)), np.sort_complex(roots(other, 50))
+    a = np.sort_complex(roots(motorcycle, 50))
+    b = np.sort_complex(roots(other, 50))
     assert np.abs(a - b).max() < 1e-7
 
 
@@ -88,8 +89,13 @@ def test_static_loads_are_the_papers(motorcycle):
 def test_the_trailing_wheel_obeys_its_cubic(case):
     system = draisine.compile("trailing_wheel").with_parameters(**case)
     p = dict(system.parameters)
-    inertia, sigma, V, k = p["moment"], p["sigma"], p["V"], p["k"]
-    C, e, kappa = p["C"], p["e"], p["kappa"]
+    inertia = p["moment"]
+    sigma = p["sigma"]
+    V = p["V"]
+    k = p["k"]
+    C = p["C"]
+    e = p["e"]
+    kappa = p["kappa"]
     cubic = [inertia * sigma, inertia * V + k * sigma]
     cubic += [k * V + C * e * e + kappa * sigma, (C * e + kappa) * V]
     found = linearise(system, draisine.state(system)).eigenvalues()
@@ -100,7 +106,10 @@ def test_the_trailing_wheel_obeys_its_cubic(case):
 @pytest.mark.parametrize("upper", [True, False])
 def test_the_trailing_wheel_shimmies_between_two_trails(upper):
     """At the borders of stability, by Hurwitz, two roots of the cubic are imaginary."""
-    V, k, C, sigma = 10.0, 2.0, 5000.0, 0.2
+    V = 10.0
+    k = 2.0
+    C = 5000.0
+    sigma = 0.2
     system = draisine.compile("trailing_wheel").with_parameters(V=V, k=k, C=C, sigma=sigma)
     borders = np.roots([C * (V + k * sigma), -sigma * C * V, k * V * (V + k * sigma)]).real
 

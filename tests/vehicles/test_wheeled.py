@@ -17,7 +17,8 @@ def test_all_axles_of_a_car_meet_in_one_point(car):
     """Ackermann: cot(outer) - cot(inner) = track / wheelbase, and the yaw rate is V tan(steer) / L."""
     start = state(car, steer=0.4, forward_speed=3.0)
     joints = dict(zip([j.name for j in car.model.joints], start.r, strict=True))
-    left, right = joints["left_steer"], joints["right_steer"]
+    left = joints["left_steer"]
+    right = joints["right_steer"]
     assert_allclose(1 / math.tan(right) - 1 / math.tan(left), 0.8 / 1.2, rtol=1e-12)
     assert_allclose(start.v[5], 3.0 * math.tan(0.4) / 1.2, rtol=1e-12)
 

@@ -1,7 +1,6 @@
-"""Numbers of every kind, and rotations over them.
+"""Scalars of several algebras, and rotations over them.
 
-`trace`: expressions that number their values as they are built. `scalar`: one set of functions over
-floats, traced expressions, CasADi, SymPy and mpmath. `jet`: values with their first and second
-derivatives. `lie`: rotations, poses, quaternions and their
+`trace`: traced expressions. `scalar`: one set of functions over floats, traced expressions, CasADi, SymPy and
+mpmath. `jet`: values with their first and second derivatives. `lie`: rotations, poses, quaternions and their
 adjoints over any scalar.
 """

@@ -1,4 +1,4 @@
-"""Functions over any scalar with their first and second derivative along a direction."""
+"""Second-order forward differentiation over any scalar: values with two directional derivatives."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -13,7 +13,9 @@ class Jet:
     __slots__ = ("x", "x1", "x2")
 
     def __init__(self, x: Scalar, x1: Scalar = 0.0, x2: Scalar = 0.0) -> None:
-        self.x, self.x1, self.x2 = x, x1, x2
+        self.x = x
+        self.x1 = x1
+        self.x2 = x2
 
     def __add__(self, other: Any) -> "Jet":
         o = _jet(other)
@@ -64,17 +66,17 @@ class Jet:
         return self.through(y, -(y * y), 2.0 * y * y * y)
 
     def through(self, f: Scalar, f1: Scalar, f2: Scalar) -> "Jet":
-        """Return a function of this value, from its value and derivatives here."""
+        """Return f of this value by the chain rule, from f and its derivatives f1 and f2 here."""
         return Jet(f, _times(f1, self.x1), _times(f1, self.x2) + _times(f2, self.x1 * self.x1))
 
     @staticmethod
     def apply(function: str, *xs: Any) -> "Jet":
         """Return a function of `draisine.algebra.scalar` by its name."""
-        return _FUNCTIONS[function](*(_jet(x) for x in xs))
+        return _JET_FUNCTIONS[function](*(_jet(x) for x in xs))
 
     @staticmethod
     def choose_jet(condition: Scalar, yes: Any, no: Any) -> "Jet":
-        """Return one of two values with its derivatives."""
+        """Return `yes` if the condition is true, else `no`, with derivatives."""
         pairs = ((getattr(_jet(yes), k), getattr(_jet(no), k)) for k in Jet.__slots__)
         return Jet(*(scalar.where(condition, a, b) for a, b in pairs))
 
@@ -84,17 +86,19 @@ def _jet(x: Any) -> Jet:
 
 
 def _times(a: Scalar, b: Scalar) -> Scalar:
-    """Return a product that vanishes where a factor does, whatever the other is."""
+    """Return a product; it is zero if a factor is structurally zero, also if the other is infinite."""
     return 0.0 if is_zero(a) or is_zero(b) else a * b
 
 
 def _sin(x: Jet) -> Jet:
-    s, c = scalar.sin(x.x), scalar.cos(x.x)
+    s = scalar.sin(x.x)
+    c = scalar.cos(x.x)
     return x.through(s, c, -s)
 
 
 def _cos(x: Jet) -> Jet:
-    s, c = scalar.sin(x.x), scalar.cos(x.x)
+    s = scalar.sin(x.x)
+    c = scalar.cos(x.x)
     return x.through(c, -s, -c)
 
 
@@ -109,7 +113,7 @@ def _exp(x: Jet) -> Jet:
 
 
 def _atan2(y: Jet, x: Jet) -> Jet:
-    """The rate of the angle is (x y1 - y x1) / (x^2 + y^2); its own rate follows by the quotient."""
+    """Return the angle; its rate is (x y1 - y x1) / (x^2 + y^2), the second follows by the quotient rule."""
     square = x * x + y * y
     turn = _times(x.x, y.x1) - _times(y.x, x.x1)
     turned = _times(x.x, y.x2) - _times(y.x, x.x2)
@@ -120,7 +124,7 @@ def _atan2(y: Jet, x: Jet) -> Jet:
     )
 
 
-_FUNCTIONS: dict[str, Callable[..., Jet]] = {
+_JET_FUNCTIONS: dict[str, Callable[..., Jet]] = {
     "sin": _sin,
     "cos": _cos,
     "sqrt": _sqrt,
@@ -143,7 +147,7 @@ def gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
 def second_rate(
     value: Callable[..., Scalar], x: Sequence[Scalar], xdot: Sequence[Scalar]
 ) -> Scalar:
-    """Return the second derivative of a function along a constant rate of its arguments.
+    """Return the second derivative of a function along constant rates of its arguments.
 
     >>> second_rate(lambda a, b: a * a * b, [3.0, 2.0], [1.0, 1.0])
     16.0

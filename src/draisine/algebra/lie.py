@@ -32,19 +32,22 @@ def cross(a: Array, b: Array) -> Array:
 
 def rot_x(angle: Scalar) -> Array:
     """Return the rotation about x."""
-    c, s = cos(angle), sin(angle)
+    c = cos(angle)
+    s = sin(angle)
     return array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
 
 
 def rot_y(angle: Scalar) -> Array:
     """Return the rotation about y."""
-    c, s = cos(angle), sin(angle)
+    c = cos(angle)
+    s = sin(angle)
     return array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
 
 
 def rot_z(angle: Scalar) -> Array:
     """Return the rotation about z."""
-    c, s = cos(angle), sin(angle)
+    c = cos(angle)
+    s = sin(angle)
     return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
@@ -84,7 +87,8 @@ def Ad(g: Pose) -> Array:
 
 def ad(eta: Array) -> Array:
     """Return the 6x6 matrix of the Lie bracket, `ad(eta1) @ eta2 = [eta1, eta2]`."""
-    V, W = hat(eta[:3]), hat(eta[3:])
+    V = hat(eta[:3])
+    W = hat(eta[3:])
     return np.vstack([np.hstack([W, V]), np.hstack([np.zeros((3, 3)), W])])
 
 
@@ -97,10 +101,18 @@ def rotation(q: Array) -> Array:
      [0. 0. 1.]]
     """
     w, x, y, z = q
-    x2, y2, z2 = 2 * x, 2 * y, 2 * z
-    xx, yy, zz = x * x2, y * y2, z * z2
-    xy, xz, yz = x * y2, x * z2, y * z2
-    wx, wy, wz = w * x2, w * y2, w * z2
+    x2 = 2 * x
+    y2 = 2 * y
+    z2 = 2 * z
+    xx = x * x2
+    yy = y * y2
+    zz = z * z2
+    xy = x * y2
+    xz = x * z2
+    yz = y * z2
+    wx = w * x2
+    wy = w * y2
+    wz = w * z2
     return array(
         [
             [1.0 - (yy + zz), xy - wz, xz + wy],
@@ -125,8 +137,12 @@ def quaternion(R: Array) -> Array:
             1 - R[0, 0] - R[1, 1] + R[2, 2],
         ]
     )
-    a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
-    d, e, f = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    a = R[2, 1] - R[1, 2]
+    b = R[0, 2] - R[2, 0]
+    c = R[1, 0] - R[0, 1]
+    d = R[0, 1] + R[1, 0]
+    e = R[0, 2] + R[2, 0]
+    f = R[1, 2] + R[2, 1]
     rows = np.array(
         [[sizes[0], a, b, c], [a, sizes[1], d, e], [b, d, sizes[2], f], [c, e, f, sizes[3]]]
     )

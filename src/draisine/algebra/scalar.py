@@ -1,8 +1,8 @@
-"""The scalars that the mechanics runs on: floats, traced expressions, CasADi SX, SymPy, mpmath.
+"""Scalars of the mechanics: floats, traced expressions, CasADi SX, SymPy, mpmath.
 
-This is the only file that knows which algebra is at work. Vectors and matrices are plain NumPy
-arrays of such scalars: float64 where all entries are numbers, `object` otherwise. CasADi's scalars
-come wrapped (`casadi_symbols`), since its own do not live in arrays.
+Only this file distinguishes these algebras. Vectors and matrices are plain NumPy arrays of scalars: float64
+if all entries are numbers, `object` otherwise. CasADi scalars are wrapped (`casadi_symbols`), because NumPy
+arrays cannot contain them.
 """
 
 import math
@@ -21,7 +21,10 @@ Array = NDArray[Any]
 Floats = NDArray[Any]  # an array of floats alone
 Vector = Any  # three scalars in any sequence; kept as an array
 
-_ALGEBRAS = ("draisine", "sympy", "mpmath")
+_ALGEBRAS = ("draisine", "sympy", "mpmath")  # packages whose types are scalars
+
+ZERO_TOLERANCE = 1e-12
+"""Relative size of rounding errors of floats; `vanishes` treats smaller values as zero."""
 
 
 def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
@@ -37,7 +40,7 @@ def _operators(operation: Callable[..., Any]) -> tuple[Callable[..., Any], Calla
 
 
 class Casadi:
-    """A CasADi SX scalar that NumPy takes for one: CasADi's own `SX * ndarray` is an SX matrix."""
+    """A CasADi SX scalar for NumPy arrays; CasADi's own `SX * ndarray` is an SX matrix."""
 
     __slots__ = ("sx",)
 
@@ -74,10 +77,11 @@ def casadi_symbols(name: str, count: int) -> Array:
 
 
 def _algebra(*xs: Scalar) -> str:
+    """Return the algebra of the first scalar that is not a number; "float" if all are."""
     for x in xs:
         root = type(x).__module__.partition(".")[0]
         if root == "casadi":
-            raise TypeError("bare CasADi scalars do not live in arrays; take `casadi_symbols`.")
+            raise TypeError("NumPy arrays cannot contain CasADi scalars. Use `casadi_symbols`.")
         if root in _ALGEBRAS:
             return "casadi" if type(x) is Casadi else root
     return "float"
@@ -125,7 +129,7 @@ def atan2(y: Scalar, x: Scalar) -> Scalar:
 
 
 def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
-    """Return `yes` where the condition holds, else `no`; both are evaluated."""
+    """Return `yes` if the condition is true, else `no`; both are evaluated."""
     if isinstance(condition, (bool, float)):
         return yes if condition else no
     for x in (yes, no):
@@ -143,11 +147,11 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 
 
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
-    """Return x, held between low and high."""
+    """Return x limited to the interval from low to high."""
     return where(x < low, low, where(x > high, high, x))
 
 
-_OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
+_SCALAR_OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
     "inv": lambda a: 1.0 / a,
     "sqrt": sqrt,
     "sin": sin,
@@ -162,18 +166,20 @@ _OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
 def substitute(
     graph: trace.Graph, xs: Sequence[Scalar], values: Mapping[str, Scalar]
 ) -> list[Scalar]:
-    """Return expressions with some of their symbols replaced, simplified as they are built.
+    """Return expressions with symbols replaced by values, simplified by tracing.
 
     >>> g = trace.Graph()
     >>> x, y = g.symbol("x"), g.symbol("y")
     >>> substitute(g, [x * y + cos(x)], {"x": 0.0})
     [1.0]
     """
-    return trace.replay(xs, lambda i, name: values.get(name, trace.Expr(graph, i)), _OPERATIONS)
+    return trace.replay(
+        xs, lambda i, name: values.get(name, trace.Expr(graph, i)), _SCALAR_OPERATIONS
+    )
 
 
 def _numeric(x: Any) -> bool:
-    """Return whether nested sequences hold plain numbers only."""
+    """Return whether nested sequences contain plain numbers only."""
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "fiu"
     if isinstance(x, (list, tuple)):
@@ -182,7 +188,7 @@ def _numeric(x: Any) -> bool:
 
 
 def array(entries: Any) -> Array:
-    """Return nested sequences of scalars as an array, float64 where every entry is a number."""
+    """Return nested sequences of scalars as an array, float64 if every entry is a number."""
     if _numeric(entries):
         return np.array(entries, dtype=float)
     flat: list[Scalar] = []
@@ -191,7 +197,7 @@ def array(entries: Any) -> Array:
         if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim > 0):
             shapes = [shape_of(y) for y in x]
             if len(set(shapes)) > 1:
-                raise ValueError(f"rows of unequal length: {shapes}")
+                raise ValueError(f"The rows have different shapes: {shapes}.")
             return (len(shapes), *(shapes[0] if shapes else ()))
         flat.append(x.item() if isinstance(x, np.ndarray) else x)
         return ()
@@ -206,7 +212,7 @@ def array(entries: Any) -> Array:
 
 
 def blocks(rows: Sequence[Sequence[Array]]) -> Array:
-    """Return a matrix put together from blocks of any algebra."""
+    """Return a matrix assembled from blocks of any algebra."""
     return np.vstack([np.hstack(list(row)) for row in rows])
 
 
@@ -219,7 +225,7 @@ def is_zero(x: Scalar) -> bool:
 
 
 def norm(x: Array) -> Scalar:
-    """Return the Euclidean norm of a vector; exact where only one entry is not zero."""
+    """Return the Euclidean norm of a vector, without the entries that are structurally zero."""
     entries = [e for e in x if not is_zero(e)]
     if not entries:
         return 0.0
@@ -230,13 +236,14 @@ def norm(x: Array) -> Scalar:
 
 
 def vanishes(values: Iterable[Scalar], size: float = 1.0) -> bool:
-    """Return whether all values are zero: identically, for symbols; up to the round-off of numbers
-    of the given size, for numbers.
+    """Return whether all values are zero.
+
+    Expressions must be identically zero, numbers up to rounding errors relative to `size`.
     """
     values = [x for x in values if not is_zero(x)]
     match _algebra(*values):
         case "float":
-            return all(abs(x) <= 1e-12 * size for x in values)
+            return all(abs(x) <= ZERO_TOLERANCE * size for x in values)
         case "mpmath":
             return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps * size for x in values)
         case "sympy":

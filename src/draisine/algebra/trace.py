@@ -1,13 +1,13 @@
-"""The working algebra of the derivation: scalars that record what is done with them, each value
-once.
+"""Tracing: scalars that record the operations on them in a graph without duplicate values.
 
-Every new node is evaluated at two random points in 50 digits (all symbols positive, then all
-negative). Equal values are one node, opposite values a negation, and a value that is the same plain
-number at both points is that number. So symmetry, orthogonality of joint rotations, `c^2 + s^2 = 1`
-and the exact zeros of an elimination are found where they arise, whoever wrote the expression. Two
-points of opposite sign are needed: one positive point would take sqrt(x x) for x. They are not
-enough for roots: sqrt(x^2 y^2) is x y at both, sqrt((x - y)^2) may be x - y. So what holds of a
-root at the two points must also hold at some dozens of points of mixed signs, in floats.
+Every new node is evaluated at two random points with 50 digits (all symbols positive, then all negative).
+Nodes with equal values are one node, opposite values become a negation, and a value that is the same plain
+number at both points becomes that number. So symmetry, orthogonality of joint rotations, `c^2 + s^2 = 1` and
+exact zeros of an elimination are simplified when they arise, whatever the form of the expression.
+
+Two points of opposite sign are needed: at one positive point sqrt(x x) equals x. They do not suffice for
+roots: sqrt(x^2 y^2) equals x y at both, and sqrt((x - y)^2) may equal x - y. An identity with roots must
+therefore also hold at `_TRIALS` points of mixed signs, in floats.
 """
 
 import math
@@ -20,15 +20,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_DIGITS = 50
+_DIGITS = 50  # of the values at the random points
 _EXACT = Context(prec=_DIGITS)
-_ROUND = Context(prec=34)
-_TINY = Decimal("1e-36")
-_ONE = Decimal(1)
+_ROUND = Context(
+    prec=34
+)  # values with equal digits are equal; 16 digits remain for rounding errors
+_TINY = Decimal("1e-36")  # relative difference up to which a value is a double
+_DECIMAL_ONE = Decimal(1)
 _TRIALS = 48
-"""How many points of mixed signs a root is tried at."""
+"""Points of mixed signs at which identities with roots are checked."""
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {
+NUMPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -42,12 +44,13 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lt": lambda a, b: np.less(a, b) * 1.0,
     "where": np.where,
 }
-"""How an operation acts on floats and on arrays of them."""
+"""Operations on floats and arrays, by name."""
 
 
 class Graph:
-    """Nodes (op, arguments), each with a sampled value; parameters are marked so that their work
-    can be hoisted.
+    """Nodes (op, arguments), each with its values at two random points.
+
+    Nodes that depend on parameters only are marked as `fixed`, so that they can be computed once.
     """
 
     def __init__(self) -> None:
@@ -60,7 +63,7 @@ class Graph:
         self._by_shape: dict[tuple[Any, ...], int] = {}
 
     def symbol(self, name: str, parameter: bool = False) -> "Expr":
-        """Return the symbol of that name, the same at every call."""
+        """Return the symbol with a name; repeated calls return the same one."""
         shape = ("symbol", name)
         if shape not in self._by_shape:
             rng = random.Random(f"draisine {name}")
@@ -78,6 +81,7 @@ class Graph:
         return self._by_shape[shape]
 
     def _append(self, shape: tuple[Any, ...], values: tuple[Decimal, Decimal], fixed: bool) -> int:
+        """Add a node with its values; return its index."""
         self.ops.append(shape)
         self.values.append(values)
         self.fixed.append(fixed)
@@ -93,16 +97,16 @@ class Graph:
     def node(self, op: str, *args: int) -> "Expr | float":
         """Return the value of an operation: a known node, its negation, a number, or a new node."""
         shape = (op, *args)
-        known = self._by_shape.get(shape)
-        if known is not None:
-            return self._result(known)
+        existing = self._by_shape.get(shape)
+        if existing is not None:
+            return self._result(existing)
         samples = [self.values[i] for i in args]
         sampled = _SAMPLED.get(op)
         values: tuple[Decimal | None, ...] = (None, None)
         if sampled is not None:
             values = _sample(sampled, samples)
         fixed = all(self.fixed[i] for i in args)
-        if None in values:  # nothing is known of the value: equal only to itself
+        if None in values:  # without a value at both points, a node equals only itself
             first, second = self.values[self.symbol(f"opaque {shape}").index]
             index = self._append(shape, (first, second), fixed)
             self._by_value[_ROUND.plus(first), _ROUND.plus(second)] = index
@@ -118,6 +122,8 @@ class Graph:
         samples: Sequence[tuple[Decimal, Decimal]],
         fixed: bool,
     ) -> int:
+        """Return the node of an operation with values: an existing one, a constant, or a new node."""
+        # Terms that agree in 35 of 50 digits cancel exactly.
         tiny = all(
             not x or x.adjusted() < first.adjusted() - 35
             for x, first in zip(values, samples[0], strict=True)
@@ -131,7 +137,7 @@ class Graph:
                 return same
             index = self._append(
                 shape, values, fixed
-            )  # parameters alone say it too: always regular
+            )  # computed from parameters only: it is always regular
             self._by_value[key] = index
             return index
         if key[0] == key[1]:
@@ -147,16 +153,17 @@ class Graph:
             and self.fixed[opposite] >= fixed
             and self._holds(shape, opposite, -1.0)
         ):
-            shape, fixed = ("neg", opposite), self.fixed[opposite]
+            shape = ("neg", opposite)
+            fixed = self.fixed[opposite]
         return self._append(shape, values, fixed)
 
     def _holds(self, shape: tuple[Any, ...], other: int, sign: float = 1.0) -> bool:
-        """Return whether a new node equals a known one, up to sign, at points of mixed signs."""
+        """Return whether a new node equals sign times another one at points of mixed signs."""
         rooted = shape[0] == "sqrt" or any(self._rooted[k] for k in (other, *shape[1:]))
         if not rooted:
             return True
         with np.errstate(all="ignore"):
-            value = FUNCTIONS[shape[0]](*[self._trial(k) for k in shape[1:]])
+            value = NUMPY_FUNCTIONS[shape[0]](*[self._trial(k) for k in shape[1:]])
             return _alike(value, sign * self._trial(other))
 
     def _cancels(self, shape: tuple[Any, ...]) -> bool:
@@ -168,33 +175,35 @@ class Graph:
             return _alike(self._trial(a), self._trial(b) * (1.0 if op == "sub" else -1.0))
 
     def _trial(self, index: int) -> NDArray[np.float64]:
-        """Return a node's values at the points of mixed signs."""
-        known, stack = self._trials, [index]
+        """Return the values of a node at the points of mixed signs, (_TRIALS,)."""
+        trials = self._trials
+        stack = [index]
         while stack:
             i = stack[-1]
             op, *args = self.ops[i]
             if op == "const":
-                known[i] = np.full(_TRIALS, args[0])
+                trials[i] = np.full(_TRIALS, args[0])
             elif op == "symbol":
                 rng = random.Random(f"trial {args[0]}")
-                known[i] = np.array(
+                trials[i] = np.array(
                     [rng.choice((-1, 1)) * rng.uniform(0.5, 1.5) for _ in range(_TRIALS)]
                 )
-            elif missing := [k for k in args if k not in known]:
+            elif missing := [k for k in args if k not in trials]:
                 stack += missing
                 continue
             else:
-                known[i] = FUNCTIONS[op](*[known[k] for k in args])
+                trials[i] = NUMPY_FUNCTIONS[op](*[trials[k] for k in args])
             stack.pop()
-        return known[index]
+        return trials[index]
 
     def _result(self, index: int) -> "Expr | float":
+        """Return a node as an expression, a constant as a float."""
         op = self.ops[index]
         return op[1] if op[0] == "const" else Expr(self, index)
 
 
 def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
-    """Return whether two values agree wherever both exist, and exist often enough to tell."""
+    """Return whether two arrays agree at all points at which both are finite, at least a quarter of them."""
     exist = np.isfinite(a) & np.isfinite(b)
     close = np.abs(a - b) <= 1e-6 * (np.abs(a) + np.abs(b))
     return bool(np.count_nonzero(exist) >= _TRIALS // 4 and np.all(close[exist]))
@@ -203,7 +212,7 @@ def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 def _sample(
     operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
 ) -> tuple[Decimal | None, ...]:
-    """Return an operation's value at both points, None where no double could hold it."""
+    """Return the values of an operation at both points; None if they exceed the range of doubles."""
     try:
         values = (operation(*[s[0] for s in samples]), operation(*[s[1] for s in samples]))
     except ArithmeticError:
@@ -214,7 +223,7 @@ def _sample(
     return values
 
 
-_WIDE = Context(prec=100)
+_WIDE_CONTEXT = Context(prec=100)  # for the reduction of large angles
 _PI = Decimal(
     "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825"
     "3421170679821480865132823066470938446"
@@ -225,14 +234,19 @@ def _sine(x: Decimal, quarters: int) -> Decimal | None:
     """Return sin(x + quarters pi / 2) by its series."""
     if x.adjusted() > 30:
         return None
-    x = _WIDE.add(x, _WIDE.multiply(_PI, Decimal(quarters) / 2))
-    turn = _WIDE.add(_PI, _PI)
-    r = _WIDE.subtract(x, _WIDE.multiply(turn, _WIDE.divide(x, turn).to_integral_value()))
-    minus, term, total, n = _WIDE.minus(_WIDE.multiply(r, r)), r, r, 1
+    x = _WIDE_CONTEXT.add(x, _WIDE_CONTEXT.multiply(_PI, Decimal(quarters) / 2))
+    turn = _WIDE_CONTEXT.add(_PI, _PI)
+    r = _WIDE_CONTEXT.subtract(
+        x, _WIDE_CONTEXT.multiply(turn, _WIDE_CONTEXT.divide(x, turn).to_integral_value())
+    )
+    minus = _WIDE_CONTEXT.minus(_WIDE_CONTEXT.multiply(r, r))
+    term = r
+    total = r
+    n = 1
     while abs(term) > Decimal("1e-75"):
         n += 2
-        term = _WIDE.divide(_WIDE.multiply(term, minus), Decimal(n * (n - 1)))
-        total = _WIDE.add(total, term)
+        term = _WIDE_CONTEXT.divide(_WIDE_CONTEXT.multiply(term, minus), Decimal(n * (n - 1)))
+        total = _WIDE_CONTEXT.add(total, term)
     return _EXACT.plus(total)
 
 
@@ -241,17 +255,17 @@ _SAMPLED: dict[str, Callable[..., Decimal | None]] = {
     "sub": _EXACT.subtract,
     "mul": _EXACT.multiply,
     "neg": _EXACT.minus,
-    "inv": lambda x: _EXACT.divide(_ONE, x) if x else None,
+    "inv": lambda x: _EXACT.divide(_DECIMAL_ONE, x) if x else None,
     "sqrt": lambda x: _EXACT.sqrt(x) if x >= 0 else None,
     "sin": lambda x: _sine(x, 0),
     "cos": lambda x: _sine(x, 1),
     "exp": lambda x: _EXACT.exp(x) if abs(x) < 700 else None,
 }
-"""How an operation acts on sampled values; None where it has no value at that point."""
+"""Operations on decimal values, by name; None if the result does not exist at the point."""
 
 
 class Expr:
-    """A scalar of a graph; it takes part in arithmetic with numbers and with its like."""
+    """A traced scalar: a node of a graph, with arithmetic for expressions and numbers."""
 
     __slots__ = ("graph", "index")
 
@@ -260,6 +274,7 @@ class Expr:
         self.index = index
 
     def _other(self, x: Any) -> int | None:
+        """Return the node of an operand; None if it is neither an expression nor a number."""
         if type(x) is Expr:
             return x.index
         if isinstance(x, (int, float, np.integer, np.floating)):
@@ -272,12 +287,14 @@ class Expr:
         return (op[1], True) if op[0] == "neg" else (index, False)
 
     def _signed(self, value: "Expr | float", negative: bool) -> "Expr | float":
+        """Return a value, or its negation."""
         return -value if negative else value
 
     def _sum(self, a: int, b: int) -> "Expr | float":
         """Return a + b: negations become subtractions, parameters are added first."""
         g = self.graph
-        (x, minus_x), (y, minus_y) = self._split(a), self._split(b)
+        x, minus_x = self._split(a)
+        y, minus_y = self._split(b)
         if minus_x and minus_y:
             return -self._sum(x, y)
         if minus_x:
@@ -289,7 +306,8 @@ class Expr:
     def _product(self, a: int, b: int) -> "Expr | float":
         """Return a b: negations move out, parameters are multiplied first."""
         g = self.graph
-        (x, minus_x), (y, minus_y) = self._split(a), self._split(b)
+        x, minus_x = self._split(a)
+        y, minus_y = self._split(b)
         if g.fixed[x] and not g.fixed[y]:
             x, y = y, x
         if g.fixed[y] and not g.fixed[x]:
@@ -318,7 +336,8 @@ class Expr:
         i = self._other(other)
         if i is None:
             return NotImplemented
-        (x, minus_x), (y, minus_y) = self._split(self.index), self._split(i)
+        x, minus_x = self._split(self.index)
+        y, minus_y = self._split(i)
         if minus_x:
             return self.graph.node("sub", y, x) if minus_y else -self._sum(x, y)
         return self._sum(x, y) if minus_y else self.graph.node("sub", x, y)
@@ -369,7 +388,7 @@ class Expr:
         return NotImplemented if i is None else self.graph.node("lt", i, self.index)
 
     def __bool__(self) -> bool:
-        raise TypeError("a traced value is neither true nor false; choose by scalar.where instead")
+        raise TypeError("A traced value has no truth value. Use scalar.where for conditions.")
 
     def inverse(self) -> Any:
         """Return 1 / x."""
@@ -416,10 +435,12 @@ def exp(x: Expr) -> Any:
 
 
 def _graph(*xs: Any) -> Graph:
+    """Return the graph of the first traced operand."""
     return next(x.graph for x in xs if isinstance(x, Expr))
 
 
 def _index(graph: Graph, x: Any) -> int:
+    """Return the node of an expression or a number."""
     return x.index if isinstance(x, Expr) else graph.constant(float(x))
 
 
@@ -430,13 +451,13 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 def where(condition: Any, yes: Any, no: Any) -> Any:
-    """Return `yes` where the condition holds, else `no`."""
+    """Return `yes` if the condition is true, else `no`."""
     g = _graph(condition, yes, no)
     return g.node("where", _index(g, condition), _index(g, yes), _index(g, no))
 
 
-def reachable(graph: Graph, roots: Iterable[int], known: Collection[int] = ()) -> list[int]:
-    """Return the nodes that the roots need, in order of evaluation; of `known` ones nothing more."""
+def reachable(graph: Graph, roots: Iterable[int], leaves: Collection[int] = ()) -> list[int]:
+    """Return the nodes that the roots depend on, in order of evaluation; `leaves` have no operands."""
     needed: set[int] = set()
     stack = list(roots)
     while stack:
@@ -444,7 +465,7 @@ def reachable(graph: Graph, roots: Iterable[int], known: Collection[int] = ()) -
         if i not in needed:
             needed.add(i)
             op = graph.ops[i]
-            if op[0] not in ("symbol", "const") and i not in known:
+            if op[0] not in ("symbol", "const") and i not in leaves:
                 stack.extend(op[1:])
     return sorted(needed)
 
@@ -455,7 +476,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "mul": operator.mul,
     "neg": operator.neg,
 }
-"""The operations that every kind of number has as such."""
+"""Operations that are operators of all kinds of numbers."""
 
 _FLOATS: dict[str, Callable[..., float]] = ARITHMETIC | {
     "inv": lambda a: 1.0 / a if a else math.inf,
@@ -474,32 +495,41 @@ def replay(
     symbol: Callable[[int, str], Any],
     operations: Mapping[str, Callable[..., Any]],
 ) -> list[Any]:
-    """Return expressions computed anew by other operations, from what each symbol, known by its node
-    and its name, is now; numbers stay what they are.
+    """Evaluate expressions with other operations.
+
+    Parameters
+    ----------
+    xs
+        Expressions and numbers; numbers are returned unchanged.
+    symbol
+        Function from node and name of a symbol to its value.
+    operations
+        Operations by name.
     """
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:
         return list(xs)
-    known: dict[int, Any] = {}
+    results: dict[int, Any] = {}
     for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)]):
         op, *args = graph.ops[i]
         if op == "symbol":
-            known[i] = symbol(i, args[0])
+            results[i] = symbol(i, args[0])
         elif op == "const":
-            known[i] = args[0]
+            results[i] = args[0]
         else:
-            known[i] = operations[op](*[known[k] for k in args])
-    return [known[x.index] if isinstance(x, Expr) else x for x in xs]
+            results[i] = operations[op](*[results[k] for k in args])
+    return [results[x.index] if isinstance(x, Expr) else x for x in xs]
 
 
 def evaluate(
     xs: Sequence[Any], point: Mapping[str, float]
 ) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Return expressions as floats at a point that gives each symbol a number."""
+    """Evaluate expressions as floats; `point` has the values of symbols by name."""
     return np.array(replay(xs, lambda i, name: point[name], _FLOATS), float)
 
 
 def _is_zero(x: Any) -> bool:
+    """Return whether x is the number zero."""
     return not isinstance(x, Expr) and x == 0.0
 
 
@@ -519,25 +549,33 @@ _RATES: dict[str, Callable[..., Any]] = {
         0.0 if _is_zero(da) and _is_zero(db) else where(c, da, db)
     ),
 }
-"""How the rate of an operation follows from its value y, its arguments and their rates."""
+"""Derivative of each operation from its value y, its operands and their derivatives."""
 
 
 def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
-    """Return the directional derivatives of expressions along a seed (symbol name -> rate),
-    exactly; those `held` count as constants.
+    """Return the exact directional derivatives of expressions.
+
+    Parameters
+    ----------
+    xs
+        Expressions.
+    seed
+        Derivatives of symbols by name; zero for the others.
+    held
+        Expressions that are treated as constants.
     """
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:
         return [0.0] * len(xs)
-    still = {x.index for x in held if isinstance(x, Expr)}
+    constants = {x.index for x in held if isinstance(x, Expr)}
     rate: dict[int, Any] = {}
-    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)], still):
+    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)], constants):
         op, *args = graph.ops[i]
-        if i in still or op == "const":
+        if i in constants or op == "const":
             rate[i] = 0.0
         elif op == "symbol":
             rate[i] = seed.get(args[0], 0.0)
         else:
-            y, *given = (Expr(graph, k) for k in (i, *args))
-            rate[i] = _RATES[op](y, *given, *(rate[k] for k in args))
+            y, *operands = (Expr(graph, k) for k in (i, *args))
+            rate[i] = _RATES[op](y, *operands, *(rate[k] for k in args))
     return [rate[x.index] if isinstance(x, Expr) else 0.0 for x in xs]

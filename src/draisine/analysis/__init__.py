@@ -1,11 +1,11 @@
-"""What can be said of motions without running them.
+"""Analysis of motions: steady motions, linear systems, stability, derivatives, parameters from measurements.
 
-`differentiate`: derivatives of programs and matrices. `variation`: a state and its neighbours.
-`equilibrium`: steady motions by what is prescribed. `linear`: linear systems about motions and along
+`differentiate`: derivatives of programs and matrices. `variation`: derivatives of a machine at states.
+`equilibrium`: steady motions with prescribed quantities. `linear`: linear systems about motions and along
 runs. `floquet`: multipliers of periodic runs. `eigenmodes`: eigenvalues about steady motions, followed along
-the speed. `root_locus`: the same while any value changes. `lqr`: state feedback from these. `rider`: riders
-on paths, their loops. `gradient`: motions with their derivatives, through events too. `metrics`: numbers of
-a whole motion. `identify`: parameters from measurements. `continuation`: families of steady motions.
-`return_map`: limit cycles as fixed points. `gait`: machines that hang by their grips. `connection`: what
-gaits of the joints do. `bicycle`: straight running and turning.
+the speed. `root_locus`: the same while any value changes. `lqr`: linear-quadratic regulators. `rider`: riders
+on paths, their loops. `gradient`: motions with their derivatives, also through events. `metrics`: metrics of
+time series. `identify`: parameters from measurements. `continuation`: families of steady motions.
+`return_map`: limit cycles. `gait`: climbers and walkers. `connection`: displacements by cyclic
+motions of the joints. `bicycle`: straight running and turning.
 """

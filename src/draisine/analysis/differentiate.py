@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.algebra.trace import FUNCTIONS
+from draisine.algebra.trace import NUMPY_FUNCTIONS
 from draisine.codegen.program import Program
 
 Rule = Callable[..., Any]
@@ -66,7 +66,7 @@ def run_tangent(
             tangent = rates[args[0]][args[1]] if args[0] in rates else None
         else:
             operands = [values[k] for k in args]
-            value = FUNCTIONS[op](*operands)
+            value = NUMPY_FUNCTIONS[op](*operands)
             # Most steps do not depend on the varied inputs: skip their derivatives.
             if any(tangents[k] is not None for k in args):
                 directions = [0.0 if tangents[k] is None else tangents[k] for k in args]
@@ -157,7 +157,7 @@ def solve(A: MatrixJet, b: MatrixJet, max_condition: float = 1e12) -> MatrixJet:
     return MatrixJet(x, back @ (b.rate - A.rate @ x))
 
 
-def multiply(A: Floats, x: Floats) -> Floats:
+def multiply_jets(A: Floats, x: Floats) -> Floats:
     """Return A x with derivatives, (..., 1 + directions, rows).
 
     A is a stack (..., 1 + directions, rows, columns), x one of vectors (..., 1 + directions, columns).

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from draisine.reading.document import Equations
 
-MIN_PIVOT = 0.02
+MIN_RELATIVE_PIVOT = 0.02
 """Relative to the pivot when it was chosen; below it, new independent speeds are chosen. A small pivot
 amplifies rounding errors, most of all those of derivatives.
 """
@@ -68,7 +68,7 @@ ZERO_ENTRY = 1e-12
 CYCLIC_ENTRY = 1e-9
 """Relative to the largest entry of a row of A at random states; smaller ones are rounding errors."""
 
-FORMS = ("steady", "frozen", "dalembert")
+LINEARISATIONS = ("steady", "frozen", "dalembert")
 """Linearisations: about a steady motion; at an instant of an accelerating motion; under its inertial load."""
 
 
@@ -622,7 +622,7 @@ def machine_at(
     z = memory_start(system, motion, law, states)
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
-    if machine.least_pivot(y) < MIN_PIVOT:
+    if machine.least_pivot(y) < MIN_RELATIVE_PIVOT:
         around = (y[machine.layout.q], y[machine.layout.r])
         machine = system.machine(mode, law, states, configuration=around)
         y = machine.enter(motion, z=z)

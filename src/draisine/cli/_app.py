@@ -146,8 +146,8 @@ def _add_external_commands(words: Sequence[str]) -> None:
     for name in external:
         _add_command(name)
     if first not in app and not first.startswith("-"):
-        known = [name for name in app if not name.startswith("-")]
-        raise UnknownNameError(f"Unknown command {first!r}. {suggest_command(words, known)}")
+        commands = [name for name in app if not name.startswith("-")]
+        raise UnknownNameError(f"Unknown command {first!r}. {suggest_command(words, commands)}")
 
 
 def _report_error(error: Exception) -> int:

@@ -77,6 +77,8 @@ OPTION_SYNONYMS = {
         "friction": "--mu VALUE",
         "step": "--dt VALUE",
         "timestep": "--dt VALUE",
+        "steps": "--dt SECONDS",
+        "fps": "draisine animate run.nc --fps VALUE",
         "method": "--integrator VALUE",
         "solver": "--set contact.solver=VALUE",
         "figure": "--plot VALUE",
@@ -227,7 +229,7 @@ def _suggest_option(error: UnknownOptionError, arguments: Sequence[str]) -> str:
 
 
 def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
-    """Return the option of `run` that sets a value: an initial value, or a parameter of the vehicle.
+    """Return the option of `run` that sets an initial value, a parameter, or a dimension of the ground.
 
     >>> _suggest_run_option("v", ["run", "--v", "5"]), _suggest_run_option("mB", ["run", "--mB", "9"])
     ('--initial forward_speed=VALUE', '--set mB=VALUE')
@@ -237,13 +239,18 @@ def _suggest_run_option(name: str, arguments: Sequence[str]) -> str:
 
     has_scenario = len(arguments) > 1 and not arguments[1].startswith("-")
     with suppress(DraisineError):
-        system = load(arguments[1] if has_scenario else FIRST_SCENARIO).plan.system
-        known = state_units(system.model)
+        loaded = load(arguments[1] if has_scenario else FIRST_SCENARIO)
+        system = loaded.plan.system
+        quantities = state_units(system.model)
         for quantity in (name, SYNONYMS.get(name), _synonym(name)):
-            if quantity in known:
+            if quantity in quantities:
                 return f"--initial {quantity}=VALUE"
         if name in system.parameters:
             return f"--set {name}=VALUE"
+        dimensions = getattr(type(getattr(loaded.scenario, "terrain", None)), "model_fields", {})
+        for dimension in (name, _synonym(name)):
+            if dimension in dimensions:
+                return f"--set terrain.{dimension}=VALUE"
     return ""
 
 

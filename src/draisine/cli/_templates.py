@@ -237,14 +237,14 @@ def _adapt_initial(initial: str, model: "Model", vehicle: str) -> str:
     """
     from draisine.model.names import state_units
 
-    known = {*state_units(model), "mode", "place", "at_rest", "wheel", "centre", "on"}
+    keys = {*state_units(model), "mode", "place", "at_rest", "wheel", "centre", "on"}
     wheels = [wheel.name for wheel in model.wheels]
     lines = []
     for line in initial.splitlines(keepends=True):
         key = re.match(r"(\w+) *=", line)
         lines.append(
             f"# {line.rstrip()}  # {vehicle} does not have it\n"
-            if key and key[1] not in known
+            if key and key[1] not in keys
             else line
         )
     return re.sub(

@@ -52,9 +52,9 @@ def list(*words: str, json: Json = False) -> None:
         if entries:
             matches[f"{kind}s"] = entries
     if not matches:
-        known = ", ".join(f"{kind}s" for kind in _kinds("all"))
+        listed_kinds = ", ".join(f"{kind}s" for kind in _kinds("all"))
         raise UnknownNameError(
-            f"No name or description contains {' '.join(searched)!r}. Kinds: {known}."
+            f"No name or description contains {' '.join(searched)!r}. Kinds: {listed_kinds}."
         )
     if json:
         print_json(matches)
@@ -74,10 +74,10 @@ def _kinds(word: str) -> tuple[str, ...]:
     from draisine.registry import FOLDERS
 
     plugs = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
-    known = ("vehicle", "scenario", "set", "terrain", *plugs)
+    kinds = ("vehicle", "scenario", "set", "terrain", *plugs)
     single = word.lower().removesuffix("s")
     single = KIND_SYNONYMS.get(single, single)
-    return known if word == "all" else (single,) if single in known else ()
+    return kinds if word == "all" else (single,) if single in kinds else ()
 
 
 def _print_overview() -> None:

@@ -238,8 +238,8 @@ def _check_parameters(scenario: str, machine: MachineOptions, trust: bool) -> No
             continue
         loaded = load(scenario, trust=trust)
         ground = getattr(loaded.scenario, "terrain", None)
-        known = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
-        if ground is not None and name in type(ground).model_fields and name in known:
+        vehicle_parameters = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
+        if ground is not None and name in type(ground).model_fields and name in vehicle_parameters:
             # A slope beyond a right angle in rad is meant in degrees.
             is_degrees = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
             ground_value = f"{value:g}deg" if is_degrees else value

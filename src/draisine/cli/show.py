@@ -40,8 +40,8 @@ def show(
     from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
 
-    known = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
-    if vehicle not in known and any(
+    vehicles = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
+    if vehicle not in vehicles and any(
         vehicle in (name, name.rpartition("/")[2]) for name in scenarios()
     ):
         raise UnknownNameError(

@@ -10,7 +10,7 @@ from draisine.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from draisine.analysis.connection.inverse import NeededTorques
+    from draisine.analysis.connection.inverse import RequiredTorques
 
 
 def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trust = False) -> None:
@@ -28,7 +28,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     json
         Print a JSON object instead of tables.
     """
-    from draisine.analysis.connection.inverse import needed_torques
+    from draisine.analysis.connection.inverse import required_torques
     from draisine.results.attributes import read_table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
@@ -43,7 +43,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
         raise DataError(f"The result is incomplete: the variable {missing[0]!r} is missing.")
     q, p, r, v, vdot = (sample[name].values for name in variables)
     mode = read_table(data, "mode")
-    needed = needed_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
+    needed = required_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(needed, float(sample["time"])))
         return
@@ -67,7 +67,7 @@ def _sample(data: "Dataset", at: float) -> "Dataset":
     return data.isel(time=int(np.argmin(np.abs(t - at))))
 
 
-def _plain(needed: "NeededTorques", time: float) -> dict[str, object]:
+def _plain(needed: "RequiredTorques", time: float) -> dict[str, object]:
     """Return torques and forces as plain values."""
     return {
         "time": time,
@@ -79,7 +79,7 @@ def _plain(needed: "NeededTorques", time: float) -> dict[str, object]:
     }
 
 
-def _print(needed: "NeededTorques", time: float) -> None:
+def _print(needed: "RequiredTorques", time: float) -> None:
     """Print tables of torques and forces with their static combinations."""
     from rich.table import Table
 

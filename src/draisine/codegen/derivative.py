@@ -24,7 +24,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
         name: [graph.symbol(f"{name}[{k}]", parameter=name == "parameters") for k in range(size)]
         for name, size in program.inputs.items()
     }
-    values = replay(program, graph, symbols_of)
+    values = retrace(program, graph, symbols_of)
     outputs = {name: [values[k] for k in entries] for name, entries in program.outputs.items()}
     names = [f"{name}[{k}]" for name in state for k in range(program.inputs[name])]
     seeds = [graph.symbol(f"seeds[{k}]") for k in range(count * len(names))]
@@ -42,7 +42,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
     return trace_program(f"{program.name} with tangents", inputs, outputs)
 
 
-def replay(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
+def retrace(program: Program, graph: Graph, inputs: Mapping[str, Any]) -> list[Expr | float]:
     """Return the value of every step, traced again in another graph."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:

@@ -156,7 +156,7 @@ ZERO = Number(Fraction(0))
 ONE = Number(Fraction(1))
 
 
-def name_of(text: str) -> Name:
+def parse_name(text: str) -> Name:
     """Return the name of a piece of LaTeX."""
     return Name(Symbol.parse(text))
 

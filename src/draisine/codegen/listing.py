@@ -15,7 +15,7 @@ from draisine.codegen.statements import (
     Section,
     Statement,
     Term,
-    gather,
+    gather_statements,
 )
 
 MAX_EXPRESSION_WIDTH = 72
@@ -32,7 +32,7 @@ class Segment:
     keeps: list[int]  # steps to write to the scratch array
 
 
-def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
+def split_statements(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
     """Return the statements in pieces of about `size` steps, which exchange values in a scratch array."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
@@ -155,10 +155,10 @@ class Listing:
         self.section = section
         self.sources = sources
         self.sinks = sinks
-        self.statements = gather(
+        self.statements = gather_statements(
             program, section, notation.compose, self._term, MAX_EXPRESSION_WIDTH
         )
-        self.pieces = cut(section, self.statements, size or len(program.steps))
+        self.pieces = split_statements(section, self.statements, size or len(program.steps))
         kept_steps = sorted(i for piece in self.pieces for i in piece.keeps)
         self.scratch = {step: k for k, step in enumerate(kept_steps)}
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.algebra.trace import FUNCTIONS, Expr, reachable
+from draisine.algebra.trace import NUMPY_FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
 """One step: (operation, arguments...)."""
@@ -188,7 +188,7 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
         elif step[0] == "input":
             values.append(np.asarray(inputs[step[1]], dtype=float)[step[2]])
         else:
-            values.append(FUNCTIONS[step[0]](*[values[k] for k in step[1:]]))
+            values.append(NUMPY_FUNCTIONS[step[0]](*[values[k] for k in step[1:]]))
     return {
         key: np.array(np.broadcast_arrays(*[values[k] for k in entries]))
         if entries

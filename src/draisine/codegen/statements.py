@@ -63,7 +63,7 @@ class Statement:
     size: int  # number of steps in the expression
 
 
-def sections(program: Program) -> tuple[Section, Section]:
+def split_sections(program: Program) -> tuple[Section, Section]:
     """Return prologue and body; the results of the prologue are the entries of PROLOGUE_TABLE."""
     slots = {step: (PROLOGUE_TABLE, k) for k, step in enumerate(program.table)}
     outputs = [
@@ -152,7 +152,7 @@ class _Gatherer:
         return self.statements + stores
 
 
-def gather(
+def gather_statements(
     program: Program,
     section: Section,
     compose: Compose,

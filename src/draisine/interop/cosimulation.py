@@ -21,7 +21,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.targets import c
 from draisine.errors import DataError, MissingPackageError, import_extra
 from draisine.mechanics.readings import law_states
-from draisine.model.names import STORED, label_units, outputs, rate
+from draisine.model.names import STORED_VARIABLES, label_units, outputs, rate
 from draisine.simulation.source import write_simulator
 from draisine.simulation.stepper import DEFAULT_STEP
 from draisine.system.layout import Layout, outputs_of
@@ -112,7 +112,7 @@ def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
             f'#include "{name}.h"',
             f"typedef {name} Machine;",
             *(f"#define machine_{word} {name}_{word}" for word in functions),
-            f"#define LONGEST_STEP {c.number(dt)}",
+            f"#define LONGEST_STEP {c.c_number(dt)}",
             f'#define TOKEN "{token}"',
             f"#define S_FUNCTION_NAME {name}",
             "enum {",
@@ -192,15 +192,15 @@ def _common_ports(system: System, observed: Layout) -> list[Port]:
         name: getattr(observed, name).start for name in ("position", "forces", *ENERGY_OUTPUTS)
     }
     ports = [
-        Port(axis, "output", "m", STORED["position"].meaning, place=start["position"] + k)
+        Port(axis, "output", "m", STORED_VARIABLES["position"].meaning, place=start["position"] + k)
         for k, axis in enumerate("xyz")
     ]
     ports += [
-        Port(name, "output", "J", STORED[name].meaning, place=start[key])
+        Port(name, "output", "J", STORED_VARIABLES[name].meaning, place=start[key])
         for key, name in ENERGY_OUTPUTS.items()
     ]
     contacts = system.model.contacts
-    force = STORED["contact_force"].meaning
+    force = STORED_VARIABLES["contact_force"].meaning
     for k, contact in enumerate(contacts):
         for j, direction in enumerate(("normal", "along", "across")):
             name = f"contact_force.{contact.name}.{direction}"

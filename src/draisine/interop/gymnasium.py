@@ -1,8 +1,8 @@
-"""Machines to learn on, as environments of Gymnasium: `draisine/Balance-v0`, `draisine/Path-v0`,
-`draisine/Jump-v0`, known to `gymnasium.make` as soon as this module is imported (extra `gymnasium`).
+"""Gymnasium environments: `draisine/Balance-v0`, `draisine/Path-v0`, `draisine/Jump-v0`.
 
-A `LearningTask` says what is to be learned on a scenario of any kind of machine. One machine is
-driven by a `Stepper`; many on the ground plane move side by side in SIMD lanes.
+They are registered for `gymnasium.make` when this module is imported (extra `gymnasium`). A `LearningTask`
+defines observations, actions and rewards on a scenario with any machine. A single machine is simulated by a
+`Stepper`, many on the ground plane in SIMD lanes.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,17 +33,30 @@ gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
 NamedValues = Mapping[str, Any]
-"""What is known of a machine by name: numbers, or arrays with one entry per lane."""
+"""Quantities of a machine by name: numbers, or arrays with one entry per lane."""
 
 
 @dataclass(frozen=True)
 class LearningTask:
-    """What is to be learned: on a scenario's machine and ground, from initial values drawn evenly
-    between the bounds of `start`, by holding the inputs `actions` (with their largest values, to
-    which actions between -1 and 1 are scaled) for `period` seconds each. `observed` names what is
-    seen, with the largest sizes shown. `reward` and `failed` are functions of named values, those of
-    `Stepper.values` and `lost`, the energy (J) that impacts took in the period. An episode lasts
-    `duration` seconds.
+    """A learning task on the machine and ground of a scenario.
+
+    Parameters
+    ----------
+    scenario
+        Name or file of the scenario.
+    start
+        Bounds of initial values by name; starts are drawn uniformly between them.
+    observed
+        Observed quantities by name, with their largest magnitudes.
+    actions
+        Inputs by name, with their largest values; actions between -1 and 1 are scaled by them.
+    reward, failed
+        Functions of named values: those of `Stepper.values`, and `lost`, the energy (J) that impacts
+        dissipated in the period.
+    period
+        Time for which an action is held, s.
+    duration
+        Length of an episode, s.
     """
 
     scenario: str
@@ -57,70 +70,68 @@ class LearningTask:
 
     @cached_property
     def plan(self) -> Plan:
-        """The scenario, with everything built that it names; the agent takes the place of its laws, and
-        its inputs act beside.
-        """
+        """The compiled scenario; the agent replaces its laws and adds to its inputs."""
         plan = load(self.scenario, {"law": []}).plan
         expect_known("no input", self.actions, plan.system.model.inputs)
         if plan.motion is not None:
             raise ParameterError(
-                f"{self.scenario}: it starts in a steady motion (initial.steady). Learning tasks draw their "
-                "starts: give values in [initial]."
+                f"{self.scenario}: it starts in a steady motion (initial.steady), but learning tasks draw "
+                "their starts. State initial values in [initial] instead."
             )
         return plan
 
     @cached_property
     def bounds(self) -> Floats:
-        """The largest sizes of what is seen."""
+        """Largest magnitudes of the observations."""
         return np.array(list(self.observed.values()))
 
     @property
     def steps(self) -> int:
-        """How many actions an episode has."""
+        """Number of actions of an episode."""
         return round(self.duration / self.period)
 
     def draw(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
-        """Return initial values for so many machines, those of the scenario and those drawn."""
+        """Return initial values of `count` machines by name, (count,), fixed and random ones."""
         fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
         low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
         drawn = random.uniform(low, high, (count, len(self.start)))
         return fixed | dict(zip(self.start, drawn.T, strict=True))
 
     def begin(self, random: np.random.Generator) -> State:
-        """Return a state to begin with."""
+        """Return a random initial state."""
         values = {name: float(x[0]) for name, x in self.draw(random, 1).items()}
         return replace(self.plan, start=replace(self.plan.start, values=values)).state()
 
     def spaces(self) -> tuple[Any, Any]:
         """Return the spaces of observations and of actions."""
         high = self.bounds.astype(np.float32)
-        seen = gymnasium.spaces.Box(-high, high, dtype=np.float32)
-        return seen, gymnasium.spaces.Box(-1.0, 1.0, (len(self.actions),), np.float32)
+        observations = gymnasium.spaces.Box(-high, high, dtype=np.float32)
+        return observations, gymnasium.spaces.Box(-1.0, 1.0, (len(self.actions),), np.float32)
 
     def inputs(self, actions: Floats) -> dict[str, Any]:
-        """Return inputs by name for actions, which come along the last axis."""
-        held = np.clip(np.asarray(actions, float), -1.0, 1.0) * list(self.actions.values())
-        return {name: held[..., k] for k, name in enumerate(self.actions)}
+        """Return inputs by name for actions (..., number of actions)."""
+        scaled = np.clip(np.asarray(actions, float), -1.0, 1.0) * list(self.actions.values())
+        return {name: scaled[..., k] for k, name in enumerate(self.actions)}
 
     def observation(self, values: NamedValues) -> Floats:
-        """Return what is seen, along the last axis, no larger than its bounds."""
-        expect_known("nothing to be seen is", self.observed, values)
-        seen = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
-        return np.clip(seen, -self.bounds, self.bounds).astype(np.float32)
+        """Return the observations (..., number of observed), clipped to their bounds."""
+        expect_known("no quantity", self.observed, values)
+        observations = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
+        return np.clip(observations, -self.bounds, self.bounds).astype(np.float32)
 
 
 def _tilted(values: NamedValues) -> Any:
-    """Return whether a bicycle leans, or its bar is turned, beyond what is worth learning."""
+    """Return whether lean or steer angle (rad) are beyond recovery, which ends an episode."""
     return (np.abs(values["lean"]) > 0.7) | (np.abs(values["steer"]) > 1.2)
 
 
-_BICYCLE = {"lean": 0.8, "steer": 1.5, "lean_rate": 5.0, "steer_rate": 10.0}
+_BICYCLE_OBSERVATIONS = {"lean": 0.8, "steer": 1.5, "lean_rate": 5.0, "steer_rate": 10.0}
 
 TASKS = {
     "Balance": LearningTask(
         "mauny2018/passive-stabilisation",
         {"forward_speed": (2.5, 3.5), "lean": (-0.1, 0.1), "lean_rate": (-0.1, 0.1)},
-        _BICYCLE | {"forward_speed": 10.0},
+        _BICYCLE_OBSERVATIONS | {"forward_speed": 10.0},
         {"steer": 10.0},
         lambda values: 1.0 - (values["lean"] / 0.7) ** 2,
         _tilted,
@@ -128,7 +139,7 @@ TASKS = {
     "Path": LearningTask(
         "mauny2018/passive-stabilisation",
         {"forward_speed": (4.0, 5.0), "lean_rate": (-0.1, 0.1), "y": (-1.0, 1.0)},
-        _BICYCLE | {"forward_speed": 10.0, "yaw": 3.2, "y": 20.0},
+        _BICYCLE_OBSERVATIONS | {"forward_speed": 10.0, "yaw": 3.2, "y": 20.0},
         {"steer": 10.0},
         lambda values: 1.0 / (1.0 + values["y"] ** 2),
         lambda values: _tilted(values) | (np.abs(values["y"]) > 10.0),
@@ -136,20 +147,19 @@ TASKS = {
     "Jump": LearningTask(
         "mauny2018/ramp-jump",
         {"forward_speed": (8.0, 12.0), "lean": (-0.02, 0.02)},
-        _BICYCLE | {"pitch": 1.6, "pitch_rate": 10.0, "forward_speed": 20.0, "x": 50.0, "z": 5.0},
+        _BICYCLE_OBSERVATIONS
+        | {"pitch": 1.6, "pitch_rate": 10.0, "forward_speed": 20.0, "x": 50.0, "z": 5.0},
         {"steer": 10.0, "rear_wheel": 50.0},
         lambda values: 1.0 / 48.0 - values["lost"] / 1000.0,
         _tilted,
         duration=1.5,
     ),
 }
-"""A slow bicycle to be kept upright by steer torques; one to be led onto the line y = 0; and one to
-be driven over a ramp so that it lands softly.
-"""
+"""Tasks: balance a slow bicycle by steer torques, follow the line y = 0, land softly after a ramp."""
 
 
 def find_task(task: str | LearningTask) -> LearningTask:
-    """Return a task, or the one of that name."""
+    """Return a task, by name or as it is."""
     if isinstance(task, LearningTask):
         return task
     expect_known("no task", task, TASKS, UnknownNameError)
@@ -157,7 +167,7 @@ def find_task(task: str | LearningTask) -> LearningTask:
 
 
 class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
-    """One machine to learn on."""
+    """Environment with one machine."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
@@ -169,7 +179,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begin anew; return what is seen, and all values by name."""
+        """Start an episode; return the observations and all values by name."""
         super().reset(seed=seed)
         plan = self.task.plan
         start = self.task.begin(self.np_random)
@@ -181,8 +191,12 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
         return self.task.observation(values), values
 
     def step(self, action: Floats) -> tuple[Floats, float, bool, bool, dict[str, Any]]:
-        """Hold an action for a period; return what is seen then, the reward, whether the machine
-        fell, whether time is over, and all values by name.
+        """Hold an action for a period.
+
+        Returns
+        -------
+        tuple
+            Observations, reward, whether the machine fell, whether the time is over, values by name.
         """
         task = self.task
         stepper = self.stepper
@@ -201,8 +215,9 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
 
 
 class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
-    """Many machines to learn on, side by side in SIMD lanes; one whose episode has ended begins anew
-    at the next step. Its numbers are those of a `MachineEnv` for each.
+    """Environment with many machines in SIMD lanes, each equal to a `MachineEnv`.
+
+    A machine whose episode has ended starts a new one at the next step.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -219,7 +234,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         plan = self.task.plan
         if plan.terrain is not None or plan.law is not None:
             raise ParameterError(
-                f"{self.task.scenario}: a terrain or inputs of its own do not move in lanes; take "
+                f"{self.task.scenario}: scenarios with a terrain or inputs cannot be simulated in lanes. Use "
                 'gymnasium.make_vec(..., vectorization_mode="sync").'
             )
         spaces = self.task.spaces()
@@ -230,63 +245,69 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         self.machine = plan.system.machine()
         self.numerics = Numerics(integrator="rk4", dt=DEFAULT_STEP)
         parameters = np.repeat(plan.system.values[:, None], num_envs, axis=1)
-        still = np.zeros((len(plan.system.model.inputs), num_envs))
+        no_inputs = np.zeros((len(plan.system.model.inputs), num_envs))
         rule = fall_rule(plan.system.model, plan.contact.fall)
-        self.fleet = Fleet(self.machine, still, parameters, rule=rule)
+        self.fleet = Fleet(self.machine, no_inputs, parameters, rule=rule)
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Floats, dict[str, Any]]:
-        """Begin anew with all machines; return what is seen, and all values by name."""
+        """Start episodes of all machines; return the observations and all values by name."""
         super().reset(seed=seed)
         self.y: Floats = np.zeros((self.machine.layout.size, self.num_envs))
         self.count = np.zeros(self.num_envs, int)
         self._begin(np.ones(self.num_envs, bool))
-        return self._look()
+        return self._observe()
 
-    def _begin(self, which: Any) -> None:
-        """Draw new starts for some machines."""
-        if which.any():
+    def _begin(self, lanes: Any) -> None:
+        """Draw new starts for the machines of a mask (lanes,)."""
+        if lanes.any():
             start = self.task.plan.start
             system = self.task.plan.system
-            drawn = self.task.draw(self.np_random, int(which.sum()))
-            found, wrong = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
-            if any(wrong):
-                raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, wrong))}")
-            none = np.zeros(self.machine.memory)
-            self.y[:, which] = self.machine.enter_all(found, self.fleet.values[:, which], none)
-        self.count[which], self.ended = 0, np.zeros(self.num_envs, bool)
+            drawn = self.task.draw(self.np_random, int(lanes.sum()))
+            starts, errors = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
+            if any(errors):
+                raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, errors))}")
+            element_states = np.zeros(self.machine.memory)
+            values = self.fleet.values[:, lanes]
+            self.y[:, lanes] = self.machine.enter_all(starts, values, element_states)
+        self.count[lanes] = 0
+        self.ended = np.zeros(self.num_envs, bool)
 
-    def _look(self) -> tuple[Floats, dict[str, Any]]:
-        """Return what is seen, and all values by name."""
+    def _observe(self) -> tuple[Floats, dict[str, Any]]:
+        """Return the observations (lanes, ...) and all values by name."""
         system = self.task.plan.system
-        at = self.machine.layout
-        told = self.machine.observations(self.y.T, w=self.fleet.tail)
-        seen = {name: x.T for name, x in told.items()}
-        values = state_values(system.model, self.y[at.r].T, seen)
+        outputs = self.machine.observations(self.y.T, w=self.fleet.tail)
+        transposed = {name: x.T for name, x in outputs.items()}
+        joints = self.y[self.machine.layout.r].T
+        values = state_values(system.model, joints, transposed)
         values["lost"] = np.zeros(self.num_envs)
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:
-        """Hold actions for a period; return what is seen then, rewards, which machines fell, for
-        which time is over, and all values by name.
+        """Hold actions for a period.
+
+        Returns
+        -------
+        tuple
+            Observations, rewards, which machines fell, whose time is over, values by name.
         """
         task = self.task
         ended = self.ended
-        for name, held in task.inputs(actions).items():
-            self.fleet.tail[task.plan.system.model.inputs.index(name)] = held
-        self.y, _, wrong = self.fleet.advance(self.y, [0.0, task.period], self.numerics)
+        for name, values_held in task.inputs(actions).items():
+            self.fleet.tail[task.plan.system.model.inputs.index(name)] = values_held
+        self.y, _, faults = self.fleet.advance(self.y, [0.0, task.period], self.numerics)
         self.count += 1
         self._begin(ended)
-        seen, values = self._look()
-        fell = ~ended & ((wrong != 0) | task.failed(values))
+        observations, values = self._observe()
+        fell = ~ended & ((faults != 0) | task.failed(values))
         over = ~ended & (self.count >= task.steps)
         self.ended = fell | over
-        return seen, np.where(ended, 0.0, task.reward(values)), fell, over, values
+        return observations, np.where(ended, 0.0, task.reward(values)), fell, over, values
 
 
 def _register() -> None:
-    """Make the tasks known to Gymnasium."""
+    """Register the tasks with Gymnasium."""
     for name in TASKS:
         lanes = None if name == "Jump" else f"{__name__}:MachineLanesEnv"
         gymnasium.register(

@@ -54,8 +54,7 @@ class PortableMachine:
         return [available.index(name) for name in names]
 
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
-        """Return the blocks q, p, r and (u, z) of the state after one step of the classical Runge-Kutta
-        method.
+        """Return the blocks q, p, r and (u, z) of the state after one classical Runge-Kutta step.
 
         One Newton step projects the end of the step on the contact constraints.
         """

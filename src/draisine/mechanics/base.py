@@ -54,7 +54,7 @@ def free_columns(model: Model) -> list[int]:
     return [*model.twist, *range(6, 6 + len(model.joints))]
 
 
-def spread(model: Model, free: Array) -> Array:
+def expand_speeds(model: Model, free: Array) -> Array:
     """Return (V, W, rdot) of length 6 + n from its free components; the others are zero."""
     speeds = np.zeros(6 + len(model.joints), dtype=object)
     speeds[free_columns(model)] = free
@@ -98,6 +98,6 @@ def square_length(model: Model, q: Array) -> Scalar:
     return q[0] * q[0] + q[3] * q[3] if _turns(model) else 1.0
 
 
-def unit(model: Model, q: Array) -> Array:
+def renormalise(model: Model, q: Array) -> Array:
     """Return q after one Newton step towards unit length; the error is squared."""
     return q * (1.5 - 0.5 * square_length(model, q))

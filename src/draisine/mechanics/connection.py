@@ -34,7 +34,7 @@ from draisine.mechanics.kernel import (
 from draisine.mechanics.kinematics import BASE_ORIGIN, Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +55,7 @@ class Locomotion:
     def names(self) -> list[str]:
         """The names of the speeds in eta."""
         joints = [f"{joint.name}_rate" for joint in self.tree.model.joints]
-        return [[*TWIST, *joints][k] for k in self.outer]
+        return [[*BASE_TWIST, *joints][k] for k in self.outer]
 
     def whole(self, outer: Array, inner: Array) -> Array:
         """Return (V, W, rdot), or its rates, from the parts of eta and of the driven joints."""
@@ -138,7 +138,7 @@ class Kinematics:
         return [self.machine.names[k] for k in self.free]
 
 
-def kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
+def solve_kinematics(machine: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
     """Return H, J and K = B~ + A~ J (of the redundant rows) by one elimination, (1.13)-(1.14).
 
     eta_r are components of eta, so J is a generalised inverse of A, but not the minimum-norm one.
@@ -169,7 +169,9 @@ def _columns(columns: Sequence[Array], n: int) -> Array:
     return np.column_stack(columns) if len(columns) else np.zeros((n, 0))
 
 
-def kinematic(machine: Locomotion, evaluate: Evaluate = as_floats) -> tuple[Array, Array]:
+def kinematic_connection(
+    machine: Locomotion, evaluate: Evaluate = as_floats
+) -> tuple[Array, Array]:
     """Compute the kinematic connection, (1.13).
 
     Parameters
@@ -191,7 +193,7 @@ def kinematic(machine: Locomotion, evaluate: Evaluate = as_floats) -> tuple[Arra
     ConfigurationError
         If some speeds stay free.
     """
-    solution = kinematics(machine, evaluate)
+    solution = solve_kinematics(machine, evaluate)
     if solution.free:
         raise ConfigurationError(
             f"The contacts determine {len(solution.rows)} of {len(machine.outer)} speeds in this shape; "
@@ -200,7 +202,7 @@ def kinematic(machine: Locomotion, evaluate: Evaluate = as_floats) -> tuple[Arra
     return -solution.J, solution.K
 
 
-def mechanical(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
+def mechanical_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     """Compute the mechanical connection of zero momentum of bodies and fluid, (1.3), (1.10).
 
     Parameters
@@ -235,7 +237,7 @@ def _check_inertia(M: Floats, names: Sequence[str]) -> None:
         raise massless_motion_error(massless, names)
 
 
-def stokes(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
+def stokes_connection(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     """Compute the connection of a swimmer at low Reynolds number (thesis, remark 1.5).
 
     Inertia is negligible against drag, so the drag forces of the fluid are in equilibrium.
@@ -257,7 +259,7 @@ def stokes(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     SingularityError
         If no drag resists a speed of eta.
     """
-    D = resistance(machine)
+    D = resistance_matrix(machine)
     n = len(machine.outer)
     locked = D[np.ix_(machine.outer, machine.outer)]
     coupling = D[np.ix_(machine.outer, machine.inner)]
@@ -271,7 +273,7 @@ def stokes(machine: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     return _columns([solver.solve(list(b)) for b in coupling.T], n)
 
 
-def resistance(machine: Locomotion) -> Array:
+def resistance_matrix(machine: Locomotion) -> Array:
     """Return D (6 + n, 6 + n) with `D v` the forces of drag and dampers at the speeds v.
 
     Its columns are inverse dynamics at unit speeds of a copy of the machine without inertia.
@@ -333,7 +335,7 @@ def classify(machine: Locomotion) -> Case:
     Case
         Kind of the connection, its reason, rank and mobility.
     """
-    solution = kinematics(machine)
+    solution = solve_kinematics(machine)
     rank = len(solution.rows)
     n = len(machine.outer)
     p = len(machine.inner)
@@ -493,7 +495,7 @@ class Torques:
     motion: DrivenMotion
 
 
-def torques(
+def solve_torques(
     solution: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
 ) -> Torques:
     """Compute the required torques of the driven joints by inverse dynamics (1.16)-(1.19).

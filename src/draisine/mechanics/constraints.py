@@ -83,10 +83,10 @@ class Ground:
 
 def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
     """Return the ground's normal in every link's frame."""
-    return under(tree, geo, R, R[2, :])
+    return ground_with_normal(tree, geo, R, R[2, :])
 
 
-def under(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
+def ground_with_normal(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
     """Return the ground with another normal, given in the base's axes."""
     up = [normal]
     for j, link in enumerate(tree.links[1:], start=1):
@@ -178,7 +178,7 @@ def matrix(
             axes = contact_axes(tree, geo, world, a.contact, a.point)
             rows += [axes[name] @ a.P for name in a.names]
     rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
-    rows += couplings.rows(tree, geo)
+    rows += couplings.coupling_rows(tree, geo)
     return array([list(row) for row in rows]).reshape(len(rows), n)
 
 
@@ -191,7 +191,7 @@ def labels(model: Model, mode: Mode) -> list[str]:
     """Return a label for each row of C, in order."""
     names = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
     names += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
-    return names + couplings.labels(model)
+    return names + couplings.coupling_labels(model)
 
 
 def compliances(model: Model, mode: Mode) -> list[Scalar]:
@@ -200,7 +200,7 @@ def compliances(model: Model, mode: Mode) -> list[Scalar]:
     It is zero for rows whose multipliers are torques.
     """
     contacts: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
-    return contacts + [0.0] * len(prescribed_joints(model)) + couplings.compliances(model)
+    return contacts + [0.0] * len(prescribed_joints(model)) + couplings.coupling_compliances(model)
 
 
 def velocity_targets(
@@ -219,7 +219,7 @@ def velocity_targets(
             axes = contact_axes(tree, geo, world, a.contact, a.point)
             targets += [axes[name] @ velocity for name in a.names]
     targets += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
-    return targets + [0.0] * len(couplings.labels(tree.model))
+    return targets + [0.0] * len(couplings.coupling_labels(tree.model))
 
 
 def ground_velocity(model: Model, world: Ground, p: Array, point: Point, t: Scalar) -> Array:
@@ -276,7 +276,7 @@ def acceleration_targets(
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.point)
         targets += [axes[name] @ target - rates[name] @ slip for name in a.names]
     targets += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
-    return targets + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
+    return targets + [-x for x in couplings.coupling_drifts(tree, geo, vel.rdot)]
 
 
 def gaps(world: Ground, p: Array, contact_points: Sequence[tuple[Point, Surface]]) -> list[Scalar]:
@@ -292,5 +292,5 @@ def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
 def holonomic(model: Model, mode: Mode) -> list[bool]:
     """Return for each row of C whether it is holonomic (a differentiated position constraint)."""
     names = [name for *_, name in mode_rows(model, mode)]
-    other_rows = len(prescribed_joints(model)) + len(couplings.labels(model))
+    other_rows = len(prescribed_joints(model)) + len(couplings.coupling_labels(model))
     return [name in HOLONOMIC for name in names] + [True] * other_rows

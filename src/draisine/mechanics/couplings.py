@@ -24,17 +24,17 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Coupling, Loop, Model
 
 
-def labels(model: Model) -> list[str]:
+def coupling_labels(model: Model) -> list[str]:
     """Return the labels of all rows of couplings and loops."""
     return [row for coupling in model.couplings for row in coupling.rows]
 
 
-def compliances(model: Model) -> list[Scalar]:
+def coupling_compliances(model: Model) -> list[Scalar]:
     """Return the compliance of every row: one for the force of a loop, zero for torques."""
     return [float(isinstance(c, Loop)) for c in model.couplings for _ in c.rows]
 
 
-def values(tree: Tree, geo: Geometry) -> list[Scalar]:
+def coupling_residuals(tree: Tree, geo: Geometry) -> list[Scalar]:
     """Return the residuals of all couplings and loops, in the order of their labels."""
     residuals: list[Scalar] = []
     for coupling in tree.model.couplings:
@@ -46,7 +46,7 @@ def values(tree: Tree, geo: Geometry) -> list[Scalar]:
     return residuals
 
 
-def rows(tree: Tree, geo: Geometry) -> list[Array]:
+def coupling_rows(tree: Tree, geo: Geometry) -> list[Array]:
     """Return the rows (6 + n,) of all couplings over (V, W, rdot); the columns of the base are zero."""
     n = len(tree.model.joints)
     gradients: list[Array] = []
@@ -62,7 +62,7 @@ def rows(tree: Tree, geo: Geometry) -> list[Array]:
     return gradients
 
 
-def drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
+def coupling_drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
     """Return `Jdot rdot` of every row: the second rate of its residual at zero rddot."""
     if not tree.model.couplings:
         return []

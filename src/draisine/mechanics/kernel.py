@@ -265,7 +265,7 @@ def solve_symmetric(A: Array, b: Array) -> Array:
     return array(x)
 
 
-def share(
+def minimum_norm_multipliers(
     solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
     """Return the minimum-norm multipliers of all rows C from those of independent rows, eq. [shared-forces].

@@ -82,7 +82,7 @@ def carried_wrenches(
     return force, moment
 
 
-def gather(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
+def sum_wrenches(tree: Tree, geo: Geometry, required: Wrenches, ref: Array) -> Array:
     """Return the generalised force (6 + n,): wrench of all links at ref, joint forces."""
     force, moment = carried_wrenches(tree, geo, required)
     generalised = np.zeros(6 + len(tree.model.joints), dtype=object)
@@ -122,7 +122,7 @@ def inverse_dynamics(
     (6 + n,) array
         Force (N) and moment about ref (N m) on the base, then joint forces (N m or N).
     """
-    return gather(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
+    return sum_wrenches(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
 
 
 def _turning(T: Array) -> Array:

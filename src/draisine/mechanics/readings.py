@@ -31,11 +31,11 @@ from draisine.mechanics.kinematics import (
     spin_matrix,
 )
 from draisine.mechanics.tree import Tree
-from draisine.model import TWIST, Contact, Surface
-from draisine.model.names import PLACE
+from draisine.model import BASE_TWIST, Contact, Surface
+from draisine.model.names import BASE_POSITION
 from draisine.registry import find, names
 
-MAX_LAW_STATES = 10_000
+MAX_CONTROL_STATES = 10_000
 """Largest number of states of a control law; a larger one is a mistake, not a controller."""
 
 LAW_SIGNATURE = (
@@ -185,11 +185,13 @@ class Readings:
             return self.joint(name)
         if name.removesuffix("_rate") in joints:
             return self.rate(name.removesuffix("_rate"))
-        if name in PLACE:
-            return self.position(model.bodies[0].name, (0.0, 0.0, 0.0))[list(PLACE).index(name)]
-        if name in TWIST:
+        if name in BASE_POSITION:
+            return self.position(model.bodies[0].name, (0.0, 0.0, 0.0))[
+                list(BASE_POSITION).index(name)
+            ]
+        if name in BASE_TWIST:
             V = self.rotation.T @ self.velocity(model.bodies[0].name, (0.0, 0.0, 0.0))
-            return [*V, *self.angular_velocity][TWIST.index(name)]
+            return [*V, *self.angular_velocity][BASE_TWIST.index(name)]
         return self.output(name)
 
     @property
@@ -306,10 +308,10 @@ def law_states(law: Any) -> int:
     except ValueError:
         pass  # built-in functions have no signature to check
     states = getattr(law, "states", 0)
-    if not isinstance(states, int) or not 0 <= states <= MAX_LAW_STATES:
+    if not isinstance(states, int) or not 0 <= states <= MAX_CONTROL_STATES:
         raise ModelError(
             f"law: its attribute `states` is {states!r:.80}; it must be an integer from 0 to "
-            f"{MAX_LAW_STATES}."
+            f"{MAX_CONTROL_STATES}."
         )
     return int(states)
 

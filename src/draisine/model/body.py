@@ -1,4 +1,4 @@
-"""Rigid bodies."""
+"""Rigid bodies: mass, centre of mass, inertia, fluid terms; checks of their numbers."""
 
 import warnings
 from dataclasses import dataclass, field
@@ -9,12 +9,15 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 
-LARGEST = 1e100
-"""How large numbers of a drawing may be: a moment of inertia is a product of three, and a double."""
+MAX_NUMBER = 1e100
+"""SI units; a moment of inertia is a product of three numbers and must not overflow a double (1e308)."""
+
+SEMIDEFINITE_TOLERANCE = 1e-12
+"""Relative to the largest entry; asymmetry and negative eigenvalues below it are rounding."""
 
 
 def vector(values: object, what: str) -> Array:
-    """Return three scalars as a vector, or say which thing is not one."""
+    """Return three scalars as a vector; raise an error that names `what` if they are not."""
     out = array(values)
     if out.shape != (3,):
         raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
@@ -24,11 +27,11 @@ def vector(values: object, what: str) -> Array:
 
 
 def check_sizes(numbers: Array, what: str) -> None:
-    """Raise where numbers of a drawing are none, or so large that their products are none."""
+    """Raise if numbers of a drawing are not finite, or so large that their products overflow."""
     if not np.all(np.isfinite(numbers)):
         raise ModelError(f"{what} has entries that are not numbers.")
-    if np.any(np.abs(numbers) > LARGEST):
-        raise ModelError(f"{what} has entries beyond {LARGEST:g}; SI units are meant.")
+    if np.any(np.abs(numbers) > MAX_NUMBER):
+        raise ModelError(f"{what} has entries beyond {MAX_NUMBER:g}. Use SI units.")
 
 
 def inertia(
@@ -39,9 +42,17 @@ def inertia(
     xz: Scalar = 0.0,
     yz: Scalar = 0.0,
 ) -> Array:
-    """Return an inertia tensor from its entries (products with the sign of the entry, `xz = -int x
-    z dm`).
+    """Return an inertia tensor from its entries.
 
+    Parameters
+    ----------
+    xx, yy, zz
+        Moments of inertia (kg m2).
+    xy, xz, yz
+        Off-diagonal entries (kg m2), `xz = -int x z dm`.
+
+    Examples
+    --------
     >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))
     [[2.  0.  0.5]
      [0.  3.  0. ]
@@ -56,23 +67,32 @@ def flat_inertia(moment: Scalar) -> Array:
 
 
 class BodyBox(NamedTuple):
-    """A box that shows a body in pictures, in the drawing: its centre, and the ways from there to three
-    of its faces as columns.
-    """
+    """A box that shows a body in pictures, in the axes of the drawing."""
 
-    centre: Array
-    ways: Array
+    centre: Array  # m
+    ways: Array  # (3, 3), vectors from the centre to three faces as columns, m
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """A rigid body, drawn in the machine's zero configuration.
 
-    `com` is its centre of mass and `inertia` the tensor about it, both in the drawing's axes.
-    `added` and `drag` are 6x6 fluid terms (linear part first) about the drawing's origin, for
-    swimmers: kinetic energy `eta' added eta / 2`, wrench `-drag eta`, with eta the twist of the
-    frame that coincides with the drawing's when the machine is in its zero configuration. `boxes` are
-    what pictures show of it; nothing else knows them.
+    Parameters
+    ----------
+    name
+        Name of the body.
+    mass
+        Mass (kg).
+    com
+        Centre of mass in the drawing (m).
+    inertia
+        Inertia tensor about the centre of mass, in the axes of the drawing (kg m2).
+    added, drag
+        Fluid terms of swimmers, (6, 6) with the linear part first, about the origin of the drawing:
+        kinetic energy `eta' added eta / 2`, wrench `-drag eta`. eta is the twist of the frame on the body
+        that coincides with the drawing's frame in the zero configuration.
+    boxes
+        Boxes that show the body in pictures; they have no mechanical effect.
     """
 
     name: str
@@ -100,9 +120,10 @@ class Body:
         self._check()
 
     def _check(self) -> None:
+        """Raise if mass, inertia or fluid terms are physically invalid."""
         where = f"body {self.name!r}"
         if isinstance(self.mass, (int, float)):
-            if not self.mass <= LARGEST:
+            if not self.mass <= MAX_NUMBER:
                 raise ModelError(f"{where}: mass {self.mass} kg is not a number, or too large.")
             if self.mass < 0:
                 raise ModelError(f"{where}: mass {self.mass} kg is negative.")
@@ -117,17 +138,19 @@ class Body:
 
 
 def _check_semidefinite(what: str, matrix: Array) -> None:
+    """Raise if a matrix is not symmetric and positive semidefinite."""
     scale = np.abs(matrix).max()
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * scale):
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=SEMIDEFINITE_TOLERANCE * scale):
         raise ModelError(f"{what} is not symmetric.")
     least = np.linalg.eigvalsh(matrix)[0]
-    if least < -1e-12 * scale:
-        raise ModelError(f"{what} is not positive semidefinite: least eigenvalue {least:.6g}.")
+    if least < -SEMIDEFINITE_TOLERANCE * scale:
+        raise ModelError(f"{what} is not positive semidefinite: smallest eigenvalue {least:.6g}.")
 
 
 def is_doubtful(mass: Array, tensors: Array) -> Array:
-    """Return where masses (...), or tensors of inertia (..., 3, 3), are none that a body can have, or
-    nearly so: there, draw the body to be told.
+    """Return whether masses (...) or inertia tensors (..., 3, 3) may be physically invalid.
+
+    The test is quick and slightly too strict. Building the `Body` decides and reports the reason.
     """
     moments = np.linalg.eigvalsh(np.where(np.isfinite(tensors), tensors, 0.0))
     scale = np.abs(tensors).max(axis=(-2, -1))
@@ -137,6 +160,7 @@ def is_doubtful(mass: Array, tensors: Array) -> Array:
 
 
 def _check_inertia(where: str, tensor: Array) -> None:
+    """Raise if an inertia tensor is not positive semidefinite; warn if no mass distribution has it."""
     _check_semidefinite(f"{where}: inertia", tensor)
     a, b, c = np.linalg.eigvalsh(tensor)
     # Published and measured bicycles break the inequality. The kinetic energy stays positive, so the

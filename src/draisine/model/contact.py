@@ -1,9 +1,9 @@
-"""Contacts with the ground, drawn on the machine.
+"""Contacts of the machine with the ground: wheels, blades and pins.
 
-Each contact declares, per status, which directions of the contact point's velocity it forbids:
-`normal` (out of the ground), `along` (the way a wheel or blade heads, in the ground) and `across`,
-or the world's axes. Its `surface` stands at its `centre` on the body; its `guide` is the unit
-vector of the drawing, fixed to the body, that tells its directions.
+Each contact defines the constrained directions of the velocity of its contact point, for each status:
+`normal` (out of the ground), `along` (the heading of a wheel or blade, in the ground) and `across`, or the
+axes of the world. Its `surface` has its `centre` on the body; its `guide` is a unit vector fixed to the body
+(axle or heading) that defines these directions.
 """
 
 from collections.abc import Callable
@@ -25,13 +25,11 @@ NamedDirections = dict[str, Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flat:
-    """A plane of a body, through a point of the drawing, whose normal points out of the body: what a
-    wheel of another body can touch, in runs on a terrain. It has no border.
-    """
+    """An unlimited plane on a body, which a wheel of another body can touch in runs on a terrain."""
 
     body: str
-    point: Vector
-    normal: Vector
+    point: Vector  # in the drawing, m
+    normal: Vector  # out of the body
 
     def __post_init__(self) -> None:
         where = f"flat of {self.body!r}"
@@ -41,19 +39,34 @@ class Flat:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
-    """A surface that rolls on the ground: a `Disc`, `Torus`, `Ball` or `Ellipsoid` around a centre;
-    a number is the radius of a knife-edge disc.
+    """A rolling contact.
 
-    Without a `tyre` it rolls ideally. With one it has the status `tyre` where a mode does not say
-    otherwise: the ground carries it, and what the tyre does not hold slips, by the tyre's law.
+    Without a tyre it rolls without slip. With one its default status is `tyre`: the normal direction stays
+    constrained, and the tyre generates the forces of the others.
 
-    One that `slides` does so where a mode does not say otherwise, as a ball does that turns every way.
-    `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
-    `stiffness`, relative to that of others, is by what it takes its share of forces that several
-    contacts could carry. `flats` are the planes of other bodies that it may touch; with some it is
-    open where a mode does not mention it, as it is where `touches` is False. `armed`, a function of
-    a `mechanics.readings.Readings`, is a condition: where it is not positive, what comes down passes
-    through the ground (so walkers do not scuff).
+    Parameters
+    ----------
+    name, body
+        Name of the wheel, and of its body.
+    centre, axle
+        Centre (m) and direction of the axle, in the drawing.
+    surface
+        `Disc`, `Torus`, `Ball` or `Ellipsoid`; a number is the radius of a knife-edge disc (m).
+    tyre
+        Force element of the tyre.
+    lifts
+        Whether the contact has a normal force; False for planar machines.
+    stiffness
+        Relative stiffness, by which redundant contacts share forces.
+    flats
+        Planes of other bodies that the wheel may touch. With flats its default status is `open`.
+    touches
+        Whether the contact is closed by default.
+    slides
+        Whether the default status is `sliding`, such as of a caster.
+    armed
+        Function of `mechanics.readings.Readings`. If it is not positive, the contact cannot close: walkers
+        disarm a swinging foot so that it does not scuff.
     """
 
     name: str
@@ -82,14 +95,16 @@ class Wheel:
         object.__setattr__(self, "flats", tuple(self.flats))
         for flat in self.flats:
             if flat.body == self.body:
-                raise ModelError(f"{where}: it cannot touch its own body, {self.body!r}.")
+                raise ModelError(
+                    f"{where}: a flat of its own body {self.body!r} cannot be touched. Use another body."
+                )
         object.__setattr__(self, "surface", surface.about(self.guide))
         if self.tyre is not None:
             object.__setattr__(self, "tyre", self.tyre.on(self.name))
 
     @property
     def closed(self) -> str:
-        """The status where a mode does not mention it."""
+        """The default status."""
         if self.flats or not self.touches:
             return "open"
         if self.slides:
@@ -103,7 +118,7 @@ class Wheel:
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The forbidden directions per status."""
+        """The constrained directions by status."""
         normal = ("normal",) if self.lifts else ()
         rows = {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
         if self.tyre is None:
@@ -112,31 +127,39 @@ class Wheel:
         return rows | {"tyre": (*carried, *self.tyre.holds)}
 
     def frame(self, R: Array, axle: Array) -> NamedDirections:
-        """Return the directions of the wheel in the axes that R takes to the world's."""
+        """Return the contact directions in body axes; R maps them to the world."""
         N = R[2, :]
         x = cross(axle, N)
         along = x / norm(x)
         return {"normal": N, "along": along, "across": cross(N, along)}
 
     def frame_rate(self, R: Array, W: Array, axle: Array, axledot: Array) -> NamedDirections:
-        """Return how fast its directions turn in axes that turn with W."""
-        N, Ndot = R[2, :], cross(R[2, :], W)
+        """Return the rates of the contact directions in axes with the angular velocity W (rad/s)."""
+        N = R[2, :]
+        Ndot = cross(R[2, :], W)
         along, alongdot = _unit_rate(cross(axle, N), cross(axledot, N) + cross(axle, Ndot))
         across = cross(Ndot, along) + cross(N, alongdot)
         return {"normal": Ndot, "along": alongdot, "across": across}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return numbers that vanish where it looks the same however far it turns about an axis."""
+        """Return numbers that are all zero if it is rotationally symmetric about an axis."""
         return [*self.surface.asymmetry(axis), *cross(self.centre - through, axis)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blade:
-    """A knife edge, skate or ideal small wheel at a point of a body: it moves along its heading,
-    not across.
+    """A knife edge, skate or small ideal wheel: it moves along its heading, not across.
 
-    `lifts` tells whether the ground also carries it (a `normal` row); leave it False for machines
-    that live in the plane.
+    Parameters
+    ----------
+    name, body
+        Name of the blade, and of its body.
+    point, heading
+        Contact point (m) and direction of motion, in the drawing.
+    lifts
+        Whether the contact has a normal force; False for planar machines.
+    stiffness
+        Relative stiffness, by which redundant contacts share forces.
     """
 
     name: str
@@ -159,7 +182,7 @@ class Blade:
 
     @property
     def centre(self) -> Array:
-        """Where it sits."""
+        """The contact point in the drawing (m)."""
         return self.point
 
     @property
@@ -174,19 +197,20 @@ class Blade:
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The forbidden directions per status."""
+        """The constrained directions by status."""
         return {"open": (), "gliding": ("normal", "across") if self.lifts else ("across",)}
 
     def frame(self, R: Array, heading: Array) -> NamedDirections:
-        """Return the directions of the blade in the axes that R takes to the world's."""
+        """Return the contact directions in body axes; R maps them to the world."""
         N = R[2, :]
         x = cross(N, heading)
         across = x / norm(x)
         return {"normal": N, "along": cross(across, N), "across": across}
 
     def frame_rate(self, R: Array, W: Array, heading: Array, headingdot: Array) -> NamedDirections:
-        """Return how fast its directions turn in axes that turn with W."""
-        N, Ndot = R[2, :], cross(R[2, :], W)
+        """Return the rates of the contact directions in axes with the angular velocity W (rad/s)."""
+        N = R[2, :]
+        Ndot = cross(R[2, :], W)
         across, acrossdot = _unit_rate(
             cross(N, heading), cross(Ndot, heading) + cross(N, headingdot)
         )
@@ -194,16 +218,27 @@ class Blade:
         return {"normal": Ndot, "along": along, "across": acrossdot}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return that every turn changes it."""
+        """Return a non-zero number: it has no rotational symmetry."""
         return [1.0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """A grip: a point of a body held where it is, in the world directions named by `axes`.
+    """A grip: a point of a body that is fixed in the world.
 
-    `grips` tells whether it holds where a mode does not mention it; a machine that hangs by one hand
-    at a time sets it to False for the others.
+    Parameters
+    ----------
+    name, body
+        Name of the pin, and of its body.
+    point
+        Point in the drawing (m).
+    axes
+        Constrained directions: letters x, y, z of the world's axes.
+    grips
+        Whether it is closed by default. A machine that hangs by one hand at a time sets it to False for the
+        other one.
+    stiffness
+        Relative stiffness, by which redundant contacts share forces.
     """
 
     name: str
@@ -225,47 +260,49 @@ class Pin:
         where = f"pin {self.name!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
         if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) < len(self.axes):
-            raise ModelError(f"{where}: axes {self.axes!r}; take some of the letters x, y, z.")
+            raise ModelError(
+                f"{where}: invalid axes {self.axes!r}. Use some of the letters x, y, z."
+            )
 
     @property
     def centre(self) -> Array:
-        """Where it sits."""
+        """The contact point in the drawing (m)."""
         return self.point
 
     @property
     def closed(self) -> str:
-        """The status where a mode does not mention it."""
+        """The default status."""
         return "gripped" if self.grips else "open"
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
-        """The forbidden directions per status."""
+        """The constrained directions by status."""
         return {"open": (), "gripped": tuple(self.axes)}
 
     def frame(self, R: Array, guide: Array) -> NamedDirections:
-        """Return the world's axes in those that R takes to the world's."""
+        """Return the world's axes in body axes; R maps them to the world."""
         return {axis: R[k, :] for k, axis in enumerate("xyz")}
 
     def frame_rate(self, R: Array, W: Array, guide: Array, guidedot: Array) -> NamedDirections:
-        """Return how fast the world's axes turn in axes that turn with W."""
+        """Return the rates of the world's axes in axes with the angular velocity W (rad/s)."""
         return {axis: cross(R[k, :], W) for k, axis in enumerate("xyz")}
 
     def asymmetry(self, axis: Array, through: Array) -> list[Any]:
-        """Return that every turn changes it."""
+        """Return a non-zero number: it has no rotational symmetry."""
         return [1.0]
 
 
 Contact = Wheel | Blade | Pin
 
 HOLONOMIC = frozenset({"normal", "x", "y", "z"})
-"""The rows that come from a condition on the configuration: a gap that stays zero."""
+"""Directions with holonomic constraints: a gap that stays zero."""
 
 
 def _direction(values: object, what: str) -> Array:
-    """Return three scalars as a direction, or say that there is none."""
+    """Return three scalars as a direction; raise if it is zero."""
     out = vector(values, what)
     if out.dtype != object and not np.any(out):
-        raise ModelError(f"{what} is zero; give it a direction.")
+        raise ModelError(f"{what} must not be zero. Give it a direction.")
     return out
 
 

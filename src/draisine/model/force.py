@@ -1,9 +1,9 @@
-"""Forces: pushes from outside, as inputs, and elements that read the state.
+"""Forces: external forces that are inputs, and force elements that depend on the state.
 
-A force element is called with what can be read of the state and with its own states z, and returns
-what it does, by name, and the rates of z: a `Wrench` on a contact, a torque or force on a joint (a
-number), a push on a body's mass centre (three numbers, in world axes). It is traced, so it is
-written over any scalar, as control laws are.
+A force element is called with readings of the state and with its own states z. It returns forces by name, and
+the rates of z: a `Wrench` on a contact, a torque or force on a joint (a number), or a force at the centre of
+mass of a body (three numbers, in world axes). It is traced, so it must work with any scalar, like control
+laws.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,9 +19,7 @@ from draisine.model.body import vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Force:
-    """A push at a point of a body: three inputs `name.x`, `name.y`, `name.z` in newtons, in world
-    or body axes.
-    """
+    """An external force at a point of a body: the inputs `name.x`, `name.y` and `name.z` (N)."""
 
     name: str
     body: str
@@ -31,47 +29,56 @@ class Force:
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", vector(self.point, f"force {self.name!r}, point"))
         if self.frame not in ("world", "body"):
-            raise ModelError(f"force {self.name!r}: frame {self.frame!r}; take 'world' or 'body'.")
+            raise ModelError(
+                f"force {self.name!r}: unknown frame {self.frame!r}. Available: world, body."
+            )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:
-    """What an element does to a wheel at its contact: forces in the contact's own directions (N),
-    and moments about them (N m): overturning about along, rolling about across, aligning about the
-    normal.
-    """
+    """Force and moment of an element on a wheel at its contact."""
 
-    normal: Scalar = 0.0
-    along: Scalar = 0.0
-    across: Scalar = 0.0
-    overturning: Scalar = 0.0
-    rolling: Scalar = 0.0
-    aligning: Scalar = 0.0
+    normal: Scalar = 0.0  # N
+    along: Scalar = 0.0  # N
+    across: Scalar = 0.0  # N
+    overturning: Scalar = 0.0  # N m, about the direction along
+    rolling: Scalar = 0.0  # N m, about the direction across
+    aligning: Scalar = 0.0  # N m, about the normal
 
 
 class ForceElement(Protocol):
-    """A force from what can be read of the state; `states` is how many numbers z it remembers."""
+    """Protocol of forces that depend on the state."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the element, contact, joint or body."""
 
     @property
     def states(self) -> int:
-        """How many states of its own it has."""
+        """Number of its states z."""
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Any], Sequence[Scalar]]:
-        """Return what it does by name, and the rates of z."""
+        """Return forces by name of contact, joint or body, and the rates of z.
+
+        Parameters
+        ----------
+        readings
+            `mechanics.readings.Readings` of the state.
+        z
+            States of the element, (states,).
+        """
 
 
 class Tyre(ForceElement, Protocol):
-    """A force element that belongs to a wheel: what it does not `hold`, it pushes by its law. One with
-    `sprung = True` carries the wheel by a force of its own, too, from its `free_gap` above the ground on.
+    """Protocol of tyres: force elements of a wheel.
+
+    A tyre generates forces in the directions that are not constrained by `holds`. With `sprung = True` it
+    also generates the normal force, below its `free_gap` (m) above the ground.
     """
 
     @property
     def holds(self) -> tuple[str, ...]:
-        """The directions in the ground that the contact still forbids."""
+        """Directions in the ground along which the contact stays constrained."""
 
     def on(self, contact: str) -> "Tyre":
-        """Return the tyre of a wheel by its name."""
+        """Return the tyre for a wheel with this name."""

@@ -1,4 +1,4 @@
-"""How a vehicle is written on paper: its symbols, and the frame and angles that they belong to."""
+"""Printed forms of a vehicle's equations: symbols, frame and angles."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,26 +13,20 @@ Rotation = Callable[[Mapping[str, Scalar]], Array]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Form:
-    """A parametrisation with its symbols in LaTeX (of parameters, joints and angles), its units and
-    meanings, and its frame.
+    """A parametrisation of a vehicle for printed equations."""
 
-    `vehicle` draws the machine from the form's own parameters and `convert` gives their values from
-    those of the vehicle itself; without them the form has the vehicle's own parameters. `frame`
-    places the base's frame in the drawing, with `place` and `axes` as its words; without it the
-    frame has the drawing's axes at the hub of the first wheel. `angles` are the base's, with their
-    nominal values, and `rotation` is what they make; without it they are yaw, lean and pitch.
-    `contact_angles` names the angle at which each wheel's contact point stands; `independent` are
-    the speeds to keep where there is a choice.
-    """
-
-    symbols: Mapping[str, str] = field(default_factory=dict)
-    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    vehicle: Callable[..., Model] | None = None
-    convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None
-    frame: Callable[[Model], Pose] | None = None
-    place: str = ""
-    axes: tuple[str, str, str] = ("x", "y", "z")
-    angles: Mapping[str, float] = field(default_factory=dict)
-    rotation: Rotation | None = None
-    contact_angles: Mapping[str, str] = field(default_factory=dict)
-    independent: tuple[str, ...] = ()
+    symbols: Mapping[str, str] = field(default_factory=dict)  # LaTeX, of parameters, joints, angles
+    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # unit and meaning
+    vehicle: Callable[..., Model] | None = (
+        None  # from the parameters of the form; else the vehicle itself
+    )
+    convert: Callable[[Mapping[str, float]], dict[str, float]] | None = None  # to these parameters
+    frame: Callable[[Model], Pose] | None = None  # of the base; else at the hub of the first wheel
+    place: str = ""  # description of the origin of the frame
+    axes: tuple[str, str, str] = ("x", "y", "z")  # and of its axes
+    angles: Mapping[str, float] = field(
+        default_factory=dict
+    )  # of the base, with nominal values (rad)
+    rotation: Rotation | None = None  # from these angles; else yaw, lean and pitch
+    contact_angles: Mapping[str, str] = field(default_factory=dict)  # angle of each contact point
+    independent: tuple[str, ...] = ()  # preferred independent speeds

@@ -1,4 +1,4 @@
-"""Joints: screws in the drawing, with what acts along them."""
+"""Joints: screws in the drawing, with springs, dampers and prescribed motions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,19 +10,35 @@ from draisine.errors import ModelError
 from draisine.model.body import vector
 
 JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
+"""Function from time (s) to (r, rdot, rddot) of a joint."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """A screw between two bodies, with a spring, a damper, or a motion r(t) that is prescribed.
+    """A screw joint between two bodies.
 
-    The coordinate r is zero in the drawing: the child turns by `turn r` about the axis through the
-    point `through` and slides by `slide r` along it. A hinge only turns, a slide only slides, a
-    screw of pitch h (m per revolution) has the slide h / (2 pi). A torque (or force) input of the
-    joint's name does work on r; `spring` and `damper` add `-spring (r - rest)
-    - damper rdot`. `armature` is the inertia of its drive as the joint feels it (that of a motor's rotor
-    times the square of the gear's ratio): it resists rddot, and its gyroscopic effects are left out.
-    `motion` returns (r, rdot, rddot) at time t; such a joint follows it whatever torque that needs.
+    The coordinate r is zero in the drawing: the child rotates by `turn r` about the axis through the
+    point `through` and translates by `slide r` along it. A hinge only rotates, a slide only translates, a
+    screw of pitch h (m per revolution) has the slide h / (2 pi). An input with the name of the joint acts on
+    r.
+
+    Parameters
+    ----------
+    name
+        Name of the joint and of its input.
+    parent, child
+        Names of the bodies.
+    axis, through
+        Direction of the axis, and a point on it (m), in the drawing.
+    spring, damper, rest
+        Torque or force `-spring (r - rest) - damper rdot` (N m/rad, N m s/rad, rad; or N/m, N s/m, m).
+    motion
+        Prescribed motion, from time to (r, rdot, rddot). The required torque is computed.
+    turn, slide
+        Rotation (1 or 0) and translation (m/rad, or 1) per r.
+    armature
+        Reflected inertia of the drive: that of the rotor times the squared gear ratio (kg m2, or kg). Its
+        gyroscopic effects are neglected.
     """
 
     name: str
@@ -43,40 +59,38 @@ class Joint:
         object.__setattr__(self, "axis", vector(self.axis, f"{where}, axis"))
         object.__setattr__(self, "through", vector(self.through, f"{where}, through"))
         if self.axis.dtype != object and not np.any(self.axis):
-            raise ModelError(f"{where}: the axis is zero; give it a direction.")
+            raise ModelError(f"{where}: the axis must not be zero. Give it a direction.")
         for what in ("spring", "damper", "rest", "slide", "armature"):
             value = getattr(self, what)
             if isinstance(value, (int, float)) and not np.isfinite(value):
                 raise ModelError(f"{where}: {what} {value} is not a number.")
         if isinstance(self.armature, (int, float)) and self.armature < 0.0:
-            raise ModelError(f"{where}: armature {self.armature} is negative; inertias are not.")
+            raise ModelError(f"{where}: armature {self.armature} must not be negative.")
         if self.turn not in (0.0, 1.0):
             raise ModelError(
-                f"{where}: turn {self.turn}; take 1 where r is an angle, 0 where it is a length."
+                f"{where}: turn must be 1 (r is an angle) or 0 (r is a length), not {self.turn}."
             )
         if not self.turn and isinstance(self.slide, (int, float)) and self.slide == 0:
-            raise ModelError(f"{where}: it neither turns nor slides; give it a slide.")
+            raise ModelError(f"{where}: it neither rotates nor translates. Set turn=1 or a slide.")
 
     @property
     def unit(self) -> str:
-        """The unit of r: an angle where the joint turns, else a length."""
+        """Unit of r: rad if the joint rotates, else m."""
         return "rad" if self.turn else "m"
 
     @property
     def effort(self) -> str:
-        """The unit of the input that does work on r."""
+        """Unit of the input that acts on r."""
         return "N m" if self.turn else "N"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guide:
-    """What a control law gives a joint in place of a torque: the acceleration that it shall have, by
-    whatever torque that needs. Where `active` is zero, `torque` acts instead.
-    """
+    """Result of a control law that prescribes the acceleration of a joint instead of its torque."""
 
-    acceleration: Scalar
-    active: Scalar = True
-    torque: Scalar = 0.0
+    acceleration: Scalar  # rad/s2 or m/s2
+    active: Scalar = True  # if zero, `torque` acts instead
+    torque: Scalar = 0.0  # N m or N
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,7 @@
-"""The machine as a whole: a tree of bodies on a base, checked when built."""
+"""The model of a machine: a tree of bodies on a base, with joints, contacts, forces and outputs.
+
+Names, references between the parts and the tree are checked when a model is built.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -15,44 +18,43 @@ from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
-from draisine.model.names import RESERVED
+from draisine.model.names import RESERVED_NAMES
 from draisine.model.steps import Steps
 
-TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
-"""The components of the base's twist, in its own axes."""
+BASE_TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
+"""Names of the components of the base's twist, in the axes of the base: m/s and rad/s."""
 
-GROUPS: dict[str, tuple[int, ...]] = {
+BASE_GROUPS: dict[str, tuple[int, ...]] = {
     "SE(3)": (0, 1, 2, 3, 4, 5),
     "SE(2)": (0, 1, 5),
     "SO(3)": (3, 4, 5),
     "translations": (0, 1, 2),
     "fixed": (),
 }
-"""The motions that a base can have: its group and the twist components that it leaves free."""
+"""Groups of motions of the base, and the indices of their free twist components."""
 
 
-SHOWN = ("joint", "contact", "output")
-"""What has its name in results."""
+NAMED_IN_RESULTS = ("joint", "contact", "output")
+"""Kinds of parts whose names appear in results."""
 
-NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
-"""Names that every kind of file can hold."""
+NAME_PATTERN = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
+"""Names that all file formats can store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A named scalar of interest; `value(readings)` computes it over any scalar from a
-    `mechanics.readings.Readings`.
-    """
+    """A named scalar of interest."""
 
     name: str
-    value: Callable[[Any], Scalar] = field(repr=False)
+    value: Callable[[Any], Scalar] = field(repr=False)  # function of `mechanics.readings.Readings`
     unit: str = ""
     meaning: str = ""
 
 
 def forward_speed(body: str, point: Vector, meaning: str) -> Output:
-    """Return the output `forward_speed`: the velocity of a body's point along the heading, in m/s; the
-    heading is level, so that on a slope it is the horizontal part.
+    """Return the output `forward_speed`: velocity of a body's point along the heading (m/s).
+
+    The heading is horizontal, so that on a slope the horizontal component is returned.
     """
     return Output(
         "forward_speed",
@@ -63,18 +65,43 @@ def forward_speed(body: str, point: Vector, meaning: str) -> Output:
 
 
 Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
-"""How the ground moves in its own plane at time t: (vx, vy, turning rate), and their derivatives."""
+"""Velocity (vx, vy, turning rate) of the ground in its plane at time t, and its derivative."""
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A machine: bodies, joints, contacts, forces, gravity, the group of its base, named outputs, and
-    couplings of its joints.
+    """A machine.
 
-    The first body is the base. The pose g of the base is that of the drawing's frame, fixed to the
-    base body; the ground is the plane z = 0 of the world; `gravity` is an acceleration in world
-    axes. `ground` lets the plane move in itself, as a treadmill or a turntable does (turning about
-    the world's origin). `steps` tells of a walker which foot follows which.
+    The pose of the base is that of the drawing's frame, fixed to the base body. The ground is the plane z = 0
+    of the world.
+
+    Parameters
+    ----------
+    bodies
+        Bodies; the first one is the base.
+    joints
+        Joints, which connect the bodies to a tree.
+    contacts
+        Wheels, blades and pins.
+    forces
+        Forces that are inputs, and force elements that read the state.
+    gravity
+        Acceleration of gravity in world axes (m/s2).
+    base
+        Group of motions of the base: "SE(3)", "SE(2)", "SO(3)", "translations" or "fixed".
+    outputs
+        Named scalars of interest.
+    ground
+        Motion of the ground in its plane, such as a treadmill, or a turntable about the world's origin.
+    couplings
+        Couplings of joints, and pins that close loops.
+    steps
+        Feet and joints of a walker.
+
+    Raises
+    ------
+    ModelError
+        If names are invalid or repeated, or bodies and joints do not form a tree.
     """
 
     bodies: Sequence[Body]
@@ -92,9 +119,9 @@ class Model:
         for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "gravity", vector(self.gravity, "gravity"))
-        expect_known("base group", self.base, GROUPS, ModelError)
+        expect_known("base group", self.base, BASE_GROUPS, ModelError)
         if not self.bodies:
-            raise ModelError("a model needs at least one body.")
+            raise ModelError("A model needs at least one body.")
         self._check_names()
         self._check_partners()
         self._check_tree()
@@ -102,8 +129,8 @@ class Model:
 
     @property
     def twist(self) -> tuple[int, ...]:
-        """Which of the six twist components of the base are free."""
-        return GROUPS[self.base]
+        """Indices of the free twist components of the base."""
+        return BASE_GROUPS[self.base]
 
     @property
     def loops(self) -> tuple[Loop, ...]:
@@ -113,7 +140,9 @@ class Model:
     @cached_property
     def speeds(self) -> tuple[str, ...]:
         """The names of the components of v = (eta, rdot)."""
-        return tuple(TWIST[i] for i in self.twist) + tuple(f"{j.name}_rate" for j in self.joints)
+        return tuple(BASE_TWIST[i] for i in self.twist) + tuple(
+            f"{j.name}_rate" for j in self.joints
+        )
 
     @cached_property
     def inputs(self) -> tuple[str, ...]:
@@ -134,7 +163,7 @@ class Model:
 
     @cached_property
     def memory(self) -> int:
-        """How many states the force elements have."""
+        """Number of states of the force elements."""
         return sum([element.states for element in self.elements])
 
     @cached_property
@@ -144,7 +173,7 @@ class Model:
 
     @property
     def pins(self) -> tuple[Pin, ...]:
-        """The contacts that are held where they are."""
+        """The grips: contacts at fixed points of the world."""
         return tuple(c for c in self.contacts if isinstance(c, Pin))
 
     def body(self, name: str) -> Body:
@@ -152,11 +181,13 @@ class Model:
         for body in self.bodies:
             if body.name == name:
                 return body
-        raise ModelError(f"no body {name!r}. {did_you_mean(name, (b.name for b in self.bodies))}")
+        raise ModelError(
+            f"Unknown body {name!r}. {did_you_mean(name, (b.name for b in self.bodies))}"
+        )
 
     def _check_names(self) -> None:
-        """Raise where a name cannot be written down, stands twice, or is taken by results."""
-        for kind, things in (
+        """Raise if a name cannot be stored, is repeated, or is reserved for results."""
+        for kind, parts in (
             ("body", self.bodies),
             ("joint", self.joints),
             ("contact", self.contacts),
@@ -164,26 +195,26 @@ class Model:
             ("output", self.outputs),
             ("coupling", self.couplings),
         ):
-            seen: set[str] = set()
-            for thing in things:
-                if kind in SHOWN and not NAME.fullmatch(thing.name):
+            names: set[str] = set()
+            for part in parts:
+                if kind in NAMED_IN_RESULTS and not NAME_PATTERN.fullmatch(part.name):
                     raise ModelError(
-                        f"{kind} {thing.name!r:.60}: results and files use that name; take 1 to 100 "
-                        "letters without slashes and breaks."
+                        f"{kind} {part.name!r:.60}: invalid name. Use 1 to 100 characters without slashes "
+                        "and line breaks, because results and files contain it."
                     )
-                if thing.name in seen:
-                    raise ModelError(f"{kind} {thing.name!r} is there twice; names must differ.")
-                seen.add(thing.name)
+                if part.name in names:
+                    raise ModelError(f"The {kind} name {part.name!r} is used twice. Rename one.")
+                names.add(part.name)
         taken = {j.name for j in self.joints} | set(self.speeds)
         for kind, name in [("output", o.name) for o in self.outputs] + [
             ("joint", j.name) for j in self.joints
         ]:
-            if name in RESERVED or (kind == "output" and name in taken):
-                raise ModelError(f"{kind} {name!r}: results use that name; take another.")
+            if name in RESERVED_NAMES or (kind == "output" and name in taken):
+                raise ModelError(f"{kind} {name!r}: this name is reserved for results. Rename it.")
 
     def _check_partners(self) -> None:
-        """Raise where something is on a body, or couples a joint, that is not there."""
-        known = [b.name for b in self.bodies]
+        """Raise if a part refers to a body or a joint that does not exist."""
+        bodies = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
             ("contact", [(c.name, c.body) for c in self.contacts]),
@@ -192,48 +223,54 @@ class Model:
             ("wheel", [(w.name, flat.body) for w in self.wheels for flat in w.flats]),
         ):
             for name, body in pairs:
-                expect_known(f"{kind} {name!r}: no body", body, known, ModelError)
+                expect_known(f"{kind} {name!r}: no body", body, bodies, ModelError)
         joints = [j.name for j in self.joints]
         for coupling in (c for c in self.couplings if isinstance(c, Coupling)):
-            told = f"coupling {coupling.name!r}: no joint"
-            expect_known(told, coupling.joints, joints, ModelError)
+            context = f"coupling {coupling.name!r}: no joint"
+            expect_known(context, coupling.joints, joints, ModelError)
 
     def _check_steps(self) -> None:
-        """Raise where steps speak of feet or joints that the machine does not have."""
+        """Raise if the steps refer to feet or joints that do not exist."""
         if self.steps is None:
             return
-        joints, feet = {j.name for j in self.joints}, {c.name for c in self.wheels}
+        joints = {j.name for j in self.joints}
+        feet = {c.name for c in self.wheels}
         named = {*self.steps.exchange, *self.steps.exchange.values(), *self.steps.turn}
-        for name, known in [
+        for name, names in [
             *((name, feet) for name in self.steps.feet),
             *((name, joints) for name in sorted(named)),
         ]:
-            expect_known("steps: no", name, known, ModelError)
+            expect_known("steps: no", name, names, ModelError)
 
     def _check_tree(self) -> None:
+        """Raise if bodies and joints do not form a tree with the base as its root."""
         base = self.bodies[0].name
         parents: dict[str, Joint] = {}
         for joint in self.joints:
             if joint.child in parents:
                 raise ModelError(
-                    f"body {joint.child!r} has two parents: joints {parents[joint.child].name!r} and "
+                    f"Body {joint.child!r} has two parents: joints {parents[joint.child].name!r} and "
                     f"{joint.name!r}. A tree allows one; close the loop by a `Loop` among the couplings."
                 )
             if joint.child == base:
                 raise ModelError(
-                    f"joint {joint.name!r}: {base!r} is the base (the first body) and has no parent."
+                    f"Joint {joint.name!r}: its child {base!r} is the base (the first body), which has no "
+                    "parent. Exchange parent and child, or list another body first."
                 )
             parents[joint.child] = joint
         for body in self.bodies[1:]:
-            path, name = [body.name], body.name
+            path = [body.name]
+            name = body.name
             while name != base:
                 if name not in parents:
                     raise ModelError(
-                        f"body {name!r} hangs on no joint; only the base, {base!r}, may."
+                        f"Body {name!r} is not the child of any joint. Only the base, {base!r}, may be "
+                        "without a parent."
                     )
                 name = parents[name].parent
                 if name in path:
                     raise ModelError(
-                        f"joints form a cycle through bodies {', '.join(map(repr, path))}."
+                        f"The joints form a cycle through the bodies {', '.join(map(repr, path))}. Close the "
+                        "loop by a `Loop` among the couplings."
                     )
                 path.append(name)

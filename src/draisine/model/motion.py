@@ -1,4 +1,4 @@
-"""Motions r(t) that vehicles make their joints follow."""
+"""Prescribed motions r(t) of joints, with their first two derivatives."""
 
 import inspect
 import math
@@ -16,43 +16,66 @@ from draisine.model import JointMotion
 def sine(
     amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0
 ) -> JointMotion:
-    """Return the motion `r = centre + amplitude sin(2 pi frequency t + phase)` with its two
-    derivatives; frequency in Hz, phase in rad.
+    """Return the motion `r = centre + amplitude sin(2 pi frequency t + phase)`.
 
+    Parameters
+    ----------
+    amplitude, centre
+        Amplitude and mean (rad or m).
+    frequency
+        Frequency (Hz).
+    phase
+        Phase (rad).
+
+    Examples
+    --------
     >>> print(*sine(2.0, 0.5)(0.0))
     0.0 6.283185307179586 -0.0
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         turning = 2 * math.pi * frequency
-        s, c = sin(turning * t + phase), cos(turning * t + phase)
+        s = sin(turning * t + phase)
+        c = cos(turning * t + phase)
         return centre + amplitude * s, amplitude * turning * c, -amplitude * turning * turning * s
 
     return motion
 
 
 def smooth_step(value: Scalar, start: Scalar, end: Scalar, begin: Scalar = 0.0) -> JointMotion:
-    """Return the motion that goes from `begin` at the time `start` to `value` at `end`, by the smooth
-    step s - sin(2 pi s) / (2 pi) of the passed part s, and stays there; rates and accelerations are
-    continuous.
+    """Return a smooth step between two values, with continuous rates and accelerations.
 
-    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
+    It follows s - sin(2 pi s) / (2 pi), with s from 0 to 1 between `start` and `end`. After Mauny, Porez and
+    Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
 
+    Parameters
+    ----------
+    value
+        Value from the time `end` on (rad or m).
+    start, end
+        Times (s).
+    begin
+        Value until the time `start` (rad or m).
+
+    Examples
+    --------
     >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
     >>> angle, rate
     (1.0, 2.0)
     """
-    known = isinstance(start, (int, float)) and isinstance(end, (int, float))
-    if known and not start < end:
-        raise ParameterError(f"a smooth step that starts at {start} s cannot end at {end} s.")
+    is_numeric = isinstance(start, (int, float)) and isinstance(end, (int, float))
+    if is_numeric and not start < end:
+        raise ParameterError(f"smooth_step: the end, {end} s, must be after the start, {start} s.")
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        way, duration, turn = value - begin, end - start, 2.0 * math.pi
+        distance = value - begin
+        duration = end - start
+        turn = 2.0 * math.pi
         s = where(t < start, 0.0, where(t < end, (t - start) / duration, 1.0))
         return (
-            begin + way * (s - sin(turn * s) / turn),
-            way / duration * (1.0 - cos(turn * s)),
-            way / duration**2 * turn * sin(turn * s),
+            begin + distance * (s - sin(turn * s) / turn),
+            distance / duration * (1.0 - cos(turn * s)),
+            distance / duration**2 * turn * sin(turn * s),
         )
 
     return motion
@@ -72,21 +95,33 @@ def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
 
 
 def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
-    """Return the motion through values at times, by a smooth step from each to the next.
+    """Return the motion through values at times, with a smooth step from each to the next.
 
+    Parameters
+    ----------
+    times
+        Rising times (s), at least two.
+    values
+        Values at these times (rad or m).
+
+    Examples
+    --------
     >>> way_points([0.0, 1.0, 3.0], [0.0, 2.0, -2.0])(2.0)[0]
     0.0
     """
     if len(times) != len(values) or len(times) < 2:
-        raise ParameterError(f"{len(times)} times and {len(values)} values make no way.")
+        raise ParameterError(
+            f"way_points: equal numbers of times and values are needed, at least two, not {len(times)} "
+            f"times and {len(values)} values."
+        )
     legs = [
         smooth_step(end - begin, t0, t1)
         for t0, t1, begin, end in zip(times, times[1:], values, values[1:], strict=False)
     ]
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        parts = [leg(t) for leg in legs]
-        r, rate, acceleration = (sum(part[k] for part in parts) for k in range(3))
+        legs_now = [leg(t) for leg in legs]
+        r, rate, acceleration = (sum(leg_now[k] for leg_now in legs_now) for k in range(3))
         return values[0] + r, rate, acceleration
 
     return motion
@@ -95,10 +130,21 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
 def spline(
     times: Sequence[float], values: Sequence[float], ends: Literal["rest", "natural"] = "rest"
 ) -> JointMotion:
-    """Return the motion through a table of values at times, such as one taken from a film, by the
-    cubic spline: its rates and accelerations are continuous. At both ends it is at rest, or ends
-    without an acceleration ("natural"); before and after, the values of the ends stay.
+    """Return the cubic spline through a table of values, with continuous rates and accelerations.
 
+    Before the first and after the last time the value is constant.
+
+    Parameters
+    ----------
+    times
+        Rising times (s), at least two.
+    values
+        Values at these times (rad or m).
+    ends
+        Conditions at both ends: "rest" (rate zero) or "natural" (acceleration zero).
+
+    Examples
+    --------
     >>> bend = spline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
     >>> print(bend(1.0)[0], bend(0.5)[0])
     1.0 0.5
@@ -106,24 +152,30 @@ def spline(
     t, y = (np.asarray(x, float) for x in (times, values))
     if t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0):
         raise ParameterError(
-            f"a spline needs as many values as times, two or more, the times rising; there are {len(t)} "
-            f"times and {len(y)} values."
+            f"spline: equal numbers of rising times and values are needed, at least two, not {len(t)} times "
+            f"and {len(y)} values."
         )
     if ends not in ("rest", "natural"):
-        raise ParameterError(f"ends = {ends!r}: a spline ends at 'rest' or 'natural'.")
-    h, slopes = np.diff(t), np.diff(y) / np.diff(t)
+        raise ParameterError(f"spline: unknown ends {ends!r}. Available: rest, natural.")
+    h = np.diff(t)
+    slopes = np.diff(y) / np.diff(t)
     bend = _second_derivatives(h, slopes, ends)
     rates = slopes - h * (2 * bend[:-1] + bend[1:]) / 6
 
-    def motion(at: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        found: tuple[Scalar, Scalar, Scalar] = (float(y[0]), 0.0, 0.0)
+    def motion(time: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        value: tuple[Scalar, Scalar, Scalar] = (float(y[0]), 0.0, 0.0)
         for k in range(len(h)):
-            s, a, b, c = at - t[k], y[k], rates[k], bend[k] / 2
+            s = time - t[k]
+            a = y[k]
+            b = rates[k]
+            c = bend[k] / 2
             d = (bend[k + 1] - bend[k]) / (6 * h[k])
             piece = (a + s * (b + s * (c + s * d)), b + s * (2 * c + 3 * d * s), 2 * c + 6 * d * s)
-            found = tuple(where(at < t[k], old, new) for old, new in zip(found, piece, strict=True))
+            value = tuple(
+                where(time < t[k], old, new) for old, new in zip(value, piece, strict=True)
+            )
         over = (float(y[-1]), 0.0, 0.0)
-        return tuple(where(at > t[-1], end, x) for end, x in zip(over, found, strict=True))
+        return tuple(where(time > t[-1], end, x) for end, x in zip(over, value, strict=True))
 
     return motion
 
@@ -131,53 +183,66 @@ def spline(
 def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
     """Return the second derivatives of a cubic spline at its points."""
     n = len(h) + 1
-    A, b = np.zeros((n, n)), np.zeros(n)
+    A = np.zeros((n, n))
+    b = np.zeros(n)
     for k in range(1, n - 1):
         A[k, k - 1 : k + 2] = h[k - 1], 2 * (h[k - 1] + h[k]), h[k]
         b[k] = 6 * (slopes[k] - slopes[k - 1])
     A[0, 0] = A[-1, -1] = 1.0
     if ends == "rest":
-        A[0, :2], b[0] = (2 * h[0], h[0]), 6 * slopes[0]
-        A[-1, -2:], b[-1] = (h[-1], 2 * h[-1]), -6 * slopes[-1]
+        A[0, :2] = (2 * h[0], h[0])
+        b[0] = 6 * slopes[0]
+        A[-1, -2:] = (h[-1], 2 * h[-1])
+        b[-1] = -6 * slopes[-1]
     return np.linalg.solve(A, b)
 
 
 def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
-    """Return the motion `value(r)` of another one, r(t), with its derivatives.
+    """Return the motion `value(r(t))` of a function of another motion.
 
     >>> follow(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """
 
     def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        found = value(Jet(*leader(t)))
-        return (found.x, found.x1, found.x2) if isinstance(found, Jet) else (found, 0.0, 0.0)
+        result = value(Jet(*leader(t)))
+        return (result.x, result.x1, result.x2) if isinstance(result, Jet) else (result, 0.0, 0.0)
 
     return motion
 
 
-MOTIONS: dict[str, Callable[..., JointMotion]] = {
+JOINT_MOTIONS: dict[str, Callable[..., JointMotion]] = {
     "sine": sine,
     "smooth_step": smooth_step,
     "spline": spline,
     "uniform": uniform,
     "way_points": way_points,
 }
-"""The motions that scenario files can name."""
+"""Motions by their names in scenario files."""
 
 
 def motion_of(entry: Mapping[str, Any]) -> JointMotion:
-    """Return the motion that an entry tells by its `name` and its numbers, or say what is wrong.
+    """Return the motion of a scenario entry with `name` and parameters.
 
+    Raises
+    ------
+    UnknownNameError, ParameterError
+        If the motion or a parameter does not exist, or a parameter is missing.
+
+    Examples
+    --------
     >>> motion_of({"name": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
     0.5
     """
-    name, numbers = str(entry["name"]), {k: v for k, v in entry.items() if k != "name"}
-    if name not in MOTIONS:
-        raise UnknownNameError(f"no motion {name!r} for a joint. {did_you_mean(name, MOTIONS)}")
-    known = inspect.signature(MOTIONS[name]).parameters
-    expect_known(f"{name} has no", numbers, known)
-    for key, parameter in known.items():
+    name = str(entry["name"])
+    numbers = {k: v for k, v in entry.items() if k != "name"}
+    if name not in JOINT_MOTIONS:
+        raise UnknownNameError(
+            f"Unknown joint motion {name!r}. {did_you_mean(name, JOINT_MOTIONS)}"
+        )
+    parameters = inspect.signature(JOINT_MOTIONS[name]).parameters
+    expect_known(f"{name} has no", numbers, parameters)
+    for key, parameter in parameters.items():
         if key not in numbers and parameter.default is parameter.empty:
-            raise ParameterError(f"{name} needs {key!r}.")
-    return MOTIONS[name](**numbers)
+            raise ParameterError(f"The joint motion {name!r} needs the parameter {key!r}.")
+    return JOINT_MOTIONS[name](**numbers)

@@ -1,5 +1,6 @@
-"""What can be asked of a machine and what its runs tell, by name: one table of units, meanings and
-dimensions. Datasets, questions, initial states, reserved names and `draisine show` read it.
+"""Names, units, meanings and dimensions of states, outputs and results.
+
+Datasets, metrics, initial states, reserved names and `draisine show` use these tables.
 """
 
 from dataclasses import dataclass
@@ -15,33 +16,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A quantity of a run: its unit, its meaning, and its dimensions after time.
+    """A quantity of a run."""
 
-    A unit with "or" in it differs from label to label; `label_units` tells.
-    """
-
-    unit: str
+    unit: str  # with "or" if it differs from label to label, see `label_units`
     meaning: str
-    dims: tuple[str, ...] = ()
+    dims: tuple[str, ...] = ()  # dimensions after time
 
 
-ANGLES = {
+BASE_ANGLES = {
     "yaw": Variable("rad", "heading, positive to the left"),
     "lean": Variable("rad", "lean, positive to the right"),
     "pitch": Variable("rad", "pitch, positive nose down"),
 }
 """The base's angles, R = Rz(yaw) Rx(lean) Ry(pitch)."""
 
-ACCELERATIONS = {
+BASE_ACCELERATIONS = {
     f"{name}_acceleration": Variable("rad/s2", f"second time derivative of the {name}")
-    for name in ANGLES
+    for name in BASE_ANGLES
 }
 """Second derivatives of the base's angles."""
 
-PLACE = {axis: Variable("m", f"position of the drawing's origin, {axis}") for axis in "xyz"}
-"""Where the base is."""
+BASE_POSITION = {axis: Variable("m", f"position of the drawing's origin, {axis}") for axis in "xyz"}
+"""Position of the base."""
 
-STORED = {
+STORED_VARIABLES = {
     "orientation": Variable("1", "unit quaternion of the base, scalar first", ("quaternion",)),
     "position": Variable("m", "position of the drawing's origin on the base", ("axis",)),
     "shape": Variable("rad or m", "joint coordinates", ("joint",)),
@@ -65,22 +63,21 @@ STORED = {
     "gap": Variable("m", "height of the contact point over the ground", ("contact",)),
     "tyre_power": Variable("W", "power of each tyre on the machine", ("tyre",)),
     "tyre_energy": Variable("J", "energy stored in the deflections of each tyre", ("tyre",)),
-    "motion_torque": Variable("N m or N", "what prescribed joints need", ("prescribed",)),
+    "motion_torque": Variable("N m or N", "torque or force of prescribed joints", ("prescribed",)),
     "coupling_force": Variable(
-        "N m or N", "what couplings of joints and pins of loops hold with", ("coupling",)
+        "N m or N", "constraint force of couplings and of pins of loops", ("coupling",)
     ),
     "control_state": Variable("", "states of the control law", ("state",)),
     "element_state": Variable("", "states of the force elements", ("memory",)),
-    "stop_torque": Variable("N m or N", "what the stops of joints push with", ("joint",)),
+    "stop_torque": Variable("N m or N", "torque or force of joint stops", ("joint",)),
 }
-"""What a run stores beside joints and outputs; variables of contacts, prescribed joints and couplings
-where the machine has some, states of a law and torques of stops where the run has."""
+"""Variables that a run stores in addition to joints and outputs, if machine and run have them."""
 
-RESERVED = frozenset(
-    {"time", *ANGLES, *ACCELERATIONS, *PLACE, *STORED}
-    | {dim for one in STORED.values() for dim in one.dims}
+RESERVED_NAMES = frozenset(
+    {"time", *BASE_ANGLES, *BASE_ACCELERATIONS, *BASE_POSITION, *STORED_VARIABLES}
+    | {dim for one in STORED_VARIABLES.values() for dim in one.dims}
 )
-"""Names that results have uses of their own for; no joint and no output is called so."""
+"""Names of variables and dimensions of results; joints and outputs must have other names."""
 
 
 def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
@@ -108,8 +105,7 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
 
 
 def hidden_states(model: "Model", count: int) -> list[str]:
-    """Return names for people of so many hidden states: deflections of tyres, what other elements
-    remember, states of the control law.
+    """Return the names of `count` hidden states: those of tyres, other force elements and the law.
 
     >>> from draisine.vehicles.motorcycle import motorcycle
     >>> hidden_states(motorcycle(tyres="sharp_tyre"), 3)
@@ -118,19 +114,20 @@ def hidden_states(model: "Model", count: int) -> list[str]:
     ['rear_tyre_slip', 'rear_tyre_twist']
     """
     tyres = {wheel.name for wheel in model.wheels if wheel.tyre is not None}
-    own = []
+    labels = []
     for element in model.elements:
         names = getattr(element, "state_names", ())
-        if len(names) != element.states:  # an element that does not name its own
+        if len(names) != element.states:  # the element does not name its states
             names = ("slip",) * element.states
         is_tyre = element.name in tyres
-        own += [f"{element.name}_tyre_{name}" if is_tyre else element.name for name in names]
-    return [*own, *["law"] * (count - len(own))]
+        labels += [f"{element.name}_tyre_{name}" if is_tyre else element.name for name in names]
+    return [*labels, *["law"] * (count - len(labels))]
 
 
 def variables(model: "Model") -> dict[str, Variable]:
-    """Return what every run of a model stores: the variables of `STORED` that the machine has, its
-    joints and outputs, and their rates.
+    """Return the variables that every run of a model stores, by name.
+
+    These are the `STORED_VARIABLES` that apply to the machine, its joints and outputs, and their rates.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> variables(whipple())["steer_rate"].unit
@@ -141,28 +138,28 @@ def variables(model: "Model") -> dict[str, Variable]:
         dim for dim in ("contact", "tyre", "prescribed", "coupling", "memory") if not labels[dim]
     }
     missing |= {"state"}
-    own = {
-        name: one
-        for name, one in STORED.items()
-        if not missing & set(one.dims) and name != "stop_torque"
+    stored = {
+        name: variable
+        for name, variable in STORED_VARIABLES.items()
+        if not missing & set(variable.dims) and name != "stop_torque"
     }
     joints = {joint.name: Variable(joint.unit, "joint coordinate") for joint in model.joints}
-    told = joints | outputs(model)
+    named = joints | outputs(model)
     rates = {
-        key: one
-        for name, variable in told.items()
-        for key, one in ((name, variable), (f"{name}_rate", rate(name, variable)))
+        key: entry
+        for name, variable in named.items()
+        for key, entry in ((name, variable), (f"{name}_rate", rate(name, variable)))
     }
     second = {
         f"{joint.name}_acceleration": Variable(f"{joint.unit}/s2", f"acceleration of {joint.name}")
         for joint in model.joints
     }
-    return own | rates | ACCELERATIONS | second
+    return stored | rates | BASE_ACCELERATIONS | second
 
 
 def outputs(model: "Model") -> dict[str, Variable]:
     """Return the outputs of a model: the base's angles, then its own."""
-    return ANGLES | {o.name: Variable(o.unit, o.meaning) for o in model.outputs}
+    return BASE_ANGLES | {o.name: Variable(o.unit, o.meaning) for o in model.outputs}
 
 
 def rate(name: str, variable: Variable) -> Variable:
@@ -171,7 +168,7 @@ def rate(name: str, variable: Variable) -> Variable:
 
 
 def label_units(model: "Model", name: str) -> dict[str, str]:
-    """Return the units of a stored variable label by label, where they differ; else nothing.
+    """Return the units of a stored variable by label if they differ; else an empty dictionary.
 
     >>> from draisine.vehicles.cart_pole import cart_pole
     >>> label_units(cart_pole(), "inputs")
@@ -180,7 +177,7 @@ def label_units(model: "Model", name: str) -> dict[str, str]:
     efforts = {joint.name: joint.effort for joint in model.joints}
     speeds = {n: "m/s" if n[0] == "V" else "rad/s" for n in model.speeds[: len(model.twist)]}
     speeds |= {f"{joint.name}_rate": f"{joint.unit}/s" for joint in model.joints}
-    known = {
+    units = {
         "shape": {joint.name: joint.unit for joint in model.joints},
         "speeds": speeds,
         "accelerations": {n: f"{unit}2" for n, unit in speeds.items()},
@@ -188,57 +185,58 @@ def label_units(model: "Model", name: str) -> dict[str, str]:
         "motion_torque": efforts,
         "stop_torque": efforts,
     }
-    return known.get(name, {})
+    return units.get(name, {})
 
 
 def output_names(model: "Model") -> list[str]:
     """Return the names of all outputs: the base's angles, then the model's own."""
-    return [*ANGLES, *(o.name for o in model.outputs)]
+    return [*BASE_ANGLES, *(o.name for o in model.outputs)]
 
 
 SYNONYMS = {"speed": "forward_speed"}
-"""Other words that people have for what an initial state can be asked for."""
+"""Alternative names of quantities of an initial state."""
 
 
 def state_names(model: "Model") -> list[str]:
-    """Return the names of all that an initial state can be asked for, in the order of the program
-    `initial`.
-    """
-    own = [o.name for o in model.outputs]
-    placed = [*ANGLES, *PLACE, *(j.name for j in model.joints), *own]
-    return [*placed, *(f"{name}_rate" for name in [*ANGLES, *own]), *model.speeds]
+    """Return the names of the quantities of an initial state, in the order of the program `initial`."""
+    outputs_only = [o.name for o in model.outputs]
+    placed = [*BASE_ANGLES, *BASE_POSITION, *(j.name for j in model.joints), *outputs_only]
+    return [*placed, *(f"{name}_rate" for name in [*BASE_ANGLES, *outputs_only]), *model.speeds]
 
 
 def state_units(model: "Model") -> dict[str, str]:
-    """Return the unit of everything that an initial state can be asked for.
+    """Return the units of the quantities of an initial state, by name.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> units = state_units(whipple())
     >>> units["lean"], units["forward_speed"], units["Vx"]
     ('rad', 'm/s', 'm/s')
     """
-    known = variables(model) | PLACE
-    units = {name: one.unit for name, one in known.items()} | label_units(model, "speeds")
+    all_variables = variables(model) | BASE_POSITION
+    units = {name: variable.unit for name, variable in all_variables.items()} | label_units(
+        model, "speeds"
+    )
     return {name: units[name] for name in state_names(model)}
 
 
 def observation_units(model: "Model") -> dict[str, str]:
-    """Return the units of what the program `variation` tells of a state."""
-    places = {f"{name}_rate": rate(name, one).unit for name, one in PLACE.items()}
-    known = state_units(model) | places
-    return {name: known[name] for name in observation_names(model)}
+    """Return the units of the observations of the program `variation`, by name."""
+    places = {f"{name}_rate": rate(name, variable).unit for name, variable in BASE_POSITION.items()}
+    units = state_units(model) | places
+    return {name: units[name] for name in observation_names(model)}
 
 
 def observation_names(model: "Model") -> list[str]:
-    """Return the names of what the program `variation` tells of a state, in its order."""
-    placed, joints = [*ANGLES, *PLACE], [j.name for j in model.joints]
-    own = [o.name for o in model.outputs]
-    return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
+    """Return the names of the observations of the program `variation`, in its order."""
+    placed = [*BASE_ANGLES, *BASE_POSITION]
+    joints = [j.name for j in model.joints]
+    outputs_only = [o.name for o in model.outputs]
+    return [*placed, *joints, *outputs_only, *(f"{name}_rate" for name in placed), *model.speeds]
 
 
 def paced_speed_names(model: "Model") -> list[str]:
-    """Return the names of the speeds whose rates the program `variation` gives, in its order."""
-    return [*(f"{name}_rate" for name in ANGLES), *model.speeds]
+    """Return the names of the speeds whose rates the program `variation` computes, in its order."""
+    return [*(f"{name}_rate" for name in BASE_ANGLES), *model.speeds]
 
 
 # Signs in the axes of the benchmark bicycle: Meijaard, Papadopoulos, Ruina and Schwab 2007,
@@ -250,16 +248,16 @@ def paced_speed_names(model: "Model") -> list[str]:
 Axes = Literal["draisine", "benchmark"]
 """Axes of results: ours (z up), or those of the benchmark (z down)."""
 
-AXES: tuple[Axes, ...] = ("draisine", "benchmark")
+AXES_NAMES: tuple[Axes, ...] = ("draisine", "benchmark")
 
 _FLIPPED = frozenset({"yaw", "pitch", "y", "z", "Vy", "Vz", "Wy", "Wz"})
 """Coordinates and speeds of the base that change their sign."""
 
 
 def check_axes(axes: str) -> None:
-    """Raise if axes are not known."""
-    if axes not in AXES:
-        raise ParameterError(f"Unknown axes {axes!r}. Available: {', '.join(AXES)}.")
+    """Raise if the axes have an unknown name."""
+    if axes not in AXES_NAMES:
+        raise ParameterError(f"Unknown axes {axes!r}. Available: {', '.join(AXES_NAMES)}.")
 
 
 def benchmark_sign(model: "Model", name: str) -> float:
@@ -284,6 +282,6 @@ def benchmark_sign(model: "Model", name: str) -> float:
 
 
 def joint_sign(axis: "np.ndarray") -> float:
-    """Return the factor of a joint: 1 if its axis is rather along x than across."""
+    """Return the sign of a joint: 1 if its axis is closer to x than to y and z, else -1."""
     x, y, z = np.abs(np.asarray(axis, float))
     return 1.0 if x > max(y, z) else -1.0

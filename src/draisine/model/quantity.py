@@ -1,4 +1,4 @@
-"""Numbers as people write them: plain, an angle in degrees, `18deg` or `18°`, or with a unit, `50cm`."""
+"""Numbers with units: plain, an angle in degrees (`18deg`, `18°`), or with a unit (`50cm`)."""
 
 import math
 import re
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 _DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
-_PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+_NUMBER_PATTERN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
-DIVISORS = {
+UNIT_DIVISORS = {
     ("km/h", "m/s"): 3.6,
     ("cm", "m"): 1e2,
     ("mm", "m"): 1e3,
@@ -18,16 +18,29 @@ DIVISORS = {
     ("ms", "s"): 1e3,
     ("min", "s"): 1.0 / 60.0,
 }
-"""By what numbers in other units are divided, by the unit that is written and the one that is meant."""
+"""Divisors that convert numbers, by the written unit and the SI unit."""
 
-PLAIN = "SI units, without their names"
-"""The unit of what is no angle."""
+SI_UNITS = "SI units, without their names"
+"""Text for quantities that are not angles."""
 
 
 def number(value: Any, unit: str | None = None) -> float:
-    """Return a finite number; "18deg" is an angle in radians, where the unit (if known) is one, and a
-    known unit may be written.
+    """Return a finite number in SI units and radians.
 
+    Parameters
+    ----------
+    value
+        A number, or a text such as "4.6", "18deg" or "50cm".
+    unit
+        Expected SI unit, if known. Degrees need an angle; other written units must be convertible to it.
+
+    Raises
+    ------
+    ValueError
+        If the value is not a finite number or has another unit.
+
+    Examples
+    --------
     >>> number(4.6), number("180deg"), number("18 km/h", "m/s"), number("50cm", "m")
     (4.6, 3.141592653589793, 5.0, 0.5)
     """
@@ -45,13 +58,16 @@ def number(value: Any, unit: str | None = None) -> float:
 
 
 def _written(text: str, unit: str | None) -> float:
+    """Return the number of a text, see `number`."""
     degrees = _DEGREES.fullmatch(text)
     if degrees is None:
-        if _PLAIN.fullmatch(text):
+        if _NUMBER_PATTERN.fullmatch(text):
             return number(float(text), unit)
-        divisors = {unit: 1.0} | {own: x for (own, meant), x in DIVISORS.items() if meant == unit}
+        divisors = {unit: 1.0} | {
+            own: x for (own, meant), x in UNIT_DIVISORS.items() if meant == unit
+        }
         for own, divisor in divisors.items():
-            if own and text.endswith(own) and _PLAIN.fullmatch(text.removesuffix(own)):
+            if own and text.endswith(own) and _NUMBER_PATTERN.fullmatch(text.removesuffix(own)):
                 return number(float(text.removesuffix(own)) / divisor)
         others = [own for own in divisors if own and own != unit]
         way = f" or one with its unit ({', '.join(others)})" if others else ""
@@ -65,12 +81,12 @@ def _written(text: str, unit: str | None) -> float:
 
 
 def in_si_units(unit: str) -> tuple[float, str]:
-    """Return by what numbers in a unit are multiplied to be in SI units and radians, and that unit.
+    """Return the factor that converts a unit to SI units and radians, and the SI unit.
 
     >>> print(*in_si_units("deg/s"), *in_si_units("km/h"), *in_si_units("N"))
     0.017453292519943295 rad/s 0.2777777777777778 m/s 1.0 N
     """
-    other = {"ms": (1e3, "s")} | {own: (x, meant) for (own, meant), x in DIVISORS.items()}
+    other = {"ms": (1e3, "s")} | {own: (x, meant) for (own, meant), x in UNIT_DIVISORS.items()}
     if re.match(r"(deg|\u00b0)(?![a-z])", unit):
         return math.pi / 180.0, re.sub(r"^(deg|\u00b0)", "rad", unit)
     divisor, meant = other.get(unit, (1.0, unit))
@@ -78,7 +94,7 @@ def in_si_units(unit: str) -> tuple[float, str]:
 
 
 def check_angle(value: Any, unit: str | None) -> None:
-    """Raise where a plain number, or one of an array, is beyond a whole turn: hardly an angle in radians.
+    """Raise if a plain number, or one of an array, exceeds a full turn: it is hardly meant in radians.
 
     >>> check_angle(18.0, "rad")
     Traceback (most recent call last):
@@ -90,7 +106,7 @@ def check_angle(value: Any, unit: str | None) -> None:
 
 
 def readable(values: Any, unit: str) -> tuple[Any, str]:
-    """Return values as people read them, and their unit: angles in degrees, seconds squared.
+    """Return values and unit for display: angles in degrees, "m/s2" for "m/s/s".
 
     >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m/s/s"))
     180.0 deg/s 2.0 m/s2

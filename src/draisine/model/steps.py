@@ -1,4 +1,4 @@
-"""How a machine steps: which foot follows which, and what makes the next step look like this one."""
+"""Steps of a walker: the order of its feet, and the symmetry that maps one step to the next."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from draisine.algebra.scalar import Scalar
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """A step begins when the first of two feet takes hold, and ends when the second does. The next
-    one is like it once joints have changed their parts (`exchange`, from name to name) and angles
-    are counted anew (`turn`, by joint, added).
+    """A step begins with the touch-down of the first foot and ends with that of the second.
+
+    Exchanging joints and shifting angles maps its end to the beginning of the next step.
     """
 
     feet: tuple[str, str]
-    exchange: Mapping[str, str] = field(default_factory=dict)
-    turn: Mapping[str, Scalar] = field(default_factory=dict)
+    exchange: Mapping[str, str] = field(default_factory=dict)  # from joint to joint
+    turn: Mapping[str, Scalar] = field(default_factory=dict)  # rad, added to each joint
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The joints that make the steps."""
+        """The stepping joints."""
         return tuple(dict.fromkeys([*self.exchange, *self.turn]))
 
     @property
     def components(self) -> tuple[str, ...]:
-        """What tells a step: the angles of these joints, and their rates."""
+        """The state of a step: angles of the stepping joints, and their rates."""
         return (*self.joints, *(f"{name}_rate" for name in self.joints))

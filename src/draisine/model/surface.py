@@ -1,9 +1,9 @@
-"""Surfaces that roll, and where they meet the ground: a plane, a face, an edge, a vertex.
+"""Rolling surfaces and their contact points with features of the ground: faces, edges, vertices.
 
-A surface stands around its centre; its `axle` is the direction about which it rolls, for a ball or
-an ellipsoid only the name of its heading. The ground's features are a face (N, d): N.x = d with N
-out of the ground, an edge (Q, e, side): the line through Q along e, or a vertex Q. `side` tells
-which of the nearest points of a line is meant, where a torus has two.
+A surface is described relative to its centre. Its `axle` is the axis of rolling; for a ball or an ellipsoid
+it only defines the heading. Features are a face (N, d): N.x = d with N out of the ground; an edge (Q, e,
+side): the line through Q along e; or a vertex Q. If a torus has two nearest points on a line, `side` selects
+one.
 """
 
 from abc import ABC, abstractmethod
@@ -18,85 +18,94 @@ from draisine.algebra.scalar import Array, Scalar, Vector, array, is_zero, norm,
 from draisine.errors import ModelError
 from draisine.model.body import vector
 
-LEFT = np.array([0.0, 1.0, 0.0])
+AXLE_LEFT = np.array([0.0, 1.0, 0.0])
 
-STEPS = 10
-"""Halley's steps towards a line's point nearest to a ring. They come from one side only. Of 400,000 random
-lines none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a
-factor of 9 per step, to 4e-11 of the ring.
+EDGE_ITERATIONS = 10
+"""Halley steps to the point of a line nearest to a ring. They converge from one side. Of 400,000 random lines
+none needed more than 7 for 13 digits; next to a fold, where two points merge, the residual falls by a factor
+of 9 per step, to 4e-11 of the ring.
 """
+
+OBLIQUE = 1e-4
+"""Squared sine of the angle between axle and normal, below which the heading does not use the axle."""
+
+PARALLEL_LINE = 1e-6
+"""Sine of the angle between a line and the axle, below which the line counts as parallel to it."""
+
+MIN_LENGTH = 1e-12
+"""m; smaller divisors are replaced by it. Deep inside a wheel directions are undefined but must be finite."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureContact:
-    """The point of a surface that meets a feature, the unit normal out of the ground, the direction
-    along the heading, the gap.
+    """Contact geometry of a surface and a feature."""
 
-    The gap's rate is `stretch` times the normal velocity of the body's material point. `fold` are
-    the three lengths that tell how many nearest points a line has, eq. [edge-fold]. `held` are
-    values found by iteration: they are not differentiated, the last Newton step that uses them is.
-    """
-
-    point: Array
-    normal: Array
-    along: Array
-    gap: Scalar
-    stretch: Scalar = 1.0
-    fold: tuple[Scalar, ...] = (0.0, 0.0, 0.0)
-    held: tuple[Scalar, ...] = ()
+    point: Array  # of the surface, m
+    normal: Array  # unit vector out of the ground
+    along: Array  # unit vector along the heading
+    gap: Scalar  # m
+    stretch: Scalar = 1.0  # rate of the gap over the normal velocity of the material point
+    fold: tuple[Scalar, ...] = (
+        0.0,
+        0.0,
+        0.0,
+    )  # m; decides the number of nearest points, eq. [edge-fold]
+    held: tuple[Scalar, ...] = ()  # results of an iteration; only its last step is differentiated
 
 
 @dataclass(frozen=True, eq=False)
 class Surface(ABC):
-    """One question: where does it touch? A surface answers `support`, its rate, `turned`, and
-    `meet_edge` and `meet_vertex` where its `kinds` promise them; all over any scalar.
+    """Protocol of surfaces: contact points with faces, edges and vertices, over any scalar.
+
+    A surface implements `reach`, `sections`, `support` and `support_rate`, and `contact_with_edge` and
+    `contact_with_vertex` if its `kinds` contain edges and vertices.
     """
 
-    axle: Array = field(default_factory=lambda: LEFT, init=False)
+    axle: Array = field(default_factory=lambda: AXLE_LEFT, init=False)
 
     def check(self, where: str) -> None:  # noqa: B027
-        """Raise where its numbers make no surface, naming what it belongs to."""
+        """Raise an error that names the owner, `where`, if the dimensions are invalid."""
 
     @property
     @abstractmethod
     def reach(self) -> Scalar:
-        """How far its farthest point is from the centre."""
+        """Distance of its farthest point from the centre (m)."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of features that it can meet."""
+        """The kinds of features that it can touch."""
         return ("face", "edge", "vertex")
 
     @property
     def ring(self) -> Scalar:
-        """The radius of the ring about the axle that it is thickened from; 0 without one."""
+        """Radius of its ring about the axle (m); 0 without one."""
         return 0.0
 
     @property
     def thickness(self) -> Scalar:
-        """The radius of the ball that thickens the ring; 0 without one."""
+        """Radius of the tube around the ring (m); 0 without one."""
         return 0.0
 
     @property
     @abstractmethod
     def sections(self) -> list[tuple[Array, Array]]:
-        """The curves that show it: ellipses around the centre, each by two half diameters."""
+        """Ellipses about the centre for pictures, each by two conjugate half diameters."""
 
     @abstractmethod
     def support(self, up: Array) -> Array:
-        """Return its lowest point, seen from the centre; `up` is a unit vector."""
+        """Return its lowest point relative to the centre (m); `up` is a unit vector."""
 
     @abstractmethod
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return the rate of the lowest point, in the surface's axes, for that of up."""
+        """Return the rate of the lowest point in the axes of the surface, for the rate of `up`."""
 
     def steepest(self, up: Array) -> Array:
-        """Return the unit vector across the axle that is steepest towards the normal."""
+        """Return the unit vector perpendicular to the axle that is nearest to the normal."""
         steep = up - (up @ self.axle) * self.axle
         return steep / norm(steep)
 
     def slope(self, up: Array) -> Scalar:
-        """Return a number that vanishes where no single point is lowest: it lies flat."""
+        """Return a measure that is zero if the lowest point is not unique: a disc lies flat."""
         return 1.0
 
     def rolling_radius(self, up: Array) -> Scalar:
@@ -105,13 +114,11 @@ class Surface(ABC):
         return norm(low - (low @ self.axle) * self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:
-        """Return numbers that vanish where it looks the same however far it turns about an axis
-        through its centre.
-        """
+        """Return numbers that are all zero if it is rotationally symmetric about an axis."""
         return list(cross(self.axle, axis))
 
     def turned(self, R: Array) -> Self:
-        """Return the surface in axes that R leads to."""
+        """Return the surface rotated by R."""
         return self.about(R @ self.axle)
 
     def about(self, axle: Array) -> Self:
@@ -121,49 +128,57 @@ class Surface(ABC):
         return out
 
     def heading(self, N: Array) -> Array:
-        """Return the unit vector across a normal along which it heads: as a wheel about the axle
-        would; where that stands along N, any direction will do.
+        """Return the heading: the unit vector perpendicular to the normal N and the axle.
+
+        If the axle is almost parallel to N, any perpendicular direction is returned.
         """
         x = cross(self.axle, N)
         turn = where(N[2] < 0.0, -1.0, 1.0)
         k = N[0] / (turn + N[2])
         other = (1.0 - turn * (N[0] * k), -(turn * (N[1] * k)), -(turn * N[0]))
-        some = x @ x > 1e-4
-        way = array([where(some, u, v) for u, v in zip(x, other, strict=True)])
-        return way / norm(way)
+        is_oblique = x @ x > OBLIQUE
+        direction = array([where(is_oblique, u, v) for u, v in zip(x, other, strict=True)])
+        return direction / norm(direction)
 
-    def meet(self, kind: str, centre: Array, f: Array) -> FeatureContact:
-        """Return how it meets a feature of the given kind with the numbers f, around a centre."""
-        meet = {"face": self.meet_face, "edge": self.meet_edge, "vertex": self.meet_vertex}
-        return meet[kind](centre, f)
+    def contact_with(self, kind: str, centre: Array, f: Array) -> FeatureContact:
+        """Return its contact with a feature of a kind with the numbers f, for a centre (m)."""
+        methods = {
+            "face": self.contact_with_face,
+            "edge": self.contact_with_edge,
+            "vertex": self.contact_with_vertex,
+        }
+        return methods[kind](centre, f)
 
-    def meet_face(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how it meets a plane, eq. [gap-face]: by its lowest point."""
-        N, d = f[:3], f[3]
+    def contact_with_face(self, centre: Array, f: Array) -> FeatureContact:
+        """Return its contact with a plane, at its lowest point, eq. [gap-face]."""
+        N = f[:3]
+        d = f[3]
         point = centre + self.support(N)
         return FeatureContact(point, N, self.heading(N), N @ point - d)
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how it meets a line."""
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+        """Return its contact with a line."""
         raise ModelError(
-            f"surface {type(self).__name__} promises to meet edges; give it a method `meet_edge`."
+            f"Surface {type(self).__name__} has edges among its `kinds`, but no method "
+            "`contact_with_edge`. Add it."
         )
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how it meets a point."""
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+        """Return its contact with a point."""
         raise ModelError(
-            f"surface {type(self).__name__} promises to meet vertices; give it a method `meet_vertex`."
+            f"Surface {type(self).__name__} has vertices among its `kinds`, but no method "
+            "`contact_with_vertex`. Add it."
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Round(Surface):
-    """What reaches as far as its radius."""
+    """A surface whose farthest point is at its radius."""
 
     radius: Scalar
 
     def check(self, where: str) -> None:
-        """Raise where the radius is none."""
+        """Raise if the radius is not a positive length."""
         check_length(where, "radius", self.radius)
 
     @property
@@ -183,7 +198,7 @@ class Disc(Round):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces and edges: a knife edge passes every vertex by."""
+        """Faces and edges: a knife edge touches a vertex only by coincidence."""
         return ("face", "edge")
 
     @property
@@ -200,9 +215,7 @@ class Disc(Round):
         return self.ring + self.thickness * self.slope(up)
 
     def support(self, up: Array) -> Array:
-        """Return the rim's lowest point, eq. [contact-point]; only a disc that lies flat is
-        singular.
-        """
+        """Return the lowest point of the rim, eq. [contact-point]; singular if the disc lies flat."""
         return -self.ring * self.steepest(up) - self.thickness * up
 
     def support_rate(self, up: Array, updot: Array) -> Array:
@@ -215,14 +228,15 @@ class Disc(Round):
         """Return the direction along which it rolls."""
         return cross(self.axle, self.steepest(N))
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how a disc meets a line, eq. [gap-edge]: the line pierces the disc's plane at X,
-        and the gap is |X - centre| - radius.
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of a disc with a line, eq. [gap-edge].
 
-        The normal is orthogonal to the line and to the rim's tangent. A line in the disc's plane is
-        singular.
+        The line intersects the plane of the disc at X, and the gap is |X - centre| - radius. The normal is
+        perpendicular to the line and to the tangent of the rim. A line in the plane of the disc is singular.
         """
-        Q, e, a = f[:3], f[3:6], self.axle
+        Q = f[:3]
+        e = f[3:6]
+        a = self.axle
         across = a @ e
         X = Q + e * ((a @ (centre - Q)) / across)
         arm = X - centre
@@ -235,14 +249,12 @@ class Disc(Round):
 
 @dataclass(frozen=True, eq=False)
 class Torus(Disc):
-    """A tyre: a ring about the axle, thickened by a ball of the crown radius; `radius` is the outer
-    one, the crown is part of it.
-    """
+    """A tyre: a torus about the axle with the outer `radius` and the tube radius `crown` (m)."""
 
     crown: Scalar
 
     def check(self, where: str) -> None:
-        """Raise where radius or crown are none, or the crown is larger."""
+        """Raise if radius or crown are not lengths, or the crown exceeds the radius."""
         check_length(where, "radius", self.radius)
         if isinstance(self.crown, (int, float)):
             if not (np.isfinite(self.crown) and self.crown >= 0):
@@ -265,25 +277,33 @@ class Torus(Disc):
         """All; without thickness faces alone."""
         return ("face",) if is_zero(self.crown) else ("face", "edge", "vertex")
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how a torus meets a line, eq. [gap-ring]: by the line's point X nearest to the
-        ring, found by Halley's method, eq. [nearest-on-line]; then as a vertex there.
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of a torus with a line, eq. [gap-ring].
+
+        Halley's method computes the point X of the line nearest to the ring, eq. [nearest-on-line]; the
+        contact is that with a vertex at X.
         """
-        Q, e, side, a, ring = f[:3], f[3:6], f[6], self.axle, self.ring
+        Q = f[:3]
+        e = f[3:6]
+        side = f[6]
+        a = self.axle
+        ring = self.ring
         arm = Q - centre
         w = arm - (arm @ e) * e
-        wp, ep = w - (a @ w) * a, e - (a @ e) * a
-        j, q = a @ cross(w, e), norm(ep)
-        turned = q > 1e-6  # else the line runs along the axle
-        firm = where(turned, q, 1.0)
+        wp = w - (a @ w) * a
+        ep = e - (a @ e) * a
+        j = a @ cross(w, e)
+        q = norm(ep)
+        turned = q > PARALLEL_LINE
+        length = where(turned, q, 1.0)
         fold = (
-            where(turned, (wp @ ep) / firm, norm(wp)),
-            where(turned, j / firm, 0.0),
+            where(turned, (wp @ ep) / length, norm(wp)),
+            where(turned, j / length, 0.0),
             ring * (q * q),
         )
 
         def derivatives(s: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-            """Return the condition that vanishes at the nearest point, its slope and its curvature."""
+            """Return the condition that is zero at the nearest point, its slope and its curvature."""
             X = wp + s * ep
             inverse = 1.0 / _divisor(norm(X))
             cosine = (X @ ep) * inverse
@@ -291,21 +311,24 @@ class Torus(Disc):
             return s - ring * cosine, 1.0 - turn, 3.0 * turn * cosine * inverse
 
         s = _direction(fold, side) * ring * q
-        for _ in range(STEPS):
+        for _ in range(EDGE_ITERATIONS):
             value, slope, curvature = derivatives(s)
             newton = slope * slope
             halley = newton - 0.5 * value * curvature
-            divisor = where(halley > 0.1 * newton, halley, newton)  # far away its step has no bound
+            # Far from the solution the step of Halley's method is unlimited: use Newton's there.
+            divisor = where(halley > 0.1 * newton, halley, newton)
             s = s - value * slope / where(slope > 1e-9, divisor, 1e18)
         value, slope, _ = derivatives(s)
-        met = self.meet_vertex(centre, centre + w + (s - value / slope) * e)
-        return replace(met, fold=fold, held=(s, slope))
+        contact = self.contact_with_vertex(centre, centre + w + (s - value / slope) * e)
+        return replace(contact, fold=fold, held=(s, slope))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how a torus meets a point Q, eq. [gap-vertex]: by the point K of its ring nearest
-        to Q; the gap is |K - Q| - crown.
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of a torus with a point Q, eq. [gap-vertex].
+
+        K is the point of its ring nearest to Q; the gap is |K - Q| - crown.
         """
-        Q, a = f[:3], self.axle
+        Q = f[:3]
+        a = self.axle
         arm = Q - centre
         flat = arm - (a @ arm) * a
         out = flat / _divisor(norm(flat))
@@ -318,11 +341,11 @@ class Torus(Disc):
 
 @dataclass(frozen=True, eq=False)
 class Ball(Round):
-    """A ball; its axle only names its heading."""
+    """A ball; its axle only defines its heading."""
 
     @property
     def thickness(self) -> Scalar:
-        """The radius: it is a ring of no size, thickened."""
+        """The radius: a ball is a tube around a ring of radius zero."""
         return self.radius
 
     @property
@@ -339,14 +362,15 @@ class Ball(Round):
         """Return its rate."""
         return -self.radius * updot
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how a ball meets a line: as the vertex at the line's nearest point."""
-        Q, e = f[:3], f[3:6]
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of a ball with a line: that with a vertex at its nearest point."""
+        Q = f[:3]
+        e = f[3:6]
         arm = Q - centre
-        return self.meet_vertex(centre, centre + (arm - (arm @ e) * e))
+        return self.contact_with_vertex(centre, centre + (arm - (arm @ e) * e))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how a ball meets a point, eq. [gap-vertex]."""
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of a ball with a point, eq. [gap-vertex]."""
         arm = f[:3] - centre
         distance = norm(arm)
         N = -(arm / _divisor(distance))
@@ -356,9 +380,7 @@ class Ball(Round):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(Surface):
-    """An ellipsoid by its three semi-axes, along the columns of `axes` in the drawing; its axle
-    only names its heading.
-    """
+    """An ellipsoid with semi-axes (m) along the columns of `axes`; its axle only defines its heading."""
 
     semi_axes: Vector
     axes: Vector = field(default_factory=lambda: np.eye(3))
@@ -367,13 +389,13 @@ class Ellipsoid(Surface):
         object.__setattr__(self, "semi_axes", vector(self.semi_axes, "ellipsoid, semi_axes"))
         axes = array(self.axes)
         if axes.shape != (3, 3):
-            raise ModelError(f"ellipsoid: axes have the shape {axes.shape}, not (3, 3).")
+            raise ModelError(f"ellipsoid: axes must have the shape (3, 3), not {axes.shape}.")
         if axes.dtype != object and not np.allclose(axes.T @ axes, np.eye(3), rtol=0, atol=1e-9):
-            raise ModelError("ellipsoid: the columns of axes are not orthogonal unit vectors.")
+            raise ModelError("ellipsoid: the columns of axes must be orthogonal unit vectors.")
         object.__setattr__(self, "axes", axes)
 
     def check(self, where: str) -> None:
-        """Raise where a semi-axis is none."""
+        """Raise if a semi-axis is not a positive length."""
         for size in self.semi_axes.tolist():
             check_length(where, "semi-axis", size)
 
@@ -391,11 +413,11 @@ class Ellipsoid(Surface):
         return [(z, x), (x, y), (y, z)]
 
     def turned(self, R: Array) -> Self:
-        """Return the ellipsoid in axes that R leads to."""
+        """Return the ellipsoid rotated by R."""
         return replace(self, axes=R @ self.axes).about(R @ self.axle)
 
     def asymmetry(self, axis: Array) -> list[Scalar]:
-        """Return how B, whose eigenvalues are the squares of the semi-axes, changes with a turn."""
+        """Return numbers that are zero for symmetry: the change of B by a rotation, see `squares`."""
         B = self.squares
         return [*cross(self.axle, axis), *(x for k in np.eye(3) for x in self._twisted(B, axis, k))]
 
@@ -411,28 +433,32 @@ class Ellipsoid(Surface):
 
     def support(self, up: Array) -> Array:
         """Return the lowest point, -B up / sqrt(up' B up), eq. [ellipsoid-point]."""
-        own = self.semi_axes * (self.axes.T @ up)
-        return -(self.axes @ (self.semi_axes * own)) / norm(own)
+        scaled = self.semi_axes * (self.axes.T @ up)
+        return -(self.axes @ (self.semi_axes * scaled)) / norm(scaled)
 
     def support_rate(self, up: Array, updot: Array) -> Array:
         """Return its rate, (rho (rho . updot) - B updot) / sqrt(up' B up), eq. [ellipsoid-rate]."""
-        own = self.semi_axes * (self.axes.T @ up)
+        scaled = self.semi_axes * (self.axes.T @ up)
         rho = self.support(up)
         turned = self.axes @ (self.semi_axes * self.semi_axes * (self.axes.T @ updot))
-        return (rho * (rho @ updot) - turned) / norm(own)
+        return (rho * (rho @ updot) - turned) / norm(scaled)
 
-    def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how an ellipsoid meets a line: as the vertex at the line's point of least level,
-        eq. [ellipsoid-level].
+    def contact_with_edge(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of an ellipsoid with a line: that with a vertex at its point of smallest level.
+
+        Levels are those of eq. [ellipsoid-level].
         """
-        Q, e = f[:3], f[3:6]
-        x, along = self._own(Q - centre), self._own(e)
-        return self.meet_vertex(centre, Q - e * ((x @ along) / (along @ along)))
+        Q = f[:3]
+        e = f[3:6]
+        x = self._own(Q - centre)
+        along = self._own(e)
+        return self.contact_with_vertex(centre, Q - e * ((x @ along) / (along @ along)))
 
-    def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
-        """Return how an ellipsoid meets a point Q, by its level |A^-1 (Q - centre)|, eq.
-        [ellipsoid-level]: the gap is the level minus one, times the shortest semi-axis, and nowhere
-        more than the distance.
+    def contact_with_vertex(self, centre: Array, f: Array) -> FeatureContact:
+        """Return the contact of an ellipsoid with a point Q, by its level |A^-1 (Q - centre)|.
+
+        The gap, eq. [ellipsoid-level], is the level minus one times the shortest semi-axis, which does not
+        exceed the distance.
         """
         Q = f[:3]
         x = self._own(Q - centre)
@@ -446,22 +472,22 @@ class Ellipsoid(Surface):
         return FeatureContact(Q, N, self.heading(N), (level - 1.0) * shortest, shortest * size)
 
     def _own(self, x: Array) -> Array:
-        """Return a vector in own axes, each in units of its semi-axis."""
+        """Return a vector in the axes of the ellipsoid, each component divided by its semi-axis."""
         return (self.axes.T @ x) / self.semi_axes
 
 
 @dataclass(frozen=True, eq=False)
 class Tip(Surface):
-    """A single point: what blades and pins touch with; its axle is a blade's heading."""
+    """A single point, the surface of blades and pins; its axle is the heading of a blade."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Faces: a point passes edges and vertices by."""
+        """Faces: a point touches edges and vertices only by coincidence."""
         return ("face",)
 
     @property
     def reach(self) -> Scalar:
-        """Nothing."""
+        """Zero."""
         return 0.0
 
     @property
@@ -474,17 +500,17 @@ class Tip(Surface):
         return np.zeros(3)
 
     def support_rate(self, up: Array, updot: Array) -> Array:
-        """Return that it stays."""
+        """Return zero: the point does not move on the surface."""
         return np.zeros(3)
 
     def heading(self, N: Array) -> Array:
-        """Return the direction across a normal in which it glides."""
+        """Return the direction perpendicular to a normal in which it glides."""
         along = self.axle - (self.axle @ N) * N
         return along / norm(along)
 
 
 def round_surface(radius: Scalar, crown: Scalar | None = None) -> Disc:
-    """Return a wheel's usual surface: a knife edge, or a torus where a crown radius is given.
+    """Return the surface of a wheel: a knife edge, or with a crown radius (m) a torus.
 
     >>> type(round_surface(0.3)).__name__, type(round_surface(0.3, 0.02)).__name__
     ('Disc', 'Torus')
@@ -493,9 +519,7 @@ def round_surface(radius: Scalar, crown: Scalar | None = None) -> Disc:
 
 
 def rim(axle: Array, radius: Scalar) -> tuple[Array, Array]:
-    """Return two radii of a circle about an axle: one level, where the axle allows it, the other
-    up from it.
-    """
+    """Return two perpendicular radii of a circle about an axle; the first is horizontal."""
     ahead = np.cross(np.asarray(axle, float), [0.0, 0.0, 1.0])
     if np.linalg.norm(ahead) < 1e-9:
         ahead = np.array([1.0, 0.0, 0.0])
@@ -504,19 +528,21 @@ def rim(axle: Array, radius: Scalar) -> tuple[Array, Array]:
 
 
 def check_length(where: str, name: str, value: Any) -> None:
-    """Raise where a number is no length greater than zero; symbols pass."""
+    """Raise if a number is not a positive length; symbols are accepted."""
     if not isinstance(value, (int, float)):
         return
     if not (np.isfinite(value) and value >= 0):
         raise ModelError(f"{where}: {name} {value} m is not a length.")
     if value == 0:
-        raise ModelError(f"{where}: the {name} is zero.")
+        raise ModelError(f"{where}: the {name} must not be zero.")
 
 
 def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
-    """Return the way along the line (1 or -1) from its foot to the nearest point that `side` means,
-    eq. [edge-fold]: the nearest of all for 0; for 1 and -1 the one on that side of the line's point
-    next to the axle, where both exist.
+    """Return the direction (1 or -1) along a line from its foot to the selected nearest point, eq.
+    [edge-fold].
+
+    For side 0 it is the nearest of all. For 1 and -1 it is the one on that side of the point of the line next
+    to the axle, if both exist.
     """
     A, B, C = (x * x for x in fold)
     rest = A + B - C
@@ -526,7 +552,5 @@ def _direction(fold: Sequence[Scalar], side: Scalar) -> Scalar:
 
 
 def _divisor(length: Scalar) -> Scalar:
-    """Return a length to divide by, not zero: far inside a wheel nothing has a direction, but no
-    number may turn into none.
-    """
-    return where(length > 1e-12, length, 1e-12)
+    """Return a length as a divisor that is not zero."""
+    return where(length > MIN_LENGTH, length, MIN_LENGTH)

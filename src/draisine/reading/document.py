@@ -7,10 +7,10 @@ from typing import Any
 from draisine.algebra.scalar import is_zero
 from draisine.algebra.trace import reachable
 from draisine.codegen.files import write_text
-from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
+from draisine.codegen.formula import Expression, Name, Page, Symbol, parse_name
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.base import turns_freely
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 from draisine.reading.contacts import write_frames, write_ground
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
@@ -252,18 +252,18 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
             symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
         sheet.cut.name(x, symbol)
     twist = len(model.twist)
-    words: list[str | Expression] = ["Speeds ", name_of("v"), " = (", *_listed(v), ")"]
+    words: list[str | Expression] = ["Speeds ", parse_name("v"), " = (", *_listed(v), ")"]
     if twist and len(v) > twist:
         words.append(": its twist, then the rates of the joints")
     if len(subject.C) and subject.independent:
-        words += ["; independent ", name_of("u"), " = ("]
+        words += ["; independent ", parse_name("u"), " = ("]
         words += [*_listed([v[k] for k in subject.independent]), ")"]
     return [*words, "."]
 
 
 def _twist_symbol(subject: Subject, k: int) -> Symbol:
     """Return the symbol of a component of the base's twist."""
-    text = subject.form.symbols.get(TWIST[k])
+    text = subject.form.symbols.get(BASE_TWIST[k])
     if text:
         return Symbol.parse(text)
     return Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))

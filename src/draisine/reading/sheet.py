@@ -22,8 +22,8 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
-    name_of,
     negative,
+    parse_name,
     symbols_in,
 )
 from draisine.codegen.width import LINE_WIDTH, matrix_width, symbol_width, width
@@ -51,7 +51,7 @@ MATRIX_MARGIN = 10.0
 def sentence(text: str) -> list[str | Expression]:
     """Return a sentence as words and symbols; symbols are between dollar signs in the text."""
     pieces = enumerate(text.split("$"))
-    return [name_of(piece) if k % 2 else piece for k, piece in pieces if piece]
+    return [parse_name(piece) if k % 2 else piece for k, piece in pieces if piece]
 
 
 @dataclass

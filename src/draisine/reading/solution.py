@@ -12,7 +12,7 @@ from draisine.algebra.scalar import array
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.formula import (
     Symbol,
-    name_of,
+    parse_name,
 )
 from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.reading.contacts import name_contact_angle_rates, name_contact_motions
@@ -79,7 +79,9 @@ def write_kernel_rate(sheet: Sheet, subject: Subject) -> None:
     kappa = sheet.formula(r"\kappa")
     left_side = sheet.formula(r"C \kappa")
     right_side = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
-    sheet.say("where ", kappa, " solves ", left_side, " = ", name_of("d"), " = ", right_side, ".")
+    sheet.say(
+        "where ", kappa, " solves ", left_side, " = ", parse_name("d"), " = ", right_side, "."
+    )
     if not sheet.expand:
         note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point at constant speeds, "
         note += r"$\dot{q}_k$ is its velocity in the base's axes, $y_i$ is $d_i$ after elimination."

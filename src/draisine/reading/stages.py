@@ -15,7 +15,7 @@ from draisine.algebra.trace import Expr, reachable
 from draisine.codegen.formula import (
     Expression,
     Symbol,
-    name_of,
+    parse_name,
 )
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.newton_euler import Composite, carried_wrenches, composites, joint_wrenches
@@ -240,7 +240,7 @@ def write_reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
     sheet.relate("M_r", "H' M H")
     sheet.relate("F_r", r"H' (F + M \kappa)")
     if not sheet.expand:
-        sheet.say("with ", name_of("N"), " = ", sheet.formula("M H"), ".")
+        sheet.say("with ", parse_name("N"), " = ", sheet.formula("M H"), ".")
         tails = [str(c + 1) for c in subject.independent]
         comma = "," if n > 9 else ""
         for i in range(n):
@@ -263,7 +263,7 @@ def _write_applied_forces(sheet: Sheet, subject: Subject) -> None:
     if contacts:
         names = ", ".join(name.replace("_", " ") for name in contacts)
         note = "is the normal force, a multiplier that depends on the forces above in turn; both are solved"
-        sheet.say("Here ", name_of("N"), f" of {names} {note} together.")
+        sheet.say("Here ", parse_name("N"), f" of {names} {note} together.")
     if len(subject.z):
         sheet.say("Rates of the states of force elements:")
         sheet.column(r"\dot{z}", subject.acting.rates, "e")

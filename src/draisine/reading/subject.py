@@ -17,12 +17,12 @@ from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.errors import expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import ElementForces, element_forces, generalised
-from draisine.mechanics.base import base_angles, free_columns, is_free, spread
+from draisine.mechanics.base import base_angles, expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis
 from draisine.mechanics.kinematics import Geometry, Velocities, velocities
-from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
+from draisine.mechanics.newton_euler import Wrenches, mass_matrix, sum_wrenches, wrenches
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
@@ -101,7 +101,7 @@ class Subject:
     @cached_property
     def speeds(self) -> Array:
         """All components of (V, W, rdot)."""
-        return spread(self.model, self.v)
+        return expand_speeds(self.model, self.v)
 
     @cached_property
     def frame(self) -> Pose:
@@ -263,7 +263,7 @@ class Subject:
     @cached_property
     def F(self) -> Array:
         """The forces of free motion: gyroscopic, of gravity, springs, dampers and fluid."""
-        return gather(self.tree, self.geo, self.needed, FRAME_ORIGIN)[self.columns]
+        return sum_wrenches(self.tree, self.geo, self.needed, FRAME_ORIGIN)[self.columns]
 
     @cached_property
     def z(self) -> Array:

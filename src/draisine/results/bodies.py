@@ -17,7 +17,7 @@ from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run
 from draisine.errors import DataError, DraisineError, UnknownNameError
-from draisine.mechanics.base import spread
+from draisine.mechanics.base import expand_speeds
 from draisine.mechanics.kinematics import accelerations, geometry, velocities
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
@@ -183,8 +183,8 @@ def _outward_pass(model: Model) -> Program:
     tracing = Tracing(Graph(), model, {}, {})
     speeds = len(model.speeds)
     inputs = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
-    v = spread(model, inputs["v"])
-    vdot = spread(model, inputs["vdot"])
+    v = expand_speeds(model, inputs["v"])
+    vdot = expand_speeds(model, inputs["vdot"])
     geo = geometry(tree, inputs["r"])
     vel = velocities(tree, geo, v[:3], v[3:6], v[6:], zero)
     acc = accelerations(tree, geo, vel, vdot, zero, zero, zero)

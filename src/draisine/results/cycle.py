@@ -116,10 +116,10 @@ GRIP_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
 WALKING_CYCLE_QUANTITIES: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a touch-down"),
     **FIXED_POINT_QUANTITIES,
-    "step_time": ((), lambda s: s.strike.time, "s", "time from one touch-down to the next"),
+    "step_time": ((), lambda s: s.impact.time, "s", "time from one touch-down to the next"),
     "step_length": ((), lambda s: s.length, "m", "distance of the feet at touch-down"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed along the ground"),
-    "impulse": (("row",), lambda s: s.strike.impulse, "N s", "impulse of the ground at touch-down"),
+    "impulse": (("row",), lambda s: s.impact.impulse, "N s", "impulse of the ground at touch-down"),
     "energy_lost": ((), lambda s: s.lost, "J", "energy lost at touch-down"),
 }
 """Scalar results of a walking cycle."""

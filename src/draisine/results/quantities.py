@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.model.names import ANGLES
+from draisine.model.names import BASE_ANGLES
 from draisine.results.bodies import Bodies, restore_system
 from draisine.system.state import State
 
@@ -91,7 +91,7 @@ def _angle_acceleration(bodies: Bodies, _: str, index: int) -> Floats:
     dW = _in_base(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
     lean = bodies.data["lean"].values
     pitch = bodies.data["pitch"].values
-    rates = np.stack([bodies.data[f"{n}_rate"].values for n in ANGLES], axis=1)
+    rates = np.stack([bodies.data[f"{n}_rate"].values for n in BASE_ANGLES], axis=1)
     sl, cl = np.sin(lean), np.cos(lean)
     sp, cp = np.sin(pitch), np.cos(pitch)
     zero = np.zeros_like(sl)
@@ -175,6 +175,6 @@ DERIVED: dict[str, DerivedQuantity] = {
     f"{angle}_acceleration": DerivedQuantity(
         partial(_angle_acceleration, index=k), "rad/s2", f"second derivative of {angle}", False
     )
-    for k, angle in enumerate(ANGLES)
+    for k, angle in enumerate(BASE_ANGLES)
 }
 """Derived series by name."""

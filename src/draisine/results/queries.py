@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.metrics import REDUCERS, first_crossings, split_metric
 from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
-from draisine.model.names import STORED, dimensions, label_units, output_names, variables
+from draisine.model.names import STORED_VARIABLES, dimensions, label_units, output_names, variables
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuery, parse_event
@@ -158,7 +158,7 @@ def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
 def unit_of(text: str, model: Model) -> str:
     """Return the SI unit of a series; empty if it is dimensionless."""
     name, labels = parse_series(text, model)
-    units = {n: v.unit for n, v in (STORED | variables(model)).items()} | {"time": "s"}
+    units = {n: v.unit for n, v in (STORED_VARIABLES | variables(model)).items()} | {"time": "s"}
     units |= {n: derived.unit for n, derived in DERIVED.items()}
     units |= label_units(model, "speeds")
     if labels and labels[0] in label_units(model, name):

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
-from draisine.model.names import PLACE, variables
+from draisine.model.names import BASE_POSITION, variables
 from draisine.model.quantity import in_si_units
 from draisine.vehicles.bicycle.whipple import whipple
 
@@ -96,7 +96,9 @@ def usual_unit(name: str) -> str:
 @cache
 def _usual_units() -> dict[str, str]:
     """Return the units of all variables of the bicycle by name."""
-    return {name: variable.unit for name, variable in (variables(whipple()) | PLACE).items()}
+    return {
+        name: variable.unit for name, variable in (variables(whipple()) | BASE_POSITION).items()
+    }
 
 
 def _read(path: Path) -> tuple[list[str], list[list[str]]]:

@@ -1,4 +1,4 @@
-"""The ride as one file: page, simulators as JavaScript, starts; it needs no server and no network."""
+"""The ride as one HTML file with simulators in JavaScript; it needs no server and no network."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from draisine.simulation.source import write_simulator
 from draisine.system.system import System
 from draisine.vehicles import parameter_sets
 
-MODULES = (
+PAGE_MODULES = (
     "vectors",
     "machine",
     "cameras",
@@ -33,17 +33,17 @@ MODULES = (
     "local",
     "main",
 )
-"""The modules of the page, each after those that it imports."""
+"""Modules of the page in the order of their imports."""
 
-GIVES = "create, step, observe, initial, frame, names"
-"""What the page takes from a simulator."""
+SIMULATOR_EXPORTS = "create, step, observe, initial, frame, names"
+"""Functions and data of a simulator that the page uses."""
 
-AS_DRAWN = ""
-"""The bicycle whose parameters are those of the vehicle's own drawing."""
+DEFAULT_BICYCLE = ""
+"""Name of the bicycle with the vehicle's default parameters."""
 
 
 def page_presets() -> list[str]:
-    """Return the names of the rides that a page can do by itself: those on smooth ground.
+    """Return the names of the rides that an exported page supports: those on smooth ground.
 
     >>> "slope" in page_presets(), "ramp" in page_presets()
     (True, False)
@@ -54,14 +54,15 @@ def page_presets() -> list[str]:
 def ride_page(
     progress: Callable[[float], None] = lambda part: None, first: str = "steer-torque"
 ) -> str:
-    """Return a page that rides all presets on smooth ground by itself, on all bicycles, beginning with
-    the `first`; `progress` is told how far it is.
+    """Return a page with all rides on smooth ground and all bicycles.
+
+    `progress` is called with the finished fraction, `first` is the name of the initial ride.
     """
     names = page_presets()
     if first not in names:
         raise ParameterError(
-            f"an exported page cannot ride {first}: it has bicycles on smooth ground, --preset "
-            f"{', '.join(names)}. All else is ridden without --export."
+            f"An exported page does not support {first}, only bicycles on smooth ground: --preset "
+            f"{', '.join(names)}. Ride others without --export."
         )
     sessions = [Session(names[0]), Session("skate")]
     kinds = {_kind(session.system): session for session in sessions}
@@ -73,40 +74,39 @@ def ride_page(
     progress(0.7)
     data["rides"] = {name: _ride(name, names) for name in dict.fromkeys((first, *names))}
     progress(1.0)
-    told = json.dumps(data, allow_nan=False, separators=(",", ":"))
-    ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{told} }};"
-    modules = "\n".join(["const modules = {};", *(_module(name) for name in MODULES)])
+    content = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{content} }};"
+    modules = "\n".join(["const modules = {};", *(_module(name) for name in PAGE_MODULES)])
     return _inlined(ride, modules)
 
 
 def _kind(system: System) -> str:
-    """Return what decides which simulator a bicycle needs: whether its rider leans."""
+    """Return the key of the simulator of a bicycle, by its joints: riders may lean or not."""
     return "+".join(joint.name for joint in system.model.joints)
 
 
 def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
-    """Return all bicycles by the names of their parameter sets. None was chosen yet, so that nothing is
-    said about measured numbers of theirs.
-    """
-    found = {}
+    """Return all bicycles by parameter set."""
+    bicycles = {}
+    # Warnings about measured parameters are not useful before a bicycle is chosen.
     with catch_warnings(action="ignore", category=UserWarning):
-        for name in (AS_DRAWN, *parameter_sets("whipple")):
-            own = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
-            kind = _kind(own)
-            system = kinds[kind].system.with_parameters(**own.parameters)
-            found[name] = {"kind": kind} | describe_bicycle(system)
-    return found
+        for name in (DEFAULT_BICYCLE, *parameter_sets("whipple")):
+            bicycle = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
+            kind = _kind(bicycle)
+            system = kinds[kind].system.with_parameters(**bicycle.parameters)
+            bicycles[name] = {"kind": kind} | describe_bicycle(system)
+    return bicycles
 
 
 def _simulator(session: Session) -> str:
-    """Return the simulator of a ride as an expression."""
+    """Return the simulator of a ride as a JavaScript expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
-    return f"(() => {{\n{_shrunk(text)}\nreturn {{ {GIVES} }};\n}})()"
+    return f"(() => {{\n{_shrunk(text)}\nreturn {{ {SIMULATOR_EXPORTS} }};\n}})()"
 
 
 def _shrunk(text: str) -> str:
-    """Return generated code with short names and without what only people read."""
+    """Return generated code with short names and without comments."""
     text = re.sub(r"^\s*(export |//.*\n)?", "", text, flags=re.MULTILINE)
     for long, short in (("parameters", "P"), ("table", "T"), ("x", "X"), ("s", "S")):
         text = re.sub(rf"\b{long}_(\d+)\b", rf"{short}\1", text)
@@ -115,42 +115,42 @@ def _shrunk(text: str) -> str:
 
 
 def _numbers_of(session: Session) -> dict[str, Any]:
-    """Return how the numbers of frames and commands stand, for all bicycles of a kind."""
+    """Return the layout of frames and commands, which all bicycles of a kind share."""
     scene = session.description()
     return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
 
 
 def _ride(name: str, names: list[str]) -> dict[str, Any]:
-    """Return what the page needs to know of a ride."""
+    """Return the description of a ride for the page."""
     session = Session(name)
     scene = session.description()
-    asked = {"forward_speed": 0.0, "lean_rate": 0.0}
-    asked |= {f"{j}_rate": 0.0 for j in scene["joints"] if not j.endswith("_wheel")}
+    start = {"forward_speed": 0.0, "lean_rate": 0.0}
+    start |= {f"{j}_rate": 0.0 for j in scene["joints"] if not j.endswith("_wheel")}
     return {
         "preset": scene["preset"],
         "presets": {each: scene["presets"][each] for each in names},
         "elsewhere": {each: scene["presets"][each] for each in PRESETS if each not in names},
         "ground": scene["ground"],
         "rate": scene["rate"],
-        "bicycle": session.preset.parameter_set or AS_DRAWN,
+        "bicycle": session.preset.parameter_set or DEFAULT_BICYCLE,
         "parameters": session.preset.parameters,
-        "start": asked | dict(session.preset.start),
+        "start": start | dict(session.preset.start),
         "sticks": session.preset.sticks,
     }
 
 
 def _module(name: str) -> str:
-    """Return a module of the page as a scope that gives what it exports."""
+    """Return a module of the page as a function scope that returns its exports."""
     text = (files("draisine.ride") / "page" / f"{name}.js").read_text(encoding="utf-8")
-    taken = r'^import (\{.*\}) from "\./(\w+)\.js";$'
-    text = re.sub(taken, r"const \1 = modules.\2;", text, flags=re.MULTILINE)
-    given = re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.MULTILINE)
+    imports = r'^import (\{.*\}) from "\./(\w+)\.js";$'
+    text = re.sub(imports, r"const \1 = modules.\2;", text, flags=re.MULTILINE)
+    exports = re.findall(r"^export (?:const|class|function) (\w+)", text, flags=re.MULTILINE)
     text = re.sub(r"^export ", "", text, flags=re.MULTILINE)
-    return f"modules.{name} = (() => {{\n{text}\nreturn {{ {', '.join(given)} }};\n}})();"
+    return f"modules.{name} = (() => {{\n{text}\nreturn {{ {', '.join(exports)} }};\n}})();"
 
 
 def _inlined(ride: str, modules: str) -> str:
-    """Return the page with everything that it would load inside."""
+    """Return the page with all scripts and styles inline."""
     page = files("draisine.ride") / "page"
     text = (page / "index.html").read_text(encoding="utf-8")
     style = (page / "style.css").read_text(encoding="utf-8")
@@ -160,5 +160,5 @@ def _inlined(ride: str, modules: str) -> str:
     scripts = "".join(f"<script>\n{script}\n</script>\n" for script in safe)
     text = text.replace('<link rel="stylesheet" href="style.css">', f"<style>\n{style}</style>")
     text = text.replace('<script src="vendor.js"></script>\n', scripts)
-    own = f'<script type="module">\n{modules}\n</script>'
-    return text.replace('<script type="module" src="main.js"></script>', own)
+    inline = f'<script type="module">\n{modules}\n</script>'
+    return text.replace('<script type="module" src="main.js"></script>', inline)

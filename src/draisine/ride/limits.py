@@ -1,12 +1,10 @@
-"""What a bicycle can do before a wheel lifts, in closed form: the numbers that stand beside a ride."""
+"""Largest acceleration and deceleration of a bicycle before a wheel lifts off, in closed form."""
 
 from collections.abc import Mapping
 
 
 def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
-    """Return the mass of a bicycle, and the first moments of its mass: forward from the rear contact,
-    and up.
-    """
+    """Return mass (kg) and first moments of mass (kg m), forward from the rear contact and up."""
     bodies = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
     bodies += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
     mass = sum(m for m, _, _ in bodies)
@@ -14,16 +12,15 @@ def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
 
 
 def _resistance(p: Mapping[str, float]) -> float:
-    """Return the first moment of mass up, with what both wheels add as they change their spin."""
+    """Return the first moment of mass up plus the spin inertias of both wheels over their radii, kg m."""
     return _masses(p)[2] + p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
 
 
 def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
-    """Return the deceleration at which the rear wheel of a bicycle that runs straight lifts, and the
-    torque of the front brake that gives it.
+    """Return the deceleration (m/s2) at which the rear wheel lifts off, and the front brake torque (N m).
 
-    Moments about the front contact: the weight's balances that of the masses and wheels that slow
-    down; what slows down all but the front wheel is its contact force.
+    Moments about the front contact: the weight balances the inertia forces and the spin of the wheels. The
+    contact force of the front wheel decelerates everything but that wheel's spin.
 
     >>> from draisine.vehicles import parameter_set
     >>> print("{:.3f} m/s2, {:.1f} N m".format(*brake_limit(parameter_set("whipple", "benchmark"))))
@@ -35,8 +32,7 @@ def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
 
 
 def wheelie_limit(p: Mapping[str, float]) -> tuple[float, float]:
-    """Return the acceleration at which the front wheel of a bicycle that runs straight lifts, and the
-    torque at the rear wheel that gives it.
+    """Return the acceleration (m/s2) at which the front wheel lifts off, and the drive torque (N m).
 
     >>> from draisine.vehicles import parameter_set
     >>> print("{:.3f} m/s2, {:.1f} N m".format(*wheelie_limit(parameter_set("whipple", "benchmark"))))

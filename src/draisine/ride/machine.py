@@ -1,4 +1,4 @@
-"""What is ridden: a vehicle that can be pushed and changed, and on a bicycle a rider."""
+"""Machine of a ride: a vehicle with a disturbing force, adjustable parameters and, on bicycles, a rider."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,20 +12,23 @@ from draisine.ride.presets import Preset
 from draisine.system.system import System, compile
 from draisine.vehicles._sets import parameter_set
 
-UPPER_BODY = 30.0
-"""The mass of the upper body that leans, kg, on bicycles whose rider is heavier than twice that."""
+UPPER_BODY_MASS = 30.0
+"""kg; mass of the leaning upper body, on bicycles whose frame with rider is heavier than twice that."""
 
-PUSH = "push"
-"""The force by which a ride is disturbed: three inputs at the mass centre of the base."""
+PUSH_FORCE = "push"
+"""Name of the disturbing force: three inputs at the mass centre of the base."""
 
 
 @dataclass(frozen=True)
 class Slider:
-    """A parameter that can be changed while riding, and how far."""
+    """A parameter that can be changed during a ride."""
 
     low: float
+    """Lower bound, SI units."""
     high: float
+    """Upper bound, SI units."""
     meaning: str
+    """Meaning with unit."""
 
 
 SLIDERS = {
@@ -39,7 +42,7 @@ SLIDERS = {
     "g": Slider(1.0, 20.0, "gravity, m/s2"),
     "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
 }
-"""What can be changed while riding, where a machine has it."""
+"""Parameters that can be changed during a ride, if the machine has them."""
 
 
 def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
@@ -48,28 +51,28 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
     @wraps(vehicle)
     def pushed(**arguments: Any) -> Model:
         model = vehicle(**arguments)
-        if any(force.name == PUSH for force in model.forces):
+        if any(force.name == PUSH_FORCE for force in model.forces):
             return model
         base = model.bodies[0]
-        return replace(model, forces=[*model.forces, Force(PUSH, base.name, base.com)])
+        return replace(model, forces=[*model.forces, Force(PUSH_FORCE, base.name, base.com)])
 
     return pushed
 
 
 def ride_system(preset: Preset) -> System:
-    """Return the machine of a ride; the ground of a bicycle with a rider can be tilted."""
+    """Return the machine of a ride; bicycles with a rider have an upper body and a slope."""
     vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
         values = parameter_set(preset.vehicle, preset.parameter_set) | values
     system = compile(vehicle, **values)
-    if system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY:
-        values = {"mU": UPPER_BODY, "slope": 0.0} | values
+    if system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY_MASS:
+        values = {"mU": UPPER_BODY_MASS, "slope": 0.0} | values
     return compile(pushable(vehicle), **values)
 
 
 def rider_of(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
-    """Return the rider of a machine that has what a rider needs."""
+    """Return the rider of a machine; None unless it has the joints of a bicycle."""
     wheels = {wheel.body for wheel in system.model.wheels}
     joints = {joint.name: joint.child for joint in system.model.joints}
     if not {"steer", "rear_wheel", "front_wheel"} <= joints.keys():

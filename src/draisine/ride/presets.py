@@ -1,4 +1,4 @@
-"""Rides to choose from, each with a lesson: what is ridden, how it starts and what helps."""
+"""Predefined rides, each with a lesson: machine, start, commands and texts."""
 
 import math
 import tomllib
@@ -12,50 +12,63 @@ from draisine.model.quantity import number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
-from draisine.scenario.terrain import GROUND_TABLES as SHAPES
+from draisine.scenario.terrain import GROUND_TABLES as GROUND_SHAPES
 from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain
 
 Way = Literal["torque", "angle", "lean"]
-"""How the rider steers: by a torque on the bar, by its angle, or by leaning the upper body."""
+"""How the rider steers: by steer torque, by steer angle, or by leaning the upper body."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A ride: its vehicle and parameter set, its start (values of outputs), the commands of its
-    rider, what its keys give where that is unusual, its ground and where on it the machine
-    starts, how fast time passes, whether the ground holds wheels that would lift, whether a rider
-    shows it while nobody steers, what stands beside it for the present parameters, and what there
-    is to learn.
-    """
+    """A predefined ride."""
 
     title: str
+    """Title."""
     lesson: str
+    """Instruction for the rider."""
     question: str
+    """Question about the observation."""
     answer: str
+    """Answer to the question."""
     start: Mapping[str, float]
+    """Initial values of outputs by name, SI units."""
     way: Way = "torque"
+    """How the rider steers."""
     commands: dict[str, float] = field(default_factory=dict)
+    """Initial commands of the rider."""
     keys: dict[str, float] = field(default_factory=dict)
+    """Strengths of keys that differ from the usual ones."""
     vehicle: str = "whipple"
+    """Name of the vehicle, or FILE.py:function."""
     parameter_set: str | None = None
+    """Parameter set of the vehicle."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that differ from the set."""
     ground: Callable[[], Terrain] | None = None
+    """Function that returns the terrain; None for the ground plane."""
     place: WheelPlace | None = None
+    """Initial position on the terrain."""
     mu: float = math.inf
+    """Friction coefficient."""
     pace: float = 1.0
+    """Time scale: simulated seconds per second."""
     sticks: bool = False
+    """Whether the ground may pull at wheels that would lift off."""
     shown: bool = False
+    """Whether an automatic rider demonstrates the ride until somebody steers."""
     fact: Callable[[Mapping[str, float]], str] | None = None
+    """Function from the parameters to a sentence that is shown next to the ride."""
 
     @property
     def kind(self) -> tuple[object, ...]:
-        """What decides which code is compiled for it."""
+        """Key of the compiled code: vehicle, parameter set and ground."""
         return self.vehicle, self.parameter_set, self.ground
 
 
 def brake_fact(parameters: Mapping[str, float]) -> str:
-    """Return at which brake torque the rear wheel lifts."""
+    """Return a sentence on the brake torque at which the rear wheel lifts off."""
     a, torque = brake_limit(parameters)
     return (
         f"This bicycle lifts its rear wheel at {a:.2f} m/s2: {torque:.0f} N m at the front brake."
@@ -63,22 +76,22 @@ def brake_fact(parameters: Mapping[str, float]) -> str:
 
 
 def wheelie_fact(parameters: Mapping[str, float]) -> str:
-    """Return at which drive torque the front wheel lifts."""
+    """Return a sentence on the drive torque at which the front wheel lifts off."""
     a, torque = wheelie_limit(parameters)
     return (
         f"This bicycle lifts its front wheel at {a:.2f} m/s2: {torque:.0f} N m at the rear wheel."
     )
 
 
-HELD = {"hold": 1.0, "lean_help": 5.0}
-"""Speed hold, and steering into the fall: what makes the first ride easy."""
+EASY_COMMANDS = {"hold": 1.0, "lean_help": 5.0}
+"""Commands for an easy first ride: constant speed (m/s held) and steering into the fall, N m s/rad."""
 
 FACTS = {"brake": brake_fact, "wheelie": wheelie_fact}
-"""What can stand beside a ride."""
+"""Functions for `Preset.fact` by name."""
 
 
 def _presets() -> dict[str, Preset]:
-    """Return the rides of the file `presets.toml`; those on the same ground share it."""
+    """Return the rides of `presets.toml`; rides on equal ground share one terrain."""
     text = files("draisine.ride").joinpath("presets.toml").read_text(encoding="utf-8")
     presets: dict[str, Preset] = {}
     grounds: dict[str, Callable[[], Terrain]] = {}
@@ -86,7 +99,7 @@ def _presets() -> dict[str, Preset]:
         for key in {"start", "commands", "keys", "parameters"} & table.keys():
             table[key] = {word: number(value) for word, value in table[key].items()}
         if "ground" in table:
-            ground: Any = SHAPES[table["ground"]["shape"]].model_validate(table["ground"])
+            ground: Any = GROUND_SHAPES[table["ground"]["shape"]].model_validate(table["ground"])
             table["ground"] = grounds.setdefault(repr(ground), ground.terrain)
             table["place"] = WheelPlace.model_validate(table["place"])
         presets[name] = Preset(**table | {"fact": FACTS.get(table.get("fact", ""))})
@@ -94,34 +107,34 @@ def _presets() -> dict[str, Preset]:
 
 
 PRESETS = _presets()
-"""The rides by name; the first is the one to begin with."""
+"""Rides by name; the first one is the default."""
 
-GROUNDS = {
+RIDE_GROUNDS = {
     "smooth": PRESETS["steer-torque"],
     "flat, wheels may lift": PRESETS["brake"],
     "ramp": PRESETS["ramp"],
     "kerb": PRESETS["kerb"],
 }
-"""Grounds by name, each with a ride on it."""
+"""Grounds by name, each represented by a ride on it."""
 
 
 def on_ground(ride: Preset, name: str) -> Preset:
-    """Return a ride on the ground of another one, begun at its place.
+    """Return a ride on another ground, with the initial position of that ground.
 
     >>> on_ground(preset("weave"), "kerb").place
     WheelPlace(wheel='rear', centre=[0.0, 0.0], on='before')
     """
-    expect_known("no ground", name, GROUNDS, UnknownNameError)
-    return replace(ride, ground=GROUNDS[name].ground, place=GROUNDS[name].place)
+    expect_known("no ground", name, RIDE_GROUNDS, UnknownNameError)
+    return replace(ride, ground=RIDE_GROUNDS[name].ground, place=RIDE_GROUNDS[name].place)
 
 
 def ground_of(ride: Preset) -> str:
-    """Return the name of a ride's ground; nothing where it is its own.
+    """Return the name of a ride's ground; empty if it is not in `RIDE_GROUNDS`.
 
     >>> ground_of(preset("ramp")), ground_of(preset("wheelie"))
     ('ramp', 'flat, wheels may lift')
     """
-    return next((n for n, other in GROUNDS.items() if other.ground is ride.ground), "")
+    return next((n for n, other in RIDE_GROUNDS.items() if other.ground is ride.ground), "")
 
 
 def preset(name: str) -> Preset:
@@ -134,33 +147,35 @@ def preset(name: str) -> Preset:
     return PRESETS[name]
 
 
-def preset_of(what: str) -> Preset:
+def preset_of(name: str) -> Preset:
     """Return the ride of a vehicle (by name, or FILE.py:function) or of a scenario of the kind run.
 
     >>> preset_of("rolling_disc").start
     {'forward_speed': 5.0}
     """
     lesson = "Push it (P), turn its joints (arrow keys)."
-    if is_file(what) or what in names("vehicle"):
-        model = find("vehicle", what)()
-        fast = any(output.name == "forward_speed" for output in model.outputs)
+    if is_file(name) or name in names("vehicle"):
+        model = find("vehicle", name)()
+        has_speed = any(output.name == "forward_speed" for output in model.outputs)
         lifts = any(wheel.flats for wheel in model.wheels)
         return Preset(
-            what,
+            name,
             lesson,
             "",
             "",
-            {"forward_speed": 5.0} if fast else {},
-            commands=dict(HELD),
-            vehicle=what,
-            ground=GROUNDS["flat, wheels may lift"].ground if lifts else None,
+            {"forward_speed": 5.0} if has_speed else {},
+            commands=dict(EASY_COMMANDS),
+            vehicle=name,
+            ground=RIDE_GROUNDS["flat, wheels may lift"].ground if lifts else None,
         )
-    plan = load(what).plan
+    plan = load(name).plan
     if plan.scenario.kind != "run":
-        raise ParameterError(f"{what} is of the kind {plan.scenario.kind!r}; only runs are ridden.")
+        raise ParameterError(
+            f"{name} is a scenario of kind {plan.scenario.kind!r}; a ride needs the kind 'run'."
+        )
     if plan.motion is not None:
         raise ParameterError(
-            f"{what} starts in a steady motion (initial.steady). Rides start from values in [initial]."
+            f"{name} starts in a steady motion (initial.steady); a ride needs values in [initial] instead."
         )
     system = plan.system
     terrain = plan.terrain
@@ -171,7 +186,7 @@ def preset_of(what: str) -> Preset:
         "",
         "",
         plan.start.values,
-        commands={"lean_help": HELD["lean_help"]},
+        commands={"lean_help": EASY_COMMANDS["lean_help"]},
         vehicle=plan.scenario.vehicle.name,
         parameters=system.parameters | system.structure,
         ground=None if terrain is None else lambda: terrain,

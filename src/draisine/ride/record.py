@@ -1,4 +1,4 @@
-"""What was done at which step of a ride, and what came of it."""
+"""Record of a ride: its inputs step by step, and its frames as an arc of motion."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,27 +10,30 @@ from draisine.algebra.scalar import Floats
 
 @dataclass
 class RideRecord:
-    """What repeats a ride to the bit: parameters and friction at the start; frame by frame how many
-    steps under which inputs; parameters that changed before a frame.
-    """
+    """All data that repeat a ride to the bit."""
 
     first: dict[str, float]
+    """Initial parameters."""
     mu: float
+    """Friction coefficient."""
     steps: list[int] = field(default_factory=list)
+    """Number of steps up to each frame."""
     inputs: list[dict[str, float]] = field(default_factory=list)
+    """Inputs of each frame by name."""
     changes: dict[int, dict[str, float]] = field(default_factory=dict)
+    """Parameters that were changed before a frame, by its index."""
 
     def add(self, count: int, inputs: dict[str, float]) -> None:
-        """Keep a frame; inputs that are held take no memory."""
+        """Add a frame; equal inputs share memory."""
         if count:
-            held = bool(self.inputs) and self.inputs[-1] == inputs
+            unchanged = bool(self.inputs) and self.inputs[-1] == inputs
             self.steps.append(count)
-            self.inputs.append(self.inputs[-1] if held else dict(inputs))
+            self.inputs.append(self.inputs[-1] if unchanged else dict(inputs))
 
 
 @dataclass(frozen=True, eq=False)
 class RideArc:
-    """The frames of a ride as a stretch of motion."""
+    """The frames of a ride as an arc of a trajectory."""
 
     machine: Any
     parts: list[dict[str, Floats]]
@@ -44,33 +47,32 @@ class RideArc:
 
     @property
     def y(self) -> Floats:
-        """Joints and states of the rider, where a machine has them."""
-        at = self.machine.layout
-        return np.array([at.pack(r=parts["r"], z=parts["rider"]) for parts in self.parts])
+        """Joint coordinates and states of the rider, (frames, states)."""
+        layout = self.machine.layout
+        return np.array([layout.pack(r=parts["r"], z=parts["rider"]) for parts in self.parts])
 
     @property
     def is_instant(self) -> bool:
-        """Whether the forces of the arc are unknown because it is too short: never."""
+        """Whether the arc is too short to have forces; never for a ride."""
         return False
 
     @property
     def states(self) -> int:
-        """How many states the rider has."""
+        """Number of states of the rider."""
         return self.machine.states
 
     @property
     def dense(self) -> None:
-        """No dense output: frames are all that is known of a ride."""
+        """None: a ride has no dense output, only frames."""
         return None
 
     @property
     def observations(self) -> dict[str, Floats]:
-        """Everything that was seen, time last; the gaps of contacts that carry are violations of the
-        constraints.
-        """
-        seen = {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
-        carries = np.abs(seen["forces"]).reshape(len(seen["gaps"]), 3, -1).max(axis=1) > 0.0
-        return seen | {"violations": np.where(carries, seen["gaps"], 0.0)}
+        """Observations by name, time last; gaps of loaded contacts are constraint violations."""
+        observed = {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
+        forces = np.abs(observed["forces"]).reshape(len(observed["gaps"]), 3, -1)
+        loaded = forces.max(axis=1) > 0.0
+        return observed | {"violations": np.where(loaded, observed["gaps"], 0.0)}
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return quaternions and positions, time last."""
@@ -78,5 +80,5 @@ class RideArc:
         return q, p
 
     def redundant_rows(self) -> list[str]:
-        """Return none: two wheels in line repeat nothing."""
+        """Return an empty list: two wheels in line have no redundant rows."""
         return []

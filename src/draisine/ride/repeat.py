@@ -1,4 +1,4 @@
-"""The same ride once more: as data, and from data."""
+"""Repetition of a recorded ride, and its dataset."""
 
 import json
 import math
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 
 def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]:
-    """Yield the session of a ride that is ridden once more, after each of its frames: same
-    parameters, same steps, same inputs, same bits.
-    """
+    """Yield the session of a repeated ride after each frame; it is equal to the bit."""
     session = Session(name, {name: replace(ride, mu=record.mu)})
     if record.first != session.system.parameters:
         session.change(record.first)
@@ -37,25 +35,23 @@ def ride_again(name: str, ride: Preset, record: RideRecord) -> Iterator[Session]
 
 
 def ride_dataset(session: Session) -> "Dataset":
-    """Return a ride as a dataset: the motion at its frames, for which it is ridden once more, and all
-    that repeats it.
-    """
+    """Return a ride as a dataset: the motion at its frames, by repetition, and the record that repeats it."""
     name = session.name
     record = session.record
     ride = session.presets[session.name]
     if not record.steps:
-        raise DataError("nothing has been ridden yet; there is nothing to keep.")
+        raise DataError("The ride has no frames yet, so there is nothing to record.")
     frames = [(again.parts(), again.seen, again) for again in ride_again(name, ride, record)]
-    parts, seen, (again, *_) = zip(*frames, strict=True)
-    arc = RideArc(session.machine, list(parts), list(seen))
+    blocks, observations, (again, *_) = zip(*frames, strict=True)
+    arc = RideArc(session.machine, list(blocks), list(observations))
     events = tuple(event for event in again.stepper.events if event.kind != "input")
     data = Trajectory((arc,), "ridden", {"integrator": "rk4"}).to_xarray()
     data["ride_steps"] = ("time", record.steps, {"long_name": "steps of 1/1024 s up to here"})
-    given = np.array([list(inputs.values()) for inputs in record.inputs])
-    meaning = {"long_name": "what the rider commanded on the way"}
-    data["ride_inputs"] = (("time", "ride_input"), given, meaning)
+    commands = np.array([list(inputs.values()) for inputs in record.inputs])
+    meaning = {"long_name": "commands of the rider up to here"}
+    data["ride_inputs"] = (("time", "ride_input"), commands, meaning)
     data = data.assign_coords(ride_input=list(record.inputs[0]))
-    told = {
+    description = {
         "preset": name,
         "parameter_set": ride.parameter_set,
         "ground": ground_of(ride),
@@ -63,37 +59,37 @@ def ride_dataset(session: Session) -> "Dataset":
         "changes": record.changes,
         "first": record.first,
     }
-    attributes = {"ride": json.dumps(told), "title": f"A ride: {ride.title}"}
+    attributes = {"ride": json.dumps(description), "title": f"A ride: {ride.title}"}
     return data.assign_attrs(attributes | {"events": json.dumps(event_records(events))})
 
 
 def repeat_ride(data: "Dataset") -> Session:
-    """Return the session of a stored ride, ridden once more."""
-    told = json.loads(data.attrs["ride"])
+    """Return the session of a stored ride after its repetition."""
+    stored = json.loads(data.attrs["ride"])
     for file in code_files(data):
         check_trust(file, "the ride")
-    name = told["preset"]
-    ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=told["parameter_set"])
-    ride = on_ground(ride, told["ground"]) if told["ground"] else ride
+    name = stored["preset"]
+    ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=stored["parameter_set"])
+    ride = on_ground(ride, stored["ground"]) if stored["ground"] else ride
     names = [str(name) for name in data["ride_input"].values]
     record = RideRecord(
-        told["first"],
-        math.inf if told["mu"] is None else told["mu"],
+        stored["first"],
+        math.inf if stored["mu"] is None else stored["mu"],
         data["ride_steps"].values.tolist(),
         [dict(zip(names, row, strict=True)) for row in data["ride_inputs"].values.tolist()],
-        {int(k): change for k, change in told["changes"].items()},
+        {int(k): change for k, change in stored["changes"].items()},
     )
     *_, session = ride_again(name, ride, record)
     return session
 
 
 def differences(data: "Dataset", again: "Dataset") -> dict[str, float]:
-    """Return by how much two rides differ, for every variable that does."""
+    """Return the largest difference of each variable that differs between two rides; inf for other shapes."""
     out = {}
     for name in data.data_vars:
-        here = data[name].values
-        there = again[name].values
-        if here.shape != there.shape or not np.array_equal(here, there, equal_nan=True):
-            same = here.shape == there.shape
-            out[str(name)] = float(np.nanmax(np.abs(here - there))) if same else np.inf
+        first = data[name].values
+        second = again[name].values
+        if first.shape != second.shape or not np.array_equal(first, second, equal_nan=True):
+            same = first.shape == second.shape
+            out[str(name)] = float(np.nanmax(np.abs(first - second))) if same else np.inf
     return out

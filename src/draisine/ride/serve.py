@@ -1,4 +1,4 @@
-"""Serving a ride until the rider has had enough."""
+"""Server process of a ride, until it is interrupted."""
 
 import asyncio
 import logging
@@ -15,49 +15,53 @@ from draisine.ride.presets import PRESETS, preset, preset_of
 from draisine.ride.server import RideServer, has_bundle
 
 NO_BUNDLE = """\
-This install has no bundle of three.js and uPlot: the page draws lines, and no plots. A wheel brings it;
-so does `npm ci && npm run bundle` in the source."""
+This installation has no bundle of three.js and uPlot: the page draws lines instead of surfaces, and no plots.
+Install a wheel, or run `npm ci && npm run bundle` in the source tree."""
+"""Message without the bundle of third-party scripts."""
 
-LARGEST = 4096
-"""The longest message that a page may send, in bytes."""
+MAX_MESSAGE_SIZE = 4096
+"""bytes; largest message of a page. Commands are a few hundred bytes."""
 
-REQUEST_TIME = 30.0
-"""Within how many seconds the head of a request must arrive: far longer than a page on the same computer
-needs, and short enough that connections without a request do not add up.
-"""
+REQUEST_TIMEOUT = 30.0
+"""s; time within which the head of a request must arrive: far longer than a page on the same computer needs,
+and short enough that connections without a request do not accumulate."""
 
 
 def serve(
     what: str | None, name: str, port: int, browser: bool, target: Path | None = None
 ) -> None:
-    """Print where a ride is, open it in the browser, and serve it until interrupted; the last ride
-    is then written to a file, if one is named. `what` is a vehicle or a scenario to be ridden beside
-    the presets.
+    """Serve a ride until interrupted: print its address and open it in the browser.
+
+    `what` is a vehicle or a scenario in addition to the presets. At the end the last ride is written to
+    `target`, if it is not None.
     """
     preset(name)
-    presets, name = (PRESETS, name) if what is None else (PRESETS | {what: preset_of(what)}, what)
+    presets = PRESETS
+    if what is not None:
+        presets = PRESETS | {what: preset_of(what)}
+        name = what
     listening = socket.create_server(("127.0.0.1", port))
     ride = RideServer(name, listening.getsockname()[1], target, presets)
     if not has_bundle():
         print(NO_BUNDLE)
-    print(f"ride at {ride.address}\nCtrl+C ends it.", flush=True)
+    print(f"ride at {ride.address}\nPress Ctrl+C to stop.", flush=True)
     if browser:
         webbrowser.open(ride.address)
     try:
-        with suppress(KeyboardInterrupt):  # that is how it ends
+        with suppress(KeyboardInterrupt):  # the regular end
             configuration(ride).run(sockets=[listening])
     finally:
         ride.write()
 
 
 def configuration(ride: RideServer) -> uvicorn.Server:
-    """Return the server of a ride, quiet, with short messages and timely requests only."""
+    """Return the server of a ride, with limits on message size and request time."""
     config = uvicorn.Config(
         ride.app(),
         log_level="error",
         http=TimedRequests,
         ws="websockets-sansio",
-        ws_max_size=LARGEST,
+        ws_max_size=MAX_MESSAGE_SIZE,
         ws_ping_interval=None,
         timeout_graceful_shutdown=1,
     )
@@ -66,14 +70,15 @@ def configuration(ride: RideServer) -> uvicorn.Server:
 
 
 def _is_own_fault(record: logging.LogRecord) -> bool:
-    """Return whether a log record is about the server: uvicorn closes a socket that sends text other than
-    UTF-8 (code 1007) as it should, but it also logs the traceback.
+    """Return whether a log record is an error of the server, not of a client.
+
+    uvicorn correctly closes a socket that sends invalid UTF-8 (code 1007), but also logs the traceback.
     """
     return not record.getMessage().startswith("Invalid UTF-8")
 
 
 class TimedRequests(H11Protocol):
-    """HTTP that closes connections whose request does not arrive in time; uvicorn would wait for ever."""
+    """HTTP protocol that closes connections without a timely request; uvicorn waits indefinitely."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Await the first request."""
@@ -81,7 +86,8 @@ class TimedRequests(H11Protocol):
         self._await_request()
 
     def _await_request(self) -> None:
-        self._deadline = self.loop.call_later(REQUEST_TIME, self.transport.close)
+        """Start the timeout of a request."""
+        self._deadline = self.loop.call_later(REQUEST_TIMEOUT, self.transport.close)
 
     def handle_events(self) -> None:
         """Start the response, if the head of a request is complete."""
@@ -90,7 +96,7 @@ class TimedRequests(H11Protocol):
             self._deadline.cancel()
 
     def handle_websocket_upgrade(self, event: Any) -> None:
-        """Hand over to the socket, which may be silent for as long as it likes."""
+        """Hand over to the socket, which has no timeout."""
         self._deadline.cancel()
         super().handle_websocket_upgrade(event)
 
@@ -100,6 +106,6 @@ class TimedRequests(H11Protocol):
         super().on_response_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Await nothing."""
+        """Cancel the timeout."""
         self._deadline.cancel()
         super().connection_lost(exc)

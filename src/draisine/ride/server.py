@@ -1,8 +1,8 @@
-"""The ride's own server: one page and one socket, on this computer only.
+"""Server of a ride: one page and one socket, on this computer only.
 
-The page asks for a frame by sending its commands (binary, float64: a serial number, the number of the
-scene that it shows, then the controls of that scene in order); the answer is the serial number and the
-frame, and none where another scene is on its way. Words (JSON) change what is ridden: {"preset": name},
+The page requests a frame by sending its commands (binary, float64: a serial number, the number of the shown
+scene, then the controls of that scene in order). The response is the serial number and the frame; there is
+none if another scene was sent meanwhile. JSON messages change the ride: {"preset": name},
 {"reset": true}, {"parameters": {...}},
 {"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
 {"record": true}.
@@ -32,28 +32,32 @@ from draisine.registry import names
 from draisine.results.store import save
 from draisine.ride.presets import PRESETS, Preset, on_ground, preset_of
 from draisine.ride.repeat import ride_dataset
-from draisine.ride.session import RATE, Session
+from draisine.ride.session import STEP_RATE, Session
 
-CATCH_UP = 100
-"""The most steps that are made up for at once; a slower page sees time pass more slowly."""
+MAX_CATCH_UP_STEPS = 100
+"""Largest number of steps per frame; for slower pages the simulated time passes more slowly."""
 
-SILENCE = 0.3
-"""A page that asks for nothing so long, s, has paused: what passed is one frame."""
+PAUSE_TIME = 0.3
+"""s; a page without requests for longer has paused, and the ride continues by one frame."""
 
-ONE_FRAME = 16
+FRAME_STEPS = 16
+"""Steps of one frame after a pause: 1/64 s."""
 
-UNREADABLE = 1003
-TAKEN = 4001
-"""Why a socket is closed: what came could not be read; somebody rides already."""
+CLOSE_UNREADABLE = 1003
+"""WebSocket close code (RFC 6455) for messages that cannot be read."""
 
-BUNDLE = "vendor.js"
-"""What the page takes from others; not there where the package was installed without it."""
+CLOSE_OCCUPIED = 4001
+"""WebSocket close code of this server if another page is riding."""
 
-KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+BUNDLE_FILE = "vendor.js"
+"""Bundle of third-party scripts; missing if the package was installed without it."""
+
+MEDIA_TYPES = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+"""Media types of the page's files by suffix."""
 
 
 class RideServer:
-    """A session, who may ride it, and how its time passes."""
+    """A session with access control and timing."""
 
     def __init__(
         self,
@@ -80,11 +84,11 @@ class RideServer:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """Address of the page with its token."""
         return f"http://127.0.0.1:{self.port}/?token={self.token}"
 
     def app(self) -> Starlette:
-        """Return what answers requests."""
+        """Return the web application."""
         return Starlette(
             routes=[
                 Route("/", self.index),
@@ -95,19 +99,19 @@ class RideServer:
 
     # --- pages
 
-    def admits(self, asking: HTTPConnection, token: bool = True) -> bool:
+    def admits(self, request: HTTPConnection, token: bool = True) -> bool:
         """Return whether a request comes from this computer, to this address, with the token."""
-        known = asking.headers.get("host") in self.hosts
-        # As bytes: text with other characters than ASCII cannot be compared in constant time.
-        given = asking.query_params.get("token", "").encode()
-        return known and (not token or secrets.compare_digest(given, self.token.encode()))
+        local = request.headers.get("host") in self.hosts
+        # As bytes: text with characters other than ASCII cannot be compared in constant time.
+        sent = request.query_params.get("token", "").encode()
+        return local and (not token or secrets.compare_digest(sent, self.token.encode()))
 
     async def index(self, request: Request) -> Response:
-        """Answer with the page."""
+        """Return the page."""
         return self.file("index.html") if self.admits(request) else forbidden()
 
     async def module(self, request: Request) -> Response:
-        """Answer with a part of the page; these hold no secret and need no token."""
+        """Return a file of the page; these are public and need no token."""
         if not self.admits(request, token=False):
             return forbidden()
         return self.file(request.path_params["name"])
@@ -115,12 +119,12 @@ class RideServer:
     def file(self, name: str) -> Response:
         """Return a file of the page."""
         page = files("draisine.ride") / "page"
-        known = {each.name for each in page.iterdir()}
-        if name == BUNDLE and not has_bundle():
-            return Response("", media_type=KINDS[".js"])  # the page then draws by its own means
-        if name not in known:
+        available = {each.name for each in page.iterdir()}
+        if name == BUNDLE_FILE and not has_bundle():
+            return Response("", media_type=MEDIA_TYPES[".js"])  # the page then draws on a canvas
+        if name not in available:
             return PlainTextResponse(f"no page {name!r}", 404)
-        kind = KINDS.get(name[name.rfind(".") :], "application/octet-stream")
+        kind = MEDIA_TYPES.get(name[name.rfind(".") :], "application/octet-stream")
         policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
         policy += "img-src 'self' data:"
         text = (page / name).read_bytes()
@@ -130,27 +134,27 @@ class RideServer:
     # --- the socket
 
     async def ride(self, socket: WebSocket) -> None:
-        """Serve one rider until they leave."""
+        """Serve one page until it disconnects."""
         origins = {f"http://{host}" for host in self.hosts}
         if not self.admits(socket) or socket.headers.get("origin") not in origins:
             await socket.close(1008)
             return
         await socket.accept()
         if self.taken:
-            await socket.close(TAKEN, "somebody rides already, in another tab; this one waits")
+            await socket.close(CLOSE_OCCUPIED, "another tab is riding; this one waits")
             return
         self.taken = True
         try:
             await self.change(socket, {"preset": self.name}, log_errors=True)
             while True:
-                await self.answer(socket, await socket.receive())
+                await self.respond(socket, await socket.receive())
         except (WebSocketDisconnect, RuntimeError):
             pass
         finally:
             self.taken = False
 
-    async def answer(self, socket: WebSocket, message: Mapping[str, Any]) -> None:
-        """Answer one message."""
+    async def respond(self, socket: WebSocket, message: Mapping[str, Any]) -> None:
+        """Respond to one message."""
         if message["type"] == "websocket.disconnect":
             raise WebSocketDisconnect(message.get("code", 1000))
         if message.get("bytes") is not None:
@@ -162,28 +166,29 @@ class RideServer:
                 await self.explain(socket)
             return
         try:
-            wanted = json.loads(message["text"])
+            requests = json.loads(message["text"])
         except (RecursionError, ValueError):
-            wanted = None
-        if not isinstance(wanted, dict):
+            requests = None
+        if not isinstance(requests, dict):
             await self.refuse(socket)
             return
-        await self.change(socket, wanted)
+        await self.change(socket, requests)
 
     async def explain(self, socket: WebSocket) -> None:
-        """Tell once why a ride cannot go on."""
+        """Send the reason why the simulation stopped, once."""
         if self.session is not None and self.session.reason:
             await socket.send_text(json.dumps({"ended": self.session.reason}))
             self.session.reason = ""
 
     async def refuse(self, socket: WebSocket) -> None:
-        """Close a socket that says what cannot be read."""
-        await socket.close(UNREADABLE, "unreadable")
-        raise WebSocketDisconnect(UNREADABLE)
+        """Close a socket after an unreadable message."""
+        await socket.close(CLOSE_UNREADABLE, "unreadable")
+        raise WebSocketDisconnect(CLOSE_UNREADABLE)
 
     def step(self, raw: bytes) -> bytes | None:
-        """Return the frame of now for the commands of a page, an empty one if they are those of an
-        earlier scene, or nothing if they are malformed.
+        """Return the present frame for the commands of a page.
+
+        It is empty for commands of an earlier scene, and None for malformed ones.
         """
         session = self.session
         if session is None or len(raw) % 8:
@@ -199,47 +204,47 @@ class RideServer:
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
-        """Return how many steps lie between the last frame and now."""
+        """Return the number of steps since the last frame, by the clock."""
         now = time.monotonic()
         passed = now - self.clock
         self.clock = now
-        if passed > SILENCE:
+        if passed > PAUSE_TIME:
             self.owed = 0.0
-            return ONE_FRAME if math.isfinite(passed) else 0
-        self.owed += passed * self.pace * RATE
-        count = min(int(self.owed), CATCH_UP)
+            return FRAME_STEPS if math.isfinite(passed) else 0
+        self.owed += passed * self.pace * STEP_RATE
+        count = min(int(self.owed), MAX_CATCH_UP_STEPS)
         self.late += int(self.owed) - count
         self.owed -= int(self.owed)
         return count
 
     async def change(
-        self, socket: WebSocket, wanted: Mapping[str, Any], *, log_errors: bool = False
+        self, socket: WebSocket, requests: Mapping[str, Any], *, log_errors: bool = False
     ) -> None:
-        """Execute the requests of the page and answer it; with `log_errors` the terminal shows errors too."""
-        known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
-        known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
-        known |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
-        known |= {"ground": self.set_ground}
+        """Execute the requests of the page; with `log_errors` the terminal shows errors, too."""
+        handlers = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
+        handlers |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
+        handlers |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
+        handlers |= {"ground": self.set_ground}
         try:
-            for key, value in wanted.items():
-                if key not in known:
+            for key, value in requests.items():
+                if key not in handlers:
                     await self.refuse(socket)
-                await known[key](socket, value)
+                await handlers[key](socket, value)
         except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
-            # The terminal comes first: whoever sees the error on the page finds it there as well.
+            # The terminal comes first: an error on the page is then always there, too.
             if log_errors:
                 print(f"error: {error}", file=sys.stderr, flush=True)
             await socket.send_text(json.dumps({"refused": str(error)}))
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
-        """Take up a preset; what is not yet compiled is prepared by another process meanwhile."""
+        """Start a preset; another process compiles it first if necessary."""
         if name not in self.presets:
-            raise ValueError(f"no ride {name!r}.")
+            raise ValueError(f"There is no ride {name!r}.")
         preset = self.presets[name]
         ready = self.preparation(name)
         if not ready.done():
-            told = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
-            await socket.send_text(json.dumps({"preparing": told}))
+            note = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
+            await socket.send_text(json.dumps({"preparing": note}))
             await ready
         self.session = await asyncio.to_thread(Session, name, self.presets)
         self.name = name
@@ -249,16 +254,16 @@ class RideServer:
             self.preparation(other)
 
     def preparation(self, name: str) -> "asyncio.Task[None]":
-        """Return the preparation of a ride, which goes on in another process; smooth ground first."""
+        """Return the task that prepares a ride in another process."""
         kind = self.presets[name].kind
         if kind not in self.preparations:
             self.preparations[kind] = asyncio.create_task(self.prepare(name))
         return self.preparations[kind]
 
     async def prepare(self, name: str) -> None:
-        """Let another process derive, compile and rehearse a ride that ships with the package, one
-        after the other, so that this one can go on; a ride of the user's own is made when it is
-        taken up.
+        """Derive and compile a preset of the package in another process, one at a time.
+
+        Rides of the user are compiled when they start.
         """
         if self.presets[name] is not PRESETS.get(name):
             return
@@ -273,79 +278,81 @@ class RideServer:
                     await process.wait()
 
     async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
-        """Take up the same ride on the bicycle of another parameter set."""
+        """Restart the ride with the bicycle of another parameter set."""
         ride = replace(self.presets[self.name], parameter_set=str(value) or None)
-        await self.take_up(socket, self.name, ride)
+        await self.start_ride(socket, self.name, ride)
 
     async def set_ground(self, socket: WebSocket, value: Any) -> None:
-        """Take up the same ride on another ground."""
+        """Restart the ride on another ground."""
         ride = on_ground(self.presets[self.name], str(value))
-        await self.take_up(socket, self.name, ride)
+        await self.start_ride(socket, self.name, ride)
 
     async def set_vehicle(self, socket: WebSocket, value: Any) -> None:
-        """Take up the ride of another vehicle of the package."""
+        """Start the ride of another vehicle of the package."""
         if value not in names("vehicle"):
-            raise ValueError(f"no vehicle {value!r}.")
-        await self.take_up(socket, value, preset_of(value))
+            raise ValueError(f"There is no vehicle {value!r}.")
+        await self.start_ride(socket, value, preset_of(value))
 
-    async def take_up(self, socket: WebSocket, name: str, ride: Preset) -> None:
-        """Take up a ride of the rider's own making; what cannot be ridden is refused before."""
+    async def start_ride(self, socket: WebSocket, name: str, ride: Preset) -> None:
+        """Start a modified ride; an impossible one raises before the present ride ends."""
         await asyncio.to_thread(Session, name, {name: ride})
         self.presets = {**self.presets, name: ride}
         await self.choose(socket, name)
 
     async def reset(self, socket: WebSocket, value: Any) -> None:
-        """Begin anew."""
+        """Restart the ride."""
         if self.session is not None:
             self.session.reset()
             self.clock = -math.inf
 
     async def parameters(self, socket: WebSocket, values: Any) -> None:
-        """Ride on with other parameters."""
+        """Change parameters of the ride."""
         if self.session is not None:
             self.session.change({str(k): float(v) for k, v in dict(values).items()})
             self.clock = -math.inf
             await self.describe(socket)
 
     async def set_pace(self, socket: WebSocket, value: Any) -> None:
-        """Let time pass faster or slower."""
+        """Set the time scale."""
         pace = float(value)
         if not 0.0 <= pace <= 10.0:
-            raise ValueError(f"pace {pace}: take 0 to 10.")
+            raise ValueError(f"The pace {pace} must be between 0 and 10.")
         self.pace = pace
 
     async def set_mu(self, socket: WebSocket, value: Any) -> None:
-        """Ride on ground of another friction; on a terrain from the next start on."""
+        """Change the friction coefficient; on a terrain at the next restart."""
         if self.session is not None:
             self.session.set_friction(math.inf if value is None else float(value))
 
     async def keep(self, socket: WebSocket, value: Any) -> None:
-        """Write the ride since its start to the file that was named for it."""
+        """Write the ride since its start to the target file."""
         if self.target is None:
-            raise ValueError("where to? Start with `draisine ride --record FILE.nc`.")
+            raise ValueError(
+                "There is no file to record to: start with `draisine ride --record FILE.nc`."
+            )
         await asyncio.to_thread(self.write)
         await socket.send_text(json.dumps({"recorded": str(self.target)}))
 
     def write(self) -> None:
-        """Write the ride to its file, if there is one and anything was ridden."""
+        """Write the ride to the target file, if there is one and the ride has frames."""
         if self.target is not None and self.session is not None and self.session.record.steps:
             save(ride_dataset(self.session), self.target)
 
     async def describe(self, socket: WebSocket) -> None:
-        """Tell the page what it is about to see."""
+        """Send the description of a new scene to the page."""
         assert self.session is not None
         self.clock = -math.inf
         self.scene += 1
-        described = await asyncio.to_thread(self.session.description)
-        told = described | {"records": self.target is not None, "number": self.scene}
-        await socket.send_text(json.dumps({"scene": told}))
+        description = await asyncio.to_thread(self.session.description)
+        scene = description | {"records": self.target is not None, "number": self.scene}
+        await socket.send_text(json.dumps({"scene": scene}))
 
 
 def has_bundle() -> bool:
-    """Return whether what the page takes from others came with this install."""
-    return (files("draisine.ride") / "page" / BUNDLE).is_file()
+    """Return whether this installation has the bundle of third-party scripts."""
+    return (files("draisine.ride") / "page" / BUNDLE_FILE).is_file()
 
 
 def forbidden() -> Response:
-    """Return the answer to whoever may not see the page."""
+    """Return the response to requests without permission."""
     return PlainTextResponse("Forbidden: open the address that `draisine ride` printed.", 403)

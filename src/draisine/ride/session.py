@@ -1,8 +1,9 @@
-"""A ride under way: commands in, frames out, step by step of 1/1024 s."""
+"""A running ride: commands in, frames out, in steps of 1/1024 s."""
 
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,8 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH, SLIDERS, ride_system, rider_of
-from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
+from draisine.ride.machine import PUSH_FORCE, SLIDERS, ride_system, rider_of
+from draisine.ride.presets import PRESETS, RIDE_GROUNDS, Preset, ground_of
 from draisine.ride.record import RideRecord
 from draisine.scenario.terrain import start_on
 from draisine.simulation.options import ContactOptions, Numerics
@@ -31,55 +32,72 @@ from draisine.system.state import State
 from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
-RATE = round(1.0 / DEFAULT_STEP)
-"""Steps in a second."""
+STEP_RATE = round(1.0 / DEFAULT_STEP)
+"""1/s; simulation steps per second."""
 
 LEAN_LIMIT = math.radians(45.0)
+"""rad; a bicycle that leans further has fallen: no rider recovers from it."""
+
 STEER_LIMIT = math.radians(75.0)
-"""Beyond these a ride has ended: it fell, or the bar flipped."""
+"""rad; beyond this the handlebar has flipped."""
 
 PITCH_LIMIT = math.radians(75.0)
-"""Beyond this the machine has turned over, forwards or backwards."""
-
-RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
-"""How a ride stands, as frames tell it."""
-
-PLACE = ("x", "y", "yaw", "lean")
-SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
-"""What a change of parameters leaves as it is on a bicycle, beside its joints."""
+"""rad; beyond this the machine has turned over, forwards or backwards."""
 
 
-ON_PLANE = ContactOptions(fall=math.inf)
-ON_TERRAIN = ContactOptions(rest_speed=0.05, fall=math.inf)
-"""What contacts do: slow bounces on a terrain end, and a fall is judged by the ride itself."""
+class RideStatus(IntEnum):
+    """Status of a ride, as sent in frames; `page/words.js` has a sentence for each."""
+
+    RIDING = 0
+    FELL = 1
+    FLIPPED = 2
+    LIFTED = 3
+    SLIPPED = 4
+    TURNED_OVER = 5
+    STOPPED = 6
+
+
+KEPT_POSE = ("x", "y", "yaw", "lean")
+"""Pose outputs of a bicycle that a change of parameters keeps."""
+
+KEPT_SPEEDS = ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
+"""Speeds of a bicycle that a change of parameters keeps."""
+
+PLANE_CONTACT = ContactOptions(fall=math.inf)
+"""Contact options on the plane; the session itself decides on falls."""
+
+TERRAIN_CONTACT = ContactOptions(rest_speed=0.05, fall=math.inf)
+"""Contact options on a terrain; bounces slower than 0.05 m/s end, so that rides run in real time."""
 
 
 class Session:
-    """One rider's ride; `controls` is what the page commands, by name: the push, then the rider's
-    commands or the joints.
-    """
+    """A ride; `controls` are the names of its commands: the push, then the rider's commands or the joints."""
 
     def __init__(self, name: str, presets: Mapping[str, Preset] = PRESETS) -> None:
         self.presets = presets
         self.choose(name)
 
     def choose(self, name: str) -> None:
-        """Take up a preset from its start."""
+        """Start a preset."""
         expect_known("no ride", name, self.presets, UnknownNameError)
-        self.name, self.preset = name, self.presets[name]
+        self.name = name
+        self.preset = self.presets[name]
         self.system = ride_system(self.preset)
         self.terrain = None if self.preset.ground is None else self.preset.ground()
         joints = [joint.name for joint in self.system.model.joints]
         self._steer = joints.index("steer") if "steer" in joints else None
         self.reset()
         if self.terrain is not None and self.law is not None:
-            for by_angle in (1.0, 0.0):  # the code of both is at hand before anybody switches
-                self._take_over({"by_angle": by_angle})
+            for by_angle in (
+                1.0,
+                0.0,
+            ):  # compile both riders now: switching must not pause the ride
+                self._change_rider({"by_angle": by_angle})
             self.reset()
-        self.controls = (f"{PUSH}.y", *(joints if self.law is None else self.law.commands))
+        self.controls = (f"{PUSH_FORCE}.y", *(joints if self.law is None else self.law.commands))
 
     def reset(self) -> None:
-        """Begin the ride anew, with the present parameters."""
+        """Restart the ride with the present parameters."""
         self.law = self._rider(self.preset.way == "angle")
         by_angle = {"by_angle": float(self.preset.way == "angle")}
         self.stepper = Stepper(
@@ -88,24 +106,26 @@ class Session:
             terrain=self.terrain,
             law=self.law,
             inputs=self.preset.commands | by_angle if self.law else None,
-            contact=ON_PLANE if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
+            contact=PLANE_CONTACT
+            if self.terrain is None
+            else replace(TERRAIN_CONTACT, mu=self.preset.mu),
             numerics=None
             if self.terrain is None
             else Numerics(dt=DEFAULT_STEP, rtol=1e-8, atol=1e-10),
         )
-        self.status = RIDING
+        self.status = RideStatus.RIDING
         self.reason = ""
-        self._look()
+        self._observe()
         self.record = RideRecord(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
-        """Return who rides; on a terrain another one takes over where the bar is guided."""
+        """Return the rider; on a terrain a prescribed steer angle needs a rider of its own."""
         if self.terrain is None:
             return rider_of(self.system, "either")
         return rider_of(self.system, "guided" if by_angle else "free")
 
     def _start(self) -> State:
-        """Return the state at the start of the ride."""
+        """Return the initial state of the ride."""
         return start_on(self.system, self.preset.start, self.terrain, self.preset.place)
 
     @property
@@ -116,69 +136,71 @@ class Session:
         return self.system.machine(None, self.law, law_states(self.law))
 
     def advance(self, count: int, inputs: dict[str, float]) -> None:
-        """Go on by so many steps under commands and inputs by name, unless the ride has ended."""
-        if self.status != RIDING:
+        """Advance the ride by `count` steps with commands and inputs by name, unless it has ended."""
+        if self.status != RideStatus.RIDING:
             return
         try:
-            self._take_over(inputs)
+            self._change_rider(inputs)
             self.stepper.step(count * DEFAULT_STEP, inputs)
         except SimulationError as error:
-            self.status = STOPPED
+            self.status = RideStatus.STOPPED
             self.reason = str(error)
             return
-        self._look()
+        self._observe()
         self._judge()
         self.record.add(count, inputs)
 
-    def _take_over(self, inputs: dict[str, float]) -> None:
-        """Let the rider take over who holds the bar as it is commanded."""
+    def _change_rider(self, inputs: dict[str, float]) -> None:
+        """Change to the rider for the commanded kind of steering."""
         law = self._rider(bool(inputs["by_angle"])) if "by_angle" in inputs else self.law
         if law is not None and law != self.law:
             self.stepper.obey(law)
             self.law = law
 
-    def _look(self) -> None:
-        """See the present state."""
-        self.seen, self.state = self.stepper.observe(), self.stepper.state
+    def _observe(self) -> None:
+        """Store the observations and the state of the stepper."""
+        self.seen = self.stepper.observe()
+        self.state = self.stepper.state
 
     def _judge(self) -> None:
-        """See whether the ride has ended."""
+        """Update the status by the limits of lean, steer and pitch, and by the contact forces."""
         _, lean, pitch, *_ = self.seen["outputs"].tolist()
         steer = 0.0 if self._steer is None else float(self.state.r[self._steer])
         if abs(lean) > LEAN_LIMIT:
-            self.status = FELL
+            self.status = RideStatus.FELL
         elif abs(steer) > STEER_LIMIT:
-            self.status = FLIPPED
+            self.status = RideStatus.FLIPPED
         elif self.law is not None and abs(pitch) > PITCH_LIMIT:
-            self.status = TURNED_OVER
+            self.status = RideStatus.TURNED_OVER
         else:
             self._judge_contacts(self.seen["forces"].tolist())
 
     def _judge_contacts(self, forces: list[float]) -> None:
-        """See whether the ground would have to pull a wheel, or holds one no longer."""
+        """Update the status if a normal force is negative or friction exceeds its limit; forces in N."""
         mu = self.preset.mu
         sticks = self.preset.sticks or self.terrain is not None
         for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
             if normal < 0.0 and not sticks:
-                self.status = LIFTED
+                self.status = RideStatus.LIFTED
             elif math.isfinite(mu) and math.hypot(along, across) > mu * normal:
-                self.status = SLIPPED
+                self.status = RideStatus.SLIPPED
 
     def change(self, parameters: dict[str, float]) -> None:
-        """Ride on with other parameters, at the same place, speed, lean and steer; on a terrain, where
-        wheels may be in the air, begin anew with them. What cannot be is an error, and the old ones
-        ride on.
+        """Change parameters at the same position, speed, lean and steer.
+
+        On a terrain, where wheels may be in the air, the ride restarts. Impossible parameters raise an
+        error and change nothing.
         """
         if self.terrain is not None:
-            self._begin_with(parameters)
+            self._restart_with(parameters)
             return
         self.stepper = self.stepper.with_parameters(keep=self._kept, **parameters)
         self.system = self.stepper.system
-        self._look()
+        self._observe()
         self.record.changes[len(self.record.steps)] = parameters
 
-    def _begin_with(self, parameters: dict[str, float]) -> None:
-        """Begin the ride anew with other parameters."""
+    def _restart_with(self, parameters: dict[str, float]) -> None:
+        """Restart the ride with other parameters; keep the old ones if they are impossible."""
         before = self.system
         self.system = before.with_parameters(**parameters)
         try:
@@ -189,21 +211,22 @@ class Session:
 
     @property
     def _kept(self) -> list[str]:
-        """What stays as it is: place, joints and speeds of a bicycle; elsewhere what is usual."""
+        """Values of a bicycle that a change of parameters keeps: pose, joints and speeds."""
         joints = [joint.name for joint in self.system.model.joints]
-        here = self.stepper.values()
-        return [n for n in (*PLACE, *joints, *SPEEDS) if n in here] if self.law else []
+        values = self.stepper.values()
+        kept = (*KEPT_POSE, *joints, *KEPT_SPEEDS)
+        return [n for n in kept if n in values] if self.law else []
 
     def set_friction(self, mu: float) -> None:
-        """Ride on ground of another friction; on a terrain from the next start on."""
+        """Change the friction coefficient; on a terrain at the next restart."""
         if not mu > 0.0:
-            raise ParameterError(f"mu = {mu:g}: without friction nothing can be ridden.")
+            raise ParameterError(f"mu = {mu:g} must be positive: riding needs friction.")
         self.preset = replace(self.preset, mu=mu)
 
-    # --- what the page is told
+    # --- output for the page
 
     def parts(self) -> dict[str, Floats]:
-        """Return what a frame is made of, by name."""
+        """Return the blocks of a frame by name."""
         seen = self.seen
         now = self.state
         return {
@@ -224,23 +247,23 @@ class Session:
         }
 
     def frame(self) -> Floats:
-        """Return the present frame: all parts one after the other."""
+        """Return the present frame: all blocks, concatenated."""
         return np.concatenate(list(self.parts().values()))
 
     def description(self) -> dict[str, Any]:
-        """Return all that the page needs to know of this ride before its frames."""
+        """Return the static description of this ride for the page: scene, texts and layout of frames."""
         model = self.system.model
-        parts = self.parts()
-        ends = np.cumsum([len(part) for part in parts.values()]).tolist()
+        blocks = self.parts()
+        ends = np.cumsum([len(block) for block in blocks.values()]).tolist()
         units = {o.name: o.unit for o in model.outputs}
         machine = describe_machine(model)
         return {
-            "preset": _told(self.name, self.preset),
+            "preset": _describe_preset(self.name, self.preset),
             "fact": self.preset.fact(self.system.parameters) if self.preset.fact else "",
             "presets": {name: each.title for name, each in self.presets.items()},
             "layout": {
-                name: [end - len(part), end]
-                for (name, part), end in zip(parts.items(), ends, strict=True)
+                name: [end - len(block), end]
+                for (name, block), end in zip(blocks.items(), ends, strict=True)
             },
             "outputs": {name: units.get(name, "rad") for name in self.system.outputs},
             "inputs": list(model.inputs),
@@ -248,12 +271,12 @@ class Session:
             "controls": self.controls,
             "vehicles": names("vehicle"),
             "vehicle": self.preset.vehicle,
-            "grounds": tuple(GROUNDS) if self.law else (),
+            "grounds": tuple(RIDE_GROUNDS) if self.law else (),
             "ground_name": ground_of(self.preset),
             "sets": _sets(self.preset.vehicle),
             "parameter_set": self.preset.parameter_set or "",
             "machine": machine,
-            "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
+            "ground": describe_ground(self.terrain, blocks["p"], machine["size"]),
             "chart": stability_chart(self.system),
             "sliders": {
                 name: asdict(slider) | {"value": self.system.parameters[name]}
@@ -261,27 +284,27 @@ class Session:
                 if name in self.system.parameters
             },
             "begins_anew": self.terrain is not None,
-            "rate": RATE,
+            "rate": STEP_RATE,
         }
 
 
 def rehearse(name: str) -> None:
-    """Derive, compile and keep all that a preset needs, and ride it for a while."""
+    """Derive and compile everything for a preset, and simulate four seconds of it."""
     session = Session(name)
     session.description()
-    for _ in range(4 * RATE // 16):
+    for _ in range(4 * STEP_RATE // 16):
         session.advance(16, {})
         session.frame()
 
 
-def _told(name: str, preset: Preset) -> dict[str, Any]:
-    """Return what the page tells of a preset."""
-    told = ("title", "lesson", "question", "answer", "way", "commands", "keys", "pace", "shown")
-    return {"name": name} | {key: getattr(preset, key) for key in told}
+def _describe_preset(name: str, preset: Preset) -> dict[str, Any]:
+    """Return the fields of a preset that the page shows."""
+    fields = ("title", "lesson", "question", "answer", "way", "commands", "keys", "pace", "shown")
+    return {"name": name} | {key: getattr(preset, key) for key in fields}
 
 
 def _sets(vehicle: str) -> tuple[str, ...]:
-    """Return the parameter sets of a vehicle, if it has any."""
+    """Return the names of the parameter sets of a vehicle; empty if it has none."""
     try:
         return parameter_sets(vehicle)
     except UnknownNameError:

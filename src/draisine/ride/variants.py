@@ -1,6 +1,4 @@
-"""What an exported page can change by itself: bicycles, how far their parameters go, how they are drawn
-meanwhile.
-"""
+"""Bicycles of an exported page: ranges of their parameters, and drawings that interpolate between them."""
 
 from typing import Any
 
@@ -13,22 +11,25 @@ from draisine.ride.machine import SLIDERS
 from draisine.system.system import System
 from draisine.view.scene.description import describe_machine
 
-CHART = 4
-"""Of so many speeds of the stability chart an exported page keeps one."""
+CHART_STRIDE = 4
+"""An exported page keeps every fourth speed of the stability chart, to limit its size."""
 
-FINE = 5e-3
-MOST = 5
-"""How exact a drawing between two others is, m, and how many are kept at most."""
+DRAWING_ERROR = 5e-3
+"""m; largest error of an interpolated drawing, about a pixel."""
+
+MAX_DRAWINGS = 5
+"""Largest number of drawings per parameter, to limit the size of a page."""
 
 
 def describe_bicycle(system: System) -> dict[str, Any]:
-    """Return a bicycle as numbers, to be changed without Python."""
+    """Return a bicycle as plain data that the page can change without Python."""
     ranges = {name: _range(system, name) for name in SLIDERS if name in system.parameters}
     chart = stability_chart(system)
     return {
         "parameters": system.parameters,
         "machine": drawing(system),
-        "chart": chart and {name: chart[name][::CHART] for name in ("speed", "weave", "capsize")},
+        "chart": chart
+        and {name: chart[name][::CHART_STRIDE] for name in ("speed", "weave", "capsize")},
         "sliders": {
             name: {
                 "low": low,
@@ -42,7 +43,7 @@ def describe_bicycle(system: System) -> dict[str, Any]:
 
 
 def drawing(system: System) -> dict[str, Any]:
-    """Return what is drawn of a machine, circles as centre and two radii."""
+    """Return the drawing of a machine; circles as centre and two radius vectors."""
     machine = describe_machine(system.model)
     for part in machine["parts"]:
         if part["kind"] == "rim":
@@ -67,7 +68,8 @@ def numbers_in(tree: Any) -> list[float]:
     return [float(tree)] if isinstance(tree, (int, float)) else []
 
 
-def _possible(system: System, name: str, value: float) -> bool:
+def _is_possible(system: System, name: str, value: float) -> bool:
+    """Return whether a machine exists with another value of a parameter."""
     try:
         system.with_parameters(**{name: value})
     except DraisineError:
@@ -76,35 +78,37 @@ def _possible(system: System, name: str, value: float) -> bool:
 
 
 def _range(system: System, name: str) -> tuple[float, float]:
-    """Return how far a slider goes from the present value before the machine becomes impossible."""
+    """Return the bounds of a slider within which the machine exists, by bisection."""
     ends = []
     for end in (SLIDERS[name].low, SLIDERS[name].high):
         inside = system.parameters[name]
         for _ in range(10):
-            if _possible(system, name, end):
+            if _is_possible(system, name, end):
                 inside = end
                 break
             middle = (inside + end) / 2.0
-            inside, end = (middle, end) if _possible(system, name, middle) else (inside, middle)
+            inside, end = (middle, end) if _is_possible(system, name, middle) else (inside, middle)
         ends.append(inside)
     return min(ends[0], system.parameters[name]), max(ends[1], system.parameters[name])
 
 
 def _drawn(system: System, name: str, low: float, high: float) -> dict[str, Any]:
-    """Return how the drawing changes with a parameter: which of its numbers, and their values at
-    equal distances, as few as are needed to draw straight lines between them.
+    """Return the numbers of a drawing that change with a parameter, and their values at equidistant points.
+
+    The number of points is doubled until linear interpolation is accurate.
     """
-    kept = np.array([_numbers_at(system, name, value) for value in (low, high)])
-    while len(kept) < MOST:
-        values = np.linspace(low, high, 2 * len(kept) - 1)[1::2]
+    samples = np.array([_numbers_at(system, name, value) for value in (low, high)])
+    while len(samples) < MAX_DRAWINGS:
+        values = np.linspace(low, high, 2 * len(samples) - 1)[1::2]
         between = np.array([_numbers_at(system, name, value) for value in values])
-        if np.abs(between - (kept[1:] + kept[:-1]) / 2.0).max() < FINE:
+        if np.abs(between - (samples[1:] + samples[:-1]) / 2.0).max() < DRAWING_ERROR:
             break
-        kept = np.insert(kept, range(1, len(kept)), between, axis=0)
-    changing = np.flatnonzero(np.ptp(kept, axis=0) > FINE / 10)
-    return {"at": changing.tolist(), "by": np.round(kept[:, changing], 4).tolist()}
+        samples = np.insert(samples, range(1, len(samples)), between, axis=0)
+    changing = np.flatnonzero(np.ptp(samples, axis=0) > DRAWING_ERROR / 10)
+    return {"at": changing.tolist(), "by": np.round(samples[:, changing], 4).tolist()}
 
 
 def _numbers_at(system: System, name: str, value: float) -> Floats:
+    """Return all numbers of the drawing with another value of a parameter."""
     changed = System(system.artifacts, system.parameters | {name: float(value)})
     return np.array(numbers_in(drawing(changed)))

@@ -1,8 +1,7 @@
-"""The scenario file: what it may say, and what it means.
+"""Scenario files: their format, validation, and the objects that they describe.
 
-`values`: what values look like. `schema`: the tables. `terrain` and `sweep`: those of the ground and
-of sweeps. `validate`:
-each part read once, giving what it means or what is wrong. `plan`: the whole meaning. `overrides`:
-values changed from outside. `first_run`: that of a vehicle without a scenario. `library`: scenarios
-by name.
+`values`: types of values. `schema`: the tables, `terrain` and `sweep`: those of the ground and of
+sweeps. `validate`: conversion of each table into objects, with all mistakes. `plan`: the objects of a
+valid scenario. `overrides`: changes by key path. `first_run`: a default scenario of a vehicle.
+`library`: scenarios by name or file.
 """

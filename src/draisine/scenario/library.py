@@ -239,11 +239,11 @@ def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, 
     A warning names the scenario, and the initial values that are not changed.
     """
     vehicle = ALIASES.get(("vehicle", where), where)
-    known = motions_of(vehicle)
-    if known:
-        name = FIRST_SCENARIO if FIRST_SCENARIO in known else known[0]
+    motions = motions_of(vehicle)
+    if motions:
+        name = FIRST_SCENARIO if FIRST_SCENARIO in motions else motions[0]
         content = _shipped_content(name)
-        others = [each.rpartition("/")[2] for each in known if each != name]
+        others = [each.rpartition("/")[2] for each in motions if each != name]
         more = f" (others: {join_first(others)})" if others else ""
         origin = f"this is its scenario {name}{more}"
     else:
@@ -258,7 +258,7 @@ def _vehicle_content(where: str, changes: Mapping[str, Any]) -> tuple[str, str, 
         f"mine --vehicle {where}`.",
         stacklevel=4,
     )
-    return name, f"{name}.toml" if known else where, content
+    return name, f"{name}.toml" if motions else where, content
 
 
 def _unchanged_start(content: Mapping[str, Any], changes: Mapping[str, Any]) -> str:

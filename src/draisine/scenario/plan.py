@@ -1,4 +1,4 @@
-"""What a scenario means: the machine, its start, its law, the ground, and how it is computed."""
+"""The objects of a valid scenario: machine, start, control law, terrain, numerics."""
 
 from collections.abc import Mapping
 from copy import deepcopy
@@ -20,26 +20,24 @@ class SteadyRequest:
     """The steady motion in which a run starts."""
 
     asked: Mapping[str, float]  # prescribed quantities by name, SI units and radians
-    free: tuple[str, ...] | None = None  # inputs to be found; None: those that keep a motion up
+    free: tuple[str, ...] | None = None  # unknown inputs; None: those that can maintain a motion
     inputs: Mapping[str, float] = field(default_factory=dict)  # N m or N, by name
 
 
 @dataclass(frozen=True)
 class Start:
-    """How a machine starts: numbers by name, statuses of contacts while it is placed, whether from
-    rest, and where; or the steady motion that it starts in.
-    """
+    """The start of a machine: initial values, or a steady motion."""
 
-    values: Mapping[str, float] = field(default_factory=dict)
-    mode: Mapping[str, str] | None = None
-    at_rest: bool | None = None
-    place: WheelPlace | None = None
+    values: Mapping[str, float] = field(default_factory=dict)  # by name, SI units and radians
+    mode: Mapping[str, str] | None = None  # statuses of contacts at the start
+    at_rest: bool | None = None  # whether unspecified speeds minimise the kinetic energy
+    place: WheelPlace | None = None  # on a terrain
     steady: SteadyRequest | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A scenario that was found right, with everything built that it names."""
+    """A valid scenario with the objects that it describes."""
 
     scenario: Scenario
     system: System
@@ -51,13 +49,14 @@ class Plan:
     motion: Steady | None = None  # the steady motion of the start; `law` has its inputs
 
     def state(self) -> State:
-        """Return the initial state; on a terrain where it is placed."""
-        return deepcopy(self._state)  # its arrays are the caller's
+        """Return the initial state, on a terrain at its place."""
+        return deepcopy(self._state)  # the caller may change its arrays
 
     @cached_property
     def _state(self) -> State:
-        """The initial state, which takes longer to find than a short run."""
-        start, options = self.start, {"mode": self.start.mode, "at_rest": self.start.at_rest}
+        """The initial state, cached because solving for it may take longer than a short run."""
+        start = self.start
+        options = {"mode": start.mode, "at_rest": start.at_rest}
         if self.motion is not None:
             state = self.motion.state
             if self.terrain is None or start.place is None:

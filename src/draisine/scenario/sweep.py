@@ -1,4 +1,4 @@
-"""The table of a sweep: what differs between its runs, and what is asked of each."""
+"""The table of a sweep: the varied values, their design, and the outputs of each run."""
 
 import math
 from typing import Annotated, Any, Literal, Self
@@ -8,12 +8,12 @@ from pydantic import Field, model_validator
 
 from draisine.scenario.values import Quantity, ScenarioTable, Text, check_rising
 
-MOST = 10**8
-"""How many runs a sweep has at most: more take more than memory, and longer than a week."""
+MAX_SWEEP_RUNS = 10**8
+"""Runs of a sweep: more need more memory than computers have, and more than a week."""
 
 
 class Interval(ScenarioTable):
-    """Numbers between two ends; evenly spaced ones where a count is given."""
+    """Numbers between two ends; evenly spaced ones if a count is given."""
 
     low: Quantity
     high: Quantity
@@ -25,72 +25,75 @@ class Interval(ScenarioTable):
 
 
 class Sweep(ScenarioTable):
-    """What differs between the runs of a sweep, and what is asked of each."""
+    """The varied values of a sweep, and the outputs of each run."""
 
     design: Literal["grid", "list", "one-at-a-time", "latin-hypercube", "sobol"] = Field(
         "grid",
-        description="All combinations of the values; the first values of all, then the second ones; "
-        "the scenario as it stands, then each value alone; or `count` points between the ends.",
+        description="grid: all combinations. list: the first values of all, then the second ones. "
+        "one-at-a-time: the unchanged scenario, then each value alone. latin-hypercube, sobol: `count` "
+        "points between the ends.",
     )
     over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
         {}, description="Values by key path (`run.dt`, `vehicle.parameters.mB`)."
     )
     between: dict[str, Interval] = Field(
         {},
-        description="Ends by key path: `{ low, high }`; where no points are drawn, with a `count`.",
+        description="Ends by key path: `{ low, high }`, in designs without random points with a `count`.",
     )
     count: int | None = Field(
-        None, ge=1, le=MOST, description="How many points are drawn between the ends."
+        None, ge=1, le=MAX_SWEEP_RUNS, description="Number of random points between the ends."
     )
-    seed: int = Field(0, ge=0, description="What the points that are drawn depend on.")
+    seed: int = Field(0, ge=0, description="Seed of the random points.")
     chunk: int = Field(
         1024,
         ge=1,
         le=1_000_000,
-        description="How many runs are computed, and kept in a store, together.",
+        description="Number of runs that are computed and stored together.",
     )
     outputs: list[Text] = Field(
-        min_length=1, description="Questions (`final lean`), one number per run."
+        min_length=1, description="Queries (`final lean`), one number per run."
     )
 
     @model_validator(mode="after")
-    def _whole(self) -> Self:
+    def _check(self) -> Self:
         if not self.paths:
-            raise ValueError("tells nothing that differs: give values in over or ends in between")
+            raise ValueError("varies nothing: give values in over or ends in between")
         if set(self.over) & set(self.between):
             raise ValueError("has a key path both in over and in between")
         if self.drawn:
             if self.over or self.count is None:
                 raise ValueError(
-                    f"of the design {self.design!r} takes between and a count, not over"
+                    f"of the design {self.design!r} needs between and a count, not over"
                 )
-            if any(side.count is not None for side in self.between.values()):
+            if any(ends.count is not None for ends in self.between.values()):
                 raise ValueError(
-                    f"of the design {self.design!r} has one count for all, in sweep.count"
+                    f"of the design {self.design!r} needs one count for all, in sweep.count"
                 )
             if self.design == "sobol" and self.count & (self.count - 1):
                 power = 1 << self.count.bit_length()
                 raise ValueError(f"needs a power of two as count: {power // 2} or {power}")
-        elif self.count is not None or any(side.count is None for side in self.between.values()):
-            raise ValueError(f"of the design {self.design!r} has a count in each side of between")
+        elif self.count is not None or any(ends.count is None for ends in self.between.values()):
+            raise ValueError(
+                f"of the design {self.design!r} needs a count in each table of between"
+            )
         runs = math.prod(map(len, self.values().values())) if self.design == "grid" else 1
-        if runs > MOST:
-            raise ValueError(f"has {runs:.3g} runs; no more than {MOST:.0e} are made")
+        if runs > MAX_SWEEP_RUNS:
+            raise ValueError(f"has {runs:.3g} runs; at most {MAX_SWEEP_RUNS:.0e} are possible")
         if self.design == "list" and len({len(x) for x in self.values().values()}) > 1:
-            raise ValueError("of the design 'list' needs as many values along every key path")
+            raise ValueError("of the design 'list' needs equal numbers of values for all key paths")
         return self
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The key paths of what differs."""
+        """The key paths of the varied values."""
         return (*self.over, *self.between)
 
     @property
     def drawn(self) -> bool:
-        """Whether points are drawn between ends."""
+        """Whether the design consists of random points."""
         return self.design in ("latin-hypercube", "sobol")
 
     def values(self) -> dict[str, list[Any]]:
-        """Return the values by key path; of a side between ends its grid, or else both ends."""
+        """Return the values by key path; between ends those of a grid, or both ends."""
         spaced = {p: np.linspace(x.low, x.high, x.count or 2) for p, x in self.between.items()}
         return self.over | {path: x.tolist() for path, x in spaced.items()}

@@ -1,5 +1,7 @@
-"""The ground of a scenario: what its file says, the terrain that it means, and how a machine is put
-onto it.
+"""The ground of a scenario: its tables, the terrains that they describe, and the placing of a machine.
+
+A machine is placed on a face by a rotation that takes the vertical to the normal of the face, and a
+translation that puts the centre of a wheel above a point (`place_state`).
 """
 
 import math
@@ -30,7 +32,7 @@ from draisine.scenario.values import (
     Slope,
     Text,
     WorldVector,
-    by_word,
+    tables_by_tag,
 )
 from draisine.system.state import State, state_of
 from draisine.system.system import System
@@ -44,11 +46,11 @@ from draisine.terrain import (
     height_field,
     kerb,
     move_ground,
+    plane,
+    ramp,
     rough,
     stairs,
 )
-from draisine.terrain import plane as flat
-from draisine.terrain import ramp as rising
 from draisine.terrain.feature import ObstacleMotion
 from draisine.terrain.files import read_mesh
 from draisine.terrain.motions import Shake, Slide, Turn
@@ -58,125 +60,121 @@ if TYPE_CHECKING:
 
 
 def _drop(value: Any) -> float:
-    """Return how deep the ground falls."""
-    found = number(value, "m")
-    if found <= 0.0:
-        raise ValueError(f"{found:g} is not greater than zero; a slope without a drop is a 'plane'")
-    return found
+    """Return the height of a drop in m; raise if it is not positive."""
+    height = number(value, "m")
+    if height <= 0.0:
+        raise ValueError(
+            f"{height:g} is not greater than zero; a slope without a drop is a 'plane'"
+        )
+    return height
 
 
 Drop = Annotated[float, BeforeValidator(_drop), WithJsonSchema(LENGTH_SCHEMA)]
-"""A length greater than zero."""
+"""A positive length in m, or with a unit."""
 
 
 class PlaneGround(ScenarioTable):
-    """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
+    """A plane through (0, 0, height) with a slope; its face is `ground`."""
 
     shape: Literal["plane"]
-    slope: Slope = Field(0.0, description="its rise forward: '12deg', or rad")
-    height: Length = Field(0.0, description="of the plane at the origin, m")
+    slope: Slope = Field(0.0, description="slope, positive uphill: '12deg', or rad")
+    height: Length = Field(0.0, description="height at the origin, m")
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
-        return flat(self.slope, self.height)
+        """Return the terrain."""
+        return plane(self.slope, self.height)
 
 
 class RampGround(ScenarioTable):
-    """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
+    """A ramp (`ramp`) up to its `lip` at the origin, then a `wall` and level ground (`low`)."""
 
     shape: Literal["ramp"]
-    slope: Slope = Field(description="its rise forward: '12deg', or rad", examples=["10deg"])
+    slope: Slope = Field(description="slope, positive uphill: '12deg', or rad", examples=["10deg"])
     drop: Drop = Field(
-        description="from its lip down to the level ground behind it, m", examples=[0.5]
+        description="height of the lip above the level ground behind it, m", examples=[0.5]
     )
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
-        return rising(self.slope, self.drop)
+        """Return the terrain."""
+        return ramp(self.slope, self.drop)
 
 
 class KerbGround(ScenarioTable):
-    """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
+    """Level ground with a step: faces `before` and `after`, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
-    at: Length = Field(description="where the step is, along x, m", examples=[0])
-    rise: Length = Field(
-        description="its height, negative where the ground falls, m", examples=[0.02]
-    )
+    at: Length = Field(description="position of the step along x, m", examples=[0])
+    rise: Length = Field(description="height of the step, negative downwards, m", examples=[0.02])
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         return kerb(self.at, self.rise)
 
 
 class StairsGround(ScenarioTable):
-    """Level ground with stairs: `before` them, `tread1` and so on, with `edge1` and `wall1`."""
+    """Level ground with stairs: faces `before`, `tread1` ..., with `edge1` ... and `wall1` ..."""
 
     shape: Literal["stairs"]
-    at: Length = Field(description="where the first step is, along x, m")
-    rise: Length = Field(description="the height of each, negative where they lead down, m")
-    run: Positive = Field(description="the depth of each tread, m")
-    count: int = Field(description="how many there are")
+    at: Length = Field(description="position of the first step along x, m")
+    rise: Length = Field(description="height of each step, negative downwards, m")
+    run: Positive = Field(description="depth of each tread, m")
+    count: int = Field(description="number of steps")
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         return stairs(self.at, self.rise, self.run, self.count)
 
 
 class RoughGround(ScenarioTable):
-    """Level ground that is rough for a while: random heights over squares, straight in between."""
+    """Level ground with a rough patch: random heights at grid points, linear in between."""
 
     shape: Literal["rough"]
-    height: Positive = Field(description="of what is highest at most, m")
-    cell: Positive = Field(0.2, description="the side of a square, m")
-    at: Length = Field(1.0, description="from where on, along x, m")
-    length: Positive = Field(5.0, description="how far along x, m")
-    width: Positive = Field(3.0, description="how far across, m")
-    seed: int = Field(0, description="a whole number that decides the heights", ge=0)
+    height: Positive = Field(description="largest height, m")
+    cell: Positive = Field(0.2, description="side of a grid cell, m")
+    at: Length = Field(1.0, description="start of the patch along x, m")
+    length: Positive = Field(5.0, description="length of the patch along x, m")
+    width: Positive = Field(3.0, description="width of the patch, m")
+    seed: int = Field(0, description="seed of the random heights", ge=0)
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         return rough(self.height, self.cell, self.at, self.length, self.width, self.seed)
 
 
 class CornerGround(ScenarioTable):
-    """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
+    """Level ground (`level`), followed by a slope (`rise`)."""
 
     shape: Literal["corner"]
-    angle: Slope = Field(
-        description="by which the ground rises: '12deg', or rad", examples=["5deg"]
-    )
-    at: Length = Field(0.0, description="from where on, along x, m")
+    angle: Slope = Field(description="slope, positive uphill: '12deg', or rad", examples=["5deg"])
+    at: Length = Field(0.0, description="start of the slope along x, m")
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         return corner(self.angle, self.at)
 
 
 class Border(ScenarioTable):
-    """Where a face ends: it is there where normal . x <= offset."""
+    """A border of a face, which consists of points with normal . x <= offset."""
 
     normal: WorldVector
     offset: Quantity
 
 
 class GroundMotion(ScenarioTable):
-    """How a ground moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
-    about the vertical through a centre.
-    """
+    """The motion of a ground: constant velocity, `amplitude sin(rate t)`, or rotation about a vertical."""
 
-    slide: WorldVector | None = None
-    shake: WorldVector | None = None
-    turn: Quantity | None = Field(None, description="In rad/s.")
-    rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
+    slide: WorldVector | None = Field(None, description="Velocity, in m/s.")
+    shake: WorldVector | None = Field(None, description="Amplitude, in m.")
+    turn: Quantity | None = Field(None, description="Angular velocity, in rad/s.")
+    rate: Positive | None = Field(None, description="Angular frequency of a shake, in rad/s.")
     centre: list[Length] = Field([0.0, 0.0], min_length=2, max_length=2)
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_one_motion(self) -> Self:
         if sum(x is not None for x in (self.slide, self.shake, self.turn)) != 1:
-            raise ValueError("give one of slide, shake, turn")
+            raise ValueError("needs one of slide, shake and turn")
         if (self.shake is None) != (self.rate is None):
-            raise ValueError("a shake needs its rate, and nothing else has one")
+            raise ValueError("needs a rate with a shake, and only then")
         return self
 
     def motion(self) -> ObstacleMotion:
@@ -188,13 +186,13 @@ class GroundMotion(ScenarioTable):
         return Turn(self.turn or 0.0, (self.centre[0], self.centre[1]))
 
 
-def _carried(ground: Any, motion: GroundMotion | None) -> Any:
-    """Return a feature or a ground as it moves; itself where it stands still."""
+def _with_motion(ground: Any, motion: GroundMotion | None) -> Any:
+    """Return a feature or a terrain with its motion, or itself if it does not move."""
     return ground if motion is None else move_ground(ground, motion.motion())
 
 
 class Face(ScenarioTable):
-    """A plane normal . x = offset, the normal out of the ground."""
+    """A face in the plane normal . x = offset; the normal points out of the ground."""
 
     name: Text
     normal: WorldVector
@@ -203,13 +201,14 @@ class Face(ScenarioTable):
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Return the face in numbers."""
+        """Return the face as a feature."""
+        # Normals need not be unit vectors; a zero normal is reported by `face`.
         size = float(np.linalg.norm(self.normal)) or 1.0
         borders = [
             (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
         ]
-        found = face(self.name, self.normal, self.offset / size, borders)
-        return cast(Feature, _carried(found, self.motion))
+        feature = face(self.name, self.normal, self.offset / size, borders)
+        return cast(Feature, _with_motion(feature, self.motion))
 
 
 class Edge(ScenarioTable):
@@ -219,58 +218,58 @@ class Edge(ScenarioTable):
     point: WorldVector
     along: WorldVector
     normals: tuple[WorldVector, WorldVector]
-    length: Limit = Field(default_factory=lambda: math.inf, description="Endless if not given.")
+    length: Limit = Field(default_factory=lambda: math.inf, description="Default: infinite.")
     motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
-        """Return the edge in numbers."""
-        found = edge(self.name, self.point, self.along, *self.normals, self.length)
-        return cast(Feature, _carried(found, self.motion))
+        """Return the edge as a feature."""
+        feature = edge(self.name, self.point, self.along, *self.normals, self.length)
+        return cast(Feature, _with_motion(feature, self.motion))
 
 
 class FacesGround(ScenarioTable):
-    """A ground of faces, and of the convex edges between them."""
+    """A ground of faces and convex edges between them."""
 
     shape: Literal["faces"]
     faces: list[Face] = Field(min_length=1)
     edges: list[Edge] = Field([])
 
     @model_validator(mode="after")
-    def _differ(self) -> Self:
+    def _check_names(self) -> Self:
         names = [f.name for f in self.faces] + [e.name for e in self.edges]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ValueError(f"{twice[0]!r} is the name of several faces or edges")
+        repeated = sorted({name for name in names if names.count(name) > 1})
+        if repeated:
+            raise ValueError(f"has several faces or edges with the name {repeated[0]!r}")
         return self
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         return Terrain([*(f.feature() for f in self.faces), *(e.feature() for e in self.edges)])
 
 
 class MeshGround(ScenarioTable):
-    """A mesh of triangles, from a file or given by its points."""
+    """A mesh of triangles, from a file or from points."""
 
     shape: Literal["mesh"]
     file: str | None = Field(
-        None, description="STL, OBJ or PLY; beside the scenario if it has no folder."
+        None, description="STL, OBJ or PLY file, relative to the folder of the scenario."
     )
-    scale: Positive = Field(1.0, description="Takes the file's lengths to metres.")
+    scale: Positive = Field(1.0, description="Factor from the lengths of the file to metres.")
     points: list[WorldVector] = Field([])
     triangles: list[tuple[int, int, int]] = Field([])
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_source(self) -> Self:
         if (self.file is None) == (not self.points or not self.triangles):
-            raise ValueError("give either a file, or points and triangles")
+            raise ValueError("needs either a file, or points and triangles")
         return self
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
+        """Return the terrain."""
         if self.file is None:
-            return cast(Terrain, _carried(Mesh(self.points, self.triangles), self.motion))
-        return cast(Terrain, _carried(read_mesh(self.file, self.scale), self.motion))
+            return cast(Terrain, _with_motion(Mesh(self.points, self.triangles), self.motion))
+        return cast(Terrain, _with_motion(read_mesh(self.file, self.scale), self.motion))
 
 
 class HeightGround(ScenarioTable):
@@ -283,15 +282,16 @@ class HeightGround(ScenarioTable):
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
-    def _fits(self) -> Self:
-        rows, columns = len(self.x), len(self.y)
+    def _check_size(self) -> Self:
+        rows = len(self.x)
+        columns = len(self.y)
         if len(self.z) != rows or any(len(row) != columns for row in self.z):
             raise ValueError(f"z needs {rows} rows (one per x) of {columns} heights (one per y)")
         return self
 
     def terrain(self) -> Terrain:
-        """Return the ground in numbers."""
-        return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
+        """Return the terrain."""
+        return cast(Terrain, _with_motion(height_field(self.x, self.y, self.z), self.motion))
 
 
 AnyGround = (
@@ -308,7 +308,7 @@ AnyGround = (
 
 
 def _with_shape(table: Any) -> Any:
-    """Return the table of a ground with its shape: that of a plane where it tells what a plane has alone."""
+    """Return the table of a ground with a shape; slope and height alone describe a plane."""
     if isinstance(table, dict) and table and set(table) <= {"slope", "height"}:
         return {"shape": "plane", **table}
     return table
@@ -318,8 +318,8 @@ GroundPart = Annotated[
     Annotated[AnyGround, Field(discriminator="shape")], BeforeValidator(_with_shape)
 ]
 
-GROUND_TABLES = by_word(AnyGround, "shape")
-"""The shapes of ground there are."""
+GROUND_TABLES = tables_by_tag(AnyGround, "shape")
+"""The tables of grounds by shape."""
 
 
 FIRST_FACES = {
@@ -329,44 +329,45 @@ FIRST_FACES = {
     "stairs": "before",
     "corner": "level",
 }
-"""The face that comes first along x, by shape; faces of others are named by whoever draws them."""
+"""The first face along x by shape; other shapes have faces with names of the user, or none."""
 
 
 def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the content of a scenario without what only its old shape of ground has, where changes give
-    it another; what started on a face of the old one starts on the first of the new one.
+    """Return the content of a scenario whose ground gets another shape.
+
+    Dimensions that the new shape does not have are left out, with a warning. A machine that starts on a
+    face starts on the first face of the new shape.
     """
-    old, shape = content.get("terrain"), str(changes.get("terrain.shape"))
+    old = content.get("terrain")
+    shape = str(changes.get("terrain.shape"))
     if shape not in GROUND_TABLES or not isinstance(old, dict) or shape == old.get("shape"):
         return content
-    kept = {key: value for key, value in old.items() if key in GROUND_TABLES[shape].model_fields}
-    left = ", ".join(f"terrain.{key} = {old[key]!r:.40}" for key in old if key not in kept)
-    if left:
-        told = f"a {shape} has other measures; {left} of the {old.get('shape')} is left out."
-        warnings.warn(told, UserWarning, stacklevel=3)
-    _check_measures(shape, {*kept, *(path.partition(".")[2] for path in changes)})
-    paths: dict[str, Any] = {"terrain": kept}
+    common = {key: value for key, value in old.items() if key in GROUND_TABLES[shape].model_fields}
+    dropped = ", ".join(f"terrain.{key} = {old[key]!r:.40}" for key in old if key not in common)
+    if dropped:
+        text = f"The shape {shape!r} has other dimensions; {dropped} of the {old.get('shape')} is left out."
+        warnings.warn(text, UserWarning, stacklevel=3)
+    _check_dimensions(shape, {*common, *(path.partition(".")[2] for path in changes)})
+    paths: dict[str, Any] = {"terrain": common}
     if content.get("initial", {}).get("place", {}).get("on") and shape in FIRST_FACES:
         paths["initial.place.on"] = FIRST_FACES[shape]
     return override(content, paths)
 
 
-def _check_measures(shape: str, given: Collection[str]) -> None:
-    """Tell which measures of another shape are missing, by the command that gives them."""
+def _check_dimensions(shape: str, given: Collection[str]) -> None:
+    """Raise if required dimensions of a shape are missing, with the options that set them."""
     fields = GROUND_TABLES[shape].model_fields
     missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
     missing.pop("shape", None)
     if not missing or not all(field.examples for field in missing.values()):
         return
-    told = "; ".join(
-        f"terrain.{n}: is missing: {field.description}" for n, field in missing.items()
-    )
-    way = " ".join(f"--set terrain.{n}={(f.examples or [''])[0]}" for n, f in missing.items())
-    raise DataError(f"{told}. As in --set terrain.shape={shape} {way}.")
+    texts = [f"terrain.{n}: is missing: {field.description}" for n, field in missing.items()]
+    options = " ".join(f"--set terrain.{n}={(f.examples or [''])[0]}" for n, f in missing.items())
+    raise DataError(f"{'; '.join(texts)}. Example: --set terrain.shape={shape} {options}.")
 
 
 def terrain_of(data: "Dataset") -> Terrain | None:
-    """Return the ground on which a dataset was made; None where its scenario names none."""
+    """Return the terrain of the scenario of a dataset, or None."""
     content = read_table(data, "scenario").get("content")
     if not isinstance(content, dict) or content.get("terrain") is None:
         return None
@@ -376,30 +377,30 @@ def terrain_of(data: "Dataset") -> Terrain | None:
 
 
 class WheelPlace(ScenarioTable):
-    """Where a machine starts: the centre of one of its wheels.
+    """The place of a machine at the start: the centre of one of its wheels.
 
-    With `on` it is first made to stand on that face, which turns it; then x and y are enough, and
-    without them they stay as they were. Where no place is told, it stands on the one face of a plane.
+    With `on` the machine is tilted and set on that face; then x and y suffice, and by default they do not
+    change. Without a place, a machine starts on the face of a plane.
     """
 
-    wheel: Text | None = Field(None, description="The first one, if not given.")
+    wheel: Text | None = Field(None, description="Default: the first one.")
     centre: list[Length] | None = Field(None, min_length=2, max_length=3)
-    on: str | None = Field(None, description="A face; without, the machine is only moved.")
+    on: str | None = Field(None, description="A face; without it, the machine is only translated.")
 
     @model_validator(mode="after")
-    def _enough(self) -> Self:
+    def _check_position(self) -> Self:
         if self.centre is None and self.on is None:
-            raise ValueError("give a centre, x, y and z, or the face that it stands `on`")
-        way = "x and y; the face decides the height"
+            raise ValueError("needs a centre with x, y and z, or the face `on` which it starts")
+        expected = "x and y; the face determines the height"
         if self.on is None:
-            way = "x, y and z, or with x and y the face that it stands `on`"
+            expected = "x, y and z, or x and y with the face `on` which it starts"
         if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
-            raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
+            raise ValueError(f"has a centre of {len(self.centre)} numbers; give {expected}")
         return self
 
 
 def faces_of(terrain: Terrain) -> dict[str, Feature]:
-    """Return the faces of a ground by name; of a mesh none, its faces have no names of their own."""
+    """Return the faces of a terrain by name; those of a mesh have no names and are left out."""
     features: tuple[Feature, ...] = getattr(terrain, "features", ())
     return {f.name: f for f in features if f.kind == "face"}
 
@@ -413,21 +414,50 @@ def place(
     centre: tuple[float, ...] | None = None,
     on: str | None = None,
 ) -> State:
-    """Return a state with the machine moved as a whole: a wheel's centre, the first one's if none is
-    named, to (x, y, z), or, on a face of a terrain by its name, tilted with it and set down on it at
-    (x, y), or where it was. The speeds are the machine's own and stay: on a slope of the angle a, the
-    output `forward_speed` is then cos(a) times that on the level.
+    """Return a state with the machine moved rigidly to a place on a terrain.
 
+    The speeds do not change, because they refer to the frame of the base: on a slope of angle a, the
+    output `forward_speed` is cos(a) times that on level ground.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    state
+        A state on level ground.
+    terrain
+        The terrain.
+    wheel
+        The wheel whose centre is placed. Default: the first one.
+    centre
+        Position of its centre in m: (x, y, z), or (x, y) if `on` is given. Default with `on`: its
+        position in `state`.
+    on
+        Name of a face; the machine is tilted with it and set on it.
+
+    Returns
+    -------
+    State
+        The placed state.
+
+    Raises
+    ------
+    ParameterError
+        If the wheel or the face does not exist, or the face does not point upwards.
+
+    Examples
+    --------
     >>> import draisine
     >>> from draisine.terrain import ramp
-    >>> bicycle, ground = draisine.compile("whipple"), ramp(-0.1, drop=0.5)
-    >>> flat = draisine.state(bicycle, forward_speed=3.0)
-    >>> start = draisine.place(bicycle, flat, ground, wheel="rear", centre=(-3.0, 0.0), on="ramp")
+    >>> bicycle = draisine.compile("whipple")
+    >>> ground = ramp(-0.1, drop=0.5)
+    >>> level = draisine.state(bicycle, forward_speed=3.0)
+    >>> start = draisine.place(bicycle, level, ground, wheel="rear", centre=(-3.0, 0.0), on="ramp")
     >>> bool(abs(start.p[0] + 3.0) < 0.1)
     True
     """
-    asked = WheelPlace.model_validate({"wheel": wheel, "centre": centre, "on": on})
-    return place_state(system.tree, terrain, state, asked)
+    target = WheelPlace.model_validate({"wheel": wheel, "centre": centre, "on": on})
+    return place_state(system.tree, terrain, state, target)
 
 
 def start_on(
@@ -437,8 +467,9 @@ def start_on(
     place: WheelPlace | None,
     **options: Any,
 ) -> State:
-    """Return the state of a start at its place: all values are those of the outputs of their names
-    there, also on a slope. `options` are those of `states`.
+    """Return the initial state at a place, at which all outputs have their requested values.
+
+    `options` are those of `state_of`.
     """
     if terrain is None or place is None:
         return state_of(system, values, **options)
@@ -448,13 +479,13 @@ def start_on(
 
 
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
-    """Return a state with the machine moved, as a whole, to where a scenario wants it."""
+    """Return a state with the machine moved rigidly to a place of a scenario."""
     wheels = {c.name: c for c in tree.model.wheels}
     name = place.wheel or next(iter(wheels), "")
     expect_known("no wheel", name, wheels)
     if place.on is None:
-        at = np.asarray(state.p, float) - _centre(tree, wheels[name], state)
-        return replace(state, p=at + place.centre)
+        offset = np.asarray(state.p, float) - _centre(tree, wheels[name], state)
+        return replace(state, p=offset + place.centre)
     N, d = _face(terrain, place.on)
     tilt = _tilt(N)
     tilted = replace(
@@ -462,31 +493,38 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
         q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
         p=tilt @ np.asarray(state.p, float),
     )
-    before, after = (_centre(tree, wheels[name], each)[:2] for each in (state, tilted))
+    target = _centre(tree, wheels[name], state)[:2] if place.centre is None else place.centre
     shift = np.zeros(3)
-    shift[:2] = (before if place.centre is None else np.array(place.centre)) - after
+    shift[:2] = np.asarray(target) - _centre(tree, wheels[name], tilted)[:2]
+    # The tilted machine touches the plane N . x = 0; the shift takes it to N . x = d.
     shift[2] = (d - N[:2] @ shift[:2]) / N[2]
     return replace(tilted, p=tilted.p + shift)
 
 
 def _face(terrain: Terrain, name: str) -> tuple[Floats, float]:
-    """Return normal and offset of a face on which a machine can stand."""
+    """Return normal (3) and offset (m) of a face; raise if it does not point upwards."""
     faces = faces_of(terrain)
     expect_known("no face", name, faces)
-    N, d = faces[name].numbers[:3], float(faces[name].numbers[3])
-    if not N[2] > 1e-9:
-        raise ParameterError(f"nothing stands on {name!r}: it does not face up.")
-    return N, d
+    N = faces[name].numbers[:3]
+    if not N[2] > VERTICAL_NORMAL:
+        raise ParameterError(
+            f"A machine cannot start on {name!r}: the face does not point upwards."
+        )
+    return N, float(faces[name].numbers[3])
+
+
+VERTICAL_NORMAL = 1e-9
+"""A normal with a smaller vertical component belongs to a wall: rounding of a horizontal normal."""
 
 
 def _tilt(N: Floats) -> Floats:
-    """Return the shortest turn from the vertical to a direction that points up."""
+    """Return the rotation (3, 3) by the smallest angle from the vertical to a unit vector N (3)."""
     K = hat(np.array([-N[1], N[0], 0.0]))
     return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
 def _centre(tree: Tree, wheel: Wheel, state: State) -> Floats:
-    """Return where a wheel's centre is in the world."""
+    """Return the position (3) of a wheel's centre in the world, in m."""
     link, _ = tree.place[wheel.body]
-    at = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
-    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ at.c)
+    centre = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
+    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ centre.c)

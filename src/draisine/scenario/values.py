@@ -1,4 +1,7 @@
-"""Values in scenario files: what a number, a list of them, a limit, a motion may look like."""
+"""Types of values in scenario files: numbers with units, limits, vectors, friction, motions of joints.
+
+Each type has a validator, which converts to SI units, and a JSON Schema for editors.
+"""
 
 import dataclasses
 import math
@@ -7,43 +10,42 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
-from draisine.model.quantity import DIVISORS, PLAIN, number
+from draisine.model.quantity import SI_UNITS, UNIT_DIVISORS, number
 
 Text = Annotated[str, Field(min_length=1)]
 
 
 class ScenarioTable(BaseModel):
-    """A table of a scenario: no keys but the known ones, nothing changes afterwards. How it is read is
-    worked out when it is: a scenario has few of all the tables that there are.
-    """
+    """A table of a scenario; unknown keys are mistakes, and it is immutable."""
 
+    # Validators are built at the first use, because a scenario uses few of all tables.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
-def by_word(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
-    """Return the tables of a union by the word at a key that tells them apart."""
-    return {get_args(one.model_fields[key].annotation)[0]: one for one in get_args(union)}
+def tables_by_tag(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
+    """Return the table types of a union by the literal value of the key that distinguishes them."""
+    return {get_args(table.model_fields[key].annotation)[0]: table for table in get_args(union)}
 
 
 def check_rising(axis: Any) -> Any:
-    """Return an axis whose high end is higher than its low one."""
+    """Return an axis; raise if its high end is not above its low one."""
     if not axis.low < axis.high:
         raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
     return axis
 
 
 def limit(value: Any) -> float:
-    """Return a number that is not negative; it may be infinite.
+    """Return a non-negative number, which may be infinite.
 
     >>> limit(float("inf")), limit("90deg")
     (inf, 1.5707963267948966)
     """
     if isinstance(value, float) and math.isinf(value) and value > 0:
         return value
-    found = number(value)
-    if found < 0:
-        raise ValueError(f"{found:g} is negative")
-    return found
+    bound = number(value)
+    if bound < 0:
+        raise ValueError(f"{bound:g} is negative")
+    return bound
 
 
 def _vector(value: Any) -> tuple[float, float, float]:
@@ -66,11 +68,13 @@ def _not_negative(value: float) -> float:
 
 
 def _slope(value: Any) -> float:
-    """Return an angle of ground, less steep than a wall: 20 was meant as degrees."""
-    found = number(value, "rad")
-    if abs(found) >= math.pi / 2:
-        raise ValueError(f"{found:g} rad is as steep as a wall; degrees are written '{found:g}deg'")
-    return found
+    """Return the slope of a ground in rad; a slope beyond a right angle was meant in degrees."""
+    slope = number(value, "rad")
+    if abs(slope) >= math.pi / 2:
+        raise ValueError(
+            f"{slope:g} rad is steeper than vertical; degrees are written '{slope:g}deg'"
+        )
+    return slope
 
 
 NUMBER_SCHEMA: dict[str, Any] = {
@@ -83,7 +87,7 @@ NUMBER_SCHEMA: dict[str, Any] = {
 
 def _unit_schema(unit: str) -> dict[str, Any]:
     """Return the JSON Schema of a number that may be written with a unit."""
-    units = "|".join([unit, *(own for own, meant in DIVISORS if meant == unit)])
+    units = "|".join([unit, *(other for other, base in UNIT_DIVISORS if base == unit)])
     pattern = rf"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*({units})\s*$"
     return {"anyOf": [{"type": "number"}, {"type": "string", "pattern": pattern}]}
 
@@ -91,42 +95,42 @@ def _unit_schema(unit: str) -> dict[str, Any]:
 LENGTH_SCHEMA = _unit_schema("m")
 
 Length = Annotated[float, BeforeValidator(lambda x: number(x, "m")), WithJsonSchema(LENGTH_SCHEMA)]
-"""A length in m, or with another unit."""
+"""A length in m, or with a unit."""
 
 Duration = Annotated[
     float, BeforeValidator(lambda x: _positive(number(x, "s"))), WithJsonSchema(_unit_schema("s"))
 ]
-"""A time greater than zero, in s, or with another unit."""
+"""A positive time in s, or with a unit."""
 
 Quantity = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
 """A number, or an angle written in degrees."""
 
 Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
-"""An angle of ground."""
+"""The slope of a ground."""
 
 Positive = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(number(x, PLAIN))),
+    BeforeValidator(lambda x: _positive(number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
-"""A number greater than zero; no angle."""
+"""A positive number, not an angle."""
 
 NotNegative = Annotated[
     float,
-    BeforeValidator(lambda x: _not_negative(number(x, PLAIN))),
+    BeforeValidator(lambda x: _not_negative(number(x, SI_UNITS))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
-"""A number that is not negative; no angle."""
+"""A non-negative number, not an angle."""
 
 Limit = Annotated[float, BeforeValidator(limit), WithJsonSchema(NUMBER_SCHEMA)]
-"""A number that is not negative, an angle, or `inf`."""
+"""A non-negative number or angle, or `inf`."""
 
 WorldVector = Annotated[
     tuple[float, float, float],
     BeforeValidator(_vector),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}),
 ]
-"""Three numbers, world axes."""
+"""Three numbers, along the axes of the world."""
 
 
 def _numbers(value: Any) -> float | list[float]:
@@ -135,20 +139,20 @@ def _numbers(value: Any) -> float | list[float]:
 
 def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
     if isinstance(value, dict):
-        return {name: [_label(x) for x in _some(value[name])] for name in value}
+        return {name: [_label(x) for x in _non_empty(value[name])] for name in value}
     return _list(value)
 
 
 def _label(value: Any) -> float | str:
-    """Return a number, or a word that stands in a sweep."""
+    """Return a number, or a name, which is a value in a sweep."""
     return value if isinstance(value, str) and value.isidentifier() else number(value)
 
 
 def _list(value: Any) -> list[float]:
-    return [number(x) for x in _some(value)]
+    return [number(x) for x in _non_empty(value)]
 
 
-def _some(value: Any) -> list[Any]:
+def _non_empty(value: Any) -> list[Any]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{value!r} is not a list of numbers")
     return value
@@ -158,7 +162,7 @@ def _drift(value: Any) -> str | float:
     if value in ("project", "none"):
         return str(value)
     if isinstance(value, str):
-        raise ValueError(f"{value!r}: take 'project', 'none', or an epsilon in seconds")
+        raise ValueError(f"{value!r} is not 'project', 'none' or an epsilon in seconds")
     if number(value) <= 0.0:
         raise ValueError(f"{value} is not greater than zero")
     return number(value)
@@ -222,9 +226,9 @@ DriftValue = Annotated[
 
 
 def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
-    """Return the motion of a joint as plain data: its name and its numbers, or lists of them."""
+    """Return the motion of a joint as plain data: its name and its options."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise ValueError(f"{value!r} is not a table with a `name` and its numbers")
+        raise ValueError(f"{value!r} is not a table with a `name` and options")
     return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
 
 
@@ -245,22 +249,22 @@ MotionEntry = Annotated[
 
 
 def record_schema(record: Any, **tags: str) -> dict[str, Any]:
-    """Return the JSON Schema of a table that stands for a dataclass: its fields, and the tags that
-    tell it from others.
+    """Return the JSON Schema of a table that describes a dataclass: its fields, and constant tags.
 
     >>> from draisine.control import SIGNALS
     >>> record_schema(SIGNALS["ramp"], shape="ramp")["required"]
     ['shape', 'input', 'value', 'start', 'end']
     """
-    hints, fields = get_type_hints(record), dataclasses.fields(record)
-    needed = [f.name for f in fields if f.default is dataclasses.MISSING]
+    hints = get_type_hints(record)
+    fields = dataclasses.fields(record)
+    required = [f.name for f in fields if f.default is dataclasses.MISSING]
     return {
         "type": "object",
         "title": record.__name__,
         "description": record.__doc__,
         "properties": {tag: {"const": value} for tag, value in tags.items()}
         | {f.name: _field_schema(hints[f.name]) for f in fields},
-        "required": [*tags, *needed],
+        "required": [*tags, *required],
         "additionalProperties": False,
     }
 
@@ -270,18 +274,18 @@ def _field_schema(hint: Any) -> dict[str, Any]:
         return {"type": "string" if hint is str else "boolean"}
     if hint is float:
         return dict(NUMBER_SCHEMA)
-    inside = get_args(hint)
+    arguments = get_args(hint)
     if get_origin(hint) is Mapping:
         return {"type": "object", "additionalProperties": NUMBER_SCHEMA}
-    return {"enum": list(inside)} if isinstance(inside[0], str) else dict(_LIST_SCHEMA)
+    return {"enum": list(arguments)} if isinstance(arguments[0], str) else dict(_LIST_SCHEMA)
 
 
 def field_value(hint: Any, value: Any) -> Any:
-    """Return a value of a table as the field of a dataclass takes it, by the field's type."""
+    """Return a value of a table, converted to the type of a field of a dataclass."""
     if hint in (str, bool):
         if not isinstance(value, hint):
-            wanted = "a name" if hint is str else "true or false"
-            raise ValueError(f"{value!r} is not {wanted}")
+            expected = "a name" if hint is str else "true or false"
+            raise ValueError(f"{value!r} is not {expected}")
         return value
     if hint is Any:
         return value
@@ -290,21 +294,21 @@ def field_value(hint: Any, value: Any) -> Any:
         if not count.is_integer():
             raise ValueError(f"{value!r} is not a whole number")
         return int(count)
-    inside = get_args(hint)
-    if type(None) in inside:  # an optional value
-        return field_value(inside[0], value)
+    arguments = get_args(hint)
+    if type(None) in arguments:  # an optional value
+        return field_value(arguments[0], value)
     if get_origin(hint) is Mapping:
         if not isinstance(value, dict):
             raise ValueError(f"{value!r} is not a table of numbers by name")
         return {name: number(x) for name, x in value.items()}
-    if inside and isinstance(inside[0], str):
-        if value not in inside:
-            raise ValueError(f"{value!r} is none of {', '.join(map(repr, inside))}")
+    if arguments and isinstance(arguments[0], str):
+        if value not in arguments:
+            raise ValueError(f"{value!r} is not one of {', '.join(map(repr, arguments))}")
         return value
-    if inside:
+    if arguments:
         if not isinstance(value, list):
             raise ValueError(f"{value!r} is not a list of numbers")
-        if inside[-1] is not Ellipsis and len(value) != len(inside):
-            raise ValueError(f"{value!r} has {len(value)} entries, it needs {len(inside)}")
+        if arguments[-1] is not Ellipsis and len(value) != len(arguments):
+            raise ValueError(f"{value!r} has {len(value)} entries, but needs {len(arguments)}")
         return tuple(number(x) for x in value)
     return value if value == math.inf else number(value)

@@ -48,7 +48,7 @@ from draisine.simulation.integrators import (
 from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.singular import (
-    WIDTH,
+    STEP_THROUGH,
     SingularShape,
     find_singular_shape,
     gauss_step,
@@ -237,7 +237,7 @@ class BilateralRun:
         t = t0
         is_stalled = False
         while True:
-            end = t1 if self.ahead is None else min(t1, self.ahead.t - WIDTH / 2)
+            end = t1 if self.ahead is None else min(t1, self.ahead.t - STEP_THROUGH / 2)
             if end <= t:
                 t = self._pass_singular_shape(t, t1)
                 if t >= t1:
@@ -281,7 +281,7 @@ class BilateralRun:
         """Take one step through a singular shape; return the time behind it, or t1 if that is earlier."""
         assert self.ahead is not None
         instant = self.ahead.t
-        far = instant + max(instant - t, WIDTH / 4)
+        far = instant + max(instant - t, STEP_THROUGH / 4)
         self.change_pivots(t, shape_at(self.system.model, instant - (instant - t) / 8))
         y = gauss_step(self.machine, self.y, (t, far), self.inputs, self.anchors)
         grid = _sample_times(self.numerics.start, t, min(far, t1), self.numerics.dt)
@@ -364,7 +364,7 @@ class BilateralRun:
         return None
 
     def trajectory(self, outcome: str) -> Trajectory:
-        """Return the run so far."""
+        """Return the trajectory up to the present state."""
         numerics = self.numerics
         arcs = []
         for part in self.parts:

@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
 from draisine.model.names import (
-    STORED,
+    STORED_VARIABLES,
     Axes,
     benchmark_sign,
     check_axes,
@@ -85,7 +85,7 @@ def dataset(run: "Trajectory", axes: Axes = "draisine") -> "xarray.Dataset":
     labels = dimensions(system.model)
     of_model = variables(system.model)
     values = _values(run, of_model)
-    meanings = STORED | of_model
+    meanings = STORED_VARIABLES | of_model
     if axes == "benchmark":
         values = to_benchmark(system.model, values, labels)
     sizes = {dim: len(names) for dim, names in labels.items()}

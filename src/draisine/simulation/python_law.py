@@ -18,37 +18,39 @@ from draisine.system.tracing import read
 class PythonRate:
     """A right-hand side whose law runs in Python, under the same calling convention as machine code.
 
-    An exception inside the law (an interruption, too) is kept in `error`, and stops the run.
+    An exception inside the law, or an interruption, is stored in `error` and stops the run.
     """
 
     def __init__(self, law: Any, states: int) -> None:
-        self.law, self.states = law, states
+        self.law = law
+        self.states = states
         self._callback: Callback | None = None
 
     @property
     def error(self) -> BaseException | None:
-        """What the law raised, if it did."""
+        """The exception that the law raised, or None."""
         return None if self._callback is None else self._callback.error
 
     def bind(self, machine: ClosedForm) -> int:
         """Return the address of the right-hand side of a machine under the law."""
-        rate, at = machine.rate, machine.rate.inputs
-        y = at.span("q", "z")
+        rate = machine.rate
+        layout = rate.inputs
+        y = layout.span("q", "z")
 
         def evaluate(x: Floats) -> Floats:
-            given, zdot = self._apply(machine, float(x[at.t.start]), x[y])
-            x[at.w] += given
+            inputs, zdot = self._apply(machine, float(x[layout.t.start]), x[y])
+            x[layout.w] += inputs
             out = rate.flat(x)
             out[rate.outputs.rate][machine.layout.z][machine.system.model.memory :] = zdot
             return out
 
         model = machine.system.model
         self._tree = assemble(model, aligned=is_free(model))
-        self._callback = Callback(evaluate, at.size, rate.outputs.size)
+        self._callback = Callback(evaluate, layout.size, rate.outputs.size)
         return self._callback.address
 
     def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
-        """Return the law's inputs at a sample; not numbers where the law failed."""
+        """Return the inputs of the law at a sample; NaN if the law failed."""
         try:
             return self._apply(machine, t, y)[0]
         except BaseException:
@@ -57,14 +59,16 @@ class PythonRate:
             return np.full(len(machine.system.model.inputs), np.nan)
 
     def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
-        model, choice, tree = machine.system.model, machine.choice, self._tree
-        at = machine.layout.split(y)
-        R = base_rotation(model, at["q"])
-        found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
+        """Return the inputs of the law, and the rates of its states."""
+        model = machine.system.model
+        choice = machine.choice
+        parts = machine.layout.split(y)
+        R = base_rotation(model, parts["q"])
+        rows = projected.rows(self._tree, machine.mode, R, parts["r"], parts["p"], choice.spare)
         moving = projected.motion(
-            found, at["u"], t, choice.independent, choice.pivots, choice.along_tree
+            rows, parts["u"], t, choice.independent, choice.pivots, choice.along_tree
         )
-        given, rates = call_law(self.law, read(moving, t), at["z"][model.memory :])
+        commands, rates = call_law(self.law, read(moving, t), parts["z"][model.memory :])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
-        return machine.system.inputs(given), np.asarray(rates, dtype=float)
+        return machine.system.inputs(commands), np.asarray(rates, dtype=float)

@@ -67,10 +67,10 @@ def regrip(
     check_joint(joint)
     n = len(v)
     new_mode = mode_of(model, mode)
-    driven = multiplier.motion_rows(model)
-    gripped = multiplier.active_rows(model, new_mode)
+    driven = multiplier.motion_row_indices(model)
+    gripped = multiplier.active_row_indices(model, new_mode)
     labels = constraints.labels(model, new_mode)
-    joints = multiplier.joint_rows(model)
+    joints = multiplier.coupled_row_indices(model)
     held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
     rows = gripped + [joints[i] for i in held]
     M = free["M"].reshape(n, n)

@@ -17,7 +17,7 @@ from draisine.simulation.options import (
 IMPACTS = frozenset({"impact", "restitution", "resolution", "rest_speed"})
 """The options of impacts."""
 
-ON_TERRAIN = IMPACTS | {"solver", "step", "stops", "events", "margin"}
+TERRAIN_OPTIONS = IMPACTS | {"solver", "step", "stops", "events", "margin"}
 """The options of contacts that need a terrain."""
 
 TOLERANCES = frozenset({"rtol", "atol"})
@@ -47,23 +47,24 @@ class RunKind:
 
     def _check(
         self,
-        given: ContactOptions | Numerics,
-        usual: ContactOptions | Numerics,
+        options: ContactOptions | Numerics,
+        defaults: ContactOptions | Numerics,
         used: frozenset[str],
     ) -> None:
-        if given is usual:
+        """Raise if an option that is not used differs from its default."""
+        if options is defaults:
             return
-        for name in (field.name for field in fields(given)):
-            value = getattr(given, name)
-            if name not in used and value != getattr(usual, name):
+        for name in (field.name for field in fields(options)):
+            value = getattr(options, name)
+            if name not in used and value != getattr(defaults, name):
                 raise ParameterError(
-                    f"{self.name} does not use {name} (here {value!r:.80}); leave it out{_way(name)}."
+                    f"{self.name} does not use {name} (here {value!r:.80}); leave it out{_option_hint(name)}."
                 )
 
 
-def _way(name: str) -> str:
-    """Return what an option goes with that a run does not use."""
-    if name in ON_TERRAIN:
+def _option_hint(name: str) -> str:
+    """Return a hint for which runs an option is, if a run does not use it."""
+    if name in TERRAIN_OPTIONS:
         return ", or run on a terrain, terrain=plane() for level ground"
     if name in ("threads", "precision"):
         return ": it is an option of simulate_many"
@@ -94,7 +95,7 @@ KINEMATIC = RunKind(
 )
 TERRAIN = RunKind(
     "a run on a terrain",
-    ON_TERRAIN | {"mu", "fall"},
+    TERRAIN_OPTIONS | {"mu", "fall"},
     TOLERANCES | {"dt", "breakpoints", "start"},
 )
 TIME_STEPPING = RunKind(
@@ -119,7 +120,7 @@ STEPPER_ON_PLANE = RunKind(
 )
 STEPPER_ON_TERRAIN = RunKind(
     "a stepper on a terrain",
-    ON_TERRAIN | {"mu", "fall"},
+    TERRAIN_OPTIONS | {"mu", "fall"},
     TOLERANCES | {"dt", "breakpoints", "start"},
 )
 
@@ -130,7 +131,9 @@ def check_options(kind: RunKind, task: Task) -> None:
         raise ParameterError(f"{kind.name} does not use a GripSchedule; name one mode.")
     if task.terrain is None:
         _check_friction(kind, task)
-    contact, numerics, name = kind.contact, kind.numerics, kind.name
+    contact = kind.contact
+    numerics = kind.numerics
+    name = kind.name
     if "integrator" in numerics and not task.numerics.method.ADAPTIVE:
         name = f"{name}, by the equal steps of {task.numerics.integrator!r},"
         numerics = numerics - TOLERANCES
@@ -142,7 +145,7 @@ def check_options(kind: RunKind, task: Task) -> None:
 
 
 def _check_friction(kind: RunKind, task: Task) -> None:
-    """Raise if friction is given that nothing on the level plane is compared with."""
+    """Raise if mu is set, but no wheel has a load with which friction could be compared."""
     mu: Any = task.contact.mu
     if "mu" not in kind.contact or mu == CONTACT.mu:
         return

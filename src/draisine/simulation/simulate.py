@@ -1,4 +1,4 @@
-"""The one verb: from a state through a motion, by the driver that the task asks for."""
+"""`simulate`: the motion of a system from a state until a time, by the solver that the arguments select."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -50,23 +50,57 @@ def simulate(
     progress: Progress = None,
     **unknown: Never,
 ) -> Trajectory:
-    """Return the motion of a system from a state until a time (s).
+    """Simulate a system from an initial state until a time.
 
-    Without `terrain` the ground is the level plane and contacts hold whatever the force
-    (`contact.mode` says which); on a terrain wheels touch, roll, slide, leave and hit, and the events
-    are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
-    which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
-    and `numerics` hold everything else. `progress` is told from time to time which fraction of the
-    run is done; True shows a bar.
+    A run ends if the machine falls; its `outcome` says so. Its `validity` states whether the run is
+    physically valid.
 
-    The run stops where the machine falls, and its `outcome` says so; `contact.fall = inf` lets it go
-    on. Its `validity` says whether the run is physically valid. If it is not (the ground would have to
-    pull, friction exceeds `contact.mu`, the machine falls, the energy or the constraints drift), a
-    `ValidityWarning` is issued; with `strict`, `ValidityError` is raised instead.
+    Parameters
+    ----------
+    system
+        The machine.
+    state
+        Initial state.
+    until
+        Time of the end, s.
+    terrain
+        The ground, with unilateral contacts: wheels touch down, roll, slide, lift off and collide, and the
+        events are part of the result. Without a terrain the ground is the level plane and contacts are ideal
+        (bilateral).
+    law
+        Control law, compiled if possible, or a `SpeedLaw`, which prescribes speeds without dynamics.
+    inputs
+        Constant inputs by name (N m or N).
+    contact
+        Friction, impacts, falls and the solver of contacts.
+    numerics
+        Integrator, tolerances and spacing of samples.
+    strict
+        Whether an invalid run raises `ValidityError` instead of a warning.
+    progress
+        True shows a progress bar; a function receives the fraction that is done.
+    **unknown
+        Options of contacts or numerics passed here raise an error that names their place.
 
-    A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
-    the motion until then in its `partial`.
+    Returns
+    -------
+    Trajectory
+        Arcs of motion and the events between them.
 
+    Raises
+    ------
+    SimulationError
+        If the run cannot continue, or is interrupted from the keyboard; the motion until then is in
+        `partial`.
+
+    Warns
+    -----
+    ValidityWarning
+        If the run is not physically valid: the ground would have to pull, friction exceeds `contact.mu`, the
+        machine falls, or the energy or the constraints drift.
+
+    Examples
+    --------
     >>> import draisine
     >>> from draisine.terrain import plane
     >>> bicycle = draisine.compile("whipple")
@@ -114,8 +148,8 @@ def compute_run(
     expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"
     try:
-        with report_progress(progress, text) as tell:
-            task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
+        with report_progress(progress, text) as report:
+            task = Task(system, state, until, terrain, law, inputs, contact, numerics, report)
             run = replace(_driver(task)(task), task=task)
         check_finite(run)
     except SimulationError as error:
@@ -133,19 +167,17 @@ def compute_run(
 
 
 def _driver(task: Task) -> Callable[[Task], Trajectory]:
-    """Return what carries out a task, after a check of its options."""
+    """Return the function that runs a task, after a check of its options."""
     kind, driver = _kind(task)
     check_options(kind, task)
     return driver
 
 
 def _kind(task: Task) -> tuple[RunKind, Callable[[Task], Trajectory]]:
-    """Return the kind of run that a task asks for, and what carries it out."""
+    """Return the kind of run of a task, and the function that runs it."""
     if task.terrain is not None:
         if isinstance(task.law, SpeedLaw):
-            raise ParameterError(
-                "a SpeedLaw leads a machine on the level plane; leave the terrain out."
-            )
+            raise ParameterError("A SpeedLaw works on the level plane only; leave the terrain out.")
         if isinstance(task.contact.solver, Compliant):
             return run_kinds.COMPLIANT, run_compliant
         if task.contact.solver == "time_stepping":

@@ -19,33 +19,38 @@ from draisine.mechanics.formulations._rank import Place, place_drawing
 from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
-AHEAD, WIDTH = 0.5, 0.04
-"""How far ahead a singular shape is looked for, and the length of the step through it, in s."""
-LOST = 1e-7
-"""Where rows of unit length have a smaller singular value than this, they lose rank."""
+SEARCHED_TIME = 0.5
+"""Time ahead (s) in which a singular shape is searched."""
+
+STEP_THROUGH = 0.04
+"""Length of the step through a singular shape, s."""
+
+SINGULAR_VALUE = 1e-7
+"""Singular value of unit rows below which they lose rank; its minimum is located to about 1e-8."""
 
 
 @dataclass(frozen=True, eq=False)
 class SingularShape:
-    """A shape in which rows lose rank: when, which rows, and whether the speeds have a limit there."""
+    """A shape in which constraint rows lose rank."""
 
-    t: float
+    t: float  # s, when prescribed joints reach it
     shape: Floats
-    rows: tuple[str, ...]
-    removable: bool
+    rows: tuple[str, ...]  # labels of the dependent rows
+    removable: bool  # whether the speeds have a limit there
 
     def __str__(self) -> str:
         angles = ", ".join(f"{x:.6g}" for x in self.shape)
         return (
-            f"the constraints {', '.join(self.rows)} repeat each other in the shape ({angles}) at "
-            f"{self.t:.9g} s, where they demand speeds beyond all bounds. Lead the joints past that "
-            "shape, or leave one of them free"
+            f"the constraints {', '.join(self.rows)} are linearly dependent in the shape ({angles}) at "
+            f"{self.t:.9g} s, where they require unbounded speeds. Prescribe motions that avoid that "
+            "shape, or leave one joint free"
         )
 
 
 def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     """Return the first shape ahead of a time in which prescribed joints make rows lose rank."""
-    model, mode = machine.system.model, machine.mode
+    model = machine.system.model
+    mode = machine.mode
     labels = constraints.labels(model, mode)
     keep = [k for k, label in enumerate(labels) if label not in machine.choice.spare]
     if not keep or any(joint.motion is None for joint in model.joints):
@@ -55,42 +60,47 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     def place(time: float) -> Place:
         return replace(drawing, r=shape_at(model, time), t=time)
 
-    def least(time: float) -> float:
+    def smallest_singular_value(time: float) -> float:
         return float(np.linalg.svd(place(time).C[keep], compute_uv=False)[-1])
 
     from scipy.optimize import minimize_scalar
 
-    times = np.linspace(t, t + AHEAD, 51)
-    values = [least(x) for x in times]
+    times = np.linspace(t, t + SEARCHED_TIME, 51)
+    values = [smallest_singular_value(x) for x in times]
     for k in range(len(times)):
-        low, high = values[max(k - 1, 0)], values[min(k + 1, 50)]
-        if values[k] > min(low, high) or values[k] > 0.5:
+        neighbours = (values[max(k - 1, 0)], values[min(k + 1, 50)])
+        if values[k] > min(neighbours) or values[k] > 0.5:
             continue
         span = (times[max(k - 1, 0)], times[min(k + 1, 50)])
-        found = minimize_scalar(least, bounds=span, method="bounded", options={"xatol": 1e-13})
-        if found.fun < LOST:
-            at = place(float(found.x))
-            U, _, _ = np.linalg.svd(at.C[keep])
+        minimum = minimize_scalar(
+            smallest_singular_value, bounds=span, method="bounded", options={"xatol": 1e-13}
+        )
+        if minimum.fun < SINGULAR_VALUE:
+            singular = place(float(minimum.x))
+            U, _, _ = np.linalg.svd(singular.C[keep])
             w = U[:, -1]
             rows = tuple(labels[i] for i, x in zip(keep, w, strict=True) if abs(x) > 1e-6)
-            size = max(1.0, float(np.abs(at.b).max()))
-            return SingularShape(at.t, at.r, rows, abs(float(w @ at.b[keep])) < 1e-6 * size)
+            # The speeds have a limit if the dependent rows have consistent right-hand sides.
+            scale = max(1.0, float(np.abs(singular.b).max()))
+            is_removable = abs(float(w @ singular.b[keep])) < 1e-6 * scale
+            return SingularShape(singular.t, singular.r, rows, is_removable)
     return None
 
 
 def shape_at(model: Model, t: float) -> Floats:
-    """Return the shape of a model all of whose joints are prescribed."""
+    """Return the shape of a model with prescribed joints only, at a time (s)."""
     return np.array([float(j.motion(t)[0]) for j in model.joints if j.motion is not None])
 
 
 def gauss_step(
     machine: ClosedForm, y: Floats, span: tuple[float, float], w: Floats, anchors: Floats
 ) -> Callable[[float], Floats]:
-    """Return the motion over a span as a function of time: the polynomial that satisfies the
-    equations of motion at eight Gauss nodes.
+    """Return the motion over a span of time as a function of time, by one step of Gauss collocation: the
+    polynomial satisfies the equations of motion at eight Gauss nodes.
     """
     nodes, _ = np.polynomial.legendre.leggauss(8)
-    c, h = (nodes + 1) / 2, span[1] - span[0]
+    c = (nodes + 1) / 2
+    h = span[1] - span[0]
     basis = np.linalg.inv(np.vander(c, increasing=True)).T  # Lagrange polynomials by their powers
 
     def integrals(s: float) -> Floats:

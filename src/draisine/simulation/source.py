@@ -21,7 +21,7 @@ from draisine.codegen.program import Program, flatten
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._dialects import C_HELPERS, JS_HELPERS, c_types, js_types
-from draisine.codegen.targets._text_routine import write
+from draisine.codegen.targets._text_routine import write_text_routine
 from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
@@ -35,40 +35,39 @@ from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-PROGRAMS = ("rate", "project", "observe")
+EXPORTED_PROGRAMS = ("rate", "project", "observe")
+"""Programs of a mode that an exported simulator contains."""
 
-BESIDE = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
-"""What stands beside a simulator in units for other tools."""
+RESERVED_NAMES = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
+"""Names of other files and classes next to a simulator in exports for other tools."""
 
 
 class _Template(Template):
-    """A file of `templates`, in which @{name} stands for what is written for each machine."""
+    """A file of `templates`, in which @{name} is replaced for each machine."""
 
     delimiter = "@"
 
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """What a simulator in source code is made from: its name, names of its numbers, programs with
-    flat arrays, the method, numbers to begin with, and the workspace whose arrays it needs.
-    """
+    """The parts of a simulator in source code."""
 
     name: str
-    names: dict[str, list[str]]
-    programs: dict[str, Program]
-    observed: Layout
+    names: dict[str, list[str]]  # of parameters, inputs, joints, speeds, states and outputs
+    programs: dict[str, Program]  # with flat arrays
+    observed: Layout  # of the outputs of `observe`
     method: EqualSteps
-    parameters: Floats
-    start: Floats
-    inputs: Floats
-    workspace: Workspace
+    parameters: Floats  # default values
+    start: Floats  # initial state y
+    inputs: Floats  # initial inputs and anchors
+    workspace: Workspace  # whose arrays the simulator needs
 
     @property
     def sizes(self) -> dict[str, int]:
         """The arrays that a machine owns, and their sizes."""
-        tables = {f"{name}_table": len(self.programs[name].table) for name in PROGRAMS}
-        own = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
-        return tables | {name: getattr(self.workspace, name).size for name in own}
+        tables = {f"{name}_table": len(self.programs[name].table) for name in EXPORTED_PROGRAMS}
+        arrays = ("x", "y", "k", "settled", "headings", "gap", "wrong", "ended")
+        return tables | {name: getattr(self.workspace, name).size for name in arrays}
 
     @property
     def constants(self) -> dict[str, Floats]:
@@ -109,7 +108,9 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
-    name = free_word(system.vehicle.__name__, [*c.C_RESERVED, *javascript.JS_RESERVED, *BESIDE])
+    name = free_word(
+        system.vehicle.__name__, [*c.C_RESERVED, *javascript.JS_RESERVED, *RESERVED_NAMES]
+    )
     names = {
         "parameters": list(system.parameters),
         "inputs": list(system.model.inputs),
@@ -119,7 +120,8 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         "outputs": system.outputs,
     }
     programs = {
-        p: replace(flatten(machine.programs[p]), name=f"{name}_{p}") for p in (*PROGRAMS, "frame")
+        p: replace(flatten(machine.programs[p]), name=f"{name}_{p}")
+        for p in (*EXPORTED_PROGRAMS, "frame")
     }
     workspace = problem.workspace(len(y), method.stages, method.coefficients).record
     return Simulator(
@@ -129,14 +131,14 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
 
 
 def _state_names(machine: ClosedForm) -> list[str]:
-    """Return names for the entries of y: turn and place of the inner base frame (`inner_`: neither is that
-    of the drawing), joints, independent speeds, and what forces and laws remember.
+    """Return names for the entries of y: quaternion and position of the inner base frame (`inner_`, because
+    they are not those of the drawing), joints, independent speeds, and states of force elements and laws.
     """
-    at = machine.layout
-    turn = "wxyz" if at.count("q") == 4 else range(at.count("q"))
-    base = [f"inner_q_{x}" for x in turn] + [f"inner_p_{x}" for x in "xyz"[: at.count("p")]]
+    layout = machine.layout
+    turn = "wxyz" if layout.count("q") == 4 else range(layout.count("q"))
+    base = [f"inner_q_{x}" for x in turn] + [f"inner_p_{x}" for x in "xyz"[: layout.count("p")]]
     joints = [joint.name for joint in machine.system.model.joints]
-    return [*base, *joints, *machine.choice.names, *(f"z_{k}" for k in range(at.count("z")))]
+    return [*base, *joints, *machine.choice.names, *(f"z_{k}" for k in range(layout.count("z")))]
 
 
 def _fill(template: str, **parts: object) -> str:
@@ -190,17 +192,17 @@ def _c_body(s: Simulator) -> str:
         n=n,
         tables=tables,
         helpers=C_HELPERS,
-        programs=[_c_program(s.programs[p], p != "observe") for p in PROGRAMS],
+        programs=[_c_program(s.programs[p], p != "observe") for p in EXPORTED_PROGRAMS],
         record=c_types(s.method.march),
-        march=write(s.method.march, c.C_DIALECT, f"{n}_march"),
+        march=write_text_routine(s.method.march, c.C_DIALECT, f"{n}_march"),
         fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
-        prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in PROGRAMS],
+        prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in EXPORTED_PROGRAMS],
         headings=s.workspace.headings.size,
     )
 
 
 def _c_array(head: str, numbers: Floats) -> str:
-    entries = [c.number(float(x)) for x in numbers] or ["0.0"]
+    entries = [c.c_number(float(x)) for x in numbers] or ["0.0"]
     lines = [", ".join(entries[k : k + 4]) for k in range(0, len(entries), 4)]
     inner = ",\n".join(f"    {line}" for line in lines)
     return f"{head}[{len(entries)}] = {{\n{inner}\n}};\n"
@@ -249,9 +251,9 @@ def _js_files(s: Simulator) -> dict[str, str]:
         size=s.observed.size,
         helpers=JS_HELPERS + js_types(s.method.march),
         programs=[_js_program(program) for program in s.programs.values()],
-        march=write(s.method.march, javascript.JS_DIALECT, "march"),
+        march=write_text_routine(s.method.march, javascript.JS_DIALECT, "march"),
         memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],
-        prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in PROGRAMS],
+        prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in EXPORTED_PROGRAMS],
         fields=[f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")],
         frame_table=max(1, len(frame.table)),
         frame_inputs=max(1, inputs_of(frame).size),
@@ -260,7 +262,7 @@ def _js_files(s: Simulator) -> dict[str, str]:
 
 
 def _js_array(numbers: Floats) -> str:
-    return f"Float64Array.of({', '.join(javascript.number(float(x)) for x in numbers)})"
+    return f"Float64Array.of({', '.join(javascript.js_number(float(x)) for x in numbers)})"
 
 
 def _js_program(program: Program) -> str:

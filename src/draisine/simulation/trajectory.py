@@ -36,7 +36,7 @@ TerrainMode = tuple[tuple[Key, str], ...]
 
 
 class GuardKind(IntEnum):
-    """What a guard watches. It fires where its value becomes negative."""
+    """The quantity of a guard. A guard fires when its value becomes negative."""
 
     LEAN = 0  # sine of the lean that is a fall, minus that of the lean
     OVERTURN = 1  # vertical component of the base's upright axis
@@ -204,8 +204,8 @@ class BilateralArc:
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
-        at = self.machine.layout
-        return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
+        layout = self.machine.layout
+        return self.machine.user_pose(self.y.T[layout.q], self.y.T[layout.p])
 
     def redundant_rows(self) -> list[str]:
         """Return the redundant rows of the mode."""
@@ -239,28 +239,32 @@ class Trajectory:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """All observations of every sample of all arcs, time last."""
-        seen: list[dict[str, Floats]] = []
-        for together, some in groupby(
+        groups: list[dict[str, Floats]] = []
+        for together, group in groupby(
             self.arcs, key=lambda arc: getattr(arc, "observe_together", None)
         ):
-            arcs = list(some)
+            arcs = list(group)
             # Arcs of one kind are observed together, which is cheaper than one by one.
-            seen += [arc.observations for arc in arcs] if together is None else [together(arcs)]
-        found = seen[0]
-        if len(seen) > 1:
-            found = {key: np.concatenate([one[key] for one in seen], axis=1) for key in found}
+            groups += [arc.observations for arc in arcs] if together is None else [together(arcs)]
+        observations = groups[0]
+        if len(groups) > 1:
+            observations = {
+                key: np.concatenate([values[key] for values in groups], axis=1)
+                for key in observations
+            }
         # Between two events at nearly the same time the active set is not resolved: no forces are known.
         short = np.repeat([arc.is_instant for arc in self.arcs], [len(arc.t) for arc in self.arcs])
         if short.any():
-            for key in found.keys() & FORCES:
-                found[key] = np.where(short, np.nan, found[key])
-        return found
+            for key in observations.keys() & FORCES:
+                observations[key] = np.where(short, np.nan, observations[key])
+        return observations
 
     def final(self) -> State:
         """Return the last state."""
         arc = self.arcs[-1]
         q, p = arc.pose()
-        r, model = arc.y[-1, arc.machine.layout.r], arc.machine.system.model
+        model = arc.machine.system.model
+        r = arc.y[-1, arc.machine.layout.r]
         names = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
         z = arc.y[-1, arc.machine.layout.z][: model.memory]
         return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names, z)
@@ -304,7 +308,8 @@ class Trajectory:
         return getattr(self.arcs[0], "terrain", None)
 
     def __repr__(self) -> str:
-        t, kinds = self.t, [event.kind for event in self.events]
+        t = self.t
+        kinds = [event.kind for event in self.events]
         how = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
         vehicle = self.arcs[0].machine.system.vehicle.__name__

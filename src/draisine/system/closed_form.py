@@ -363,15 +363,15 @@ def check_resistance(tree: Tree, mode: Mode) -> None:
     model = tree.model
     n = len(model.joints)
     columns = free_columns(model)
-    switched = multiplier.active_rows(model, mode)
+    switched = multiplier.active_row_indices(model, mode)
     driven = [6 + k for k in constraints.prescribed_joints(model)]
     at_rest = np.zeros(6 + n)
     inputs = np.zeros(len(model.inputs))
     idle: Floats | None = None
     # The drawing may be a singular shape: a shape without symmetry near it decides as well.
     for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
-        out = multiplier.free(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
-        joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
+        out = multiplier.evaluate_free_dynamics(tree, np.eye(3), np.zeros(3), r, at_rest, inputs)
+        joints = [*np.eye(6 + n)[driven], *couplings.coupling_rows(tree, geometry(tree, r))]
         C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
         idle = multiplier.find_massless_motion(out.M[np.ix_(columns, columns)], C)
         if idle is None:

@@ -24,7 +24,7 @@ from draisine.errors import ConfigurationError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.tree import Tree, assemble, wheel_joints
-from draisine.model.names import PLACE, state_names
+from draisine.model.names import BASE_POSITION, state_names
 
 if TYPE_CHECKING:
     from draisine.system.closed_form import ClosedForm
@@ -217,7 +217,7 @@ class Configuration:
         if self._tilt is None:
             return level, level
         tilted = self.evaluate(indices=indices, tilted=True)
-        positions = [self.names.index(name) for name in PLACE]
+        positions = [self.names.index(name) for name in BASE_POSITION]
         tilted["values"][positions] = level["values"][positions]
         for name in ("by_pose", "by_speed"):
             shape = (self.columns, -1, len(indices))

@@ -12,12 +12,12 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Graph, evaluate, tangent
-from draisine.codegen.derivative import replay
+from draisine.codegen.derivative import retrace
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
-from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
+from draisine.mechanics.base import base_rates, base_rotation, expand_speeds, free_columns
 from draisine.mechanics.contact.elements import (
     REPORTED,
     FeatureForces,
@@ -171,7 +171,7 @@ class TerrainDerivation:
         self.symbols = s
         self.R = base_rotation(model, s["q"])
         self.geo = geometry(self.tree, s["r"])
-        self.speeds = spread(model, s["v"])
+        self.speeds = expand_speeds(model, s["v"])
         self.vel = velocities(
             self.tree, self.geo, self.speeds[:3], self.speeds[3:6], self.speeds[6:], np.zeros(3)
         )
@@ -330,15 +330,17 @@ class TerrainDerivation:
             for k, guide in self.driven.guides.items()
         }
         joints = sorted(motions)
-        rows = [np.eye(6 + len(r))[6 + k] for k in joints] + couplings.rows(self.tree, self.geo)
-        drifts = couplings.drifts(self.tree, self.geo, self.vel.rdot)
+        rows = [np.eye(6 + len(r))[6 + k] for k in joints] + couplings.coupling_rows(
+            self.tree, self.geo
+        )
+        drifts = couplings.coupling_drifts(self.tree, self.geo, self.vel.rdot)
         return {
             "held": array([list(row[self.columns]) for row in rows]),
             "held_c": [*(motions[k][2] for k in joints), *(-x for x in drifts)],
             "held_b": [*(motions[k][1] for k in joints), *(0.0 for _ in drifts)],
             "held_gap": [
                 *(r[k] - motions[k][0] for k in joints),
-                *couplings.values(self.tree, self.geo),
+                *couplings.coupling_residuals(self.tree, self.geo),
             ],
         }
 
@@ -452,7 +454,7 @@ class TerrainDerivation:
         program = self.motions[motion]
         first = sum(earlier.inputs["numbers"] for earlier in self.motions[:motion])
         numbers = self.symbols["ground"][first : first + program.inputs["numbers"]]
-        values = replay(program, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
+        values = retrace(program, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
         R, p = (array([values[k] for k in program.outputs[name]]) for name in ("R", "p"))
         return R.reshape(3, 3), p
 

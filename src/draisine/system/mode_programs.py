@@ -19,7 +19,13 @@ from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.program import Program
 from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import tyre_powers
-from draisine.mechanics.base import base_rotation, free_columns, spread, square_length, unit
+from draisine.mechanics.base import (
+    base_rotation,
+    expand_speeds,
+    free_columns,
+    renormalise,
+    square_length,
+)
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
 from draisine.mechanics.kinematics import geometry, velocities
@@ -120,7 +126,7 @@ def project(d: Derivation) -> Program:
     """Return one Newton step of minimum norm towards closed contacts and a unit quaternion, eq. [projection],
     and the residuals of both before it.
     """
-    q = unit(d.model, d.symbols["q"])
+    q = renormalise(d.model, d.symbols["q"])
     p = d.symbols["p"]
     r = d.symbols["r"]
     R = base_rotation(d.model, q)
@@ -130,9 +136,9 @@ def project(d: Derivation) -> Program:
         columns = free_columns(d.model)
         J = array([list(row[columns]) for row in gradients])
         x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
-        step = spread(d.model, x)
+        step = expand_speeds(d.model, x)
         dq, dp = d.pose_rates(R, q, step, rows.ref)
-        q = unit(d.model, q + dq)
+        q = renormalise(d.model, q + dq)
         p = p + dp
         r = r + step[6:]
     wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
@@ -153,7 +159,7 @@ def initial(d: Derivation) -> Program:
     R = d.R
     columns = free_columns(d.model)
     s = d.tracing.symbols({"s": len(columns)})["s"]
-    speeds = spread(d.model, s)
+    speeds = expand_speeds(d.model, s)
     zero = np.zeros(3)
     vel = velocities(tree, rows.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     t = d.symbols["t"][0]
@@ -169,7 +175,9 @@ def initial(d: Derivation) -> Program:
     values += [*rates, *v[columns]]
     conditions, _ = d.conditions(rows)
     requested = [*values, *conditions]
-    by_pose = [tangent(requested, d.directions(R, spread(d.model, e))) for e in np.eye(len(s))]
+    by_pose = [
+        tangent(requested, d.directions(R, expand_speeds(d.model, e))) for e in np.eye(len(s))
+    ]
     by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
     inputs = {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
     outputs = {"values": values, "conditions": conditions}
@@ -205,7 +213,7 @@ def enter(d: Derivation) -> Program:
     R = base_rotation(d.model, q)
     p = user["p"] + R @ (base.R.T @ base.o)
     rows = d.rows(R, r, p)
-    user_speeds = spread(d.model, user["v"])
+    user_speeds = expand_speeds(d.model, user["v"])
     W = base.R.T @ user_speeds[3:6]
     V = base.R.T @ (user_speeds[:3] + cross(user_speeds[3:6], base.o)) + cross(W, rows.ref)
     speeds = np.concatenate([V, W, user_speeds[6:]])
@@ -214,7 +222,7 @@ def enter(d: Derivation) -> Program:
     outputs: dict[str, Any] = {
         "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
         "speeds": speeds,
-        "broken": projected.residual(rows, speeds, t[0], d.choice.along_tree),
+        "broken": projected.velocity_residual(rows, speeds, t[0], d.choice.along_tree),
         "conditions": d.conditions(rows)[0],
     }
     return d.tracing.program("enter", inputs, outputs)
@@ -243,7 +251,7 @@ def _bare(d: Derivation) -> _Bare:
     s = d.symbols | _user(d, {"q": 4, "p": 3})
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
     v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
-    speeds = spread(model, v)
+    speeds = expand_speeds(model, v)
     zero = np.zeros(3)
     t = s["t"][0]
     R = base_rotation(model, s["q"])
@@ -255,9 +263,9 @@ def _bare(d: Derivation) -> _Bare:
     return _Bare(
         {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"], "z": s["z"]},
         Readings(tree, geo, world, s["p"], vel, speeds, zero, t),
-        multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], t),
-        [*joints, *couplings.rows(tree, geo)],
-        couplings.drifts(tree, geo, speeds[6:]),
+        multiplier.evaluate_free_dynamics(tree, R, s["p"], s["r"], speeds, s["w"], t),
+        [*joints, *couplings.coupling_rows(tree, geo)],
+        couplings.coupling_drifts(tree, geo, speeds[6:]),
         [r(t) for j in model.joints if (r := j.motion) is not None],
     )
 
@@ -328,7 +336,7 @@ def variation(d: Derivation) -> Program:
     }
     sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
     seeds = d.tracing.symbols(sizes)
-    seed = d.directions(d.R, spread(d.model, seeds["dx"]))
+    seed = d.directions(d.R, expand_speeds(d.model, seeds["dx"]))
     seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
     changes = iter(tangent([x for xs in values.values() for x in xs], seed))
     outputs = {"mass": list(mass.ravel())} | values

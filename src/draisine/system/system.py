@@ -232,7 +232,7 @@ class System:
         machine = self.machine(mode)
         w = self.inputs(inputs)
         model = self.model
-        switched = multiplier.active_rows(model, machine.mode)
+        switched = multiplier.active_row_indices(model, machine.mode)
         if formulation == "projected":
             y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
@@ -278,7 +278,10 @@ class System:
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w, **z)
         model = self.model
         n = len(out["F"])
-        rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
+        rows = [
+            *multiplier.active_row_indices(model, machine.mode),
+            *multiplier.coupled_row_indices(model),
+        ]
         C = out["C"].reshape(-1, n)[rows]
         labels = constraints.labels(model, machine.mode)
         return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
@@ -373,7 +376,9 @@ class System:
         machine = self.machine(mode)
         n = len(state.v)
         labels = constraints.labels(self.model, machine.mode)
-        rows = multiplier.active_rows(self.model, machine.mode) + multiplier.joint_rows(self.model)
+        rows = multiplier.active_row_indices(
+            self.model, machine.mode
+        ) + multiplier.coupled_row_indices(self.model)
         out = machine.masses(q=state.q, p=state.p, r=state.r, v=state.v)
         U, _, _ = np.linalg.svd(out["C"].reshape(-1, n)[rows])
         rank = len(labels) - len(machine.choice.spare)
@@ -414,7 +419,7 @@ def _solve_rows(
     """
     model = machine.system.model
     if by_kernel and not machine.choice.spare:
-        return multiplier.nullspace(*matrices[:4])
+        return multiplier.solve_by_nullspace(*matrices[:4])
     if not machine.choice.spare:
         return multiplier.saddle_point(*matrices, model.speeds)
     rank = len(matrices.rows) - len(machine.choice.spare)

@@ -1,8 +1,8 @@
-"""Grounds as numbers, and the nearest features of a wheel.
+"""Grounds: features, standard shapes, meshes, moving ground, and broad-phase search.
 
-`feature`: a face, an edge, a vertex. `terrain`: what a ground must answer. `shapes`: planes, ramps,
-kerbs, stairs, corners, rough ground. `mesh`: triangles and height fields. `pieces`: a mesh's features.
-`files`: meshes read. `motions`: how grounds move. `assembly`: grounds put together.
+`feature`: faces, edges, vertices. `terrain`: the protocol of grounds. `shapes`: planes, ramps, kerbs, stairs,
+corners, rough ground. `mesh`: triangles and height fields. `pieces`: the features of a mesh. `files`: meshes
+from files. `motions`: motions of grounds. `assembly`: composite grounds.
 """
 
 from draisine.terrain.assembly import Joined, move_ground

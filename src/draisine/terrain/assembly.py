@@ -1,4 +1,4 @@
-"""Grounds made of others: carried along by a motion, or several as one."""
+"""Composite grounds: a ground with a motion, and several grounds joined."""
 
 from collections.abc import Sequence
 from functools import singledispatch
@@ -13,14 +13,15 @@ from draisine.terrain.terrain import Terrain
 
 
 class MovingGround(Terrain):
-    """A ground that a motion carries along as a whole: every feature has the motion, and what is
-    near is looked for in the ground's own frame.
-    """
+    """A ground with a motion: all features have it, and searches use its moving frame."""
 
     def __init__(self, ground: Terrain, motion: ObstacleMotion) -> None:
         if ground.motions:
-            raise TerrainError("the ground moves already; give each part its own whole motion.")
-        self.ground, self.motion = ground, motion
+            raise TerrainError(
+                "The ground already has a motion. Give each of its parts one complete motion."
+            )
+        self.ground = ground
+        self.motion = motion
 
     def __len__(self) -> int:
         return len(self.ground)
@@ -33,23 +34,23 @@ class MovingGround(Terrain):
         return self.ground.name(k)
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return features by their numbers, carried along."""
+        """Return the features with ascending indices ks, with the motion."""
         return self.ground.pick(ks).carried(self.motion)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of features that there are."""
+        """The kinds of its features."""
         return self.ground.kinds
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The one motion."""
+        """The motion."""
         return (self.motion,)
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the features near a point at a time, as its ground finds them."""
+        """Return the indices of the features near a point, see `Terrain.near`."""
         R, p = (np.asarray(x, float) for x in self.motion(t))
         return self.ground.near(
             R.T @ (centre - p), reach, t, float(np.linalg.norm(np.broadcast_to(margin, 3)))
@@ -57,7 +58,7 @@ class MovingGround(Terrain):
 
 
 class Joined(Terrain):
-    """Several grounds as one: their features are counted one ground after the other.
+    """Several grounds as one; their features are concatenated.
 
     >>> from draisine.terrain import kerb, plane
     >>> len(Joined(plane(), kerb(1.0, 0.1)))
@@ -72,57 +73,66 @@ class Joined(Terrain):
         return int(self._first[-1])
 
     def _own(self, k: int) -> tuple[Terrain, int]:
-        """Return the ground that has a feature, and its number there."""
+        """Return the ground of feature k, and the index there."""
         which = int(np.searchsorted(self._first, k, side="right")) - 1
         return self.grounds[which], k - int(self._first[which])
 
     def __getitem__(self, k: int) -> Feature:
-        ground, own = self._own(k)
-        return ground[own]
+        ground, index = self._own(k)
+        return ground[index]
 
     def name(self, k: int) -> str:
         """Return the name of a feature."""
-        ground, own = self._own(k)
-        return ground.name(own)
+        ground, index = self._own(k)
+        return ground.name(index)
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return features by their numbers, as each of the grounds makes them."""
+        """Return the features with ascending indices ks."""
         parts = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
-            own = [k - first for k in ks if first <= k < first + len(ground)]
-            parts += [ground.pick(own)] if own else []
+            indices = [k - first for k in ks if first <= k < first + len(ground)]
+            parts += [ground.pick(indices)] if indices else []
         return join(parts)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of features that there are."""
+        """The kinds of its features."""
         return frozenset().union(*(ground.kinds for ground in self.grounds))
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motions of what moves, each once."""
+        """The distinct motions of all grounds."""
         return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the features near a point at a time, as each of the grounds finds them."""
-        found = []
+        """Return the indices of the features near a point, see `Terrain.near`."""
+        features = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
-            found += [first + k for k in ground.near(centre, reach, t, margin)]
-        return found
+            features += [first + k for k in ground.near(centre, reach, t, margin)]
+        return features
 
 
 @singledispatch
 def move_ground(it: Any, motion: ObstacleMotion) -> Any:
-    """Return a feature or a whole ground (also a mesh) that is carried along by a motion.
+    """Return a feature or a ground (also a mesh) with a motion.
 
+    Parameters
+    ----------
+    it
+        Feature or ground.
+    motion
+        Function from time (s) to rotation and position (m).
+
+    Examples
+    --------
     >>> from draisine.terrain import plane
     >>> from draisine.terrain.motions import Slide
     >>> move_ground(plane(), Slide((1.0, 0.0, 0.0)))[0].motion
     Slide(velocity=(1.0, 0.0, 0.0))
     """
-    raise TerrainError(f"{it!r} is neither a feature nor a ground; it cannot be moved.")
+    raise TerrainError(f"{it!r} cannot be moved: it is neither a feature nor a ground.")
 
 
 move_ground.register(Feature, carry_feature)

@@ -1,8 +1,8 @@
-"""Features of a ground: faces, convex edges, vertices, and where each of them counts.
+"""Features of a ground: faces, convex edges and vertices, with the borders within which each is valid.
 
-A feature is valid for a contact at the point C with the normal N (out of the ground) while all its
-borders hold: A.C + B.N <= o. A face ends at its border lines; an edge ends at its end points and
-where the normal leaves the cone between the normals of its two faces.
+A feature is valid for a contact at the point C with the normal N (out of the ground) while A.C + B.N <= o for
+all its borders. A face ends at its border lines. An edge ends at its end points, and if the normal leaves the
+cone between the normals of its two faces.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,105 +18,108 @@ from draisine.errors import ParameterError
 Ints = NDArray[np.int64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
-"""A prescribed motion: from time to rotation and position, written over any scalar."""
+"""A prescribed motion: function from time (s) to rotation and position (m), over any scalar."""
 
 
-PLACE, LEAN, OFFSET = slice(0, 3), slice(3, 6), 6
-"""Where A, B and o of a border stand in its row."""
+BORDER_POINT = slice(0, 3)
+BORDER_NORMAL = slice(3, 6)
+BORDER_OFFSET = 6
+"""Columns of A, B and o in the row of a border."""
+
+MIN_FACE_ANGLE = 1e-9
+"""Sine of the angle between the faces of an edge, below which they count as parallel."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """A piece of ground. `numbers` are (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a
-    vertex; `borders` has one row (A, B, o) per border, `low` and `high` bound it in space. With a
-    `motion` all numbers are those of its own frame.
-    """
+    """A face, edge or vertex of a ground; with a motion, in its moving frame."""
 
     name: str
-    kind: str
-    numbers: Floats
-    borders: Floats
-    low: Floats
+    kind: str  # "face", "edge", "vertex"
+    numbers: Floats  # (6,): (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a vertex
+    borders: Floats  # (borders, 7), rows (A, B, o)
+    low: Floats  # corner of the bounding box, m
     high: Floats
     motion: ObstacleMotion | None = None
 
     def excess(self, C: Floats, N: Floats) -> float:
-        """Return by how much a contact at C with normal N is beyond the borders (at most zero: it is
-        valid).
+        """Return the largest excess over the borders of a contact at C (m) with normal N.
+
+        The contact is valid if it is not positive.
         """
         b = self.borders
         if not len(b):
             return -np.inf
-        return float((b[:, PLACE] @ C + b[:, LEAN] @ N - b[:, OFFSET]).max())
+        return float((b[:, BORDER_POINT] @ C + b[:, BORDER_NORMAL] @ N - b[:, BORDER_OFFSET]).max())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Pieces of ground, many at a time: the kinds and motions that there are and which of them each has;
-    numbers row by row, borders one feature after the other and where each begins, boxes.
-    """
+    """Many features as arrays."""
 
-    kinds: tuple[tuple[str, ObstacleMotion | None], ...]
-    kind: Ints
-    numbers: Floats
-    borders: Floats
-    first: Ints
-    low: Floats
+    kinds: tuple[tuple[str, ObstacleMotion | None], ...]  # distinct pairs of kind and motion
+    kind: Ints  # (features,) index into `kinds`
+    numbers: Floats  # (features, 6)
+    borders: Floats  # (all borders, 7), feature after feature
+    first: Ints  # (features + 1,) index of the first border of each feature
+    low: Floats  # (features, 3) corners of the bounding boxes, m
     high: Floats
 
     def __len__(self) -> int:
         return len(self.kind)
 
     def one(self, k: int, name: str) -> Feature:
-        """Return one of them by a name."""
+        """Return feature k with a name."""
         kind, motion = self.kinds[self.kind[k]]
-        own = self.borders[self.first[k] : self.first[k + 1]]
-        return Feature(name, kind, self.numbers[k], own, self.low[k], self.high[k], motion)
+        borders = self.borders[self.first[k] : self.first[k + 1]]
+        return Feature(name, kind, self.numbers[k], borders, self.low[k], self.high[k], motion)
 
     def take(self, ks: Ints) -> "Features":
-        """Return some of them, in any order."""
+        """Return the features with the indices ks, in their order."""
         sizes = self.first[ks + 1] - self.first[ks]
-        first, borders = starts(sizes), self.borders[ranges(self.first[ks], sizes)]
+        first = starts(sizes)
+        borders = self.borders[ranges(self.first[ks], sizes)]
         rows = (self.kind[ks], self.numbers[ks], borders, first, self.low[ks], self.high[ks])
         return Features(self.kinds, *rows)
 
     def carried(self, motion: ObstacleMotion) -> "Features":
-        """Return the same, carried along by a motion; they count as near everything."""
-        far, kinds = np.full_like(self.low, np.inf), tuple((kind, motion) for kind, _ in self.kinds)
+        """Return the features with a motion; their bounding boxes are unlimited."""
+        far = np.full_like(self.low, np.inf)
+        kinds = tuple((kind, motion) for kind, _ in self.kinds)
         return replace(self, kinds=kinds, low=-far, high=far)
 
 
 def join(parts: Sequence[Features]) -> Features:
-    """Return pieces of ground one after the other."""
-    known = dict.fromkeys(kind for part in parts for kind in part.kinds)
-    place = {kind: k for k, kind in enumerate(known)}
-    kind = [np.array([place[one] for one in part.kinds], int)[part.kind] for part in parts]
+    """Return the concatenation of features."""
+    kinds = dict.fromkeys(kind for part in parts for kind in part.kinds)
+    index = {kind: k for k, kind in enumerate(kinds)}
+    kind = [np.array([index[entry] for entry in part.kinds], int)[part.kind] for part in parts]
     numbers, borders, low, high = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("numbers", "borders", "low", "high")
     )
     first = starts(np.concatenate([np.diff(part.first) for part in parts]))
-    return Features(tuple(known), np.concatenate(kind), numbers, borders, first, low, high)
+    return Features(tuple(kinds), np.concatenate(kind), numbers, borders, first, low, high)
 
 
 def gather(features: Sequence[Feature]) -> Features:
-    """Return single pieces as many."""
-    known: dict[Any, int] = {}
-    kind = [known.setdefault((it.kind, it.motion), len(known)) for it in features]
-    sizes = np.array([len(it.borders) for it in features], int)
-    borders = np.concatenate([np.zeros((0, 7)), *(it.borders for it in features)])
-    rows = [[getattr(it, name) for it in features] for name in ("numbers", "low", "high")]
+    """Return single features as arrays."""
+    kinds: dict[Any, int] = {}
+    kind = [kinds.setdefault((feature.kind, feature.motion), len(kinds)) for feature in features]
+    sizes = np.array([len(feature.borders) for feature in features], int)
+    borders = np.concatenate([np.zeros((0, 7)), *(feature.borders for feature in features)])
+    rows = [[getattr(feature, name) for feature in features] for name in ("numbers", "low", "high")]
     numbers, low, high = (np.array(row, float).reshape(len(features), -1) for row in rows)
-    return Features(tuple(known), np.array(kind, int), numbers, borders, starts(sizes), low, high)
+    return Features(tuple(kinds), np.array(kind, int), numbers, borders, starts(sizes), low, high)
 
 
 def starts(sizes: Ints) -> Ints:
-    """Return where stretches of some sizes begin, one after the other, and where the last one ends."""
+    """Return the start indices of consecutive blocks with sizes (n,), and the end of the last, (n + 1,)."""
     return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def ranges(first: Ints, sizes: Ints) -> Ints:
-    """Return the whole numbers of ranges that begin somewhere and have sizes, one after the other.
+    """Return the concatenated integers of ranges with first values and sizes.
 
     >>> ranges(np.array([5, 9]), np.array([3, 1])).tolist()
     [5, 6, 7, 9]
@@ -131,8 +134,21 @@ def face(
     borders: Sequence[tuple[Sequence[float] | Floats, float]] = (),
     box: tuple[Floats, Floats] | None = None,
 ) -> Feature:
-    """Return the face N.x = d, N out of the ground, within the half spaces b.x <= o.
+    """Return the face N.x = d within the half spaces b.x <= o.
 
+    Parameters
+    ----------
+    name
+        Name of the face.
+    N, d
+        Normal out of the ground, and distance from the origin (m).
+    borders
+        Pairs (b, o): outward direction and offset (m) of each border.
+    box
+        Corners of the bounding box (m); unlimited by default.
+
+    Examples
+    --------
     >>> face("road", (0, 0, 1), 0.0, [((1, 0, 0), 2.0)]).excess(np.array([1.5, 0, 0]), np.zeros(3))
     -0.5
     """
@@ -151,37 +167,64 @@ def edge(
     second: Sequence[float] | Floats,
     length: float = np.inf,
 ) -> Feature:
-    """Return the convex edge from Q along e between faces with the outward normals `first` and
-    `second`; without a length it has no ends.
+    """Return a convex edge between two faces.
+
+    Parameters
+    ----------
+    name
+        Name of the edge.
+    Q, e
+        Beginning (m) and direction.
+    first, second
+        Outward normals of the faces.
+    length
+        Length (m); unlimited in both directions by default.
+
+    Raises
+    ------
+    ParameterError
+        If the faces are parallel.
     """
-    q, u = np.asarray(Q, float), _unit(e, name)
-    n1, n2 = _unit(first, name), _unit(second, name)
+    q = np.asarray(Q, float)
+    u = _unit(e, name)
+    n1 = _unit(first, name)
+    n2 = _unit(second, name)
     rows = []
-    for own, other in ((n1, n2), (n2, n1)):
-        t = np.cross(u, own)
-        if abs(t @ other) < 1e-9:
+    for normal, other in ((n1, n2), (n2, n1)):
+        t = np.cross(u, normal)
+        if abs(t @ other) < MIN_FACE_ANGLE:
             raise parallel_faces(name)
         rows.append(np.concatenate([np.zeros(3), -np.sign(t @ other) * t, [0.0]]))
-    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    low = np.full(3, -np.inf)
+    high = np.full(3, np.inf)
     if np.isfinite(length):
         rows.append(np.concatenate([-u, np.zeros(3), [-(u @ q)]]))
         rows.append(np.concatenate([u, np.zeros(3), [u @ q + length]]))
-        low, high = np.minimum(q, q + length * u), np.maximum(q, q + length * u)
+        low = np.minimum(q, q + length * u)
+        high = np.maximum(q, q + length * u)
     return Feature(name, "edge", np.concatenate([q, u]), np.array(rows), low, high)
 
 
 def parallel_faces(name: str) -> ParameterError:
-    """Return the error of an edge between faces that lie in each other."""
+    """Return the error of an edge between parallel faces."""
     return ParameterError(
-        f"edge {name!r}: its faces are parallel, so it has no cone of normals; leave it out."
+        f"edge {name!r}: its faces are parallel, so that it has no cone of normals. Leave it out."
     )
 
 
 def vertex(
     name: str, Q: Sequence[float] | Floats, normals: Sequence[Sequence[float] | Floats] = ()
 ) -> Feature:
-    """Return the vertex Q; `normals` are the outward directions d of its edges, seen from Q: a
-    contact normal N counts while N.d <= 0.
+    """Return a vertex.
+
+    Parameters
+    ----------
+    name
+        Name of the vertex.
+    Q
+        Position (m).
+    normals
+        Directions d of its edges away from Q. A contact with normal N is valid while N.d <= 0.
     """
     q = np.asarray(Q, float)
     rows = [np.concatenate([np.zeros(3), _unit(n, name), [0.0]]) for n in normals]
@@ -190,12 +233,14 @@ def vertex(
 
 
 def carry_feature(feature: Feature, motion: ObstacleMotion) -> Feature:
-    """Return a feature that is carried along by a motion; it counts as near everything."""
-    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    """Return a feature with a motion; its bounding box is unlimited."""
+    low = np.full(3, -np.inf)
+    high = np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)
 
 
 def _unit(x: Sequence[float] | Floats, name: str) -> Floats:
+    """Return the unit vector along x; raise if it is not a direction."""
     v = np.asarray(x, float)
     size = float(np.linalg.norm(v))
     if v.shape != (3,) or not np.isfinite(size) or size == 0:

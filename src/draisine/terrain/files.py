@@ -1,4 +1,4 @@
-"""Meshes from files: STL, OBJ and PLY, in text or binary; others are read by trimesh."""
+"""Meshes from files: STL, OBJ and PLY, in text or binary; other formats by trimesh."""
 
 from io import BytesIO
 from pathlib import Path
@@ -18,33 +18,48 @@ PLY_TYPES = {
 }  # fmt: skip
 
 
-OTHERS = (".glb", ".gltf", ".off")
-"""What is read by trimesh, where that is installed."""
+CONVERTED_FORMATS = (".glb", ".gltf", ".off")
+"""Formats that need trimesh."""
 
-FORMATS = (".stl", ".obj", ".ply", *OTHERS)
-"""How the files of meshes end."""
+MESH_FORMATS = (".stl", ".obj", ".ply", *CONVERTED_FORMATS)
+"""Suffixes of mesh files."""
 
-COUNT = "count of "
-"""What the length of a list is called, before the list's name."""
+LENGTH_PREFIX = "count of "
+"""Prefix of the field with the length of a list."""
 
 
 def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
-    """Return the ground in an STL, OBJ or PLY file; `scale` takes its lengths to metres. With trimesh
-    (`pip install "draisine[meshes]"`) it may also be glTF in one file, or OFF.
+    """Read a ground from an STL, OBJ or PLY file.
+
+    With trimesh (`pip install "draisine[meshes]"`) binary glTF and OFF files are read, too.
+
+    Parameters
+    ----------
+    path
+        File.
+    scale
+        Metres per unit of length of the file.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged or has no triangles.
+    TerrainError
+        If the triangles do not form a ground.
     """
     file = Path(path)
-    if file.suffix.lower() not in FORMATS:
-        raise DataError(f"{file.name}: not a mesh; known are {', '.join(FORMATS)}.")
+    if file.suffix.lower() not in MESH_FORMATS:
+        raise DataError(f"{file.name}: unknown mesh format. Available: {', '.join(MESH_FORMATS)}.")
     points, triangles = _read(file)
     if not len(triangles):
-        raise DataError(f"{file.name} holds no triangles.")
+        raise DataError(f"{file.name} contains no triangles.")
     if not np.isfinite(points).all():
         raise DataError(
             f"{file.name} is damaged: point {_first(~np.isfinite(points))} is not finite."
         )
     wrong = (triangles < 0) | (triangles >= len(points))
     if wrong.any():
-        text = f"triangle {_first(wrong)} names a point that is not there; it has {len(points)}"
+        text = f"triangle {_first(wrong)} has a point that does not exist; there are {len(points)}"
         raise DataError(f"{file.name} is damaged: {text}.")
     try:
         return Mesh(points * scale, triangles)
@@ -60,17 +75,17 @@ def _read(file: Path) -> tuple[Floats, Ints]:
         data = file.read_bytes()
     except (OSError, ValueError) as error:  # a null byte in its name is the latter
         reason = getattr(error, "strerror", None) or error
-        raise DataError(f"{file!s:.200}: cannot be read: {reason}.") from error
+        raise DataError(f"{file!s:.200} cannot be read: {reason}.") from error
     damaged: tuple[type[Exception], ...] = (ArithmeticError, LookupError, ValueError, StopIteration)
-    if kind in OTHERS:
+    if kind in CONVERTED_FORMATS:
         damaged = (Exception,)  # trimesh raises what its own libraries do
     try:
-        if kind in OTHERS:
+        if kind in CONVERTED_FORMATS:
             return _by_trimesh(data, kind[1:])
         return {".stl": _stl, ".obj": _obj, ".ply": _ply}[kind](data)
     except ImportError as error:
         raise DataError(
-            f'{file.name}: needs trimesh to be read: pip install "draisine[meshes]".'
+            f'{file.name}: this format needs trimesh: pip install "draisine[meshes]".'
         ) from error
     except damaged as error:
         reason = str(error).strip() or "it ends too early"
@@ -78,7 +93,7 @@ def _read(file: Path) -> tuple[Floats, Ints]:
 
 
 def _first(wrong: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> int:
-    """Return which row is the first one with something wrong, counted from 1."""
+    """Return the number of the first row with an error, from 1."""
     return int(np.argmax(wrong.any(axis=1))) + 1
 
 
@@ -131,7 +146,8 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
         elif line[0] == "property":
             elements[-1][2].append(line[1:])
     body = _PlyBody(rest.partition(b"\n")[2], style)
-    points, triangles = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+    points = np.zeros((0, 3))
+    triangles = np.zeros((0, 3), dtype=np.int64)
     for name, count, properties in elements:
         if count > len(data):
             raise ValueError(f"{count} of {name!r} do not fit into {len(data)} bytes")
@@ -145,7 +161,7 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
 
 
 def _fans(rings: Floats) -> Ints:
-    """Return polygons of as many corners each as triangles."""
+    """Return polygons (n, corners) with equal numbers of corners as triangles."""
     if not np.isfinite(rings).all():
         raise ValueError("a corner of a face is not a number")
     corners = rings.astype(np.int64)
@@ -154,7 +170,7 @@ def _fans(rings: Floats) -> Ints:
 
 
 class _PlyBody:
-    """The numbers of a PLY file; those of a text are doubles."""
+    """The values of a PLY file; those of a text file are doubles."""
 
     def __init__(self, data: bytes, style: str) -> None:
         self.text = style == "ascii"
@@ -163,8 +179,9 @@ class _PlyBody:
         self.order = ">" if style == "binary_big_endian" else "<"
 
     def elements(self, count: int, properties: list[list[str]]) -> list[Any]:
-        """Return the numbers of elements by name: tables of those whose lists are equally long."""
-        tables, chunk = [], 64
+        """Return the values of elements: tables of consecutive elements with equal list lengths."""
+        tables = []
+        chunk = 64
         while count:
             kind = self._next_kind(properties)
             fitting = min(count, chunk, (len(self.data) - self.at) // kind.itemsize)
@@ -179,11 +196,11 @@ class _PlyBody:
         return tables
 
     def _next_kind(self, properties: list[list[str]]) -> "np.dtype[Any]":
-        """Return what the next element is made of."""
+        """Return the data type of the next element; list lengths are read from the data."""
         fields: list[Any] = []
         for words in properties:
             if words[0] == "list":
-                fields.append((COUNT + words[3], self._kind(words[1])))
+                fields.append((LENGTH_PREFIX + words[3], self._kind(words[1])))
                 place = self.at + np.dtype(fields).itemsize - fields[-1][1].itemsize
                 if place + fields[-1][1].itemsize > len(self.data):
                     raise ValueError("it ends too early")
@@ -203,15 +220,15 @@ class _PlyBody:
 
 
 def _first_alike(table: Any) -> Any:
-    """Return a table up to the first element whose lists are not as long as those of the first."""
+    """Return the leading elements of a table whose list lengths equal those of the first."""
     for name in table.dtype.names:
-        if name.startswith(COUNT) and (other := table[name] != table[name][:1]).any():
+        if name.startswith(LENGTH_PREFIX) and (other := table[name] != table[name][:1]).any():
             table = table[: int(np.argmax(other))]
     return table
 
 
 def _by_trimesh(data: bytes, kind: str) -> tuple[Floats, Ints]:
-    """Return points and triangles of a file of another format; of glTF, whose y is up, with z up."""
+    """Return points and triangles by trimesh; glTF, in which y is up, is rotated."""
     import trimesh
 
     mesh: Any = trimesh.load(BytesIO(data), file_type=kind, force="mesh", process=False)

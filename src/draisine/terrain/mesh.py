@@ -1,8 +1,8 @@
 """Grounds from triangles: oriented meshes, open or closed, and height fields.
 
-Coplanar neighbours are one face where together they are convex; an edge counts only if it is convex
-or the sheet ends there. A grid over x and y is the broad phase: what is asked of a mesh of a million
-triangles costs little more than of a hundred.
+Coplanar neighbours form one face if it is convex. Only convex edges and boundary edges are features. The
+broad phase is a grid over x and y: searching a mesh of a million triangles costs little more than one of a
+hundred.
 """
 
 from collections.abc import Sequence
@@ -17,18 +17,37 @@ from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, jo
 from draisine.terrain.pieces import cross, edge_name, edges, faces, vertices
 from draisine.terrain.terrain import Terrain, distances
 
-FLAT = 1e-10
-"""How far from its plane a face may be, in m."""
+COPLANAR = 1e-10
+"""m; largest distance of the corners of a face from its plane."""
 
-FEW = 4096
-"""So many triangles are looked at one by one, without a grid."""
+LINEAR_SEARCH_SIZE = 4096
+"""Triangles; smaller meshes are searched without a grid, which is faster."""
+
+MIN_RELATIVE_AREA = 1e-14
+"""Of the squared extent of the mesh; a triangle with a smaller area has no normal."""
+
+MAX_CONVEXITY_TESTS = 10**7
+"""Pairs of corners and border lines; larger patches are split into triangles instead of being tested."""
 
 
 class Mesh(Terrain):
-    """A ground of triangles, counterclockwise seen from outside.
+    """A ground of triangles, counter-clockwise seen from outside.
 
-    Features are numbered: faces (patches of coplanar triangles), then convex edges, then the
-    vertices at the ends of those.
+    The features are faces (patches of coplanar triangles), then convex edges, then their end points.
+
+    Parameters
+    ----------
+    points
+        Points (n, 3), m.
+    triangles
+        Indices of points, (m, 3).
+    flat
+        Sine of the angle between neighbours below which they are coplanar.
+
+    Raises
+    ------
+    TerrainError
+        If points or triangles are invalid, or the mesh is not oriented.
     """
 
     def __init__(self, points: ArrayLike, triangles: ArrayLike, flat: float = 1e-7) -> None:
@@ -36,42 +55,45 @@ class Mesh(Terrain):
         P = self.points[self.triangles]
         normals = np.cross(P[:, 1] - P[:, 0], P[:, 2] - P[:, 0])
         size = np.linalg.norm(normals, axis=1)
-        if (size <= 1e-14 * np.ptp(self.points, axis=0).max() ** 2).any():
+        if (size <= MIN_RELATIVE_AREA * np.ptp(self.points, axis=0).max() ** 2).any():
             k = int(np.argmin(size))
-            raise TerrainError(f"triangle {k} has no area; leave it out.")
+            raise TerrainError(f"Triangle {k} has no area. Leave it out.")
         self.normals = normals / size[:, None]
         self._join(flat)
 
-    # --- which triangles belong together, and where they end
+    # --- faces and edges from triangles
 
     def _join(self, flat: float) -> None:
-        """Find edges, their kind, and the patches of coplanar triangles."""
-        T, m = self.triangles, len(self.triangles)
+        """Determine the edges, whether they are convex, and the patches of coplanar triangles."""
+        T = self.triangles
+        m = len(self.triangles)
         ends = T[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
         key = ends.min(axis=1) * len(self.points) + ends.max(axis=1)
         _, group, count = np.unique(key, return_inverse=True, return_counts=True)
         if count.max() > 2:
             k = int(np.flatnonzero(count[group] > 2)[0])
             raise TerrainError(
-                f"the edge between points {ends[k, 0]} and {ends[k, 1]} belongs to more than two "
-                "triangles; a ground has one or two sides there."
+                f"The edge between the points {ends[k, 0]} and {ends[k, 1]} belongs to more than two "
+                "triangles. Remove the surplus triangles."
             )
         order = np.argsort(group, kind="stable")
         first = np.concatenate([[0], np.cumsum(count)[:-1]])
-        one = order[first]
-        two = np.where(count == 2, order[np.minimum(first + 1, len(order) - 1)], -1)
-        self.ends = ends[one]
-        turned = (two >= 0) & (ends[np.maximum(two, 0), 0] == self.ends[:, 0])
+        half_edge = order[first]
+        opposite = np.where(count == 2, order[np.minimum(first + 1, len(order) - 1)], -1)
+        self.ends = ends[half_edge]
+        turned = (opposite >= 0) & (ends[np.maximum(opposite, 0), 0] == self.ends[:, 0])
         if turned.any():
             a, b = self.ends[int(np.flatnonzero(turned)[0])]
             raise TerrainError(
-                f"the triangles at the edge between points {a} and {b} are turned against each "
-                "other; orient the mesh."
+                f"The triangles at the edge between the points {a} and {b} have opposite orientations. "
+                "Orient the mesh, counter-clockwise seen from outside."
             )
-        self.left, self.right = one // 3, np.where(two >= 0, two // 3, -1)
-        apex = T[np.maximum(two, 0) // 3, (np.maximum(two, 0) + 2) % 3]
+        self.left = half_edge // 3
+        self.right = np.where(opposite >= 0, opposite // 3, -1)
+        apex = T[np.maximum(opposite, 0) // 3, (np.maximum(opposite, 0) + 2) % 3]
         along = self.points[apex] - self.points[self.ends[:, 0]]
-        N1, N2 = self.normals[self.left], self.normals[np.maximum(self.right, 0)]
+        N1 = self.normals[self.left]
+        N2 = self.normals[np.maximum(self.right, 0)]
         bend = np.linalg.norm(np.cross(N1, N2), axis=1)
         shared = self.right >= 0
         coplanar = shared & (bend <= flat) & (np.einsum("ij,ij->i", N1, N2) > 0)
@@ -87,29 +109,29 @@ class Mesh(Terrain):
         self._patch(count_patches, patch.astype(np.int64), coplanar)
 
     def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
-        """Make one face of each patch that is flat and convex, and one of each triangle elsewhere."""
+        """Set the faces: each flat convex patch is one, and each triangle of the other patches."""
         self.coplanar = coplanar
         sizes = np.bincount(patch, minlength=count)
         order = np.argsort(patch, kind="stable")
         starts = np.concatenate([[0], np.cumsum(sizes)])
         label = patch.copy()
         for k in np.flatnonzero(sizes > 1):
-            own = order[starts[k] : starts[k + 1]]
-            if not (self._is_flat(own) and self._is_convex(own, self._rim(own))):
-                label[own] = count + own
+            triangles = order[starts[k] : starts[k + 1]]
+            if not (self._is_flat(triangles) and self._is_convex(triangles, self._rim(triangles))):
+                label[triangles] = count + triangles
         _, self.face_of = np.unique(label, return_inverse=True)
         self.ordered = np.argsort(self.face_of, kind="stable")
         self.first = np.concatenate([[0], np.cumsum(np.bincount(self.face_of))])
 
     @property
     def faces(self) -> int:
-        """How many faces there are."""
+        """Number of faces."""
         return len(self.first) - 1
 
-    def _rim(self, own: Ints) -> Ints:
-        """Return the edges at which a face of these triangles ends."""
-        rim = self.edges_of[own].ravel()
-        return rim[~self.coplanar[rim]] if len(own) > 1 else rim
+    def _rim(self, triangles: Ints) -> Ints:
+        """Return the boundary edges of a face of these triangles."""
+        rim = self.edges_of[triangles].ravel()
+        return rim[~self.coplanar[rim]] if len(triangles) > 1 else rim
 
     @cached_property
     def edges_of(self) -> Ints:
@@ -121,26 +143,28 @@ class Mesh(Terrain):
         return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
 
     def half_spaces(self, rim: Ints, N: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-        """Return the outward directions b and offsets o of the rim of faces with normals N: b.x <= o
-        inside, which is where the left triangle of some edges is.
+        """Return outward directions b and offsets o (m) of boundary edges: b.x <= o inside.
+
+        N are the normals of the faces. `inside` is whether the left triangle of an edge belongs to the face.
         """
-        A, B = self.points[self.ends[rim, 0]], self.points[self.ends[rim, 1]]
+        A = self.points[self.ends[rim, 0]]
+        B = self.points[self.ends[rim, 1]]
         b = cross(B - A, N) * np.where(inside, 1.0, -1.0)[:, None]
         b = b / np.linalg.norm(b, axis=1)[:, None]
         return b, np.einsum("ij,ij->i", b, A)
 
-    def _is_flat(self, own: Ints) -> bool:
-        """Return whether a patch lies in the plane of its first triangle: small bends may add up."""
-        corners = self.points[self.triangles[own]].reshape(-1, 3)
-        off = np.abs((corners - corners[0]) @ self.normals[own[0]]).max()
-        return bool(off <= max(FLAT, 1e-12 * float(np.abs(corners).max())))
+    def _is_flat(self, triangles: Ints) -> bool:
+        """Return whether a patch lies in the plane of its first triangle; small angles may accumulate."""
+        corners = self.points[self.triangles[triangles]].reshape(-1, 3)
+        off = np.abs((corners - corners[0]) @ self.normals[triangles[0]]).max()
+        return bool(off <= max(COPLANAR, 1e-12 * float(np.abs(corners).max())))
 
-    def _is_convex(self, own: Ints, rim: Ints) -> bool:
-        """Return whether a patch lies on the inner side of all its rim."""
-        b, o = self.half_spaces(rim, self.normals[own[0]], np.isin(self.left[rim], own))
+    def _is_convex(self, triangles: Ints, rim: Ints) -> bool:
+        """Return whether a patch lies inside all its boundary lines."""
+        b, o = self.half_spaces(rim, self.normals[triangles[0]], np.isin(self.left[rim], triangles))
         corners = self.points[np.unique(self.ends[rim])]
         scale = max(float(np.ptp(corners, axis=0).max()), 1e-300)
-        if len(corners) * len(b) > 10**7:
+        if len(corners) * len(b) > MAX_CONVEXITY_TESTS:
             return False
         return bool((corners @ b.T - o).max() <= 1e-9 * scale)
 
@@ -151,17 +175,17 @@ class Mesh(Terrain):
 
     @cached_property
     def corners(self) -> Ints:
-        """The points at the ends of convex edges."""
+        """The end points of convex edges."""
         return np.unique(self.ends[self.convex])
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of features that there are."""
+        """The kinds of its features."""
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """None: a mesh stands still."""
+        """None: a mesh does not move."""
         return ()
 
     def __getitem__(self, k: int) -> Feature:
@@ -170,7 +194,7 @@ class Mesh(Terrain):
         return self.pick([k]).one(0, self.name(k))
 
     def name(self, k: int) -> str:
-        """Return the name of a feature: by its first triangle, its ends, its point."""
+        """Return the name of a feature: with its first triangle, its ends or its point."""
         if k < self.faces:
             return f"face {self.ordered[self.first[k]]}"
         k -= self.faces
@@ -179,20 +203,22 @@ class Mesh(Terrain):
         return f"vertex {self.corners[k - len(self.convex)]}"
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return features by their numbers, which ascend; those of a kind are made at once."""
-        wanted, edge = np.asarray(ks, np.int64), self.faces + len(self.convex)
+        """Return the features with ascending indices ks, computed in one batch per kind."""
+        wanted = np.asarray(ks, np.int64)
+        edge = self.faces + len(self.convex)
         a, b = np.searchsorted(wanted, [self.faces, edge])
         parts = zip(
             (faces, edges, vertices),
             (wanted[:a], wanted[a:b] - self.faces, wanted[b:] - edge),
             strict=True,
         )
-        return join([make(self, some) for make, some in parts if len(some)])
+        return join([make(self, indices) for make, indices in parts if len(indices)])
 
     @cached_property
     def edges_at(self) -> tuple[Ints, Ints]:
-        """The edges at each point, one point after the other (counted on by their number for the
-        second end), and where each point's begin.
+        """Edges at each point, point after point, and the index of the first edge of each point.
+
+        An edge counts as k at its first end and as k + number of edges at its second end.
         """
         ends = self.ends.T.ravel()
         order = np.argsort(ends, kind="stable")
@@ -202,12 +228,12 @@ class Mesh(Terrain):
 
     @cached_property
     def _grid(self) -> tuple[Floats, float, tuple[int, int], Ints, Ints]:
-        """Cells over x and y: origin, size, shape, and the triangles of each cell one after the
-        other.
-        """
+        """Grid over x and y: origin, cell size (m), shape, first entry of each cell, triangles by cell."""
         P = self.points[self.triangles][:, :, :2]
-        low, high = P.min(axis=1), P.max(axis=1)
-        origin, extent = low.min(axis=0), np.ptp(self.points[:, :2], axis=0)
+        low = P.min(axis=1)
+        high = P.max(axis=1)
+        origin = low.min(axis=0)
+        extent = np.ptp(self.points[:, :2], axis=0)
         wide = float(np.median((high - low).max(axis=1)))
         size = max(wide, float(extent.max()) / 2048, 1e-9)
         shape = np.maximum(np.ceil(extent / size).astype(np.int64) + 1, 1)
@@ -226,24 +252,25 @@ class Mesh(Terrain):
 
     @cached_property
     def _top(self) -> float:
-        """The height of the highest point."""
+        """Height of the highest point (m)."""
         return float(self.points[:, 2].max())
 
     @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
+        """Corners of the bounding boxes of the triangles (m)."""
         P = self.points[self.triangles]
         return P.min(axis=1), P.max(axis=1)
 
     @cached_property
     def _feature_of_edge(self) -> Ints:
-        """The number of each edge among the features, or -1."""
+        """Index of each edge among the features, or -1."""
         out = np.full(len(self.ends), -1, dtype=np.int64)
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
     @cached_property
     def _feature_of_point(self) -> Ints:
-        """The number of each point among the features, or -1."""
+        """Index of each point among the features, or -1."""
         out = np.full(len(self.points), -1, dtype=np.int64)
         out[self.corners] = self.faces + len(self.convex) + np.arange(len(self.corners))
         return out
@@ -251,37 +278,39 @@ class Mesh(Terrain):
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the features of the triangles whose boxes come within `reach` of a point, or would
-        if it moved by up to a margin along each axis.
-        """
+        """Return the features of the triangles within reach of a point, see `Terrain.near`."""
         low, high = self._boxes
-        if len(self.triangles) <= FEW:
-            found = np.flatnonzero(distances(low, high, centre, margin) <= reach)
+        if len(self.triangles) <= LINEAR_SEARCH_SIZE:
+            triangles = np.flatnonzero(distances(low, high, centre, margin) <= reach)
         else:
-            found = self._around(centre, self._half_side(centre, reach, margin + np.zeros(3)))
-            found = found[distances(low[found], high[found], centre, margin) <= reach]
-        edges = self._feature_of_edge[self.edges_of[found].ravel()]
-        vertices = self._feature_of_point[self.triangles[found].ravel()]
-        every = np.unique(np.concatenate([self.face_of[found], edges, vertices]))
+            triangles = self._around(centre, self._half_side(centre, reach, margin + np.zeros(3)))
+            triangles = triangles[
+                distances(low[triangles], high[triangles], centre, margin) <= reach
+            ]
+        edges = self._feature_of_edge[self.edges_of[triangles].ravel()]
+        vertices = self._feature_of_point[self.triangles[triangles].ravel()]
+        every = np.unique(np.concatenate([self.face_of[triangles], edges, vertices]))
         return every[every >= 0].tolist()
 
     def _around(self, centre: Floats, side: Floats) -> Ints:
         """Return the triangles in the cells around a point."""
         *_, (_, wide), starts, content = self._grid
-        (a, low_y), (b, high_y) = self._cell(centre[:2] - side), self._cell(centre[:2] + side)
+        a, low_y = self._cell(centre[:2] - side)
+        b, high_y = self._cell(centre[:2] + side)
         rows = range(a * wide, (b + 1) * wide, wide)
         spans = [content[starts[r + low_y] : starts[r + high_y + 1]] for r in rows]
         return np.unique(np.concatenate(spans))
 
     def _cell(self, place: Floats) -> tuple[int, int]:
-        """Return the cell of the grid at a place, or the one next to it."""
+        """Return the cell of the grid at a position (x, y), or the nearest one."""
         origin, size, shape, *_ = self._grid
         x, y = ((place - origin) / size).tolist()
         return int(min(max(0.0, x), shape[0] - 1)), int(min(max(0.0, y), shape[1] - 1))
 
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
-        """Return how far from a point over the ground, along x and y, what is within its reach can
-        be.
+        """Return the largest distances along x and y (m) of triangles within reach of a point.
+
+        A point high above the mesh reaches less of it.
         """
         above = max(float(centre[2] - margin[2]) - self._top, 0.0)
         side: Floats = margin[:2] + np.sqrt(max(reach**2 - above**2, 0.0))
@@ -289,36 +318,54 @@ class Mesh(Terrain):
 
 
 def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
-    """Return points without repetitions and the triangles between them, checked."""
-    P, T = np.asarray(points, float), np.asarray(triangles)
+    """Return distinct points and the triangles between them; raise if they are invalid."""
+    P = np.asarray(points, float)
+    T = np.asarray(triangles)
     if P.ndim != 2 or P.shape[1] != 3 or not np.isfinite(P).all():
-        raise TerrainError("a mesh needs points of three finite numbers each.")
+        raise TerrainError("A mesh needs points (n, 3) of finite numbers.")
     if T.ndim != 2 or T.shape[1] != 3 or not len(T) or T.dtype.kind not in "iu":
-        raise TerrainError("a mesh needs triangles of three point numbers each.")
+        raise TerrainError("A mesh needs triangles (m, 3) of integer indices of points.")
     if T.min() < 0 or T.max() >= len(P):
-        raise TerrainError(f"a triangle names point {int(T.max())} of {len(P)}.")
+        raise TerrainError(
+            f"A triangle has the point {int(T.max())}, but there are {len(P)} points."
+        )
     unique, back = np.unique(P, axis=0, return_inverse=True)
     return unique, back.ravel()[T].astype(np.int64)
 
 
 def height_field(x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7) -> Mesh:
-    """Return the ground of heights z[i, j] over x[i], y[j] (both ascending): two triangles per cell.
+    """Return the ground of heights over a rectangular grid, with two triangles per cell.
 
+    Parameters
+    ----------
+    x, y
+        Ascending coordinates (m).
+    z
+        Heights z[i, j] at x[i], y[j] (m).
+    flat
+        Sine of the angle between neighbours below which they are coplanar.
+
+    Examples
+    --------
     >>> height_field([0, 1, 2], [0, 1], np.zeros((3, 2))).faces
     1
     """
-    xs, ys, zs = np.asarray(x, float), np.asarray(y, float), np.asarray(z, float)
+    xs = np.asarray(x, float)
+    ys = np.asarray(y, float)
+    zs = np.asarray(z, float)
     if zs.shape != (len(xs), len(ys)) or min(zs.shape) < 2:
         raise TerrainError(
-            f"heights of shape {zs.shape} do not fit {len(xs)} x and {len(ys)} y; take at least two "
-            "of each."
+            f"height_field: heights of shape {zs.shape} do not match {len(xs)} x and {len(ys)} y. At least "
+            "two of each are needed."
         )
     if (np.diff(xs) <= 0).any() or (np.diff(ys) <= 0).any():
-        raise TerrainError("the x and y of a height field must ascend.")
+        raise TerrainError("height_field: x and y must ascend.")
     points = np.stack([*np.meshgrid(xs, ys, indexing="ij"), zs], axis=-1).reshape(-1, 3)
     i, j = np.meshgrid(np.arange(len(xs) - 1), np.arange(len(ys) - 1), indexing="ij")
     corner = (i * len(ys) + j).ravel()
-    ahead, left, both = corner + len(ys), corner + 1, corner + len(ys) + 1
-    lower = np.stack([corner, ahead, both], axis=1)
-    upper = np.stack([corner, both, left], axis=1)
+    ahead = corner + len(ys)
+    beside = corner + 1
+    diagonal = corner + len(ys) + 1
+    lower = np.stack([corner, ahead, diagonal], axis=1)
+    upper = np.stack([corner, diagonal, beside], axis=1)
     return Mesh(points, np.stack([lower, upper], axis=1).reshape(-1, 3), flat)

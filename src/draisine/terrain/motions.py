@@ -1,4 +1,4 @@
-"""Motions of obstacles, written over any scalar: from time to rotation and position."""
+"""Motions of obstacles: functions from time to rotation and position, over any scalar."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from draisine.algebra.scalar import Array, Scalar, array, sin
 
 @dataclass(frozen=True)
 class Slide:
-    """A steady slide with a velocity: a treadmill, a lift."""
+    """A translation with constant velocity: a treadmill, a lift."""
 
-    velocity: tuple[float, float, float]
+    velocity: tuple[float, float, float]  # m/s
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position at a time."""
+        """Return rotation and position (m) at a time (s)."""
         return np.eye(3), array([v * t for v in self.velocity])
 
 
@@ -23,23 +23,23 @@ class Slide:
 class Shake:
     """A harmonic motion `amplitude sin(rate t)` along a direction."""
 
-    amplitude: tuple[float, float, float]
-    rate: float
+    amplitude: tuple[float, float, float]  # m
+    rate: float  # rad/s
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position at a time."""
+        """Return rotation and position (m) at a time (s)."""
         return np.eye(3), array([a * sin(self.rate * t) for a in self.amplitude])
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A steady turn about the vertical through a point: a turntable."""
+    """A rotation about a vertical axis with constant rate: a turntable."""
 
-    rate: float
-    centre: tuple[float, float] = (0.0, 0.0)
+    rate: float  # rad/s
+    centre: tuple[float, float] = (0.0, 0.0)  # x, y of the axis, m
 
     def __call__(self, t: Scalar) -> tuple[Array, Array]:
-        """Return rotation and position at a time."""
+        """Return rotation and position (m) at a time (s)."""
         R = rot_z(self.rate * t)
         middle = array([*self.centre, 0.0])
         return R, middle - R @ middle

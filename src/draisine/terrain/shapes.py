@@ -1,4 +1,4 @@
-"""Grounds by name: of a few infinite strips, all straight across y, and a rough one."""
+"""Standard grounds: planes, ramps, kerbs and stairs, all unlimited along y, and rough ground."""
 
 import math
 
@@ -9,18 +9,29 @@ from draisine.terrain.feature import Feature, edge, face
 from draisine.terrain.mesh import Mesh, height_field
 from draisine.terrain.terrain import Terrain
 
-UP, AHEAD, BACK = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (-1.0, 0.0, 0.0)
+PLUS_Z = (0.0, 0.0, 1.0)
+PLUS_X = (1.0, 0.0, 0.0)
+MINUS_X = (-1.0, 0.0, 0.0)
 
-MOST_STEPS = 200
-"""No stairs have more steps than this."""
+MAX_STAIRS = 200
+"""Largest number of steps; each has three features."""
 
-MOST_CELLS = 100_000
-"""No rough ground has more squares than this."""
+MAX_ROUGH_CELLS = 100_000
+"""Largest number of squares, to limit memory and time."""
 
 
 def plane(slope: float = 0.0, height: float = 0.0) -> Terrain:
-    """Return a plane through (0, 0, height) that rises forward by the angle `slope`.
+    """Return a plane through (0, 0, height).
 
+    Parameters
+    ----------
+    slope
+        Angle by which it rises forward (rad).
+    height
+        Height at the origin (m).
+
+    Examples
+    --------
     >>> plane(height=2.0)[0].numbers[2:4].tolist()
     [1.0, 2.0]
     """
@@ -29,8 +40,14 @@ def plane(slope: float = 0.0, height: float = 0.0) -> Terrain:
 
 
 def ramp(slope: float, drop: float) -> Terrain:
-    """Return a ramp that rises to its lip at the origin by the angle `slope`, and behind it level
-    ground lower by `drop`.
+    """Return a ramp that rises to its lip at the origin, with lower level ground behind it.
+
+    Parameters
+    ----------
+    slope
+        Angle of the ramp (rad).
+    drop
+        Height of the lip above the level ground (m).
     """
     _positive("drop", drop)
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
@@ -50,39 +67,55 @@ def ramp(slope: float, drop: float) -> Terrain:
 
 
 def kerb(at: float, rise: float) -> Terrain:
-    """Return level ground with a step at x = `at`: up by `rise` for a machine that comes from
-    behind, down where it is negative. The side from which it comes has the height zero.
+    """Return level ground with a step; the ground before it has the height zero.
+
+    Parameters
+    ----------
+    at
+        Position x of the step (m).
+    rise
+        Height of the ground behind it (m); negative for a step down.
     """
     if rise == 0 or not math.isfinite(rise):
-        raise ParameterError(f"kerb: rise = {rise} m is not a step.")
+        raise ParameterError(f"kerb: rise = {rise} m must be a finite number other than zero.")
     return Terrain(
         [
-            face("before", UP, 0.0, [(AHEAD, at)]),
-            face("after", UP, rise, [(BACK, -at)]),
+            face("before", PLUS_Z, 0.0, [(PLUS_X, at)]),
+            face("after", PLUS_Z, rise, [(MINUS_X, -at)]),
             *_riser(("edge", "wall"), at, 0.0, rise),
         ]
     )
 
 
 def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
-    """Return level ground with `count` steps from x = `at` on, each up by `rise` (down where it is
-    negative) and as deep as `run`; behind them it is level.
+    """Return level ground with stairs, and level ground behind them.
 
+    Parameters
+    ----------
+    at
+        Position x of the first step (m).
+    rise, run
+        Height (m; negative for stairs down) and depth (m) of each step.
+    count
+        Number of steps.
+
+    Examples
+    --------
     >>> [feature.name for feature in stairs(1.0, 0.1, 0.3, 2).features if feature.kind == "face"]
     ['before', 'tread1', 'tread2', 'wall1', 'wall2']
     """
     _positive("run", run)
     if rise == 0 or not math.isfinite(rise):
-        raise ParameterError(f"stairs: rise = {rise} m is not a step.")
-    if not 1 <= count <= MOST_STEPS:
-        raise ParameterError(f"stairs: count = {count}; take from 1 to {MOST_STEPS} steps.")
+        raise ParameterError(f"stairs: rise = {rise} m must be a finite number other than zero.")
+    if not 1 <= count <= MAX_STAIRS:
+        raise ParameterError(f"stairs: count = {count} must be between 1 and {MAX_STAIRS}.")
     places = [at + k * run for k in range(count)]
     treads = [
         face(
             f"tread{k + 1}",
-            UP,
+            PLUS_Z,
             (k + 1) * rise,
-            [(BACK, -x), (AHEAD, x + run)] if k + 1 < count else [(BACK, -x)],
+            [(MINUS_X, -x), (PLUS_X, x + run)] if k + 1 < count else [(MINUS_X, -x)],
         )
         for k, x in enumerate(places)
     ]
@@ -91,16 +124,17 @@ def stairs(at: float, rise: float, run: float, count: int) -> Terrain:
         for k, x in enumerate(places)
     ]
     edges, walls = zip(*risers, strict=True)
-    return Terrain([face("before", UP, 0.0, [(AHEAD, at)]), *treads, *walls, *edges])
+    return Terrain([face("before", PLUS_Z, 0.0, [(PLUS_X, at)]), *treads, *walls, *edges])
 
 
 def _riser(names: tuple[str, str], at: float, before: float, after: float) -> list[Feature]:
-    """Return the edge and the wall between level grounds of two heights."""
-    out = BACK if after > before else AHEAD
-    top, bottom = max(before, after), min(before, after)
+    """Return the edge and the wall of a step at x = `at` between two heights (m)."""
+    out = MINUS_X if after > before else PLUS_X
+    top = max(before, after)
+    bottom = min(before, after)
     return [
-        edge(names[0], (at, 0.0, top), (0.0, 1.0, 0.0), UP, out),
-        face(names[1], out, out[0] * at, [(UP, top), ((0.0, 0.0, -1.0), -bottom)]),
+        edge(names[0], (at, 0.0, top), (0.0, 1.0, 0.0), PLUS_Z, out),
+        face(names[1], out, out[0] * at, [(PLUS_Z, top), ((0.0, 0.0, -1.0), -bottom)]),
     ]
 
 
@@ -112,19 +146,36 @@ def rough(
     width: float = 3.0,
     seed: int = 0,
 ) -> Mesh:
-    """Return level ground that is rough from x = `at` on: heights at random between 0 and `height` over
-    squares of the side `cell`, `length` long and `width` wide, straight in between. As long and
-    level it is before and behind. The `seed` decides the heights.
+    """Return rough ground between level grounds of the same length.
 
+    Heights are uniformly distributed between 0 and `height` at the corners of squares, and linear in between.
+
+    Parameters
+    ----------
+    height
+        Largest height (m).
+    cell
+        Side of the squares (m).
+    at
+        Position x at which the roughness begins (m).
+    length, width
+        Dimensions of the rough ground (m).
+    seed
+        Seed of the random heights.
+
+    Examples
+    --------
     >>> bool(rough(0.05, seed=1).points[:, 2].max() <= 0.05)
     True
     """
     for name, size in {"height": height, "cell": cell, "length": length, "width": width}.items():
         _positive(name, size)
-    rows, columns = round(length / cell), round(width / cell)
-    if not min(rows, columns) >= 2 or rows * columns > MOST_CELLS:
+    rows = round(length / cell)
+    columns = round(width / cell)
+    if not min(rows, columns) >= 2 or rows * columns > MAX_ROUGH_CELLS:
         raise ParameterError(
-            f"rough: {rows} times {columns} squares; take from 2 each to {MOST_CELLS} together."
+            f"rough: {rows} x {columns} squares; at least 2 per side and at most {MAX_ROUGH_CELLS} in total "
+            "are possible. Change cell, length or width."
         )
     x = at + cell * np.arange(rows + 1)
     y = cell * (np.arange(columns + 1) - columns / 2.0)
@@ -134,9 +185,9 @@ def rough(
 
 
 def corner(angle: float, at: float = 0.0) -> Terrain:
-    """Return level ground that rises by `angle` from x = `at` on: a re-entrant corner."""
+    """Return level ground with a slope of `angle` (rad) from x = `at` (m) on: a re-entrant corner."""
     if not 0 < angle < math.pi:
-        raise ParameterError(f"corner: angle = {angle} rad; take one between 0 and pi.")
+        raise ParameterError(f"corner: angle = {angle} rad must be between 0 and pi.")
     N = np.array([-math.sin(angle), 0.0, math.cos(angle)])
     rise = np.array([math.cos(angle), 0.0, math.sin(angle)])
     foot = np.array([at, 0.0, 0.0])
@@ -149,5 +200,6 @@ def corner(angle: float, at: float = 0.0) -> Terrain:
 
 
 def _positive(name: str, x: float) -> None:
+    """Raise if x is not a positive length."""
     if not (math.isfinite(x) and x > 0):
-        raise ParameterError(f"{name} = {x} m is not a positive length.")
+        raise ParameterError(f"{name} = {x} m must be a positive length.")

@@ -1,4 +1,4 @@
-"""A ground: its features, and which of them are near a wheel."""
+"""Terrain: a set of features with a broad-phase search."""
 
 from collections.abc import Sequence
 
@@ -9,8 +9,9 @@ from draisine.terrain.feature import Feature, Features, ObstacleMotion, gather
 
 
 class Terrain:
-    """A ground made of features, each with a number and a name; `near` is the broad phase, `pick` tells
-    many at once.
+    """A ground made of features.
+
+    Subclasses implement `__len__`, `__getitem__`, `name`, `pick`, `kinds`, `motions` and `near`.
     """
 
     def __init__(self, features: Sequence[Feature]) -> None:
@@ -29,31 +30,41 @@ class Terrain:
         return self.features[k].name
 
     def pick(self, ks: Sequence[int]) -> Features:
-        """Return features by their numbers, which ascend."""
+        """Return the features with ascending indices ks."""
         return gather([self[k] for k in ks])
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of features that there are."""
+        """The kinds of its features."""
         return frozenset(f.kind for f in self.features)
 
     @property
     def motions(self) -> tuple[ObstacleMotion, ...]:
-        """The motions of its moving features, each once."""
+        """The distinct motions of its moving features."""
         return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
-        """Return the features whose boxes come within `reach` of a point at a time, or would if it
-        moved by up to a margin along each axis.
+        """Return the indices of the features whose bounding boxes are within reach of a point.
+
+        Parameters
+        ----------
+        centre
+            Point (m).
+        reach
+            Largest distance (m).
+        t
+            Time (s), for moving ground.
+        margin
+            Distance along each axis by which the point may move (m).
         """
         apart = distances(self._low, self._high, centre, margin)
         return np.flatnonzero(apart <= reach).tolist()
 
 
 def distances(low: Floats, high: Floats, centre: Floats, margin: float | Floats) -> Floats:
-    """Return how far boxes are from a point that may move by a margin along each axis.
+    """Return the distances of boxes from a point that may move by a margin along each axis.
 
     >>> distances(np.array([[3.0, 4.0, 0.0]]), np.array([[9.0, 9.0, 1.0]]), np.zeros(3), 0.0)
     array([5.])

@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model
-from draisine.model.body import LARGEST
+from draisine.model.body import MAX_NUMBER
 from draisine.vehicles._annotations import expect_parameters, meanings
 
 
@@ -52,9 +52,9 @@ def check_numbers(
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
         if not np.isfinite(out[name]).all():
             raise ParameterError(f"parameter {name}: {value!r:.80} is not finite.")
-        if (np.abs(out[name]) > LARGEST).any():
+        if (np.abs(out[name]) > MAX_NUMBER).any():
             raise ParameterError(
-                f"parameter {name}: {value!r:.80} is larger than {LARGEST:g}; products of such numbers "
+                f"parameter {name}: {value!r:.80} is larger than {MAX_NUMBER:g}; products of such numbers "
                 "overflow. Use SI units."
             )
         try:

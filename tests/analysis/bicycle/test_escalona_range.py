@@ -1,6 +1,5 @@
 """The stable range that Escalona and Recuero print, 4.2 to 6.8 m/s, against that of the benchmark
-bicycle they name, 4.292 to 6.024 m/s: what was tried to explain it, told in
-docs/notes/escalona_range.md. Nothing here does.
+bicycle they name, 4.292 to 6.024 m/s. No attempted explanation succeeds; see docs/notes/escalona_range.md.
 """
 
 import math
@@ -38,7 +37,7 @@ def explains(found: Critical) -> bool:
 
 
 def held(found: Critical, weave: float, capsize: float) -> None:
-    """Check a range to the digits told; nan where there is no such speed."""
+    """Check a range to the printed digits; nan if a speed does not exist."""
     assert_allclose([found.weave, found.capsize], [weave, capsize], atol=6e-4)
     assert not explains(found)
 
@@ -61,7 +60,7 @@ def test_the_capsize_eigenvalue_is_nearly_zero_at_the_speed_printed() -> None:
 
 
 def with_radii(rear: float, front: float) -> Any:
-    """Return the bicycle with other wheels on the same hubs: it stands pitched."""
+    """Return the bicycle with other wheels on the same hubs: its frame is pitched."""
 
     def bicycle(*, g: float = 9.81) -> Model:
         drawn = whipple(g=g)
@@ -143,8 +142,12 @@ class Paper:
         step: float | None = None,
         closed: bool = True,
     ) -> None:
-        self.quadratic, self.total, self.spin, self.drift = QUADRATIC[quadratic], total, spin, drift
-        self.step, self.closed = step, closed
+        self.quadratic = QUADRATIC[quadratic]
+        self.total = total
+        self.spin = spin
+        self.drift = drift
+        self.step = step
+        self.closed = closed
 
     def matrices(self) -> Canonical:
         """Return the canonical matrices, in the axes of the benchmark."""
@@ -171,7 +174,8 @@ class Paper:
         def derivative(f: Callable[[float], Floats]) -> Floats:
             return slope(f) if self.step is None else (f(self.step) - f(0.0)) / self.step
 
-        still, axes = np.zeros(2), np.eye(2)
+        still = np.zeros(2)
+        axes = np.eye(2)
         K = [derivative(lambda s, e=e: -forces(s * e, still)[1]) for e in axes]
         C = [derivative(lambda s, e=e: -forces(still, s * e)[1]) for e in axes]
         return forces(still, still)[0], np.array(C).T, np.array(K).T
@@ -184,20 +188,25 @@ class Paper:
 
     def _reduced(self, paper: Partitioned, p: Floats, pdot: Floats) -> tuple[Floats, Floats]:
         """Return M_i and Q_i of (41)."""
-        still, none = np.zeros(9), np.zeros(3)
-        out, weight = paper.look(0.0, p, pdot, none), paper.look(0.0, p, still, none)["Q"]
+        still = np.zeros(9)
+        none = np.zeros(3)
+        out = paper.look(0.0, p, pdot, none)
+        weight = paper.look(0.0, p, still, none)["Q"]
         h = 1e-3 / max(1.0, float(np.abs(pdot).max()))
         Md = slope(lambda s: paper.look(0.0, p + s * pdot, still, none)["M"], h) @ pdot
         Q = weight + self.quadratic(out["Q"] - weight, Md)
         dependent, D_i, inverse = paper.split(out["D"])
-        E, J = np.zeros((9, 2)), np.zeros(9)
-        E[paper.independent], E[dependent] = np.eye(2), -inverse @ D_i
+        E = np.zeros((9, 2))
+        J = np.zeros(9)
+        E[paper.independent] = np.eye(2)
+        E[dependent] = -inverse @ D_i
         J[dependent] = inverse @ out["c"] * self.drift
         return E.T @ out["M"] @ E, E.T @ (Q - out["M"] @ J)
 
 
 def test_the_equations_of_the_paper_give_the_benchmark() -> None:
-    found, ours = Paper().matrices(), canonical_matrices(BICYCLE)
+    found = Paper().matrices()
+    ours = canonical_matrices(BICYCLE)
     for name in ("M", "C1", "Kg", "K2"):
         assert_allclose(getattr(found, name), getattr(ours, name), atol=1e-7)
 
@@ -263,11 +272,13 @@ def test_misread_parameters(changes: dict[str, float], weave: float, capsize: fl
 
 
 def formal_speeds(changes: dict[str, float]) -> Critical:
-    """Return the critical speeds by the formulas of appendix A: they have numbers for what is no bicycle,
-    too, such as a negative mass.
+    """Return the critical speeds by the formulas of appendix A.
+
+    They also hold for physically invalid bicycles, such as those with a negative mass.
     """
     p = P | changes
-    found, zero = appendix_a(p), np.zeros((2, 2))
+    found = appendix_a(p)
+    zero = np.zeros((2, 2))
     K = p["g"] * found["K0"]
     return critical_of(Canonical(found["M"], zero, found["C1"], K, found["K2"], np.array(p["g"])))
 

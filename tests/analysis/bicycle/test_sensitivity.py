@@ -37,7 +37,8 @@ def test_sensitivities_agree_with_differences() -> None:
 
 
 def test_changes_of_the_matrices_agree_with_differences() -> None:
-    found, h = canonical_changes(BICYCLE), 1e-4
+    found = canonical_changes(BICYCLE)
+    h = 1e-4
     for k, name in enumerate(BICYCLE.parameters):
         p = BICYCLE.parameters[name] + h * np.array([-2, -1, 1, 2])
         near = canonical_matrices(BICYCLE, **{name: p})
@@ -74,7 +75,9 @@ def test_a_speed_that_is_not_there_has_no_derivative() -> None:
 
 def test_programs_run_with_their_derivatives() -> None:
     graph = Graph()
-    x, y, p = graph.symbol("x"), graph.symbol("y"), graph.symbol("p", parameter=True)
+    x = graph.symbol("x")
+    y = graph.symbol("y")
+    p = graph.symbol("p", parameter=True)
     wave = sin(x * y) * exp(-y) + cos(x) / (p + y * y)
     bent = where(x < y, sqrt(x * x + p * p), atan2(y, x) - x)
     program = trace_program("f", {"parameters": [p], "s": [x, y]}, {"out": [wave, bent, 2.0]})

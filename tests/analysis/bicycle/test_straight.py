@@ -63,7 +63,8 @@ def test_random_bicycles_have_the_matrices_of_appendix_a(factors: list[float]) -
 
 
 def test_a_sweep_is_many_bicycles() -> None:
-    masses, trails = np.array([60.0, 85.0, 100.0])[:, None], np.array([0.02, 0.08])
+    masses = np.array([60.0, 85.0, 100.0])[:, None]
+    trails = np.array([0.02, 0.08])
     swept = canonical_matrices(BICYCLE, mB=masses, c=trails)
     assert swept.M.shape == (3, 2, 2, 2)
     one = canonical_matrices(BICYCLE.with_parameters(mB=100.0, c=0.02))
@@ -116,7 +117,8 @@ def test_critical_speeds_have_twelve_digits_and_more() -> None:
 def test_the_stable_range_is_where_eigenvalues_are_damped(name: str) -> None:
     p = parameter_set("whipple", name)
     speeds = critical_speeds(BICYCLE, **p)
-    low, high = float(speeds.stable_from), min(float(speeds.stable_to), 20.0)
+    low = float(speeds.stable_from)
+    high = min(float(speeds.stable_to), 20.0)
     modes = eigenvalues(BICYCLE, [0.99 * low, 1.01 * low, 0.99 * high, 1.01 * high], **p)
     assert modes.stable[:3].tolist() == [False, True, True]
     assert modes.stable[3] == (speeds.stable_to > 1.01 * high)
@@ -131,7 +133,8 @@ def followed_changes(p: dict[str, float]) -> dict[str, list[float]]:
     """Return at which speeds the number of growing eigenvalues changes, by name: the one that changes is
     followed upwards in small steps to where names are given.
     """
-    m, v = appendix_a(p), np.arange(0.05, 13.0, 0.004)
+    m = appendix_a(p)
+    v = np.arange(0.05, 13.0, 0.004)
     K, C = (np.array([part * x**n for x in v]) for part, n in ((m["K2"], 2), (m["C1"], 1)))
     lower = -np.linalg.solve(m["M"], np.concatenate([p["g"] * m["K0"] + K, C], axis=2))
     upper = np.broadcast_to(np.eye(2, 4, 2), lower.shape)
@@ -151,7 +154,8 @@ def followed_changes(p: dict[str, float]) -> dict[str, list[float]]:
 @pytest.mark.parametrize("c", [-0.06, -0.02, -0.01, 0.0, 0.03, 0.25])
 def test_critical_speeds_are_called_like_the_eigenmodes_that_change_there(c, lam) -> None:
     bicycle = BICYCLE.with_parameters(c=c, lam=lam)
-    speeds, brute = critical_speeds(bicycle), followed_changes(bicycle.parameters)
+    speeds = critical_speeds(bicycle)
+    brute = followed_changes(bicycle.parameters)
     for name in ("weave", "capsize"):
         speed = float(getattr(speeds, name))
         assert np.isnan(speed) == (not brute[name]), (name, brute)
@@ -205,7 +209,8 @@ def test_modes_are_continuous_and_keep_their_names() -> None:
 
 def test_eigenvectors_belong_to_the_eigenvalues() -> None:
     v = np.array([0.3, 2.0, 5.0, 9.0])
-    modes, A = eigenvalues(BICYCLE, v), canonical_matrices(BICYCLE).A(v)
+    modes = eigenvalues(BICYCLE, v)
+    A = canonical_matrices(BICYCLE).A(v)
     left = A @ modes.vectors - modes.vectors * modes.values[:, None, :]
     assert_allclose(left, 0.0, atol=1e-11)
     assert_allclose(np.abs(modes.vectors[:, :2]).max(axis=1), 1.0, atol=1e-12)
@@ -233,7 +238,7 @@ def test_tracking_follows_crossings_of_many() -> None:
     assert np.abs(np.diff(followed, axis=0)).max() < 0.02
 
 
-def test_what_is_no_bicycle_is_refused() -> None:
+def test_machines_without_canonical_matrices_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="has no canonical matrices"):
         canonical_matrices(compile("rolling_disc"))
     with pytest.raises(ConfigurationError, match="level ground"):
@@ -250,7 +255,7 @@ def test_what_is_no_bicycle_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("swept", "told"),
+    ("swept", "message"),
     [
         ({"IBxx": -5.0}, "IBxx = -5: body 'frame': inertia is not positive semidefinite"),
         ({"mB": np.array([80.0, -5.0])}, "mB = -5: body 'frame': mass -5.0 kg is negative"),
@@ -261,15 +266,15 @@ def test_what_is_no_bicycle_is_refused() -> None:
         ({"trail": 0.1}, r"no parameter 'trail'. Did you mean c \(trail\)"),
     ],
 )
-def test_sweeps_are_of_machines_as_single_ones_are(swept, told):
+def test_sweeps_are_of_machines_as_single_ones_are(swept, message):
     """What `compile` refuses is refused in a sweep, one value or many."""
     for ask in (critical_speeds, lambda b, **sweep: eigenvalues(b, [5.0], **sweep)):
-        with pytest.raises(ParameterError, match=told):
+        with pytest.raises(ParameterError, match=message):
             ask(BICYCLE, **swept)
     if np.ndim(next(iter(swept.values()))) == 0:
         for ask in (BICYCLE.with_parameters, lambda **one: compile("whipple", **one)):
             with pytest.raises(
-                (ParameterError, ModelError), match=told.rpartition("body 'frame'")[2]
+                (ParameterError, ModelError), match=message.rpartition("body 'frame'")[2]
             ):
                 ask(**swept)
 

@@ -25,7 +25,8 @@ def test_derivatives_are_those_of_differences(bicycle, law):
     modes = eigenvalues(bicycle, SPEED, law=law)
     exact = derivatives(bicycle, modes, law)
     for name in ("c", "lam", "IBxx", "xH"):
-        p, h = bicycle.parameters[name], 1e-5 * abs(bicycle.parameters[name])
+        p = bicycle.parameters[name]
+        h = 1e-5 * abs(bicycle.parameters[name])
         ends = [
             eigenvalues(bicycle.with_parameters(**{name: p + way * h}), SPEED, law=law).values
             for way in (1.0, -1.0)
@@ -63,8 +64,8 @@ def test_laws_with_states_have_bands_too(bicycle):
     assert_allclose(alone.real[:, 0], np.abs((ends[0] - ends[1]).real), rtol=1e-2)
 
 
-def test_samples_are_machines_and_the_share_of_others_is_told():
-    """Where a third of a normal distribution has a negative moment, none of it comes back."""
+def test_invalid_samples_are_drawn_again_with_a_warning():
+    """A third of the normal distribution has a negative moment; no such sample is returned."""
     benchmark = draisine.compile("whipple")
     with pytest.warns(
         UserWarning, match=r"0\.\d+ of the samples were physically invalid \(body 'fork'"
@@ -75,7 +76,7 @@ def test_samples_are_machines_and_the_share_of_others_is_told():
         sample(benchmark, {"IHzz": -0.1}, SPEED, 10)
 
 
-def test_what_cannot_be_spread_is_told(bicycle):
+def test_invalid_deviations_are_refused(bicycle):
     with pytest.raises(ParameterError, match=r"no parameter 'trail'. Did you mean c \(trail\)"):
         spread(bicycle, {"trail": 0.1}, SPEED)
     soft = draisine.compile("whipple", flexible={"fork_bend": 3000.0})
@@ -88,5 +89,5 @@ def test_what_cannot_be_spread_is_told(bicycle):
         def __call__(self, readings, z):
             return super().__call__(readings, z)[0], [0.0]
 
-    with pytest.raises(ConfigurationError, match="states of its own"):
+    with pytest.raises(ConfigurationError, match="law without states"):
         derivatives(bicycle, eigenvalues(bicycle, SPEED), Remembering())

@@ -35,15 +35,16 @@ def simplest():
 
 
 def test_the_derivative_of_a_step_is_that_of_differences(compass):
-    x, h = COMPASS + [0.01, 0.0, -0.02, 0.03], 1e-5
+    x = COMPASS + [0.01, 0.0, -0.02, 0.03]
+    h = 1e-5
     _, J = compass(x)
     steps = h * np.eye(4)
     D = [(compass(x + d)[0] - compass(x - d)[0]) / (2 * h) for d in steps]
     assert np.abs(np.array(D).T - J).max() < 1e-7 * np.abs(J).max()
 
 
-def test_an_image_stands_on_both_feet(compass):
-    """Just after a strike both feet are on the ground, so the angles are opposite, and the
+def test_both_feet_touch_the_ground_after_a_step(compass):
+    """Just after a impact both feet are on the ground, so the angles are opposite, and the
     derivative has no part off that section.
     """
     image, J = compass(COMPASS + [0.0, 0.02, 0.05, 0.0])
@@ -55,8 +56,8 @@ def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
     """The ground pushes at the new foot alone: the moment of momentum about it does not change, and
     that of the old leg about the hip does not either.
     """
-    strike = compass.step(COMPASS)[2]
-    _, _, left, right = strike.r
+    impact = compass.step(COMPASS)[2]
+    _, _, left, right = impact.r
     hip = np.array([np.sin(right), np.cos(right)])
     up = {"left": np.array([np.sin(left), np.cos(left)]), "right": hip}
     turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
@@ -72,13 +73,14 @@ def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
         total = 10 * cross(hip, H) + sum(5 * cross(at[k], legs[k]) for k in legs)
         return total, 5 * cross(-0.5 * up["left"], legs["left"])
 
-    assert np.allclose(momenta(strike.before), momenta(strike.after), rtol=1e-11)
+    assert np.allclose(momenta(impact.before), momenta(impact.after), rtol=1e-11)
 
 
-def test_what_a_strike_takes_is_what_the_slope_gives(compass):
+def test_impact_dissipates_the_energy_of_the_slope(compass):
     """On a limit cycle a step loses the work of gravity over its length."""
     step = Footstep(compass, compass.cycle(COMPASS))
-    weight, slope = 20.0 * 9.81, np.radians(3.0)
+    weight = 20.0 * 9.81
+    slope = np.radians(3.0)
     assert step.lost == pytest.approx(weight * step.length * np.sin(slope), rel=1e-11)
     event = step.run(50).events[0]
     assert event.kind == "collision" and event.gain == pytest.approx(-step.lost)
@@ -89,7 +91,7 @@ def test_a_step_in_time_ends_where_the_map_says(compass):
     """The motion by the integrator of runs is that of the map."""
     step = Footstep(compass, compass.cycle(COMPASS))
     data = step.run(50).to_xarray()
-    assert np.allclose(data["shape"].values[-1], step.strike.r, atol=1e-10)
+    assert np.allclose(data["shape"].values[-1], step.impact.r, atol=1e-10)
     assert float(data["gap"].sel(contact="right")[-1]) == pytest.approx(0.0, abs=1e-10)
 
 
@@ -144,13 +146,13 @@ def test_the_multiplier_of_a_rimless_wheel_has_a_closed_form():
         assert cycle.x[1] ** 2 == pytest.approx(kept * gained / (1 - kept), rel=1e-11)
 
 
-def test_a_walker_that_falls_is_told(simplest):
+def test_falling_walker_is_an_error(simplest):
     with pytest.raises(ConfigurationError, match=r"'right' does not touch down within 6 s"):
         simplest([-0.2, 0.2, 0.01, 0.0])
 
 
 def test_machines_without_steps_have_no_walk():
-    with pytest.raises(ParameterError, match="does not tell its `steps`"):
+    with pytest.raises(ParameterError, match="has no `steps`"):
         walk(draisine.compile("acrobot"))
 
 
@@ -166,7 +168,7 @@ def test_steps_name_feet_and_joints_that_are_there(steps, named):
 
 
 def test_it_walks_on_a_terrain_by_itself(compass):
-    """The engine of contacts finds the strikes that the map tells of; feet that are not armed pass."""
+    """The contact engine locates the impacts of the map; disarmed feet do not touch."""
     start = compass.state(compass.cycle(COMPASS).x)
     run = draisine.simulate(compass.system, start, 2.3, terrain=draisine.terrain.plane())
     found = [(event.kind, event.contacts[0][0], event.t) for event in run.events]
@@ -180,17 +182,18 @@ def test_it_walks_on_a_terrain_by_itself(compass):
 
 
 def test_without_the_condition_the_foot_scuffs(compass):
-    """What the condition is for: the swinging foot meets the ground halfway."""
+    """Without the arming condition the swinging foot touches the ground halfway."""
 
     def scuffing(*, slope: float = 0.05) -> Model:
         model = compass.system.vehicle(slope=slope)
         return replace(model, contacts=[replace(foot, armed=None) for foot in model.contacts])
 
-    bare, start = draisine.compile(scuffing, slope=np.radians(3.0)), compass.state(COMPASS)
+    bare = draisine.compile(scuffing, slope=np.radians(3.0))
+    start = compass.state(COMPASS)
     strict = draisine.ContactOptions(solver="events")
-    with pytest.raises(SimulationError, match=r"right:ground") as told:
+    with pytest.raises(SimulationError, match=r"right:ground") as error:
         draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane(), contact=strict)
-    end = told.value.partial.final()
+    end = error.value.partial.final()
     left, right = end.r[2:]
     assert left == pytest.approx(-right, abs=1e-6) and left < 0  # behind the other foot, halfway
 
@@ -227,7 +230,8 @@ def test_a_slope_of_the_terrain_is_a_slope_of_gravity():
 
 def test_stairs_whose_treads_meet_its_feet_are_a_slope():
     length = 2.0 * np.sin(COMPASS[1])  # of a step, with legs of a metre
-    run, fall = length * np.cos(SLOPE), length * np.sin(SLOPE)
+    run = length * np.cos(SLOPE)
+    fall = length * np.sin(SLOPE)
     treads = range(-2, 4)
     profile = [(run * (k + end), -fall * k) for k in treads for end in (-0.5, 0.5)]
     points = [[x, y, z] for x, z in profile for y in (-2.0, 2.0)]

@@ -90,7 +90,7 @@ def test_free_steering_on_both_sides_misses_a_coupling():
     """Drawn straight the wheels agree; beside it they do not, so that the wagon cannot roll."""
     system = compile(wagon, steered=True)
     assert {"fl.across", "fr.across"} & set(system.survey().singular)
-    with pytest.raises(ConfigurationError, match="a coupling of these is missing"):
+    with pytest.raises(ConfigurationError, match="couple these joints"):
         state(system, rl_rate=5.0, fl_steer=0.2, fr_steer=0.1)
 
 

@@ -324,6 +324,16 @@ def test_the_length_of_steps_is_chosen_after_the_same_number_however_they_are_ca
     assert steps._block == 40 - ADAPT_STEPS
 
 
+@pytest.mark.parametrize(("until", "count"), [(0.0100005, 10), (0.0105, 11), (0.01, 10)])
+def test_a_very_short_remainder_lengthens_the_last_step(until, count):
+    """Steps of 1 ms; a remainder of 0.05 % of a step joins the step before, one of half a step does not."""
+    steps = stepper(step=1e-3)
+    steps.advance(4, until)
+    steps.advance(100, until)
+    assert steps.taken == count
+    assert steps.t == pytest.approx(until, rel=1e-12)
+
+
 def event(t, kind):
     return SimpleNamespace(t=t, kind=kind)
 

@@ -122,10 +122,12 @@ def test_nearest_points_are_stationary_to_forty_digits():
                 exact[k] = exact[k] / mpmath.sqrt(exact[k] @ exact[k])
             line = np.array([*exact[2], *exact[3], mpmath.mpf(side)], dtype=object)
             tyre = Torus(mpmath.mpf("0.5"), mpmath.mpf("0.05")).about(exact[1])
-            met = tyre.meet_edge(exact[0], line)
+            met = tyre.contact_with_edge(exact[0], line)
             assert abs(met.normal @ exact[3]) < mpmath.mpf(10) ** -40
             assert abs(met.normal @ met.along) < mpmath.mpf(10) ** -40
-            plain = Torus(0.5, 0.05).about(a).meet_edge(hub, np.array([*Q, *e, float(side)]))
+            plain = (
+                Torus(0.5, 0.05).about(a).contact_with_edge(hub, np.array([*Q, *e, float(side)]))
+            )
             assert_allclose(plain.point, [float(x) for x in met.point], atol=1e-13)
             assert plain.gap == pytest.approx(float(met.gap), abs=1e-14)
 

@@ -10,7 +10,12 @@ import pytest
 import draisine
 from draisine.errors import ConfigurationError
 
-W, C, TILT, REAR, FRONT = 1.02, 0.08, math.pi / 10, 0.3, 0.35  # the benchmark
+# the benchmark
+W = 1.02
+C = 0.08
+TILT = math.pi / 10
+REAR = 0.3
+FRONT = 0.35
 LEANS = (-80, -70, -40, 0, 25, 60, 80)
 STEERS = range(-180, 181, 30)
 
@@ -41,7 +46,8 @@ def admissible(lean, steer):
 
 @pytest.mark.parametrize("lean", LEANS)
 def test_every_admissible_pair_is_reached_and_no_other(bicycle, lean):
-    machine, reached = bicycle.machine(), 0
+    machine = bicycle.machine()
+    reached = 0
     for steer in STEERS:
         asked = {"lean": math.radians(lean), "steer": math.radians(steer)}
         if not admissible(*asked.values()):

@@ -1,4 +1,4 @@
-"""What gives in a bicycle: limits of stiff parts, rest under its own weight, energy, and the wobble."""
+"""Compliant parts of a bicycle: limits of stiff parts, rest under its own weight, energy, and wobble."""
 
 from dataclasses import fields
 
@@ -185,8 +185,8 @@ class TestWobble:
         calm = draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE, flexible=gives)
         assert np.all(TwoWheeler(calm).eigenmodes([5.0, 10.0]).mode("wobble").real < 0)
 
-    def test_its_figure_reaches_as_high_as_what_has_a_name(self):
-        """Not to the tyre's own 145 rad/s; each name stands once in the legend."""
+    def test_its_figure_shows_the_named_eigenmodes(self):
+        """The tyre's 145 rad/s are outside; each name is once in the legend."""
         tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
         soft = {"frame_twist": 2000.0, "frame_twist_damper": 5.0}
         parameters = {"rear_tyre": tyre, "front_tyre": tyre, "flexible": soft}

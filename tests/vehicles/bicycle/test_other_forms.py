@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.analysis.bicycle.straight import BENCHMARK_SIGNS, canonical_matrices
+from draisine.analysis.bicycle.straight import MATRIX_SIGNS, canonical_matrices
 from draisine.errors import DataError
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import from_values, read_bicycle
@@ -81,7 +81,7 @@ def test_moores_files_are_read(tmp_path, suffix):
     )
 
 
-def test_wrong_numbers_of_moore_are_told():
+def test_infeasible_parameters_of_moore_are_refused():
     with pytest.raises(DataError, match="infeasible with the wheel radii"):
         from_values(MOORE | {"rf": 3.0})
     with pytest.raises(DataError, match="ie31 missing"):
@@ -122,8 +122,10 @@ def jbike6_matrices(p):
     Flx = -mf * cf[1] * u + F[0] @ steer
     Fly = mf * cf[0] * u + F[1] @ steer
     k = p["c"] * c / p["w"]
-    Sr, Sf = p["IRyy"] / p["rR"], p["IFyy"] / p["rF"]
-    St, nu = Sr + Sf, mf * u + mt * ct[0] * k
+    Sr = p["IRyy"] / p["rR"]
+    Sf = p["IFyy"] / p["rF"]
+    St = Sr + Sf
+    nu = mf * u + mt * ct[0] * k
     M = [[T[0, 0], Flx + k * T[0, 1]], [Flx + k * T[0, 1], Fll + 2 * k * Fly + k * k * T[1, 1]]]
     C = [[0.0, -(Sf * c + k * St) + T[0, 1] * c / p["w"] - k * mt * ct[1]],
          [Sf * c + k * St, c / p["w"] * Fly + k * (nu + c / p["w"] * T[1, 1])]]  # fmt: skip
@@ -140,7 +142,7 @@ def test_a_file_of_jbike6_has_the_matrices_of_jbike6(tmp_path):
     for mine, theirs in zip(
         (found.M, found.C1, found.K0, found.K2), jbike6_matrices(values), strict=True
     ):
-        assert_allclose(mine, BENCHMARK_SIGNS * theirs, atol=1e-9 * np.abs(theirs).max())
+        assert_allclose(mine, MATRIX_SIGNS * theirs, atol=1e-9 * np.abs(theirs).max())
 
 
 def test_the_bodies_of_jbike6_are_put_together(tmp_path):
@@ -148,7 +150,8 @@ def test_the_bodies_of_jbike6_are_put_together(tmp_path):
     path = tmp_path / "JBini_mine.m"
     path.write_text(JBIKE6)
     p = read_bicycle(path)
-    lam, trail = 0.2967, (0.3429 * math.sin(0.2967) - 0.044) / math.cos(0.2967)
+    lam = 0.2967
+    trail = (0.3429 * math.sin(0.2967) - 0.044) / math.cos(0.2967)
     assert_allclose([p["lam"], p["c"], p["g"]], [lam, trail, 9.80665], rtol=1e-12)
     assert p["mB"] == pytest.approx(86.5)
     assert p["xB"] == pytest.approx((80 * 0.3 + 2.5 * 0.4 + 4 * 0.4) / 86.5)
@@ -173,7 +176,7 @@ def test_the_bodies_of_jbike6_are_put_together(tmp_path):
         (("[0.095625 0.095625", "[0.1 0.2"), "both moments of a wheel must be equal"),
     ],
 )
-def test_what_jbike6_would_not_write_is_told(tmp_path, change, told):
+def test_invalid_jbike6_files_are_refused(tmp_path, change, told):
     path = tmp_path / "JBini_mine.m"
     path.write_text(JBIKE6.replace(*change))
     with pytest.raises(DataError, match=told):

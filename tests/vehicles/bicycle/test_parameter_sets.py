@@ -1,4 +1,4 @@
-"""Published parameter sets: what is in them, and what a malformed one says."""
+"""Published parameter sets: their values, and errors of malformed ones."""
 
 import math
 from pathlib import Path
@@ -41,7 +41,8 @@ def canonical(p: dict[str, float]) -> list[np.ndarray]:
     ITzz = p["IRxx"] + p["IBzz"] + p["IHzz"] + p["IFxx"]
     ITzz += mB * p["xB"] ** 2 + mH * p["xH"] ** 2 + mF * w**2
     mA = mH + mF
-    xA, zA = (p["xH"] * mH + w * mF) / mA, (p["zH"] * mH - rF * mF) / mA
+    xA = (p["xH"] * mH + w * mF) / mA
+    zA = (p["zH"] * mH - rF * mF) / mA
     IAxx = p["IHxx"] + p["IFxx"] + mH * (p["zH"] - zA) ** 2 + mF * (rF + zA) ** 2
     IAxz = p["IHxz"] - mH * (p["xH"] - xA) * (p["zH"] - zA) + mF * (w - xA) * (rF + zA)
     IAzz = p["IHzz"] + p["IFxx"] + mH * (p["xH"] - xA) ** 2 + mF * (w - xA) ** 2
@@ -50,7 +51,8 @@ def canonical(p: dict[str, float]) -> list[np.ndarray]:
     IAlx = -mA * uA * zA + IAxx * sin + IAxz * cos
     IAlz = mA * uA * xA + IAxz * sin + IAzz * cos
     mu = c / w * cos
-    SR, SF = p["IRyy"] / rR, p["IFyy"] / rF
+    SR = p["IRyy"] / rR
+    SF = p["IFyy"] / rF
     ST = SR + SF
     SA = mA * uA + mu * mT * xT
     M = [[ITxx, IAlx + mu * ITxz], [0, IAll + 2 * mu * IAlz + mu**2 * ITzz]]
@@ -65,7 +67,7 @@ def canonical(p: dict[str, float]) -> list[np.ndarray]:
 
 
 def stable_range(p: dict[str, float]) -> tuple[float, float]:
-    """Return weave and capsize speed: where the last pair becomes stable, where det K vanishes."""
+    """Return weave speed (the last pair becomes stable) and capsize speed (det K vanishes)."""
     M, C1, K0, K2 = canonical(p)
 
     def growth(v: float) -> float:
@@ -77,7 +79,8 @@ def stable_range(p: dict[str, float]) -> tuple[float, float]:
         )
         return max(float(e.real) for e in np.linalg.eigvals(A) if abs(e.imag) > 1e-6)
 
-    low, high = 3.0, 6.0
+    low = 3.0
+    high = 6.0
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if growth(middle) > 0 else (low, middle)
@@ -304,7 +307,7 @@ HEAD = 'title = "T"\n{form}\n[source]\ncitation = "C"\ndoi = "10.1000/1"\nnote =
 
 
 def written(tmp_path: Path, **changes: object) -> Path:
-    """Return a good file with some values changed, or left out where the change is None."""
+    """Return a valid file with some values changed, or removed if the change is None."""
     values = parameter_set("whipple", "benchmark") | changes
     text = HEAD.format(form='form = "benchmark"')
     text += "".join(f"{key} = {value}\n" for key, value in values.items() if value is not None)
@@ -358,14 +361,14 @@ def test_wrong_tables_are_named(tmp_path: Path, old: str, new: str, complaint: s
         read_parameter_set(file, "whipple")
 
 
-def test_a_table_that_is_none(tmp_path: Path) -> None:
+def test_a_value_in_place_of_a_table_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('title = "T"\nsource = "S"\nvalues = 3\n')
     with pytest.raises(DataError, match="'source' must be a table"):
         read_parameter_set(file, "whipple")
 
 
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_parameter_set(tmp_path / "none.toml", "whipple")
 
@@ -388,9 +391,11 @@ def test_deviations_of_a_bicycle_are_carried_to_that_with_rider():
     m, x, z, Ixx, Ixz = (mean + size * rng.normal(size=40000) for mean, size in frame.values())
     rider = 72.0 + 2.0 * rng.normal(size=40000)
     mass = m + rider
-    xB, zB = (m * x + rider * 0.2909) / mass, (m * z - rider * 1.1091) / mass
+    xB = (m * x + rider * 0.2909) / mass
+    zB = (m * z - rider * 1.1091) / mass
     part = m * rider / mass  # of two bodies about their common centre
-    dx, dz = x - 0.2909, z + 1.1091
+    dx = x - 0.2909
+    dz = z + 1.1091
     drawn = {"mB": mass, "xB": xB, "zB": zB}
     drawn |= {"IBxx": Ixx + 7.9985 + part * dz * dz, "IBxz": Ixz - 1.9272 - part * dx * dz}
     for name, values in drawn.items():

@@ -71,7 +71,7 @@ def soft():
 
 class TestSeat:
     def test_a_held_rider_is_one_on_a_hinge_and_the_couplings_are_the_saddles_forces(self):
-        """The same motion; the force of the saddle is what the upper body's mass needs."""
+        """The motion is the same; the saddle's force equals the inertia force of the upper body."""
         plain, seated = (draisine.compile("whipple", **SPRUNG, **x) for x in ({}, {"seat": Seat()}))
         runs = []
         for system in (plain, seated):
@@ -159,7 +159,7 @@ class TestLegs:
         assert np.ptp(knee) > 0.5
 
     def test_they_pedal_on_tyres_that_feel_their_load(self):
-        """Both wheels together carry what the bicycle weighs, on average over a turn of the cranks."""
+        """Both wheels together carry the bicycle's weight, on average over a turn of the cranks."""
         tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
         rider = draisine.compile(
             "whipple", legs=LEGS, pedalling=uniform(CADENCE), rear_tyre=tyre, front_tyre=tyre

@@ -46,7 +46,7 @@ def assert_possible(p: dict[str, float]) -> None:
         assert 0 < p[f"I{wheel}yy"] <= 2 * p[f"I{wheel}xx"]
 
 
-def test_all_26_come_back_and_every_estimate_is_said() -> None:
+def test_all_26_parameters_and_explanations_are_returned() -> None:
     values, said = from_tape_measure(**CITY)
     assert tuple(values) == BENCHMARK
     assert set(said) == set(BENCHMARK) - GIVEN
@@ -54,7 +54,7 @@ def test_all_26_come_back_and_every_estimate_is_said() -> None:
     assert "doi:10.1016/0021-9290(95)00178-6" in said["IBxx"]
 
 
-def test_what_is_given_stays() -> None:
+def test_measured_values_are_kept() -> None:
     values, said = from_tape_measure(
         **CITY, rear_wheel_mass=2.5, front_wheel_mass=2.0, fork_mass=3.0, gravity=9.81
     )
@@ -153,7 +153,8 @@ def test_the_rider_is_near_a_measured_one(name: str) -> None:
     x = (both["mB"] * both["xB"] - bare["mB"] * bare["xB"]) / mass
     z = (both["mB"] * both["zB"] - bare["mB"] * bare["zB"]) / mass
     share = bare["mB"] * mass / both["mB"]
-    dx, dz = x - bare["xB"], z - bare["zB"]
+    dx = x - bare["xB"]
+    dz = z - bare["zB"]
     apart = {"xx": dz**2, "yy": dx**2 + dz**2, "zz": dx**2}
     assert_allclose(x, measured["x"], atol=0.06)
     assert_allclose(z, measured["z"], atol=0.02)
@@ -214,7 +215,8 @@ def test_covariance_of_a_mass_and_its_inertia_follows_from_their_product() -> No
     """m = k M and I = c m r^2: variances add up to first order, and both share the error of m."""
     values, covariance = tape_measure_covariance({"front_radius": 0.004}, **CITY)
     names = list(values)
-    m, moment = names.index("mF"), names.index("IFyy")
+    m = names.index("mF")
+    moment = names.index("IFyy")
     share, scatter = BICYCLE_COEFFICIENTS["front_wheel_mass"]
     variance = (scatter * 18.0) ** 2 + (share * 0.2) ** 2
     assert covariance[m, m] == pytest.approx(variance, rel=1e-12)

@@ -26,7 +26,7 @@ from draisine.vehicles import check_numbers
 PROBE_SPEED = 16.0
 """m/s; the terms in v and v^2 follow from differences to rest. Division by a power of two is exact."""
 
-BENCHMARK_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])
+MATRIX_SIGNS = np.array([[1.0, -1.0], [-1.0, 1.0]])
 """Factors of the entries of our matrices in the axes of the benchmark: steer changes its sign."""
 
 POWERS_ERROR = 1e-9
@@ -140,7 +140,7 @@ def canonical_matrices(
 def _check_powers(system: System, canonical: Canonical, faster: Sequence[Floats]) -> None:
     """Raise if damping and stiffness at twice the probe speed have other powers of v."""
     for expected, matrix in ((canonical.damping, faster[1]), (canonical.stiffness, faster[2])):
-        error = np.abs(expected(2.0 * PROBE_SPEED) - BENCHMARK_SIGNS * matrix).max()
+        error = np.abs(expected(2.0 * PROBE_SPEED) - MATRIX_SIGNS * matrix).max()
         if not error <= POWERS_ERROR * np.abs(matrix).max():
             elements = ", ".join(element.name for element in system.model.elements)
             raise ConfigurationError(
@@ -279,11 +279,11 @@ def by_speed(
     """
     M, C, K = slow
     return Canonical(
-        BENCHMARK_SIGNS * M,
-        BENCHMARK_SIGNS * C,
-        BENCHMARK_SIGNS * (fast[1] - C) / PROBE_SPEED,
-        BENCHMARK_SIGNS * (K - springs),
-        BENCHMARK_SIGNS * (fast[2] - K) / (PROBE_SPEED * PROBE_SPEED),
+        MATRIX_SIGNS * M,
+        MATRIX_SIGNS * C,
+        MATRIX_SIGNS * (fast[1] - C) / PROBE_SPEED,
+        MATRIX_SIGNS * (K - springs),
+        MATRIX_SIGNS * (fast[2] - K) / (PROBE_SPEED * PROBE_SPEED),
         g,
-        BENCHMARK_SIGNS * springs,
+        MATRIX_SIGNS * springs,
     )

@@ -1,10 +1,9 @@
-"""The geometry of locomotion: what a gait of the joints does to the base.
+"""Geometric locomotion: the motion of the base by cyclic motions of the joints.
 
-`case`: which kind of connection a machine has. `local`: the connection over shape space and its
-curvature, exact. `gait`: closed paths of the shape, linear in their parameters. `displacement`:
-where a gait leads, with exact derivatives. `frame`: the body frame that a gait shakes least. `area`:
-the same by the curvature's integral. `search`: gaits that lead far, or where they should. `inverse`:
-which torques a motion needs.
+`case`: classification of machines. `local`: the local connection over shape space and its curvature. `gait`:
+closed paths of the shape, linear in their parameters. `displacement`: displacement of a gait, with exact
+derivatives. `frame`: the body frame with the smallest connection. `area`: displacement by the integral of the
+curvature. `search`: gaits with largest or prescribed displacement. `inverse`: torques of a motion.
 """
 
 from draisine.analysis.connection.area import area_displacement

@@ -1,4 +1,4 @@
-"""Which kind of connection a machine has: whether its shape alone decides how its base moves."""
+"""Classification of machines by their connection: whether the shape alone determines the base's motion."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,23 @@ from draisine.system.system import System
 
 
 def connection_case(system: System, driven: Sequence[str] | None = None) -> Case:
-    """Return the case of chapter 1 of the thesis that a machine is in with all contacts closed, in a
-    shape beside its drawing, where nothing is singular; `driven` joints are its shape, all by
-    default.
+    """Classify a machine with closed contacts by the cases of chapter 1 of the thesis.
 
+    The rank is determined at a general shape, because the drawing may be singular.
+
+    Parameters
+    ----------
+    system
+        The machine.
+    driven
+        Names of the joints that form the shape; all by default.
+
+    Examples
+    --------
     >>> from draisine.system.system import compile
     >>> connection_case(compile("snakeboard")).kind, connection_case(compile("falling_cat")).kind
     ('mixed', 'mechanical')
     """
     model = system.model
-    beside = 0.2 * np.sin(1.0 + np.arange(len(model.joints)))
-    return classify(locomotion(assemble(model), system.mode(), np.eye(3), beside, driven))
+    general = 0.2 * np.sin(1.0 + np.arange(len(model.joints)))
+    return classify(locomotion(assemble(model), system.mode(), np.eye(3), general, driven))

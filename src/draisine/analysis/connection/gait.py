@@ -12,19 +12,24 @@ from draisine.errors import ParameterError
 
 @dataclass(frozen=True, eq=False)
 class ShapePath:
-    """A family of closed paths: `shapes(s)` and `rates(s)` are Phi and its derivative by s at many s
-    at once, (s, joints, parameters); between the `corners` they are smooth.
-    """
+    """A family of closed paths r(s) = Phi(s) theta."""
 
-    shapes: Callable[[Floats], Floats]
-    rates: Callable[[Floats], Floats]
-    corners: tuple[float, ...]
-    parameters: tuple[str, ...]
+    shapes: Callable[[Floats], Floats]  # from s (n,) to Phi, (n, joints, parameters)
+    rates: Callable[[Floats], Floats]  # and to its derivative by s
+    corners: tuple[float, ...]  # values of s at which the rates jump
+    parameters: tuple[str, ...]  # names of theta
 
 
 def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
-    """Return the polygon through given shapes, closed, of one parameter: its size.
+    """Return the closed polygon through shapes; its one parameter is its size.
 
+    Parameters
+    ----------
+    vertices
+        Joint coordinates of the corners at size 1.
+
+    Examples
+    --------
     >>> square = polygon([(1, 1), (-1, 1), (-1, -1), (1, -1)])
     >>> (square.shapes(np.array([0.125])) @ [0.5]).tolist()
     [[0.0, 0.5]]
@@ -32,9 +37,10 @@ def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
     points = np.asarray([*vertices, vertices[0]], float)
     if points.ndim != 2 or len(points) < 3:
         raise ParameterError(
-            "a polygon needs two shapes or more, each a list of joint coordinates."
+            "polygon: at least two vertices are needed, each a list of joint coordinates."
         )
-    count, sides = len(points) - 1, np.diff(points, axis=0)
+    count = len(points) - 1
+    sides = np.diff(points, axis=0)
 
     def side(s: Floats) -> Any:
         return np.minimum((s * count).astype(int), count - 1)
@@ -51,9 +57,14 @@ def polygon(vertices: Sequence[Sequence[float]]) -> ShapePath:
 
 
 def fourier(joints: int, order: int = 1) -> ShapePath:
-    """Return sums of harmonics for every joint: a mean, then a cosine and a sine of each order."""
+    """Return Fourier series for every joint.
+
+    The parameters of each joint are its mean, then the cosine and then the sine coefficients of all orders.
+    """
     if joints < 1 or order < 1:
-        raise ParameterError(f"fourier: {joints} joints, order {order}; both are at least one.")
+        raise ParameterError(
+            f"fourier: the number of joints ({joints}) and the order ({order}) must be at least one."
+        )
     waves = 2.0 * np.pi * np.arange(1, order + 1)
     eye = np.eye(joints)
 
@@ -67,17 +78,17 @@ def fourier(joints: int, order: int = 1) -> ShapePath:
         row = np.hstack([np.zeros((len(s), 1)), -waves * np.sin(turns), waves * np.cos(turns)])
         return _for_each_joint(eye, row)
 
-    one = (
+    functions = (
         "mean",
         *(f"cos{k}" for k in range(1, order + 1)),
         *(f"sin{k}" for k in range(1, order + 1)),
     )
-    names = tuple(f"{name}[{k}]" for k in range(joints) for name in one)
+    names = tuple(f"{name}[{k}]" for k in range(joints) for name in functions)
     return ShapePath(shapes, rates, (), names)
 
 
 def _for_each_joint(eye: Floats, row: Floats) -> Floats:
-    """Return (s, joints, parameters) in which every joint has the same functions of its own."""
+    """Return Phi (s, joints, parameters) that uses the functions (s, functions) for every joint."""
     return np.einsum("jk,sp->sjkp", eye, row).reshape(len(row), len(eye), -1)
 
 

@@ -1,5 +1,7 @@
-"""Inverse torque dynamics: what the joints of a machine need for the motion that it makes, and what no
-motion shows of it.
+"""Inverse dynamics: joint torques and contact forces of a motion.
+
+If a machine is statically indeterminate, the minimum-norm solution is returned, and a basis of the torques
+and forces that do not change the motion.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,60 +12,84 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.mechanics.connection import kinematics, locomotion, torques
+from draisine.mechanics.connection import locomotion, solve_kinematics, solve_torques
 from draisine.mechanics.tree import assemble
 from draisine.system.state import State
 from draisine.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class NeededTorques:
-    """The torques of joints and the forces of contact rows, by name, of least norm; and, one column
-    per dimension, what can be added to both without a change of the motion, (1.18)-(1.19).
-    """
+class RequiredTorques:
+    """Minimum-norm joint torques and contact forces of a motion, by name, thesis (1.18)-(1.19)."""
 
-    torques: dict[str, float]
-    forces: dict[str, float]
-    static_torques: dict[str, Floats]
-    static_forces: dict[str, Floats]
+    torques: dict[str, float]  # N m or N
+    forces: dict[str, float]  # of the contact rows, N
+    static_torques: dict[str, Floats]  # basis of the torques that do not change the motion
+    static_forces: dict[str, Floats]  # the contact forces that belong to it
 
     @property
     def dimensions(self) -> int:
-        """In how many ways the torques can be changed."""
+        """Number of independent torques that do not change the motion."""
         shares = np.array(list(self.static_torques.values())).reshape(len(self.torques), -1)
         return int(np.linalg.matrix_rank(shares, tol=1e-9)) if shares.size else 0
 
 
-def needed_torques(
+def required_torques(
     system: System,
     state: State,
     vdot: Floats,
     driven: Sequence[str] | None = None,
     mode: Mapping[str, str] | None = None,
-) -> NeededTorques:
-    """Return what the driven joints (all by default) and the contacts that a mode closes (all by
-    default) do while a machine has a state and accelerations, eq. [torques].
+) -> RequiredTorques:
+    """Compute the joint torques and contact forces of a state with accelerations, eq. [torques].
 
+    Parameters
+    ----------
+    system
+        The machine.
+    state
+        Configuration and speeds.
+    vdot
+        Accelerations of all speeds, in the order of `model.speeds`.
+    driven
+        Names of the joints with torques; all by default.
+    mode
+        Statuses of contacts by name; all closed by default.
+
+    Returns
+    -------
+    RequiredTorques
+        Minimum-norm torques (N m or N) and forces (N).
+
+    Raises
+    ------
+    ParameterError
+        If the machine has no joints.
+
+    Examples
+    --------
     >>> import draisine
     >>> cat = draisine.compile("falling_cat")
     >>> still = draisine.state(cat)
-    >>> sorted(needed_torques(cat, still, np.zeros(len(cat.model.speeds))).torques)
+    >>> sorted(required_torques(cat, still, np.zeros(len(cat.model.speeds))).torques)
     ['bend', 'sway']
     """
     model = system.model
     if not model.joints:
-        raise ParameterError(f"{system.vehicle.__name__} has no joints that could need torques.")
-    at = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
-    found = kinematics(at)
+        raise ParameterError(
+            f"{system.vehicle.__name__} has no joints, so that it has no joint torques."
+        )
+    frame = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
+    motion = solve_kinematics(frame)
     first = len(model.twist)
     names = [joint.name for joint in model.joints]
-    inner = [first + k - 6 for k in at.inner]
-    eta_r = np.array([state.v[model.speeds.index(name)] for name in found.reduced_names])
-    out = torques(found, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
-    joints = [names[k - 6] for k in at.inner]
-    return NeededTorques(
+    inner = [first + k - 6 for k in frame.inner]
+    eta_r = np.array([state.v[model.speeds.index(name)] for name in motion.reduced_names])
+    out = solve_torques(motion, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
+    joints = [names[k - 6] for k in frame.inner]
+    return RequiredTorques(
         dict(zip(joints, map(float, out.tau), strict=True)),
-        dict(zip(at.labels, map(float, out.lam), strict=True)),
+        dict(zip(frame.labels, map(float, out.lam), strict=True)),
         dict(zip(joints, np.asarray(out.tau_static, float), strict=True)),
-        dict(zip(at.labels, np.asarray(out.lam_static, float), strict=True)),
+        dict(zip(frame.labels, np.asarray(out.lam_static, float), strict=True)),
     )

@@ -1,8 +1,8 @@
 """The local connection `eta = -A(r) rdot` of a machine over its shape space, and its curvature.
 
-Rows `L eta + G rdot = 0` decide the base's twist: those of the contacts, of the momentum that stays
-zero, or of a fluid's drag that balances. L, G and their derivatives are one compiled program, so A
-and its derivatives are exact, for one shape or a whole grid at once.
+Rows `L eta + G rdot = 0` determine the twist eta of the base: contact constraints, zero momentum, or the
+balance of a fluid's drag. L, G and their derivatives are one compiled program, so A and its derivatives are
+exact, for one shape or a grid of shapes.
 """
 
 from collections.abc import Mapping
@@ -15,77 +15,104 @@ from draisine.algebra.lie import ad
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import evaluate, tangent
 from draisine.errors import ConfigurationError, ModelError
-from draisine.mechanics.connection import Locomotion, kinematics, locomotion, resistance
+from draisine.mechanics.connection import (
+    Locomotion,
+    locomotion,
+    resistance_matrix,
+    solve_kinematics,
+)
 from draisine.mechanics.kinematics import BASE_ORIGIN
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
-from draisine.model import TWIST
+from draisine.model import BASE_TWIST
 from draisine.system.compiled import Compiled
 from draisine.system.system import System
 
 Ruler = Literal["contacts", "momentum", "drag"]
-"""What decides how the base moves."""
+"""Equations that determine the motion of the base."""
+
+MAX_BASE_CONDITION = 1e12
+"""Condition number of L beyond which a velocity of the base has neither inertia nor drag."""
 
 
 @dataclass(frozen=True, eq=False)
 class LocalConnection:
-    """A machine whose joints decide how its base moves.
+    """A machine whose joints determine the motion of its base.
 
-    `joints` are the names of the shape's coordinates, `twist` those of the base's free velocities,
-    in their order in A. The joints of the machine are `origin + ways r`: r itself, or a slice of them.
+    The joint angles are `origin + directions r`: r itself, or a slice of the shape space.
     """
 
     system: System
     ruler: Ruler
-    joints: tuple[str, ...]
-    twist: tuple[str, ...]
+    joints: tuple[str, ...]  # names of the coordinates r of the shape
+    twist: tuple[str, ...]  # names of the free velocities of the base, the rows of A
     program: Compiled
-    origin: Floats
-    ways: Floats
+    origin: Floats  # (joints of the machine,)
+    directions: Floats  # (joints of the machine, coordinates)
 
     def __call__(self, r: Any) -> Floats:
         """Return A for shapes (..., joints): (..., twist, joints)."""
         return self.derivatives(r)[0]
 
     def derivatives(self, r: Any) -> tuple[Floats, Floats]:
-        """Return A and its derivatives by the joints: (..., twist, joints) and (..., joint, twist,
-        joints).
-        """
+        """Return A (..., twist, joints) and its derivatives by the joints (..., joint, twist, joints)."""
         r = np.asarray(r, float)
-        n, (m, k) = len(self.twist), self.ways.shape
-        found = self.program.batch((self.origin + r.reshape(-1, k) @ self.ways.T).T)
+        n = len(self.twist)
+        m, k = self.directions.shape
+        outputs = self.program.batch((self.origin + r.reshape(-1, k) @ self.directions.T).T)
         count = r[..., 0].size
-        L, G, dL, dG = (np.moveaxis(found[name], -1, 0) for name in ("L", "G", "dL", "dG"))
-        L, G = L.reshape(count, n, n), G.reshape(count, n, m)
-        dL, dG = dL.reshape(count, m, n, n), dG.reshape(count, m, n, m)
+        L, G, dL, dG = (np.moveaxis(outputs[name], -1, 0) for name in ("L", "G", "dL", "dG"))
+        L = L.reshape(count, n, n)
+        G = G.reshape(count, n, m)
+        dL = dL.reshape(count, m, n, n)
+        dG = dG.reshape(count, m, n, m)
         A = np.linalg.solve(L, G)
         dA = np.linalg.solve(L[:, None], dG - dL @ A[:, None])
-        A, dA = A @ self.ways, np.einsum("cjnm,jk->cknm", dA, self.ways) @ self.ways
+        A = A @ self.directions
+        dA = np.einsum("cjnm,jk->cknm", dA, self.directions) @ self.directions
         return A.reshape(*r.shape[:-1], n, k), dA.reshape(*r.shape[:-1], k, n, k)
 
-    def slice(self, origin: Any, **ways: Any) -> "LocalConnection":
-        """Return the connection of the shapes `origin` plus multiples of some ways through them: what
-        serves two joints then serves a plane through the shapes of a machine of many.
+    def slice(self, origin: Any, **directions: Any) -> "LocalConnection":
+        """Return the connection on a linear slice of the shape space.
 
+        A planar slice allows the methods for two joints on machines with more.
+
+        Parameters
+        ----------
+        origin
+            Shape at r = 0, one number per joint.
+        directions
+            Direction of each coordinate of the slice by its new name, one number per joint.
+
+        Examples
+        --------
         >>> import draisine
         >>> satellite = local_connection(draisine.compile("satellite"))
         >>> plane = satellite.slice([0.0, 0.0, 0.0], first=[1.0, 0.0, 0.0], both=[0.0, 1.0, 1.0])
         >>> plane.joints, plane([0.1, 0.2]).shape
         (('first', 'both'), (6, 2))
         """
-        rows = {"origin": origin} | ways
+        rows = {"origin": origin} | directions
         for name, row in rows.items():
             if np.shape(row) != (len(self.joints),):
                 raise ModelError(
-                    f"slice: {name} needs one number for each of {self.joints}: {row}."
+                    f"slice: {name} = {row} must have one number for each of the joints "
+                    f"{', '.join(self.joints)}."
                 )
-        columns = np.array([ways[name] for name in ways], float).reshape(-1, len(self.joints)).T
-        moved = self.origin + self.ways @ np.asarray(origin, float)
-        return replace(self, joints=tuple(ways), origin=moved, ways=self.ways @ columns)
+        columns = (
+            np.array([directions[name] for name in directions], float)
+            .reshape(-1, len(self.joints))
+            .T
+        )
+        shifted = self.origin + self.directions @ np.asarray(origin, float)
+        return replace(
+            self, joints=tuple(directions), origin=shifted, directions=self.directions @ columns
+        )
 
     def curvature(self, r: Any, first: str, second: str) -> Floats:
-        """Return the displacement (..., twist) per area of a small loop about shapes, counter-clockwise
-        in the plane of two joints, eq. [curvature].
+        """Return the curvature (..., twist) at shapes r (..., joints), eq. [curvature].
+
+        It is the displacement per area of a small counter-clockwise loop in the plane of two joints.
         """
         i, j = (self._joint(name) for name in (first, second))
         A, dA = self.derivatives(r)
@@ -93,43 +120,60 @@ class LocalConnection:
         return dA[..., j, :, i] - dA[..., i, :, j] + spin
 
     def bracket(self, a: Floats, b: Floats) -> Floats:
-        """Return the Lie bracket of twists (..., twist) of the base's group."""
-        free = [TWIST.index(name) for name in self.twist]
+        """Return the Lie bracket of twists a and b of the base, (..., twist)."""
+        free = [BASE_TWIST.index(name) for name in self.twist]
         wide = np.zeros((*a.shape[:-1], 6))
         wide[..., free] = a
         matrices = np.apply_along_axis(ad, -1, wide)[..., free, :][..., free]
         return np.einsum("...ij,...j->...i", matrices, b)
 
     def _joint(self, name: str) -> int:
+        """Return the index of a coordinate of the shape."""
         if name not in self.joints:
-            raise ModelError(f"no joint {name!r}; the shape has {', '.join(self.joints)}.")
+            raise ModelError(f"Unknown joint {name!r}. The shape has {', '.join(self.joints)}.")
         return self.joints.index(name)
 
 
 def local_connection(
     system: System, ruler: Ruler | None = None, mode: Mapping[str, str] | None = None
 ) -> LocalConnection:
-    """Return the connection of a machine all of whose joints are moved.
+    """Return the local connection of a machine with prescribed joints.
 
-    `ruler` says what decides: "contacts" where they decide every velocity of the base (the default
-    where there are any), "momentum" where it stays zero (the default without), or "drag" where a
-    fluid's drag leaves no room for inertia.
+    Parameters
+    ----------
+    system
+        The machine.
+    ruler
+        Equations that determine the motion of the base: "contacts" (the default if there are any),
+        "momentum", which stays zero (the default without contacts), or "drag", if inertia is negligible.
+    mode
+        Statuses of contacts, by name.
 
+    Raises
+    ------
+    ModelError
+        If the machine has no joints, or a velocity of the base has neither inertia nor drag.
+    ConfigurationError
+        If the contacts leave a degree of freedom.
+
+    Examples
+    --------
     >>> import draisine
     >>> cat = local_connection(draisine.compile("falling_cat", base="SO(3)"))
     >>> cat.ruler, cat.twist, cat([0.4, 0.2]).shape
     ('momentum', ('Wx', 'Wy', 'Wz'), (3, 2))
     """
     if not system.model.joints:
-        raise ModelError("a machine without joints has no shape to move.")
+        raise ModelError("A machine without joints has no local connection.")
     chosen: Ruler = ruler or ("contacts" if system.model.contacts else "momentum")
     traced = system.artifacts.trace()
     tree = assemble(traced.model)
     r = traced.symbols({"r": len(traced.model.joints)})["r"]
-    beside = {f"r[{k}]": 0.1 * np.sin(1.0 + k) for k in range(len(r))}
-    point = dict(system.parameters) | beside
-    at = locomotion(tree, system.mode(mode), np.eye(3), r)
-    L, G = _rows(at, chosen, lambda values: evaluate(values, point))
+    # Ranks are determined at a general shape: the drawing itself is often singular.
+    general = {f"r[{k}]": 0.1 * np.sin(1.0 + k) for k in range(len(r))}
+    point = dict(system.parameters) | general
+    frame = locomotion(tree, system.mode(mode), np.eye(3), r)
+    L, G = _rows(frame, chosen, lambda values: evaluate(values, point))
     seeds = [{f"r[{k}]": 1.0} for k in range(len(r))]
     outputs = {
         "L": L,
@@ -140,25 +184,33 @@ def local_connection(
     program = traced.program("connection", {"r": r}, outputs)
     compiled = system.artifacts.bind(program, system.values)
     joints = tuple(joint.name for joint in system.model.joints)
-    origin, ways = np.zeros(len(joints)), np.eye(len(joints))
-    return LocalConnection(system, chosen, joints, tuple(at.names), compiled, origin, ways)
+    origin = np.zeros(len(joints))
+    directions = np.eye(len(joints))
+    return LocalConnection(system, chosen, joints, tuple(frame.names), compiled, origin, directions)
 
 
-def _rows(at: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
+def _rows(frame: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:
     """Return L and G of `L eta + G rdot = 0`."""
     if ruler == "contacts":
-        found = kinematics(at, evaluate)
-        if found.free:
-            names = ", ".join(found.reduced_names)
+        motion = solve_kinematics(frame, evaluate)
+        if motion.free:
+            names = ", ".join(motion.reduced_names)
             raise ConfigurationError(
-                f"the contacts leave {names} to a dynamics of its own: the shape alone does not decide "
-                "the motion. Simulate it instead, with the joints prescribed."
+                f"The contacts leave the degrees of freedom {names}: the shape alone does not determine the "
+                "motion. Simulate the machine with prescribed joints instead."
             )
-        return at.A[found.rows], at.B[found.rows]
-    M = mass_matrix(at.tree, at.geo, BASE_ORIGIN) if ruler == "momentum" else resistance(at)
-    L, G = M[np.ix_(at.outer, at.outer)], M[np.ix_(at.outer, at.inner)]
+        return frame.A[motion.rows], frame.B[motion.rows]
+    M = (
+        mass_matrix(frame.tree, frame.geo, BASE_ORIGIN)
+        if ruler == "momentum"
+        else resistance_matrix(frame)
+    )
+    L = M[np.ix_(frame.outer, frame.outer)]
+    G = M[np.ix_(frame.outer, frame.inner)]
     values = evaluate(list(L.ravel())).reshape(L.shape)
-    if np.linalg.cond(values) > 1e12:
+    if np.linalg.cond(values) > MAX_BASE_CONDITION:
         missing = "inertia" if ruler == "momentum" else "drag"
-        raise ModelError(f"ruled by {ruler}: some velocity of the base has no {missing}.")
+        raise ModelError(
+            f"ruler = {ruler!r}: a velocity of the base has no {missing}. Choose another ruler."
+        )
     return L, G

@@ -1,4 +1,7 @@
-"""Gaits that lead far, that lead nowhere, or where they should."""
+"""Searches for gaits: with the largest displacement, with none, or with a prescribed one.
+
+Displacements have exact derivatives, so BFGS and Newton's method converge to rounding.
+"""
 
 from typing import Any
 
@@ -10,52 +13,74 @@ from draisine.analysis.connection.gait import ShapePath
 from draisine.analysis.connection.local import LocalConnection
 from draisine.errors import ConfigurationError
 
-CLOSE = 1e-11
-"""A gait leads to a place (m) and an angle (rad) where it misses them by less."""
+TARGET_TOLERANCE = 1e-11
+"""m and rad; largest error of a gait with prescribed displacement."""
 
-LEAST = 1e-3
-"""Smaller parts of the way to a wanted motion are not tried."""
+MIN_CONTINUATION_STEP = 1e-3
+"""Of the change of displacement; a continuation that needs smaller steps has failed."""
+
+MAX_CORRECTIONS = 8
+"""Newton steps of one continuation step; more mean that it is too long."""
 
 
 def farthest(
     connection: LocalConnection, path: ShapePath, start: Any, direction: Any = None
 ) -> tuple[Floats, Displacement]:
-    """Return the parameters next to `start` whose cycle leads farthest, or farthest in a direction of
-    the frame at its start, with the displacement; by exact derivatives.
-    """
-    way = None if direction is None else np.asarray(direction, float) / np.linalg.norm(direction)
+    """Return the parameters near `start` with the largest displacement per cycle, and the displacement.
 
-    def lost(theta: Floats) -> tuple[float, Floats]:
-        found = displacement(connection, path, theta)
-        if way is not None:
-            return -float(way @ found.p), -way @ found.place_change
-        toward = found.p / max(found.distance, 1e-300)
-        return -found.distance, -toward @ found.place_change
+    Parameters
+    ----------
+    connection, path
+        Local connection, and the path of the shape.
+    start
+        Initial parameters of the path.
+    direction
+        Direction in the frame at the start along which the displacement is maximised; by default its
+        length is.
+
+    Raises
+    ------
+    ConfigurationError
+        If no maximum exists near the start.
+    """
+    unit = None if direction is None else np.asarray(direction, float) / np.linalg.norm(direction)
+
+    def cost(theta: Floats) -> tuple[float, Floats]:
+        reached = displacement(connection, path, theta)
+        if unit is not None:
+            return -float(unit @ reached.p), -unit @ reached.place_change
+        toward = reached.p / max(reached.distance, 1e-300)
+        return -reached.distance, -toward @ reached.place_change
 
     from scipy.optimize import minimize
 
-    found = minimize(
-        lost, np.asarray(start, float), jac=True, method="BFGS", options={"gtol": 1e-10}
+    optimum = minimize(
+        cost, np.asarray(start, float), jac=True, method="BFGS", options={"gtol": 1e-10}
     )
-    if np.linalg.norm(found.jac) > 1e-6 * max(1.0, abs(found.fun)):
-        raise ConfigurationError(f"no farthest gait next to {start}: {found.message}")
-    return found.x, displacement(connection, path, found.x)
+    if np.linalg.norm(optimum.jac) > 1e-6 * max(1.0, abs(optimum.fun)):
+        raise ConfigurationError(
+            f"No gait of largest displacement near {start}: {optimum.message}. Start elsewhere."
+        )
+    return optimum.x, displacement(connection, path, optimum.x)
 
 
 def reversal(
     connection: LocalConnection, path: ShapePath, low: float, high: float
 ) -> tuple[float, Displacement]:
-    """Return the size between two sizes at which the cycle of a path of one parameter leads nowhere,
-    and beyond which it leads back.
+    """Return the size of a path with one parameter at which its displacement reverses.
+
+    The displacement is zero there. The sizes `low` and `high` must bracket it.
     """
     ahead = displacement(connection, path, [low])
-    way = ahead.p / ahead.distance
+    unit = ahead.p / ahead.distance
 
     def signed(size: float) -> float:
-        return float(way @ displacement(connection, path, [size]).p)
+        return float(unit @ displacement(connection, path, [size]).p)
 
     if signed(high) >= 0:
-        raise ConfigurationError(f"the gait still leads ahead at the size {high}; look farther.")
+        raise ConfigurationError(
+            f"The displacement does not reverse up to the size {high}. Use a larger `high`."
+        )
     from scipy.optimize import brentq
 
     size = float(brentq(signed, low, high, xtol=1e-13, rtol=1e-14))
@@ -65,41 +90,65 @@ def reversal(
 def path_to(
     connection: LocalConnection, path: ShapePath, start: Any, place: Any, yaw: float = 0.0
 ) -> tuple[Floats, Displacement]:
-    """Return the parameters next to `start` whose cycle leads to a place (x, y) and turns by an angle
-    (thesis, remark 1.3): by continuation, from where `start` leads to what is wanted, each step by
-    Newton's method with exact derivatives and the least change of the parameters.
+    """Return parameters near `start` whose cycle has a prescribed displacement (thesis, remark 1.3).
+
+    Continuation from the displacement of `start`; each step is corrected by Newton's method with the
+    minimum-norm change of the parameters.
+
+    Parameters
+    ----------
+    connection, path
+        Local connection, and the path of the shape.
+    start
+        Initial parameters of the path.
+    place
+        Position (x, y) after one cycle, m.
+    yaw
+        Rotation after one cycle, rad.
+
+    Raises
+    ------
+    ConfigurationError
+        If the continuation does not reach the displacement.
     """
-    theta, wanted = np.asarray(start, float), np.array([*place, yaw], float)
-    here = displacement(connection, path, theta)
-    begun, part, step = _planar(here), 0.0, 1.0
-    while part < 1.0:
-        aim = min(1.0, part + step)
-        found = _newton(connection, path, theta, begun + aim * (wanted - begun))
-        if found is not None:
-            (theta, here), part, step = found, aim, 2.0 * step
-        elif (step := step / 2.0) < LEAST:
-            missed = np.abs(wanted - _planar(here)).max()
+    theta = np.asarray(start, float)
+    wanted = np.array([*place, yaw], float)
+    reached = displacement(connection, path, theta)
+    initial = _planar(reached)
+    share = 0.0
+    step = 1.0
+    while share < 1.0:
+        aim = min(1.0, share + step)
+        corrected = _newton(connection, path, theta, initial + aim * (wanted - initial))
+        if corrected is not None:
+            theta, reached = corrected
+            share = aim
+            step = 2.0 * step
+        elif (step := step / 2.0) < MIN_CONTINUATION_STEP:
+            residual = np.abs(wanted - _planar(reached)).max()
             raise ConfigurationError(
-                f"no such gait next to {start}: it comes within {missed:.3g} of {wanted}."
+                f"No gait with the displacement {wanted} found near {start}; the closest one misses it by "
+                f"{residual:.3g}."
             )
-    return theta, here
+    return theta, reached
 
 
-def _planar(found: Displacement) -> Floats:
-    return np.array([found.p[0], found.p[1], found.yaw])
+def _planar(reached: Displacement) -> Floats:
+    """Return x, y (m) and yaw (rad) of a displacement."""
+    return np.array([reached.p[0], reached.p[1], reached.yaw])
 
 
 def _newton(
     connection: LocalConnection, path: ShapePath, theta: Floats, wanted: Floats
 ) -> tuple[Floats, Displacement] | None:
-    """Return parameters next to some that lead where wanted; None where they are not near."""
+    """Return parameters with a wanted displacement (x, y, yaw); None if Newton's method moves too far."""
     size = 1.0 + np.abs(theta).max()
-    for _ in range(8):
-        found = displacement(connection, path, theta)
-        missed = wanted - _planar(found)
-        if np.abs(missed).max() < CLOSE:
-            return theta, found
-        change = np.linalg.pinv(np.vstack([found.place_change[:2], found.change[5]])) @ missed
+    for _ in range(MAX_CORRECTIONS):
+        reached = displacement(connection, path, theta)
+        residual = wanted - _planar(reached)
+        if np.abs(residual).max() < TARGET_TOLERANCE:
+            return theta, reached
+        change = np.linalg.pinv(np.vstack([reached.place_change[:2], reached.change[5]])) @ residual
         if not np.abs(change).max() < size:
             return None
         theta = theta + change

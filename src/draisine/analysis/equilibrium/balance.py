@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import MIN_PIVOT, cyclic_coordinates
+from draisine.analysis.linear import MIN_RELATIVE_PIVOT, cyclic_coordinates
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
@@ -42,9 +42,9 @@ STEP_LIMIT = 0.3
 """Largest scaled Newton step of coordinates and speeds: within a third of a radian a linearisation is useful.
 Inputs enter linearly and need no limit."""
 
-MAX_RESIDUAL = 1e100  # scaled; Newton's method has diverged beyond it
+DIVERGED_RESIDUAL = 1e100  # scaled; Newton's method has diverged beyond it
 
-MAX_NEWTON_STEPS = 60  # limited steps of 0.3 reach any angle; convergence needs a few more
+MAX_BALANCE_STEPS = 60  # limited steps of 0.3 reach any angle; convergence needs a few more
 
 MAX_IDLE_STEPS = 15
 """Newton steps in a row that do not reduce the residual, after which the search ends."""
@@ -56,7 +56,7 @@ RESIDUAL_TOLERANCE = (
 RANK_TOLERANCE = 1e-9  # of the largest singular value; smaller ones belong to redundant equations
 
 ACCELERATION = "forward_acceleration"
-CURVATURE = "curvature"
+PATH_CURVATURE = "curvature"
 
 
 def quantity_names(model: Model) -> dict[str, str]:
@@ -77,7 +77,7 @@ def quantity_names(model: Model) -> dict[str, str]:
     units |= {f"{n}_{_effort(efforts.get(n, 'N'))}": efforts.get(n, "N") for n in model.inputs}
     units |= dict.fromkeys(_slip_names(model), "")
     if "forward_speed" in units:
-        units |= {ACCELERATION: "m/s2", CURVATURE: "1/m"}
+        units |= {ACCELERATION: "m/s2", PATH_CURVATURE: "1/m"}
     return units
 
 
@@ -104,7 +104,7 @@ def state_of(machine: ClosedForm, y: Floats) -> State:
 
 def choose_pivots(machine: ClosedForm, y: Floats, law: Law | None) -> tuple[ClosedForm, Floats]:
     """Return a machine and its y, with other independent speeds if their pivots are small there."""
-    if machine.least_pivot(y) >= MIN_PIVOT:
+    if machine.least_pivot(y) >= MIN_RELATIVE_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
     around = (blocks["q"], blocks["r"])
@@ -199,7 +199,7 @@ class Balance:
         """Return the value and the derivatives of a quantity that is not observed."""
         model = self.machine.system.model
         row = np.zeros(len(self.scale))
-        if name == CURVATURE:
+        if name == PATH_CURVATURE:
             forward = forward_name(variation.names)
             (v, turn), (dv, dturn) = self.quantities(variation, y, w, [forward, "yaw_rate"])
             if v == 0.0:
@@ -302,10 +302,12 @@ class Balance:
         last = np.inf
         least = np.inf
         idle = 0
-        for _ in range(MAX_NEWTON_STEPS):
+        for _ in range(MAX_BALANCE_STEPS):
             residual, J = self.equations(y, w, prescribed)
             # A diverging iteration ends before squares of its values overflow.
-            if not (np.abs(residual).max(initial=0.0) < MAX_RESIDUAL and np.all(np.isfinite(J))):
+            if not (
+                np.abs(residual).max(initial=0.0) < DIVERGED_RESIDUAL and np.all(np.isfinite(J))
+            ):
                 break
             norm = float(np.linalg.norm(residual))
             idle = 0 if norm < 0.9 * least else idle + 1

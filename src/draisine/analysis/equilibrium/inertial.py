@@ -17,7 +17,7 @@ from draisine.errors import ConfigurationError
 from draisine.model import Model
 from draisine.system.system import System, compile
 
-PARAMETER = "inertial_acceleration"
+INERTIAL_PARAMETER = "inertial_acceleration"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +45,13 @@ def _loaded(vehicle: Callable[..., Model]) -> Callable[..., Model]:
         return replace(model, forces=[*model.forces, InertialLoad(inertial_acceleration)])
 
     acceleration = inspect.Parameter(
-        PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=float
+        INERTIAL_PARAMETER, inspect.Parameter.KEYWORD_ONLY, default=0.0, annotation=float
     )
     signature = inspect.signature(vehicle)
     loaded.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), acceleration]
     )
-    loaded.__annotations__ = dict(vehicle.__annotations__) | {PARAMETER: float}
+    loaded.__annotations__ = dict(vehicle.__annotations__) | {INERTIAL_PARAMETER: float}
     return loaded
 
 
@@ -70,8 +70,8 @@ def under_inertial_load(system: System, acceleration: float) -> System:
             f"{system.vehicle.__name__} has no forward_speed, so that it has no inertial load along its "
             "heading."
         )
-    loaded = system.keep((PARAMETER,), lambda: _compile(system))
-    return loaded.with_parameters(**{PARAMETER: acceleration})
+    loaded = system.keep((INERTIAL_PARAMETER,), lambda: _compile(system))
+    return loaded.with_parameters(**{INERTIAL_PARAMETER: acceleration})
 
 
 def _compile(system: System) -> System:

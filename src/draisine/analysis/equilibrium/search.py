@@ -18,7 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium.balance import (
     ACCELERATION,
-    CURVATURE,
+    PATH_CURVATURE,
     Balance,
     choose_pivots,
     forward_name,
@@ -28,7 +28,7 @@ from draisine.analysis.equilibrium.balance import (
 from draisine.analysis.equilibrium.curve import GROW_BEND, MAX_BEND, Curve
 from draisine.analysis.equilibrium.inertial import under_inertial_load
 from draisine.analysis.linear import (
-    FORMS,
+    LINEARISATIONS,
     Linear,
     in_axes,
     linear_systems,
@@ -51,9 +51,9 @@ from draisine.system.tracing import Law
 MAX_CURVE_STEPS = 100
 """Continuation steps of one homotopy; a turn of a motorcycle to a lean of 50 deg takes about 20."""
 
-FIRST_STEP = 0.05
-MAX_STEP = 0.3
-MIN_STEP = 1e-5
+FIRST_CURVE_STEP = 0.05
+MAX_CURVE_STEP = 0.3
+MIN_CURVE_STEP = 1e-5
 """Scaled lengths of the steps of a homotopy; `balance` has the scales. Below the last one it ends."""
 
 SAME_MOTION = 1e-6
@@ -188,8 +188,8 @@ class Steady:
         0.210+4.233j
         -0.131+4.349j
         """
-        if form not in FORMS:
-            raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(FORMS)}.")
+        if form not in LINEARISATIONS:
+            raise ParameterError(f"Unknown form {form!r}. Available: {', '.join(LINEARISATIONS)}.")
         shown = None if outputs is None else list(outputs)
         options = f"outputs={shown!r}, cyclic={cyclic!r}, form={form!r}, axes={axes!r}"
         recipe = f"{self.recipe}linear = motion.linear({options})\n"
@@ -386,12 +386,12 @@ def _resolve(system: System, prescribed: Mapping[str, float]) -> dict[str, float
     units = quantity_names(system.model)
     for alias, value in prescribed.items():
         name = SYNONYMS.get(alias, alias)
-        if name == "radius" and CURVATURE in units:
+        if name == "radius" and PATH_CURVATURE in units:
             if value == 0.0:
                 raise ParameterError(
                     "steady motion: the radius must not be zero. It is positive to the left."
                 )
-            name = CURVATURE
+            name = PATH_CURVATURE
             value = 1.0 / value
         expect_known("steady motion: nothing is called", name, [*units, "radius"])
         if name in out:
@@ -544,7 +544,7 @@ class _MotionSearch:
         centres = [float(contact.centre[0]) for contact in model.contacts]
         base = max(max(centres, default=0.0) - min(centres, default=0.0), 0.1)
         v = prescribed.get("forward_speed", prescribed.get("rear_wheel_speed"))
-        c = prescribed.get(CURVATURE)
+        c = prescribed.get(PATH_CURVATURE)
         if c is None and "yaw_rate" in prescribed and v:
             c = prescribed["yaw_rate"] / v
         if c is None and "steer" in prescribed:
@@ -575,7 +575,7 @@ class _MotionSearch:
             machine, y, w, self.law, prescribed.get(ACCELERATION, 0.0), dict(prescribed), free
         )
         if (
-            CURVATURE in prescribed
+            PATH_CURVATURE in prescribed
             and abs(motion.values[forward_name(list(motion.values))]) < MIN_PATH_SPEED
         ):
             raise ConfigurationError("The machine is at rest, so its path has no curvature.")
@@ -613,7 +613,7 @@ class _MotionSearch:
         wanted[-1] = 1.0
         if not curve.aim(wanted):
             return None, ""
-        size = FIRST_STEP
+        size = FIRST_CURVE_STEP
         farthest = 0.0
         for _ in range(MAX_CURVE_STEPS):
             try:
@@ -622,7 +622,7 @@ class _MotionSearch:
                 bend = np.inf
             if bend > MAX_BEND:
                 size /= 2
-                if size < MIN_STEP:
+                if size < MIN_CURVE_STEP:
                     break
                 continue
             if s >= 1.0:
@@ -643,7 +643,7 @@ class _MotionSearch:
             # The curve returns or leads away from the target.
             if s < -0.5 or (farthest > 0.02 and s < 0.0):
                 break
-            size = min(MAX_STEP, 1.5 * size) if bend < GROW_BEND else size
+            size = min(MAX_CURVE_STEP, 1.5 * size) if bend < GROW_BEND else size
         if farthest <= 0.0:
             return None, ""
         last = curve.prescribed(farthest)

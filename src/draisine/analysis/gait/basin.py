@@ -82,7 +82,7 @@ def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
         gap = new_gap
     images = x.copy()
     if struck.any():
-        images[struck] = walk.strike(end[struck, None])[0][:, 0]
+        images[struck] = walk.impact(end[struck, None])[0][:, 0]
     # A leg beyond the horizontal belongs to a walker that has fallen.
     upright = np.abs(images[:, : len(walk.joints)]).max(axis=1) < np.pi / 2
     return images, struck & upright

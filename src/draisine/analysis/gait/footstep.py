@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.gait.walk import Strike, Walk
+from draisine.analysis.gait.walk import StepImpact, Walk
 from draisine.analysis.return_map import Cycle
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.simulate import compute_run
@@ -20,14 +20,14 @@ class Footstep:
     cycle: Cycle
 
     @cached_property
-    def strike(self) -> Strike:
+    def impact(self) -> StepImpact:
         """The impact at the end of the step."""
         return self.walk.step(self.cycle.x)[2]
 
     @cached_property
     def feet(self) -> Floats:
         """Positions of the two feet at the end of the step (m), (2, 3)."""
-        return self.walk.feet(self.strike.r)
+        return self.walk.feet(self.impact.r)
 
     @property
     def length(self) -> float:
@@ -37,14 +37,14 @@ class Footstep:
     @property
     def speed(self) -> float:
         """Mean speed (m/s)."""
-        return self.length / self.strike.time
+        return self.length / self.impact.time
 
     @property
     def lost(self) -> float:
         """Kinetic energy that the impact dissipates (J)."""
-        M = self.walk.masses(self.strike.r)
-        before = self.strike.before
-        after = self.strike.after
+        M = self.walk.masses(self.impact.r)
+        before = self.impact.before
+        after = self.impact.after
         return float(before @ M @ before - after @ M @ after) / 2
 
     def run(self, samples: int = 200) -> Trajectory:
@@ -56,19 +56,19 @@ class Footstep:
             Number of samples.
         """
         system = self.walk.system
-        strike = self.strike
+        impact = self.impact
         start = self.walk.state(self.cycle.x)
-        numerics = Numerics(dt=strike.time / samples, rtol=1e-12, atol=1e-13)
+        numerics = Numerics(dt=impact.time / samples, rtol=1e-12, atol=1e-13)
         contact = ContactOptions(mode=dict(self.walk.machine.mode))
-        run = compute_run(system, start, strike.time, contact=contact, numerics=numerics)
+        run = compute_run(system, start, impact.time, contact=contact, numerics=numerics)
         before, after = (
-            State(start.q, start.p, strike.r, v, start.joints, start.speeds)
-            for v in (strike.before, strike.after)
+            State(start.q, start.p, impact.r, v, start.joints, start.speeds)
+            for v in (impact.before, impact.after)
         )
         first, second = ((foot, "ground") for foot in self.walk.steps.feet)
         energy = float(run.to_xarray()["energy"].values[-1])
         event = Event(
-            strike.time,
+            impact.time,
             "collision",
             (second,),
             False,
@@ -78,6 +78,6 @@ class Footstep:
             ((second, "rolling"),),
             energy,
             energy - self.lost,
-            {second: strike.impulse},
+            {second: impact.impulse},
         )
         return Trajectory(run.arcs, run.outcome, run.settings, (event,))

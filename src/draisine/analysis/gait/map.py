@@ -26,7 +26,7 @@ from draisine.system.layout import Layout
 from draisine.system.state import State
 from draisine.system.system import System
 
-ANGLES = (1,)
+ANGLE_COMPONENTS = (1,)
 """Indices of the components of x that are angles."""
 
 CYCLE_RTOL = 1e-12
@@ -222,7 +222,7 @@ class Gait:
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
         """Return the cycle near (Omega, theta), by Newton's method."""
-        return fixed_point(self, near, angles=ANGLES, power=self.power)
+        return fixed_point(self, near, angles=ANGLE_COMPONENTS, power=self.power)
 
     def cycles(
         self, fastest: float = MAX_SEARCHED_RATE, count: Sequence[int] = (8, 8)
@@ -232,7 +232,7 @@ class Gait:
         Newton's method begins at a grid of `count` rates and angles.
         """
         box = [(-fastest, fastest), (0.0, 2 * np.pi)]
-        return fixed_points(self, box, count=count, angles=ANGLES, power=self.power)
+        return fixed_points(self, box, count=count, angles=ANGLE_COMPONENTS, power=self.power)
 
     def at(self, **parameters: float) -> "Gait":
         """Return the gait of the machine with other parameters, without compiling again."""
@@ -328,7 +328,7 @@ def _symmetric(gait: Gait) -> bool:
     # Compare two mirrored halves with one period, at two states without symmetry.
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
         twice, _ = gait(gait(x)[0])
-        difference = np.abs(wrap_angles(twice - full(x)[0], ANGLES)).max()
+        difference = np.abs(wrap_angles(twice - full(x)[0], ANGLE_COMPONENTS)).max()
         if difference > SYMMETRY_TOLERANCE * (1.0 + np.abs(twice).max()):
             return False
     return True

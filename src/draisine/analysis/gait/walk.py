@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply, solve, transpose
+from draisine.analysis.differentiate import jet, multiply_jets, solve, transpose
 from draisine.analysis.gait.map import CYCLE_ATOL, CYCLE_RTOL
 from draisine.analysis.return_map import Cycle, fixed_point, fixed_points
 from draisine.codegen.derivative import with_tangents
@@ -34,7 +34,7 @@ MAX_REFINEMENTS = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Strike:
+class StepImpact:
     """The impact at the end of a step."""
 
     time: float  # s, since the beginning of the step
@@ -94,21 +94,21 @@ class Walk:
         """Return the image of x and the derivative there."""
         return self.step(x)[:2]
 
-    def step(self, x: Floats) -> tuple[Floats, Floats, Strike]:
+    def step(self, x: Floats) -> tuple[Floats, Floats, StepImpact]:
         """Return the image of x, the derivative there, and the impact.
 
         Neighbouring motions touch down earlier or later by `dt = -dg / g'`, eq. [saltation].
         """
-        time, jets = self._until_strike(self.begin(np.asarray(x, float)))
+        time, jets = self._until_touchdown(self.begin(np.asarray(x, float)))
         rate = self._rate(time, jets[0])
         gap = self._evaluate(np.vstack([jets, rate]))["gaps"][:, self._feet[1]]
         jets[1:] -= np.outer(gap[1:-1] / gap[-1], rate)
-        image, before, after = self.strike(jets)
+        image, before, after = self.impact(jets)
         evaluated = self._evaluate(jets[:1])
         rows = evaluated["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
         impulse = np.linalg.lstsq(rows.T, evaluated["M"][0] @ (after - before), rcond=None)[0]
         r = jets[0, self.machine.layout.r]
-        return image[0], image[1:].T, Strike(time, r, before, after, impulse)
+        return image[0], image[1:].T, StepImpact(time, r, before, after, impulse)
 
     def begin(self, x: Floats) -> Floats:
         """Return y just after the first foot has touched down, and its derivatives by x, one per row."""
@@ -128,7 +128,7 @@ class Walk:
         """
         H = self._kernel(self._evaluate(jets)["C"], self._feet[0])
         out = jets.copy()
-        out[..., self.machine.layout.u] = multiply(H, w)[..., self._free]
+        out[..., self.machine.layout.u] = multiply_jets(H, w)[..., self._free]
         return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
@@ -172,7 +172,12 @@ class Walk:
 
     def _rows(self, foot: int) -> list[int]:
         """Return the indices of the constraint rows while a foot is on the ground."""
-        return [3 * foot, 3 * foot + 1, 3 * foot + 2, *multiplier.joint_rows(self.system.model)]
+        return [
+            3 * foot,
+            3 * foot + 1,
+            3 * foot + 2,
+            *multiplier.coupled_row_indices(self.system.model),
+        ]
 
     def _rate(self, time: float, y: Floats) -> Floats:
         """Return the rates of y at a time (s)."""
@@ -207,7 +212,7 @@ class Walk:
         H[..., others, :] = -solve(jet(rows[..., others]), jet(rows[..., driven]), np.inf).stack
         return H
 
-    def _until_strike(self, jets: Floats) -> tuple[float, Floats]:
+    def _until_touchdown(self, jets: Floats) -> tuple[float, Floats]:
         """Return the time of the next touch-down (s), and y with its derivatives then."""
         times = self.longest * np.arange(GAP_SAMPLES + 1) / GAP_SAMPLES
         span = Span(0.0, self.longest, self.longest / GAP_SAMPLES, times, CYCLE_RTOL, CYCLE_ATOL)
@@ -241,7 +246,7 @@ class Walk:
             reached = samples[-1].reshape(jets.shape)
         return time, reached
 
-    def strike(self, jets: Floats) -> tuple[Floats, Floats, Floats]:
+    def impact(self, jets: Floats) -> tuple[Floats, Floats, Floats]:
         """Return x after the touch-down of the second foot with derivatives, and speeds before and after.
 
         States are (..., 1 + derivatives, entries). The speeds after the impact keep the new foot on the

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply, solve, transpose
+from draisine.analysis.differentiate import jet, multiply_jets, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
@@ -160,7 +160,7 @@ class TerrainTangents:
         forces = np.zeros((count, len(closed), 3))
         first = n + c[0].shape[1]
         for k, (row, unit) in enumerate(zip(rows, units, strict=True)):
-            forces[:, k] = multiply(unit, solution[:, first : first + unit.shape[2], 0])
+            forces[:, k] = multiply_jets(unit, solution[:, first : first + unit.shape[2], 0])
             if row["forces"].size:
                 forces[:, k] += row["forces"][:, :3]
             first += unit.shape[2]
@@ -189,7 +189,7 @@ class TerrainTangents:
         C = [row["C"].reshape(count, 3, n)[:, :held] for row, held in rows]
         J = np.concatenate([*C, motion["held"].reshape(count, -1, n)], axis=1)
         M = motion["M"].reshape(count, n, n)
-        momentum = multiply(M, jets[:, v])
+        momentum = multiply_jets(M, jets[:, v])
         demand = [*(row["b"][:, :held] for row, held in rows), motion["held_b"]]
         right = np.hstack([momentum, *demand])[:, :, None]
         out = jets.copy()
@@ -240,7 +240,7 @@ def solve_saddle(M: Floats, G: Floats, C: Floats, right: Floats) -> Floats:
 
 def slip_velocity(row: RowTangents, v: Floats) -> Floats:
     """Return the slip velocity (along, across) of a contact with derivatives, (1 + k, 2), m/s."""
-    return multiply(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
+    return multiply_jets(row["C"].reshape(len(v), 3, -1)[:, 1:], v) - row["b"][:, 1:]
 
 
 def direction(vector: Floats) -> Floats:

@@ -30,14 +30,14 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.status import Status
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
-from draisine.terrain.feature import LEAN, OFFSET, PLACE
+from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
 GRAZING_RATE = (
     3e-5  # of the natural rate of a guard; a slower crossing grazes: neighbours may miss it
 )
 SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
-SAME_TIME = 1e-6  # relative; time derivatives of simultaneous closures may differ by this much
-SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
+SAME_DELAY = 1e-6  # relative; time derivatives of simultaneous closures may differ by this much
+EVENT_SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched
 
 # Steps of the differences through an impact model, relative to the unknown. If neighbours at the large step
 # reach other contacts, the small one may not.
@@ -219,7 +219,7 @@ class TerrainMotion:
                     f"{guard[-1]:.3g}. Neighbouring motions miss it."
                 )
             delays.append(-guard[1:-1] / guard[-1])
-        tolerance = SAME_TIME * (1.0 + np.abs(delays[0]).max(initial=0.0))
+        tolerance = SAME_DELAY * (1.0 + np.abs(delays[0]).max(initial=0.0))
         for delay in delays[1:]:
             if np.abs(delay - delays[0]).max(initial=0.0) > tolerance:
                 raise GrazingError(
@@ -258,8 +258,11 @@ class TerrainMotion:
                 return length(slip_velocity(row, moving[:, self.query.y.v]))
             case GuardKind.BORDER:
                 border = self.query.feature(contact).borders[guard.border]
-                beyond = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
-                beyond[0] -= border[OFFSET]
+                beyond = (
+                    row["local_point"] @ border[BORDER_POINT]
+                    + row["local_normal"] @ border[BORDER_NORMAL]
+                )
+                beyond[0] -= border[BORDER_OFFSET]
                 return beyond
             case _:
                 # Falls end a run, and gaps belong to open contacts.
@@ -270,13 +273,13 @@ class TerrainMotion:
         """Return the contact with a name near the state of an event: contact, status and friction."""
         query = self.query
         y = query.machine.enter(event.before, np.zeros(query.machine.memory))
-        near = query.find_surroundings(event.t, query.boxes(event.t, y), SEARCH_MARGIN)
+        near = query.find_surroundings(event.t, query.boxes(event.t, y), EVENT_SEARCH_MARGIN)
         statuses, mu = query.contact_laws(near, self.contact)
         for k, contact in enumerate(near.contacts):
             if query.key(contact) == key:
                 return contact, Status(statuses[k]), float(mu[k])
         raise SimulationError(
-            f"No gradient through {event}: no contact {':'.join(key)} within {SEARCH_MARGIN:g} m."
+            f"No gradient through {event}: no contact {':'.join(key)} within {EVENT_SEARCH_MARGIN:g} m."
         )
 
     # --- impacts
@@ -328,7 +331,8 @@ def _fold(row: RowTangents) -> Floats:
     """
     fold = row["fold"]
     a, b, c = fold[0]
-    first, second = np.cbrt(a * a), np.cbrt(b * b)
+    first = np.cbrt(a * a)
+    second = np.cbrt(b * b)
     root = np.sqrt(first + second)
     slopes = np.array([root * first / a if a else 0.0, root * second / b if b else 0.0, -1.0])
     return np.append(root**3 - c, fold[1:] @ slopes)

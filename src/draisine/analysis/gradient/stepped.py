@@ -22,7 +22,7 @@ from enum import StrEnum
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import jet, multiply, solve
+from draisine.analysis.differentiate import jet, multiply_jets, solve
 from draisine.analysis.gradient.mode import (
     RowTangents,
     TerrainTangents,
@@ -46,7 +46,7 @@ BASE_SPEEDS = ("Vx", "Vy", "Vz")  # of the base; at rest the bias force along th
 # rows exceed it: their condition number is limited by rounding only (1e16).
 SINGULAR_CONDITION = 1e14
 
-TINY = 1e-300  # any unit; keeps divisors positive where a row or a step has length zero
+MIN_DIVISOR = 1e-300  # any unit; keeps divisors positive where a row or a step has length zero
 
 
 class StepStatus(StrEnum):
@@ -131,7 +131,7 @@ class SteppedTangents:
                 begin = self.stepper.t
                 before = jets
                 jets = self._step(jets)
-            slope = (jets - before) / max(self.stepper.t - begin, TINY)
+            slope = (jets - before) / max(self.stepper.t - begin, MIN_DIVISOR)
             sample = before + (t - begin) * slope
             sample[1:] -= self.delay[:, None] * slope[0]
             samples.append(self._normalise(sample))
@@ -294,7 +294,7 @@ class SteppedTangents:
         K = np.zeros((size, size))
         K[: n + m, : n + m] = saddle_matrix(mass[:1], J[:1].swapaxes(1, 2), J[:1])[0]
         R = np.zeros((count, size))
-        R[:, :n] = multiply(mass, change) + h * motion["F"] - nu @ J
+        R[:, :n] = multiply_jets(mass, change) + h * motion["F"] - nu @ J
         R[:, n : n + m] = J @ after - motion["held_b"] + motion["held_gap"] / h
 
         # Then the forces and the law of each contact.
@@ -326,8 +326,8 @@ class SteppedTangents:
             first += contact.rows
 
         # Rows are momenta, velocities and impulses: equilibrate them before solving.
-        row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), TINY)
-        column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), TINY)
+        row_scales = 1.0 / np.maximum(np.abs(K).max(axis=1), MIN_DIVISOR)
+        column_scales = 1.0 / np.maximum(np.abs(row_scales[:, None] * K).max(axis=0), MIN_DIVISOR)
         scaled = np.zeros((count, size, size))
         scaled[0] = row_scales[:, None] * K * column_scales
         right = -(row_scales * R)[:, :, None]
@@ -347,7 +347,7 @@ class SteppedTangents:
         """Return the term of gap or restitution in the normal velocity of a contact, (1 + k,), m/s."""
         record = self.stepper.record
         normal = row["C"][:, None, : self.query.n]
-        before = multiply(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
+        before = multiply_jets(normal, middle[:, self.query.y.v])[:, 0] - row["b"][:, 0]
         if before[0] < -record.rest_speed and record.restitution > 0.0:
             return record.restitution * before
         term: Floats = row["gap"][:, 0] / h
@@ -457,7 +457,7 @@ def _linear_law(contact: _StepContact) -> tuple[Floats, Floats]:
 
 def _element_forces(row: RowTangents, load: Floats) -> Floats:
     """Return the generalised force of the elements at a contact under a load (N), with derivatives."""
-    force: Floats = row["push"] + multiply(row["lift"][..., None], load[:, None])
+    force: Floats = row["push"] + multiply_jets(row["lift"][..., None], load[:, None])
     return force
 
 

@@ -39,16 +39,18 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
-MAX_STEPS = 60  # of one search; well-posed fits take fewer than 15
+MAX_FIT_STEPS = 60  # of one search; well-posed fits take fewer than 15
 MAX_EVALUATIONS = (
     10_000  # of the rates of a trial motion: some seconds; stiffer trial values are rejected
 )
 MAX_EVALUATIONS_PER_SAMPLE = 200  # as many for each sample; bicycles on tyres need fewer than 50
 MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
-CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
+STEP_CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
 WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
-RANK = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
-COLLINEAR = 0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
+RANK_THRESHOLD = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
+COLLINEARITY_THRESHOLD = (
+    0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
+)
 START_SPREAD = 0.3  # of values, or of the signals if a value is zero; beyond it most bicycles fall
 
 FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)  # far below the noise of any instrument
@@ -93,9 +95,9 @@ class Prior:
 
         The others are integrated out, so that their covariance is a block of the whole.
         """
-        known = list(self.mean)
-        covered = [k for k, name in enumerate(names) if name in known]
-        block = [known.index(names[k]) for k in covered]
+        names_of_prior = list(self.mean)
+        covered = [k for k, name in enumerate(names) if name in names_of_prior]
+        block = [names_of_prior.index(names[k]) for k in covered]
         S = self.covariance[np.ix_(block, block)]
         try:
             half = np.linalg.cholesky(S)
@@ -134,44 +136,50 @@ class _Problem:
         white_noise: bool,
         numerics: Numerics,
     ) -> None:
-        self.system, self.runs, self.prior = system, runs, prior
+        self.system = system
+        self.runs = runs
+        self.prior = prior
         self.shared = [name for name in unknowns if name in system.parameters]
         self.initial = [name for name in unknowns if name not in system.parameters]
         self.motions = []
         for run in runs:
-            outputs = list(dict.fromkeys(one.output for one in run.recordings))
+            outputs = list(dict.fromkeys(recording.output for recording in run.recordings))
             options = replace(numerics, start=run.begin)
-            known = [*self.shared, *self.initial]
-            samples = sum(len(one.time) for one in run.recordings)
+            names = [*self.shared, *self.initial]
+            samples = sum(len(recording.time) for recording in run.recordings)
             motion = GradientRun(
                 outputs,
-                known,
+                names,
                 law=law,
                 numerics=options,
                 signals=run.inputs,
                 max_evaluations=MAX_EVALUATIONS + MAX_EVALUATIONS_PER_SAMPLE * samples,
             )
             self.motions.append(motion)
-        self.recordings = [(r, one) for r, run in enumerate(runs) for one in run.recordings]
-        self.offsets = [k for k, (_, one) in enumerate(self.recordings) if one.fit_offset]
-        self.channels = list(dict.fromkeys(one.output for _, one in self.recordings))
+        self.recordings = [
+            (r, recording) for r, run in enumerate(runs) for recording in run.recordings
+        ]
+        self.offsets = [
+            k for k, (_, recording) in enumerate(self.recordings) if recording.fit_offset
+        ]
+        self.channels = list(dict.fromkeys(recording.output for _, recording in self.recordings))
         self.names = self._names()
-        self.units = [self._unit(one) for _, one in self.recordings]
+        self.units = [self._unit(recording) for _, recording in self.recordings]
         self.noise = self._noise_model(white_noise)
         self._check()
 
     def _names(self) -> tuple[str, ...]:
         """Return the unknowns: parameters, initial values run by run, offsets."""
-        own = [label(name, run) for run in self.runs for name in self.initial]
+        initial_names = [label(name, run) for run in self.runs for name in self.initial]
         pairs = [self.recordings[k] for k in self.offsets]
-        zeros = [label(f"offset of {one.output}", self.runs[r]) for r, one in pairs]
-        return (*self.shared, *own, *zeros)
+        zeros = [label(f"offset of {recording.output}", self.runs[r]) for r, recording in pairs]
+        return (*self.shared, *initial_names, *zeros)
 
     def _unit(self, recording: Recording) -> float:
         """Return the unit of residuals: the deviation, or the spread of the signal."""
         if recording.deviation is not None:
             return recording.deviation
-        values = [one.value for _, one in self.recordings if one.output == recording.output]
+        values = [other.value for _, other in self.recordings if other.output == recording.output]
         spread = float(np.std(np.concatenate(values)))
         return spread if spread > 0.0 else 1.0
 
@@ -180,22 +188,25 @@ class _Problem:
         scales: list[int] = []
         groups: list[str] = []
         for channel in self.channels:
-            given = {
-                one.deviation is not None for _, one in self.recordings if one.output == channel
+            has_deviation = {
+                recording.deviation is not None
+                for _, recording in self.recordings
+                if recording.output == channel
             }
-            if len(given) > 1:
+            if len(has_deviation) > 1:
                 raise ParameterError(
                     f"Some recordings of {channel!r} have a deviation and some have none. Give it for all "
                     "of them or for none."
                 )
-            group = "given" if given.pop() else channel
+            group = "given" if has_deviation.pop() else channel
             groups += [group] if group not in groups else []
             scales.append(groups.index(group))
-        blocks, first = [], 0
-        for _, one in self.recordings:
-            rows = slice(first, first + len(one.time))
-            index = self.channels.index(one.output)
-            blocks.append(SampleBlock(rows, sampling_steps(one.time), index))
+        blocks = []
+        first = 0
+        for _, recording in self.recordings:
+            rows = slice(first, first + len(recording.time))
+            index = self.channels.index(recording.output)
+            blocks.append(SampleBlock(rows, sampling_steps(recording.time), index))
             first = rows.stop
         return NoiseModel(blocks, scales, white)
 
@@ -203,9 +214,11 @@ class _Problem:
         """Raise if there are too few samples."""
         unknowns = len(self.names)
         counts = dict.fromkeys(self.channels, 0)
-        estimated = {one.output for _, one in self.recordings if one.deviation is None}
-        for _, one in self.recordings:
-            counts[one.output] += len(one.time)
+        estimated = {
+            recording.output for _, recording in self.recordings if recording.deviation is None
+        }
+        for _, recording in self.recordings:
+            counts[recording.output] += len(recording.time)
         total = sum(counts.values()) + sum(
             name in self.names for name in (() if self.prior is None else self.prior.mean)
         )
@@ -224,8 +237,8 @@ class _Problem:
     def first_values(self) -> Floats:
         """Return the values at which the search starts."""
         shared = [self.system.parameters[name] for name in self.shared]
-        own = [float(run.start[name]) for run in self.runs for name in self.initial]
-        return np.array([*shared, *own, *[0.0] * len(self.offsets)])
+        initial = [float(run.start[name]) for run in self.runs for name in self.initial]
+        return np.array([*shared, *initial, *[0.0] * len(self.offsets)])
 
     def machine(self, x: Floats) -> System:
         """Return the system with the parameters among the unknowns."""
@@ -234,8 +247,8 @@ class _Problem:
     def start(self, r: int, x: Floats) -> dict[str, float]:
         """Return the initial values of a run."""
         first = len(self.shared) + r * len(self.initial)
-        own = x[first : first + len(self.initial)].tolist()
-        return dict(self.runs[r].start) | dict(zip(self.initial, own, strict=True))
+        values = x[first : first + len(self.initial)].tolist()
+        return dict(self.runs[r].start) | dict(zip(self.initial, values, strict=True))
 
     def evaluate(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the residuals (samples,) in the units of the recordings, and their derivatives."""
@@ -245,25 +258,30 @@ class _Problem:
 
     def _evaluate(self, x: Floats) -> tuple[Floats, Floats]:
         """Compute residuals and derivatives, run by run."""
-        system, shared, own = self.machine(x), len(self.shared), len(self.initial)
+        system = self.machine(x)
+        shared = len(self.shared)
+        initial_count = len(self.initial)
         residuals: list[Floats] = []
         rows: list[Floats] = []
         for r, (run, motion) in enumerate(zip(self.runs, self.motions, strict=True)):
-            times = np.unique(np.concatenate([one.time for one in run.recordings]))
-            found = motion(system, self.start(r, x), times)
-            columns = [*range(shared), *range(shared + r * own, shared + (r + 1) * own)]
-            for one in run.recordings:
+            times = np.unique(np.concatenate([recording.time for recording in run.recordings]))
+            gradient = motion(system, self.start(r, x), times)
+            columns = [
+                *range(shared),
+                *range(shared + r * initial_count, shared + (r + 1) * initial_count),
+            ]
+            for recording in run.recordings:
                 k = len(rows)
-                samples = np.searchsorted(times, one.time)
-                output = motion.outputs.index(one.output)
+                samples = np.searchsorted(times, recording.time)
+                output = motion.outputs.index(recording.output)
                 slopes = np.zeros((len(samples), len(x)))
-                slopes[:, columns] = found.derivatives[samples, output]
-                model = found.values[samples, output]
+                slopes[:, columns] = gradient.derivatives[samples, output]
+                model = gradient.values[samples, output]
                 if k in self.offsets:
-                    place = len(x) - len(self.offsets) + self.offsets.index(k)
-                    slopes[:, place] = 1.0
-                    model = model + x[place]
-                residuals.append((model - one.value) / self.units[k])
+                    offset_column = len(x) - len(self.offsets) + self.offsets.index(k)
+                    slopes[:, offset_column] = 1.0
+                    model = model + x[offset_column]
+                residuals.append((model - recording.value) / self.units[k])
                 rows.append(slopes / self.units[k])
         return np.concatenate(residuals), np.concatenate(rows)
 
@@ -290,7 +308,7 @@ class _Problem:
         else:
             x = first
             e, J, r, K = weighted(x, *self.evaluate(x))
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_FIT_STEPS):
             U, s, V, null, size = self._scaled(K)
             step = -(V.T @ (s / (s * s + damping * s[0] ** 2) * (U.T @ r))) / size
             if len(null):
@@ -303,18 +321,21 @@ class _Problem:
                 trial = weighted(x + step, *self.evaluate(x + step))
                 better = bool(trial[2] @ trial[2] <= r @ r)
             except DraisineError as error:  # no such machine, or it falls
-                edge, better = error, False
-            small = bool(np.abs(step * size).max() < CONVERGED * (1.0 + np.linalg.norm(r)))
+                edge = error
+                better = False
+            small = bool(np.abs(step * size).max() < STEP_CONVERGED * (1.0 + np.linalg.norm(r)))
             if better:
                 x = x + step
                 e, J, r, K = trial
             damping = max(damping / 10.0, 1e-12) if better else damping * 10.0
             if small and edge is not None:
-                raise SimulationError(f"The fit ends where the motion cannot be computed: {edge}")
+                raise SimulationError(
+                    f"The fit stops because neighbouring motions cannot be computed: {edge}"
+                )
             if small:
                 return _Minimum(x, e, J, float(r @ r))
         raise SimulationError(
-            f"The fit does not converge within {MAX_STEPS} steps. Start it closer, or fit fewer unknowns."
+            f"The fit does not converge within {MAX_FIT_STEPS} steps. Start it closer, or fit fewer unknowns."
         )
 
     def _scaled(self, K: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
@@ -329,7 +350,7 @@ class _Problem:
                 "that it influences."
             )
         U, s, V = np.linalg.svd(K / size, full_matrices=False)
-        kept = s > RANK * s[0]
+        kept = s > RANK_THRESHOLD * s[0]
         return U[:, kept], s[kept], V[kept], V[~kept], size
 
     def other_starts(self, first: Floats, count: int, seed: int) -> list[Floats]:
@@ -374,18 +395,20 @@ class _Problem:
         size = np.linalg.norm(rows, axis=0)
         _, s, V = np.linalg.svd(rows / size, full_matrices=True)
         s = np.append(s, np.zeros(len(V) - len(s)))
-        null = s <= RANK * s[0]
+        null = s <= RANK_THRESHOLD * s[0]
         directions = [(0.0, v) for v in _echelon(V[null])]
-        directions += [(x, v) for x, v in zip(s, V, strict=True) if RANK * s[0] < x < COLLINEAR]
+        weak = (RANK_THRESHOLD * s[0] < s) & (s < COLLINEARITY_THRESHOLD)
+        directions += list(zip(s[weak], V[weak], strict=True))
         out = []
         for value, v in directions:
-            parts = {
+            coefficients = {
                 name: float(x / scale)
                 for name, x, scale in zip(self.names, v, size, strict=True)
                 if abs(x) > 0.1 * np.abs(v).max()
             }
-            leading = next(iter(parts.values()))
-            out.append(Combination({n: x / leading for n, x in parts.items()}, float(value)))
+            leading = next(iter(coefficients.values()))
+            parts = {n: x / leading for n, x in coefficients.items()}
+            out.append(Combination(parts, float(value)))
         return tuple(out)
 
 
@@ -442,7 +465,7 @@ def identify(
     Returns
     -------
     Identified
-        Values, covariance, intervals, noise of each channel, and what is not determined.
+        Values, covariance, intervals, noise of each channel, and undetermined combinations.
 
     Raises
     ------
@@ -458,8 +481,8 @@ def identify(
     >>> start = {"forward_speed": 5.0, "lean_rate": 0.2}
     >>> ride = simulate(bicycle, state(bicycle, **start), 1.0).to_xarray().isel(time=slice(0, None, 10))
     >>> run = Run(start, [Recording("lean_rate", ride.time.values, ride.lean_rate.values)])
-    >>> found = identify(bicycle.with_parameters(c=0.07), run, ["c"])
-    >>> print(f"{found.values[0]:.5f}")
+    >>> fit = identify(bicycle.with_parameters(c=0.07), run, ["c"])
+    >>> print(f"{fit.values[0]:.5f}")
     0.08000
     """
     runs = [runs] if isinstance(runs, Run) else list(runs)
@@ -471,8 +494,8 @@ def identify(
     if starts < 1:
         raise ParameterError(f"starts = {starts}: give a number from 1 on.")
     common = [name for name in runs[0].start if all(name in run.start for run in runs)]
-    known = [*system.parameters, *common]
-    expect_parameters(system.vehicle, unknowns, known, "parameter or initial value")
+    available = [*system.parameters, *common]
+    expect_parameters(system.vehicle, unknowns, available, "parameter or initial value")
     if prior is not None:
         expect_parameters(system.vehicle, list(prior.mean), list(system.parameters), "parameter")
     if len(runs) > 1:
@@ -484,12 +507,12 @@ def identify(
         "found", identify, system, runs, list(unknowns), law=law, prior=prior, white_noise=white_noise,
         starts=starts, seed=seed, numerics=numerics,
     )  # fmt: skip
-    found = _finish(problem, *_search(problem, starts, seed))
-    return replace(found, made=law_attributes(law) | {"recipe": recipe})
+    result = _finish(problem, *_search(problem, starts, seed))
+    return replace(result, made=law_attributes(law) | {"recipe": recipe})
 
 
 def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Searches]:
-    """Return the best minimum in the units of the recordings, and how the searches ended."""
+    """Return the best minimum in the units of the recordings, and the outcome of the searches."""
     first = problem.first_values()
     others = problem.other_starts(first, starts - 1, seed) if starts > 1 else []
     minima = []
@@ -505,10 +528,10 @@ def _search(problem: _Problem, starts: int, seed: int) -> tuple[_Minimum, Search
     if not minima:
         assert reason is not None
         raise reason
-    best = min(minima, key=lambda found: found.cost)
+    best = min(minima, key=lambda minimum: minimum.cost)
     # Searches end within their tolerance; exact data leave no more than errors of integration.
     bound = best.cost * (1.0 + 1e-3) + 1e-9 * len(best.residuals)
-    same = sum(found.cost <= bound for found in minima)
+    same = sum(minimum.cost <= bound for minimum in minima)
     return best, Searches(same, len(minima) - same, starts - len(minima))
 
 
@@ -530,16 +553,17 @@ def _finish(problem: _Problem, best: _Minimum, searches: Searches) -> Identified
             break
     covariance = linear.covariance(noise)
     combinations = problem.combinations(best, deviations)
-    undetermined = {name for one in combinations if not one.strength for name in one.parts}
+    undetermined = {name for c in combinations if not c.strength for name in c.parts}
     for k, name in enumerate(problem.names):
         if name in undetermined:
             covariance[k] = covariance[:, k] = np.nan
             covariance[k, k] = np.inf
-    fitted, first = [], 0
-    for (_, one), unit in zip(problem.recordings, problem.units, strict=True):
-        e = best.residuals[first : first + len(one.time)]
-        fitted.append(one.value + unit * e)
-        first += len(one.time)
+    fitted = []
+    first = 0
+    for (_, recording), unit in zip(problem.recordings, problem.units, strict=True):
+        e = best.residuals[first : first + len(recording.time)]
+        fitted.append(recording.value + unit * e)
+        first += len(recording.time)
     return Identified(
         names=problem.names,
         values=best.values,
@@ -561,23 +585,24 @@ def _prior_deviations(problem: _Problem) -> dict[str, float]:
     if problem.prior is None:
         return {}
     sizes = np.sqrt(np.diag(problem.prior.covariance))
-    known = dict(zip(problem.prior.mean, sizes.tolist(), strict=True))
-    return {name: known[name] for name in problem.names if name in known}
+    deviations = dict(zip(problem.prior.mean, sizes.tolist(), strict=True))
+    return {name: deviations[name] for name in problem.names if name in deviations}
 
 
 def _channels(problem: _Problem, best: _Minimum, noise: Floats) -> tuple[Channel, ...]:
-    """Return what is left of each channel, and its noise."""
+    """Return residuals, explained variance and noise of each channel."""
     model = problem.noise
-    phi, scale = model.correlations(noise), model.deviations(noise)
+    phi = model.correlations(noise)
+    scale = model.deviations(noise)
     white = model.whiten(noise, best.residuals[:, None])[:, 0]
     out = []
     for c, name in enumerate(problem.channels):
         blocks = [block for block in model.blocks if block.channel == c]
         pairs = zip(model.blocks, problem.recordings, problem.units, strict=True)
-        own = [(b, one, unit) for b, (_, one), unit in pairs if b.channel == c]
-        residuals = [unit * best.residuals[b.rows] for b, _, unit in own]
-        signal = np.concatenate([one.value for _, one, _ in own])
-        given = own[0][1].deviation is not None
+        members = [(b, recording, unit) for b, (_, recording), unit in pairs if b.channel == c]
+        residuals = [unit * best.residuals[b.rows] for b, _, unit in members]
+        signal = np.concatenate([recording.value for _, recording, _ in members])
+        has_deviation = members[0][1].deviation is not None
         e = np.concatenate(residuals)
         normalised = np.concatenate([best.residuals[b.rows] for b in blocks])
         raw = [(x, b.steps) for x, b in zip(residuals, blocks, strict=True)]
@@ -589,9 +614,9 @@ def _channels(problem: _Problem, best: _Minimum, noise: Floats) -> tuple[Channel
                 output=name,
                 samples=len(e),
                 rms=float(np.sqrt(np.mean(e**2))),
-                normalised_rms=float(np.sqrt(np.mean(normalised**2))) if given else None,
+                normalised_rms=float(np.sqrt(np.mean(normalised**2))) if has_deviation else None,
                 explained=1.0 - float(np.var(e)) / variance if variance > 0.0 else float("nan"),
-                deviation=float(scale[c] * own[0][2]),
+                deviation=float(scale[c] * members[0][2]),
                 correlation=float(phi[c]),
                 effective_samples=effective_samples(steps, float(phi[c])),
                 durbin_watson=durbin_watson(raw),

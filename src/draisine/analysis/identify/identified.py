@@ -95,8 +95,8 @@ class Identified:
         """Correlations of the unknowns, (unknowns, unknowns); nan if not determined."""
         size = self.deviations
         with np.errstate(invalid="ignore"):
-            found = self.covariance / np.outer(size, size)
-        return found
+            correlations = self.covariance / np.outer(size, size)
+        return correlations
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """Return the confidence interval of an unknown, by Student's distribution.
@@ -179,19 +179,22 @@ class Identified:
     def remarks(self) -> list[str]:
         """Return sentences on correlations, on what is not determined, and on the searches."""
         lines = []
-        found = self.correlations
+        correlations = self.correlations
         for i, j in zip(*np.triu_indices(len(self.names), 1), strict=True):
-            if abs(found[i, j]) >= STRONG_CORRELATION:
+            if abs(correlations[i, j]) >= STRONG_CORRELATION:
                 lines.append(
-                    f"correlation of {self.names[i]} and {self.names[j]}: {found[i, j]:+.3f}"
+                    f"correlation of {self.names[i]} and {self.names[j]}: {correlations[i, j]:+.3f}"
                 )
-        for one in self.combinations:
-            if one.strength:
+        for combination in self.combinations:
+            if combination.strength:
                 lines.append(
-                    f"weakly determined: changing {one} leaves {one.strength:.1%} of the effect"
+                    f"weakly determined: changing {combination} leaves {combination.strength:.1%} of "
+                    "the effect"
                 )
             else:
-                lines.append(f"not identifiable: changing {one} has no effect on the recordings")
+                lines.append(
+                    f"not identifiable: changing {combination} has no effect on the recordings"
+                )
         lines += [
             f"not identifiable: the recordings say hardly more of {name} than the prior"
             for name in self.not_identifiable

@@ -32,7 +32,7 @@ MAX_CORRELATION = 0.999  # of successive samples; beyond it offset and noise can
 MIN_SCALE = 1e-9  # of the residuals' unit; the integrator's own error is about 1e-8 of a signal
 LIKELIHOOD_STEP = 1e-3  # of log s and artanh phi; its square, 1e-6, is the error of differences
 MIN_CURVATURE = 1e-3  # of the deviance; its curvature is about twice the number of samples
-MAX_NEWTON_STEPS = 50  # from moment estimates it takes fewer than 10
+MAX_LIKELIHOOD_STEPS = 50  # from moment estimates it takes fewer than 10
 NEWTON_CONVERGED = 1e-5  # of log s and artanh phi; their standard error is about n^-1/2
 
 
@@ -69,7 +69,8 @@ class NoiseModel:
     def bounds(self) -> list[tuple[float, float]]:
         """Bounds of the coefficients."""
         scales, channels = self.size
-        low, high = np.log(MIN_SCALE), 0.0 if self.white else np.arctanh(MAX_CORRELATION)
+        low = np.log(MIN_SCALE)
+        high = 0.0 if self.white else np.arctanh(MAX_CORRELATION)
         return [(low, -low)] * scales + [(-high, high)] * channels
 
     def correlations(self, coefficients: Floats) -> Floats:
@@ -95,7 +96,8 @@ class NoiseModel:
     def whiten(self, coefficients: Floats, rows: Floats) -> Floats:
         """Return the innovations of columns of residuals, (samples, columns)."""
         out = np.empty_like(rows)
-        phi, s = self.correlations(coefficients), self.deviations(coefficients)
+        phi = self.correlations(coefficients)
+        s = self.deviations(coefficients)
         for block in self.blocks:
             c = block.channel
             out[block.rows] = innovations(rows[block.rows], block.steps, phi[c]) / s[c]
@@ -103,7 +105,8 @@ class NoiseModel:
 
     def log_determinant(self, coefficients: Floats) -> float:
         """Return log |V|."""
-        phi, s = self.correlations(coefficients), self.deviations(coefficients)
+        phi = self.correlations(coefficients)
+        s = self.deviations(coefficients)
         total = 0.0
         for block in self.blocks:
             c = block.channel
@@ -189,24 +192,27 @@ class LinearFit:
     def estimate_noise(self) -> Floats:
         """Return the coefficients that maximise the restricted likelihood, by Newton's method."""
         low, high = np.array(self.model.bounds).T
-        at = np.clip(self._moments(), low, high)
-        for _ in range(MAX_NEWTON_STEPS):
-            value, slope, hessian = self._expand(at)
+        coefficients = np.clip(self._moments(), low, high)
+        for _ in range(MAX_LIKELIHOOD_STEPS):
+            value, slope, hessian = self._expand(coefficients)
             # A coefficient at its bound stays there if the likelihood grows beyond it.
-            free = ~(((at <= low) & (slope > 0.0)) | ((at >= high) & (slope < 0.0)))
+            free = ~(
+                ((coefficients <= low) & (slope > 0.0)) | ((coefficients >= high) & (slope < 0.0))
+            )
             values, vectors = np.linalg.eigh(hessian[np.ix_(free, free)])
             curvature = np.maximum(np.abs(values), MIN_CURVATURE)
-            step = np.zeros(len(at))
+            step = np.zeros(len(coefficients))
             step[free] = -vectors @ (vectors.T @ slope[free] / curvature)
             step /= max(1.0, float(np.abs(step).max()))
             while (
-                self.deviance(np.clip(at + step, low, high)) > value and np.abs(step).max() > 1e-9
+                self.deviance(np.clip(coefficients + step, low, high)) > value
+                and np.abs(step).max() > 1e-9
             ):
                 step /= 2.0
-            at = np.clip(at + step, low, high)
+            coefficients = np.clip(coefficients + step, low, high)
             if np.abs(step).max() < NEWTON_CONVERGED:
                 break
-        return at
+        return coefficients
 
     def _moments(self) -> Floats:
         """Return estimates from the residuals alone: root mean square, and phi by Durbin-Watson."""

@@ -46,10 +46,10 @@ class Recording:
             except (TypeError, ValueError):
                 raise ParameterError(f"{self._name}: its {name}s are not numbers.") from None
         check_samples(self._name, self.time, self.value)
-        given = self.deviation
-        if given is not None and not (np.ndim(given) == 0 and 0.0 < given < np.inf):
+        deviation = self.deviation
+        if deviation is not None and not (np.ndim(deviation) == 0 and 0.0 < deviation < np.inf):
             raise ParameterError(
-                f"{self._name}: deviation = {given!r:.80} is not a positive number. Leave it out to "
+                f"{self._name}: deviation = {deviation!r:.80} is not a positive number. Leave it out to "
                 "estimate it from the residuals."
             )
 
@@ -164,7 +164,8 @@ class Run:
         [0.0, 0.1]
         """
         columns = [str(column) for column in data.data_vars if data[column].dims == ("time",)]
-        inputs, deviations = inputs or {}, deviations or {}
+        inputs = inputs or {}
+        deviations = deviations or {}
         where = f"Recording {name!r} has no column" if name else "The recording has no column"
         expect_known(where, [*outputs, *inputs.values()], columns)
         for option in (deviations, offsets):

@@ -1,4 +1,4 @@
-"""Handling metrics: how well a rider follows a path, with which effort, and what turns demand.
+"""Handling metrics: path errors and effort of a rider, steer torque in turns, handling quality.
 
 Koch's index is the peak steer torque per peak lean rate and speed in a transient; acceleration and roll
 index are steer torque per lateral acceleration and per lean in a steady turn (Cossalter, Motorcycle Dynamics,
@@ -25,13 +25,13 @@ from draisine.simulation.dataset import call_recipe, provenance
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.system import System
 
-STRAIGHT = 1e-9
-"""Lean, rad, below which a steady motion is no turn: indices are ratios to it."""
+STRAIGHT_LEAN = 1e-9
+"""rad; a motion with a smaller lean is straight, and ratios to its lean are meaningless."""
 
 FILTER_FREQUENCY = 20.0
 """Double corner frequency, rad/s, of the filter of the handling quality metric: its numbers include it."""
 
-LEVELS = (5.0, 8.0)
+HANDLING_LEVELS = (5.0, 8.0)
 """Peaks of the handling quality metric up to which handling is of level 1 (little compensation by the
 rider) and of level 2 (moderate compensation); beyond, it is of level 3."""
 
@@ -87,7 +87,8 @@ def handling(run: Trajectory, input: str = "steer") -> Handling:
             "LoopRider."
         )
     data = run.to_xarray()
-    t, states = data["time"].values, data["control_state"].values
+    t = data["time"].values
+    states = data["control_state"].values
     offset = states[:, names.index(OFFSET)]
     torque = data["inputs"].sel(input=input).values
     rate = data["lean_rate"].values
@@ -114,7 +115,7 @@ def _mean(t: Floats, x: Floats) -> float:
 
 
 def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
-    """Return what a steady turn demands of the rider.
+    """Return the steer torque of a steady turn relative to lean and lateral acceleration.
 
     Parameters
     ----------
@@ -138,9 +139,10 @@ def turning_indices(turn: Steady, input: str = "steer") -> dict[str, float]:
     True
     """
     values = turn.values
-    lean, torque = values["lean"], turn.inputs[input]
-    if abs(lean) < STRAIGHT:
-        raise ConfigurationError("turning_indices: the motion is straight; ask for a lean.")
+    lean = values["lean"]
+    torque = turn.inputs[input]
+    if abs(lean) < STRAIGHT_LEAN:
+        raise ConfigurationError("turning_indices: the motion is straight. Prescribe a lean.")
     # Lean is positive to the right, torque and yaw to the left.
     acceleration = values["forward_speed"] * values["yaw_rate"]
     return {"acceleration_index": torque / acceleration, "roll_index": -torque / lean}
@@ -153,7 +155,7 @@ class HandlingQuality:
     metric: Linear  # its response at a frequency has the metric as magnitude
     peak: float  # largest magnitude over all frequencies
     frequency: float  # rad/s, where it is
-    level: int  # 1 to 3, by `LEVELS`
+    level: int  # 1 to 3, by `HANDLING_LEVELS`
 
 
 def handling_quality(system: System, rider: LoopRider, speed: float) -> HandlingQuality:
@@ -215,19 +217,22 @@ def handling_quality(system: System, rider: LoopRider, speed: float) -> Handling
             f"handling_quality: the loops of steer, lean rate and lean are unstable at {speed:g} m/s. "
             "Use design_loops, or gains for this machine and speed."
         )
-    n, w = len(A), FILTER_FREQUENCY
+    n = len(A)
+    w = FILTER_FREQUENCY
     filtered = np.zeros((n + 2, n + 2))
-    filtered[:n, :n], filtered[n, :n], filtered[n + 1, n] = A, w * feedback, w
+    filtered[:n, :n] = A
+    filtered[n, :n] = w * feedback
+    filtered[n + 1, n] = w
     filtered[n, n] = filtered[n + 1, n + 1] = -w
     drive = np.append(b / rider.gains["lean"], [0.0, 0.0])
     recipe = call_recipe("quality", handling_quality, system, rider, speed)
-    made = provenance(system, rider, f"{recipe}linear = quality.metric\n")
-    metric = replace(siso(filtered, drive, np.eye(n + 2)[-1]), made=made)
+    attributes = provenance(system, rider, f"{recipe}linear = quality.metric\n")
+    metric = replace(siso(filtered, drive, np.eye(n + 2)[-1]), made=attributes)
 
     def size(frequency: float) -> float:
         return abs(complex(metric.response(frequency)[0, 0, 0]))
 
     smallest, frequency = least_over_frequency(lambda x: -size(x), filtered)
     return HandlingQuality(
-        metric, -smallest, frequency, 1 + sum(-smallest > bound for bound in LEVELS)
+        metric, -smallest, frequency, 1 + sum(-smallest > bound for bound in HANDLING_LEVELS)
     )

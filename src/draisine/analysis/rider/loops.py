@@ -30,11 +30,11 @@ from draisine.system.state import state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
-ON_AXIS = 1e-6
+IMAGINARY_TOLERANCE = 1e-6
 """Real part, relative to the magnitude, up to which an eigenvalue is taken as imaginary. Round-off of
 a Hamiltonian eigenvalue is some 1e-8 (they are double where |L| touches 1)."""
 
-FIT = 1e-6
+SINGLE_INPUT_RESIDUAL = 1e-6
 """Residual, relative to the closed loop, up to which a law acts on one input alone."""
 
 SPEED_STEP = 0.05
@@ -66,11 +66,11 @@ class Margins:
         def decibel(x: float) -> str:
             return f"{20.0 * math.log10(x):+.2f} dB" if 0.0 < x < math.inf else "no bound"
 
-        at = ", ".join(f"{w:.3g}" for w in self.crossovers) or "none"
+        crossovers = ", ".join(f"{w:.3g}" for w in self.crossovers) or "none"
         return (
             f"{'stable' if self.stable else 'unstable'}; gain margins {decibel(self.gain_low)} and "
             f"{decibel(self.gain_high)}, phase margin {math.degrees(self.phase):.1f} deg, delay margin "
-            f"{self.delay:.3g} s, smallest |1 + L| {self.modulus:.3g}; crossovers at {at} rad/s"
+            f"{self.delay:.3g} s, smallest |1 + L| {self.modulus:.3g}; crossovers at {crossovers} rad/s"
         )
 
 
@@ -100,7 +100,8 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     >>> margins(open_loop(steady(bicycle, law=rider, forward_speed=5.0))).stable
     True
     """
-    machine, law = motion.machine, motion.law
+    machine = motion.machine
+    law = motion.law
     if law is None:
         raise ParameterError(
             "open_loop: the motion has no law. Find it by steady(system, law=law)."
@@ -112,7 +113,8 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     y = plain.enter(motion.state)
     w = np.asarray(machine.observation(motion.y, w=motion.w)["inputs"], float)
     plant = linear_systems(plain, y[None], w[None], cyclic=True)[0].part([input])
-    n, size = len(plant.states), len(closed.states)
+    n = len(plant.states)
+    size = len(closed.states)
     if closed.states[:n] != plant.states:
         raise ConfigurationError(
             "open_loop: the law guides joints, so that no loop can be cut open."
@@ -121,7 +123,7 @@ def open_loop(motion: Steady, input: str = "steer") -> Linear:
     added = closed.A[:n].copy()
     added[:, :n] -= plant.A
     row = push @ added / (push @ push)
-    if np.abs(added - np.outer(push, row)).max() > FIT * np.abs(closed.A).max():
+    if np.abs(added - np.outer(push, row)).max() > SINGLE_INPUT_RESIDUAL * np.abs(closed.A).max():
         raise ConfigurationError(
             f"open_loop: the law acts on other inputs than {input!r}, too. Cut open laws of one input."
         )
@@ -215,8 +217,10 @@ def _imaginary(values: Floats) -> list[float]:
     finite = values[np.isfinite(values)]
     scale = np.abs(finite).max(initial=0.0)
     near = np.abs(finite.real) <= 1e-4 * np.abs(finite)
-    found = np.sort(finite.imag[near & (finite.imag > ON_AXIS * scale * ON_AXIS)])
-    return [float(w) for w in found]
+    frequencies = np.sort(
+        finite.imag[near & (finite.imag > IMAGINARY_TOLERANCE * scale * IMAGINARY_TOLERANCE)]
+    )
+    return [float(w) for w in frequencies]
 
 
 def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float]:
@@ -226,7 +230,8 @@ def _refine(f: Callable[[float], float], guesses: Sequence[float]) -> list[float
     roots: list[float] = []
     for w in guesses:
         for width in (1e-6, 1e-4, 1e-2):
-            low, high = w * (1.0 - width), w * (1.0 + width)
+            low = w * (1.0 - width)
+            high = w * (1.0 + width)
             if f(low) * f(high) <= 0.0:
                 root = float(brentq(f, low, high, xtol=1e-15, rtol=1e-14))
                 if not any(abs(root - x) <= 1e-9 * root for x in roots):
@@ -274,7 +279,7 @@ def _smallest_return(L: Callable[[float], complex], known: Sequence[float], A: F
 def least_over_frequency(
     f: Callable[[float], float], A: Floats, known: Sequence[float] = ()
 ) -> tuple[float, float]:
-    """Return the least value of a function of the frequency and where it is, rad/s.
+    """Return the smallest value of a function of the frequency, and its frequency (rad/s).
 
     Frequencies are searched from a hundredth of the slowest eigenvalue of A to a hundred times the
     fastest one; `known` are other frequencies of interest.
@@ -287,11 +292,11 @@ def least_over_frequency(
     values = np.array([f(w) for w in grid])
     k = int(np.argmin(values))
     low, high = (math.log(grid[j]) for j in (max(k - 1, 0), min(k + 1, len(grid) - 1)))
-    found = minimize_scalar(
+    optimum = minimize_scalar(
         lambda x: f(math.exp(x)), bounds=(low, high), method="bounded", options={"xatol": 1e-10}
     )
-    if found.fun < values[k]:
-        return float(found.fun), math.exp(found.x)
+    if optimum.fun < values[k]:
+        return float(optimum.fun), math.exp(optimum.x)
     return float(values[k]), float(grid[k])
 
 
@@ -389,15 +394,15 @@ def nested_loops(system: System, rider: LoopRider, speed: float) -> dict[str, Li
     2.00 rad/s
     """
     A, b, rows = rider_plant(system, rider, speed)
-    found = {}
+    loops = {}
     for name, gain in rider.gains.items():
         if gain == 0.0:
             break
         recipe = call_recipe("loops", nested_loops, system, rider, speed)
-        made = provenance(system, rider, f"{recipe}linear = loops[{name!r}]\n")
-        found[name] = replace(siso(A, gain * b, rows[name]), made=made)
+        attributes = provenance(system, rider, f"{recipe}linear = loops[{name!r}]\n")
+        loops[name] = replace(siso(A, gain * b, rows[name]), made=attributes)
         A, b = _close(A, gain * b, rows[name])
-    return found
+    return loops
 
 
 def _close(A: Floats, b: Floats, c: Floats) -> tuple[Floats, Floats]:
@@ -416,9 +421,9 @@ class _Probe:
     states: int = 2 + len(LOOPS)
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
-        at = track(self.rider.path, readings, z)
-        values = self.rider.values(readings, at).values()
-        return {}, [*at.rates, *(x - own for x, own in zip(values, at.rest, strict=True))]
+        point = track(self.rider.path, readings, z)
+        values = self.rider.values(readings, point).values()
+        return {}, [*point.rates, *(x - rest for x, rest in zip(values, point.rest, strict=True))]
 
 
 def rider_plant(
@@ -428,9 +433,13 @@ def rider_plant(
     straight = state(system, forward_speed=speed)
     linear = linearise(system, straight, law=_Probe(rider.on(0.0)))
     n = len(linear.states) - len(LOOPS)
-    w, plant, push = rider.frequency, linear.A[:n, :n], linear.part([rider.steer]).B[:n, 0]
+    w = rider.frequency
+    plant = linear.A[:n, :n]
+    push = linear.part([rider.steer]).B[:n, 0]
     A = np.zeros((n + 2, n + 2))
-    A[:n, :n], A[:n, n], A[n, n + 1] = plant, -push, 1.0
+    A[:n, :n] = plant
+    A[:n, n] = -push
+    A[n, n + 1] = 1.0
     A[n + 1, n:] = -w * w, -2.0 * rider.damping * w
     b = np.zeros(n + 2)
     b[n + 1] = w * w
@@ -438,10 +447,10 @@ def rider_plant(
     return A, b, rows
 
 
-CROSSOVERS = {"lean": 2.0, "heading": 1.0, "path": 0.5}
+CROSSOVER_FREQUENCIES = {"lean": 2.0, "heading": 1.0, "path": 0.5}
 """Published crossover frequencies of the outer loops, rad/s."""
 
-DAMPING = {"steer": 0.1289, "lean_rate": 0.0855}
+DAMPING_RATIOS = {"steer": 0.1289, "lean_rate": 0.0855}
 """Damping ratios of the pair of eigenvalues of muscles and steer with the inner loops closed: those of the
 published gains of the benchmark bicycle at 5 m/s."""
 
@@ -490,10 +499,10 @@ def design_loops(
     >>> print(f"{rider.steer_gain:.1f} {rider.rate_gain:.4f} {rider.lean_gain:.2f}")
     46.6 -0.0522 12.67
     """
-    wanted = dict(CROSSOVERS if crossovers is None else crossovers)
-    ratios = DAMPING | dict(damping or {})
-    expect_known("design_loops: no loop", wanted, CROSSOVERS)
-    expect_known("design_loops: no inner loop", ratios, DAMPING)
+    wanted = dict(CROSSOVER_FREQUENCIES if crossovers is None else crossovers)
+    ratios = DAMPING_RATIOS | dict(damping or {})
+    expect_known("design_loops: no loop", wanted, CROSSOVER_FREQUENCIES)
+    expect_known("design_loops: no inner loop", ratios, DAMPING_RATIOS)
     if "muscle_damping" in rider:
         rider["damping"] = rider.pop("muscle_damping")
     law = LoopRider(0.0, 0.0, 0.0, 0.0, **rider)
@@ -540,7 +549,7 @@ def _damped_gain(A: Floats, b: Floats, c: Floats, ratio: float, name: str) -> fl
 
     signs = (1.0,) if name == "steer" else (-1.0, 1.0)
     for sign in signs:
-        gains = sign * np.geomspace(*(GAINS[name]), 200)
+        gains = sign * np.geomspace(*(GAIN_BOUNDS[name]), 200)
         sizes = np.array([lowest(gain) for gain in gains])
         for k in np.flatnonzero((sizes[:-1] > 0.0) & (sizes[1:] <= 0.0)):
             return float(brentq(lowest, gains[k], gains[k + 1], xtol=1e-14))
@@ -554,5 +563,5 @@ FAST_PAIR = 3.0
 """Frequency above which the pair of muscles and steer is searched, rad/s: above the weave of bicycles
 whose steer is held."""
 
-GAINS = {"steer": (1.0, 1e4), "lean_rate": (1e-4, 10.0)}
+GAIN_BOUNDS = {"steer": (1.0, 1e4), "lean_rate": (1e-4, 10.0)}
 """Gains between which the inner loops are searched: N m/rad, and rad per rad/s."""

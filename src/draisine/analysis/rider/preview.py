@@ -32,7 +32,7 @@ from draisine.errors import ConfigurationError, ParameterError
 from draisine.model.names import state_names
 from draisine.system.system import System
 
-WEIGHTS = {OFFSET: 1.0, HEADING_ERROR: 1.0}
+PATH_WEIGHTS = {OFFSET: 1.0, HEADING_ERROR: 1.0}
 """Weights by default: an offset of 1 m costs as much as a heading error of 1 rad."""
 
 MACHINE_NEEDS = "follow_path: the machine needs a joint 'steer', a lean and a place on the ground."
@@ -119,20 +119,22 @@ def follow_path(
     if not time > 0.0:
         raise ParameterError(f"follow_path: horizon = {horizon} s must be positive.")
     names, A, b = _path_plant(_straight_running(system, speed))
-    given = dict(WEIGHTS if weights is None else weights)
-    for name in given:
+    state_weights = dict(PATH_WEIGHTS if weights is None else weights)
+    for name in state_weights:
         if name not in names:
             raise ConfigurationError(
                 f"follow_path: {name!r} is not a state that steering moves. Available: "
                 f"{', '.join(names)}."
             )
-        if not given[name] >= 0.0:
-            raise ParameterError(f"follow_path: weight of {name} = {given[name]} is negative.")
-    if not given.get(OFFSET, 0.0) > 0.0:
+        if not state_weights[name] >= 0.0:
+            raise ParameterError(
+                f"follow_path: weight of {name} = {state_weights[name]} is negative."
+            )
+    if not state_weights.get(OFFSET, 0.0) > 0.0:
         raise ParameterError("follow_path: the weight of the offset must be positive.")
     A, B = _behind_hands(A, b, hands)
     Q = np.zeros(len(A))
-    Q[: len(names)] = [float(given.get(name, 0.0)) for name in names]
+    Q[: len(names)] = [float(state_weights.get(name, 0.0)) for name in names]
     try:
         P = riccati_cost(A, B, np.diag(Q), np.array([[cost]]))
     except np.linalg.LinAlgError:
@@ -151,13 +153,13 @@ def follow_path(
     future = [float(B[:, 0] @ scipy.linalg.expm(closed * t) @ P @ X) / cost for t in edges]
     future[-1] = 0.0  # beyond the horizon the curvature is taken as constant
     ahead = [U + float(K @ X) - future[0], *(-np.diff(future)).tolist()]
-    seen = [0.0, *(speed * (edges[:-1] + edges[1:]) / 2.0).tolist()]
+    distances = [0.0, *(speed * (edges[:-1] + edges[1:]) / 2.0).tolist()]
     size = len(names)
     return PathFollowing(
         tuple(names),
         tuple(K[:size].tolist()),
         path,
-        tuple(seen),
+        tuple(distances),
         tuple(ahead),
         hands,
         tuple(K[size:].tolist()),
@@ -167,9 +169,9 @@ def follow_path(
 
 
 def _straight_running(system: System, speed: float) -> Linear:
-    """Return the linear system of straight running, driven against a slope and what else resists."""
-    known = state_names(system.model)
-    if not {"lean", "yaw", "forward_speed"} <= set(known):
+    """Return the linear system of straight running, with a drive that balances slope and drag."""
+    names = state_names(system.model)
+    if not {"lean", "yaw", "forward_speed"} <= set(names):
         raise ConfigurationError(MACHINE_NEEDS)
     drive = [name for name in driven_inputs(system) if name != "steer"]
     straight = {"forward_speed": speed, "lean": 0.0, "yaw": 0.0}
@@ -182,9 +184,9 @@ def _path_plant(linear: Linear) -> tuple[list[str], Floats, Floats]:
         raise ConfigurationError(MACHINE_NEEDS)
     linked = np.abs(linear.A) > 1e-9 * np.abs(linear.A).max()
     lateral = reach_states(linked, np.isin(linear.states, ("lean", "steer")))
-    at = np.flatnonzero(lateral)
-    names = [PATH_NAMES.get(linear.states[k], linear.states[k]) for k in at]
-    return names, linear.A[np.ix_(at, at)], linear.part(["steer"]).B[at]
+    columns = np.flatnonzero(lateral)
+    names = [PATH_NAMES.get(linear.states[k], linear.states[k]) for k in columns]
+    return names, linear.A[np.ix_(columns, columns)], linear.part(["steer"]).B[columns]
 
 
 def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, Floats]:
@@ -192,20 +194,26 @@ def _behind_hands(A: Floats, b: Floats, hands: Neuromuscular) -> tuple[Floats, F
 
     The hands are linear, so their matrices are their values at unit vectors.
     """
-    n, m = len(A), hands.states
-    torque, rates = np.zeros(m + 1), np.zeros((m, m + 1))
+    n = len(A)
+    m = hands.states
+    torque = np.zeros(m + 1)
+    rates = np.zeros((m, m + 1))
     for k, (command, *z) in enumerate(np.eye(m + 1)):
-        torque[k], own = hands(command, np.array(z))
-        rates[:, k] = own
-    whole = np.zeros((n + m, n + m))
-    whole[:n, :n], whole[:n, n:], whole[n:, n:] = A, b * torque[1:], rates[:, 1:]
-    return whole, np.concatenate([b[:, 0] * torque[0], rates[:, 0]])[:, None]
+        torque[k], column = hands(command, np.array(z))
+        rates[:, k] = column
+    joined = np.zeros((n + m, n + m))
+    joined[:n, :n] = A
+    joined[:n, n:] = b * torque[1:]
+    joined[n:, n:] = rates[:, 1:]
+    return joined, np.concatenate([b[:, 0] * torque[0], rates[:, 0]])[:, None]
 
 
 def _steady_turn(A: Floats, B: Floats, turned: Floats, offset: int) -> tuple[Floats, float]:
     """Return states and command per curvature in a steady turn without offset."""
     n = len(A)
-    whole = np.zeros((n + 1, n + 1))
-    whole[:n, :n], whole[:n, n], whole[n, offset] = A, B[:, 0], 1.0
-    found = np.linalg.solve(whole, -np.append(turned, 0.0))
-    return found[:n], float(found[n])
+    matrix = np.zeros((n + 1, n + 1))
+    matrix[:n, :n] = A
+    matrix[:n, n] = B[:, 0]
+    matrix[n, offset] = 1.0
+    solution = np.linalg.solve(matrix, -np.append(turned, 0.0))
+    return solution[:n], float(solution[n])

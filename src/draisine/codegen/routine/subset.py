@@ -29,8 +29,8 @@ from draisine.codegen.routine.kinds import (
     is_sequence,
     name_of,
 )
-from draisine.codegen.routine.syntax import walk
-from draisine.codegen.routine.vectors import slice_length, write_out
+from draisine.codegen.routine.syntax import walk_tree
+from draisine.codegen.routine.vectors import expand_slices, slice_length
 from draisine.errors import RoutineError
 
 _ORDERINGS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
@@ -52,7 +52,7 @@ class Definition:
 
 
 @cache
-def read(routine: Routine) -> Definition:
+def read_routine(routine: Routine) -> Definition:
     """Return a routine with the types of all its expressions, or raise RoutineError."""
     return _SubsetReader(routine).read()
 
@@ -82,7 +82,7 @@ class _SubsetReader:
         body = function.body
         if ast.get_docstring(function) is not None:
             body = body[1:]
-        body = write_out(body, self.refuse)
+        body = expand_slices(body, self.refuse)
         self.block(body)
         if self.routine.returns != VOID and not _ends(body):
             self.refuse(function, "does not return a value on every path")
@@ -649,7 +649,7 @@ class _SubsetReader:
 
     def varies(self, node: ast.expr) -> bool:
         """Return whether an expression differs between the lanes of the present `each`."""
-        names = {n.id for n in walk(node) if isinstance(n, ast.Name)}
+        names = {n.id for n in walk_tree(node) if isinstance(n, ast.Name)}
         return bool(names & (self.lanes | {self.each or ""}))
 
     def stride(self, index: ast.expr) -> bool:
@@ -693,7 +693,7 @@ def is_lane_index(index: ast.expr, name: str) -> bool:
         if in_left and in_right:
             raise ValueError
         return in_left or in_right
-    if any(isinstance(n, ast.Name) and n.id == name for n in walk(index)):
+    if any(isinstance(n, ast.Name) and n.id == name for n in walk_tree(index)):
         raise ValueError
     return False
 
@@ -726,5 +726,5 @@ def _ends(body: list[ast.stmt]) -> bool:
         case ast.If(body=first, orelse=second):
             return _ends(first) and _ends(second)
         case ast.While(test=ast.Constant(value=True), body=inner):
-            return not any(isinstance(n, ast.Break) for s in inner for n in walk(s))
+            return not any(isinstance(n, ast.Break) for s in inner for n in walk_tree(s))
     return False

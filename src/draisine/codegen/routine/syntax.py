@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 Node = TypeVar("Node", bound=ast.AST)
 
 
-def walk(node: ast.AST) -> Iterator[ast.AST]:
+def walk_tree(node: ast.AST) -> Iterator[ast.AST]:
     """Yield a node and all nodes below it, in no particular order."""
     pending = [node]
     while pending:

@@ -14,7 +14,7 @@ import ast
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from draisine.codegen.routine.syntax import Node, place_at, walk
+from draisine.codegen.routine.syntax import Node, place_at, walk_tree
 
 Refusal = Callable[[ast.AST, str], Any]
 """Raises the error that a statement does not belong to the subset, and why."""
@@ -27,13 +27,13 @@ _COLUMN_STRIDE: WholePolynomial = {("a column",): 1}
 """The distance of the entries of a column, which no expression names."""
 
 
-def write_out(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
+def expand_slices(body: list[ast.stmt], refuse: Refusal) -> list[ast.stmt]:
     """Return statements, with those about slices as loops.
 
     The loops are over `each`, or over `range` if entries are not contiguous or their number is a constant,
     which is small.
     """
-    nodes = [node for statement in body for node in walk(statement)]
+    nodes = [node for statement in body for node in walk_tree(statement)]
     used_names = {node.id for node in nodes if isinstance(node, ast.Name)}
     if any(map(_is_abbreviated, nodes)):
         body = [_Normaliser(refuse).visit(statement) for statement in body]
@@ -201,7 +201,7 @@ class _VectorWriter:
                 return place_at(
                     node, ast.Call(word, [self.in_row(argument, target, length, counter)], [])
                 )
-        if any(is_vector(argument) or _is_block(argument) for argument in walk(node)):
+        if any(is_vector(argument) or _is_block(argument) for argument in walk_tree(node)):
             self.refuse(node, f"cannot use `{ast.unparse(node)}` in a statement about a block")
         return self.number(node)
 
@@ -328,14 +328,14 @@ def _is_elementwise(node: ast.expr) -> bool:
 
 def _vectors(node: ast.expr) -> Iterator[ast.Subscript]:
     """Yield the slices with an end in an expression, and parts of columns."""
-    for child in walk(node):
+    for child in walk_tree(node):
         if isinstance(child, ast.Subscript) and is_vector(child):
             yield child
 
 
 def _locate(old: ast.AST, new: Node) -> Node:
     """Return a separately parsed node, with the location of an old one in all its parts."""
-    for child in walk(new):
+    for child in walk_tree(new):
         ast.copy_location(child, old)
     return new
 

@@ -26,7 +26,7 @@ from draisine.codegen.routine import (
     is_sequence,
     name_of,
 )
-from draisine.codegen.routine.subset import read
+from draisine.codegen.routine.subset import read_routine
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _used(routines: Iterable[Routine]) -> list[Kind]:
         kinds[kind] = None
 
     for member in dict.fromkeys(member for routine in routines for member in routine.family):
-        it = read(member)
+        it = read_routine(member)
         for kind in (
             *member.parameters.values(),
             member.returns,

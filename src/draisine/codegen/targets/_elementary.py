@@ -6,7 +6,7 @@ the polynomials on the remaining interval have the coefficients of fdlibm.
 
 import math
 
-from draisine.codegen.targets._llvm import alike, constant, suffix, to_single, width
+from draisine.codegen.targets._llvm import alike, entry_count, llvm_constant, suffix, to_single
 
 _HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """pi/2 as a sum of three doubles, for the reduction of arguments."""
@@ -57,9 +57,9 @@ def _reduction(kind: str) -> list[str]:
     """Return x modulo pi/2 as r1 + d; multiples of pi/2 are subtracted in three parts."""
     parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
     s = suffix(kind)
-    (high, middle, low) = (constant(kind, x) for x in parts)
+    (high, middle, low) = (llvm_constant(kind, x) for x in parts)
     return [
-        f"  %turns = fmul {kind} %x, {constant(kind, 2 / math.pi)}",
+        f"  %turns = fmul {kind} %x, {llvm_constant(kind, 2 / math.pi)}",
         f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
         f"  %m = fneg {kind} %n",
         f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {high}, {kind} %x)",
@@ -76,12 +76,12 @@ def _short_series(kind: str) -> list[str]:
     Its chain of dependent operations is shorter than Horner's.
     """
     s = suffix(kind)
-    unit = constant(kind, 1.0)
-    half = constant(kind, 0.5)
+    unit = llvm_constant(kind, 1.0)
+    half = llvm_constant(kind, 0.5)
     body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
     for tag, coefficients in (("p", _SIN), ("q", _COS)):
         for k in (0, 2, 4):
-            low, high = (constant(kind, x) for x in coefficients[k : k + 2])
+            low, high = (llvm_constant(kind, x) for x in coefficients[k : k + 2])
             line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
             body.append(f"  %{tag}{k}{k + 1} = {line}")
         for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
@@ -112,7 +112,11 @@ def _quarter(kind: str, shift: int) -> list[str]:
     flags = alike(kind, "i1")
 
     def i(n: int) -> str:
-        return str(n) if kind == "double" else "<" + ", ".join([f"{entry} {n}"] * width(kind)) + ">"
+        return (
+            str(n)
+            if kind == "double"
+            else "<" + ", ".join([f"{entry} {n}"] * entry_count(kind)) + ">"
+        )
 
     return [
         f"  %k0 = fptosi {kind} %n to {integers}",
@@ -138,7 +142,7 @@ def _angle(kind: str) -> list[str]:
     wide = alike(kind, "double")
     single = wide != kind
     lines += [f"  %{n}w = fpext {kind} %{n} to {wide}" for n in "yx" if single]
-    for k in range(width(kind)):
+    for k in range(entry_count(kind)):
         lines += [
             f"  %y{k} = extractelement {wide} %y{'w' * single}, i32 {k}",
             f"  %x{k} = extractelement {wide} %x{'w' * single}, i32 {k}",

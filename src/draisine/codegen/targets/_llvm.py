@@ -74,7 +74,7 @@ def lanes() -> int:
     return host()[2]
 
 
-def load(
+def load_machine_code(
     task: Any,
     text: Callable[[], str],
     functions: Sequence[str],
@@ -93,7 +93,7 @@ def load(
         code = store.get(key) if store is not None else None
         if code is None:
             begun = time.perf_counter()
-            code = assemble(text(), passes, ordered)
+            code = compile_object(text(), passes, ordered)
             _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
@@ -122,7 +122,7 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
-def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
+def compile_object(text: str, passes: str = "all", ordered: bool = False) -> bytes:
     """Return the object file of a text after some of PASSES, or all.
 
     LLVM's own pipeline leaks some 60 kB per call. Switches of LLVM are global to the process, so they are
@@ -155,17 +155,17 @@ def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
             llvm.set_option("draisine", f"{name}={'true' if value == 'false' else 'false'}")
 
 
-def number(x: float) -> str:
+def hex_number(x: float) -> str:
     """Return a double in LLVM's exact hexadecimal notation."""
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
 
-def constant(kind: str, x: float) -> str:
+def llvm_constant(kind: str, x: float) -> str:
     """Return a number of a kind: `double`, or a vector of `double` or `float`."""
     if kind == "double":
-        return number(x)
-    entry = f"float {number(to_single(x))}" if "float" in kind else f"double {number(x)}"
-    return "<" + ", ".join([entry] * width(kind)) + ">"
+        return hex_number(x)
+    entry = f"float {hex_number(to_single(x))}" if "float" in kind else f"double {hex_number(x)}"
+    return "<" + ", ".join([entry] * entry_count(kind)) + ">"
 
 
 def to_single(x: float) -> float:
@@ -182,11 +182,11 @@ def alike(kind: str, entry: str) -> str:
     return kind.replace("double", entry).replace("float", entry)
 
 
-def width(kind: str) -> int:
+def entry_count(kind: str) -> int:
     """Return the number of entries of a kind."""
     return int(kind[1:].split()[0]) if kind.startswith("<") else 1
 
 
 def suffix(kind: str) -> str:
     """Return the suffix of LLVM's intrinsic functions for a kind of numbers."""
-    return "f64" if kind == "double" else f"v{width(kind)}f{32 if 'float' in kind else 64}"
+    return "f64" if kind == "double" else f"v{entry_count(kind)}f{32 if 'float' in kind else 64}"

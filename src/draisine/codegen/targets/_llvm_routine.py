@@ -34,8 +34,8 @@ from draisine.codegen.routine import (
     is_record,
     layout,
 )
-from draisine.codegen.routine.subset import Definition, bounds, is_lane_index, read, step_of
-from draisine.codegen.targets._llvm import constant, number, suffix
+from draisine.codegen.routine.subset import Definition, bounds, is_lane_index, read_routine, step_of
+from draisine.codegen.targets._llvm import hex_number, llvm_constant, suffix
 
 _TYPES: dict[Kind, str] = {INT: "i64", FLOAT: "double", BOOL: "i1", VOID: "void", ADDRESS: "i64"}
 _MATRIX = "{ ptr, i64 }"
@@ -58,7 +58,7 @@ KnownFields = tuple[tuple[type, str, int], ...]
 """Fields of records whose integers the code may assume: the record, the field, the integer."""
 
 
-def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
+def write_llvm(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
     """Return routines and their callees as LLVM text.
 
     `width` is the number of SIMD lanes of loops over `each`, `known` are fields of records that are
@@ -72,14 +72,16 @@ def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) 
         s = suffix(kind)
         parts += [f"declare {kind} @llvm.{f}.{s}({kind})" for f in ("fabs", "sqrt")]
     family = list(dict.fromkeys(member for routine in routines for member in routine.family))
-    names = {member: f"{symbol(member)}.{k}" for k, member in enumerate(family)}
-    names |= {member: symbol(member) for member in routines}
-    parts += [_LlvmWriter(read(member), width, names, known).function() for member in family]
+    names = {member: f"{llvm_symbol(member)}.{k}" for k, member in enumerate(family)}
+    names |= {member: llvm_symbol(member) for member in routines}
+    parts += [
+        _LlvmWriter(read_routine(member), width, names, known).function() for member in family
+    ]
     parts += [_results_entry(member) for member in routines if has_results(member.returns)]
     return "\n".join(parts)
 
 
-def symbol(routine: Routine) -> str:
+def llvm_symbol(routine: Routine) -> str:
     """Return a name that no function of C has."""
     f = routine.function
     return "draisine." + re.sub(r"[^\w.]", "_", f"{f.__module__}.{f.__qualname__}", flags=re.ASCII)
@@ -134,7 +136,7 @@ def _results_entry(routine: Routine) -> str:
     kinds = result_kinds(routine.returns)
     type_all = type_of(routine.returns)
     arguments = [f"{_argument(type_of(kind))} %{name}" for name, kind in routine.parameters.items()]
-    lines = [f"  %all = call {type_all} @{symbol(routine)}({', '.join(arguments)})"]
+    lines = [f"  %all = call {type_all} @{llvm_symbol(routine)}({', '.join(arguments)})"]
     slot = 0
     for k, kind in enumerate(kinds):
         index = f", {k}" if isinstance(routine.returns, tuple) else ""
@@ -149,7 +151,9 @@ def _results_entry(routine: Routine) -> str:
                 value = f"i64 %w{slot}"
             lines.append(f"  store {value}, ptr %p{slot}, align 8")
             slot += 1
-    head = f"define void @{symbol(routine)}.results({', '.join([*arguments, 'ptr %results'])}) {{"
+    head = (
+        f"define void @{llvm_symbol(routine)}.results({', '.join([*arguments, 'ptr %results'])}) {{"
+    )
     return "\n".join([head, *lines, "  ret void", "}", ""])
 
 
@@ -184,7 +188,7 @@ class _LlvmWriter:
         self.definition = definition
         self.lane_count = width
         self.symbols = symbols
-        self.known = {(record, field): number for record, field, number in known}
+        self.known = {(record, field): integer for record, field, integer in known}
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.count = 0
@@ -207,7 +211,7 @@ class _LlvmWriter:
         returns = type_of(routine.returns)
         # Every path returns (`subset`), so the end of the text is reached by void routines only.
         self.lines.append("  ret void" if returns == "void" else "  unreachable")
-        linkage = "" if self.symbols[routine] == symbol(routine) else "internal "
+        linkage = "" if self.symbols[routine] == llvm_symbol(routine) else "internal "
         head = (
             f"define {linkage}{_extended(returns)} @{self.symbols[routine]}({', '.join(arguments)})"
         )
@@ -488,7 +492,7 @@ class _LlvmWriter:
     def number(self, x: Any) -> Value:
         if isinstance(x, bool):
             return Value("i1", "true" if x else "false")
-        return Value("i64", str(int(x))) if isinstance(x, int) else Value("double", number(x))
+        return Value("i64", str(int(x))) if isinstance(x, int) else Value("double", hex_number(x))
 
     def name(self, name: str) -> Value:
         if name in self.definition.routine.parameters:
@@ -771,6 +775,6 @@ class _LlvmWriter:
         if word == "isfinite":
             # |x| < inf is false for inf and for nan.
             size = self.function_of("abs", [x])
-            return self.comparison(ast.Lt(), size, Value(x.type, constant(x.type, np.inf)))
+            return self.comparison(ast.Lt(), size, Value(x.type, llvm_constant(x.type, np.inf)))
         name = "fabs" if word == "abs" else word
         return self.emit(x.type, f"call {x.type} @llvm.{name}.{suffix(x.type)}({x.type} {x.text})")

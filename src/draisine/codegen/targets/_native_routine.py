@@ -40,14 +40,14 @@ from draisine.codegen.routine import (
 from draisine.codegen.routine.kinds import DTYPES
 from draisine.codegen.routine.record import Encoder, encoder, find_array, pack
 from draisine.codegen.targets import _llvm_routine
-from draisine.codegen.targets._llvm import MachineCode, load, source
+from draisine.codegen.targets._llvm import MachineCode, load_machine_code, source
 from draisine.codegen.targets._llvm_routine import (
     KnownFields,
     has_results,
+    llvm_symbol,
     result_kinds,
-    symbol,
     type_of,
-    write,
+    write_llvm,
 )
 
 __all__ = [
@@ -101,7 +101,7 @@ def workspace(make: Callable[..., Any], *sizes: int) -> Any:
 
 def entry_symbol(routine: Routine) -> str:
     """Return the symbol that Python calls; with several results, it stores them in memory."""
-    return symbol(routine) + (".results" if has_results(routine.returns) else "")
+    return llvm_symbol(routine) + (".results" if has_results(routine.returns) else "")
 
 
 class NativeRoutine:
@@ -263,5 +263,5 @@ def compile_routines(
         tuple(routine.text for routine in routines),
     )
     names = [entry_symbol(routine) for routine in routines]
-    code = load(task, lambda: write(routines, width, known), names, store, passes)
+    code = load_machine_code(task, lambda: write_llvm(routines, width, known), names, store, passes)
     return [NativeRoutine(routine, code) for routine in routines]

@@ -17,7 +17,7 @@ from draisine.codegen.routine import (
     is_matrix,
     name_of,
 )
-from draisine.codegen.routine.subset import Definition, bounds, read, step_of
+from draisine.codegen.routine.subset import Definition, bounds, read_routine, step_of
 from draisine.codegen.statements import ATOM, PRODUCT, SUM
 from draisine.codegen.targets._dialects import Dialect
 from draisine.errors import RoutineError
@@ -41,7 +41,7 @@ _WORDS: dict[type[ast.operator], str] = {
 """Names of the operations of fixed-size vectors."""
 
 
-def write(routine: Routine, dialect: Dialect, name: str) -> str:
+def write_text_routine(routine: Routine, dialect: Dialect, name: str) -> str:
     """Return a routine of that name, after all that it calls."""
     family = routine.family
     names = {member: f"{name}_{member.__name__}" for member in family}
@@ -50,7 +50,9 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
         if all_names.count(names[member]) > 1:
             names[member] += f"_{k}"
     names[routine] = name
-    return "\n".join(_TextWriter(read(member), dialect, names).function() for member in family)
+    return "\n".join(
+        _TextWriter(read_routine(member), dialect, names).function() for member in family
+    )
 
 
 BoundText = tuple[str, int]
@@ -154,8 +156,8 @@ class _TextWriter:
     def assign_in_parallel(self, targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> None:
         """Write several assignments, in sequence if none reads a target of another."""
         written = {ast.unparse(t) for t in targets}
-        read = {ast.unparse(n) for v in values for n in ast.walk(v)}
-        if not written & read and all(isinstance(t, ast.Name) for t in targets):
+        read_texts = {ast.unparse(n) for v in values for n in ast.walk(v)}
+        if not written & read_texts and all(isinstance(t, ast.Name) for t in targets):
             for target, value in zip(targets, values, strict=True):
                 self.line(f"{self.target(target)} = {self.text(value)};")
             return

@@ -13,7 +13,7 @@ from textwrap import fill
 
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
-from draisine.codegen.statements import PROLOGUE_TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 from draisine.codegen.targets._dialects import c_dialect
 
 MAX_C_FUNCTION_STEPS = 2000
@@ -62,7 +62,7 @@ def emit(
         C99 text that needs libm only.
     """
     name = free_word(program.name, C_RESERVED)
-    prologue, body = sections(program)
+    prologue, body = split_sections(program)
     sources, sinks = array_names(
         program, [*C_RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
     )
@@ -95,7 +95,7 @@ def emit(
     return "\n".join(lines)
 
 
-def number(x: float) -> str:
+def c_number(x: float) -> str:
     """Return a number exactly: in decimal notation if that is exact, otherwise in hexadecimal."""
     if math.isnan(x):
         return "NAN"
@@ -105,7 +105,7 @@ def number(x: float) -> str:
 
 
 _C_NOTATION = Notation(
-    number,
+    c_number,
     {op: op for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "(double)({0} < {1})",
     "({0} ? {1} : {2})",
@@ -156,5 +156,5 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-C_DIALECT = c_dialect(number)
+C_DIALECT = c_dialect(c_number)
 """Notation of routines in C."""

@@ -18,7 +18,7 @@ from draisine.codegen.listing import (
     free_word,
 )
 from draisine.codegen.program import Program
-from draisine.codegen.statements import PROLOGUE_TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 from draisine.codegen.targets._dialects import js_dialect
 
 MAX_JS_FUNCTION_STEPS = 300
@@ -50,7 +50,7 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
         JavaScript text.
     """
     name = free_word(program.name, JS_RESERVED)
-    prologue, body = sections(program)
+    prologue, body = split_sections(program)
     sources, sinks = array_names(
         program, [*JS_RESERVED, name, f"{name}Prologue", f"{name}TableSize"]
     )
@@ -78,7 +78,7 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     return "\n".join(lines)
 
 
-def number(x: float) -> str:
+def js_number(x: float) -> str:
     """Return a number exactly."""
     if math.isnan(x):
         return "NaN"
@@ -86,7 +86,7 @@ def number(x: float) -> str:
 
 
 _JS_NOTATION = Notation(
-    number,
+    js_number,
     {op: f"Math.{op}" for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "({0} < {1} ? 1.0 : 0.0)",
     "({0} ? {1} : {2})",
@@ -112,5 +112,5 @@ def _body(listing: Listing, piece: Segment) -> list[str]:
     return [f"  {line}" for line in listing.lines(piece, "const")]
 
 
-JS_DIALECT = js_dialect(number)
+JS_DIALECT = js_dialect(js_number)
 """Notation of routines in JavaScript."""

@@ -8,7 +8,7 @@ through `where` sees both branches: one without a finite derivative spoils it ev
 from collections.abc import Mapping, Sequence
 
 from draisine.codegen.program import Program
-from draisine.codegen.targets.python import write
+from draisine.codegen.targets.python import write_module
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -26,4 +26,4 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     str
         Python text.
     """
-    return write(program, names, "import jax.numpy as jnp", "jnp")
+    return write_module(program, names, "import jax.numpy as jnp", "jnp")

@@ -17,8 +17,8 @@ from draisine.codegen.statements import (
     Section,
     Statement,
     Term,
-    gather,
-    sections,
+    gather_statements,
+    split_sections,
 )
 
 MAX_LATEX_WIDTH = 74
@@ -63,7 +63,7 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     symbols = _symbols(program.inputs, names or {}, ())
     sizes = {array: len(entries) for array, entries in program.outputs.items()}
     outputs = _symbols(sizes, names or {}, symbols.values())
-    prologue, body = sections(program)
+    prologue, body = split_sections(program)
     letters = _letters([*symbols.values(), *outputs.values()])
     name_of = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
     first = _gathered(program, prologue, name_of)
@@ -94,7 +94,7 @@ def _gathered(program: Program, section: Section, names: dict[int, str]) -> list
     def name(i: int) -> Term:
         return Term(names[i], width=_width(names[i])) if i in names else Term(f"@{i}@", width=4)
 
-    return gather(program, section, _compose, name, MAX_LATEX_WIDTH)
+    return gather_statements(program, section, _compose, name, MAX_LATEX_WIDTH)
 
 
 def _row(statement: Statement, names: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:

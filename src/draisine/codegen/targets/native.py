@@ -24,9 +24,9 @@ from draisine.codegen.targets._elementary import elementary
 from draisine.codegen.targets._llvm import (
     MachineCode,
     alike,
-    constant,
     lanes,
-    load,
+    llvm_constant,
+    load_machine_code,
     source,
     suffix,
 )
@@ -142,7 +142,7 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
         program.fixed,
     )
     name = _symbol(program)
-    return load(
+    return load_machine_code(
         task,
         lambda: emit(program, width, single),
         [f"{name}_prologue", name if width == 1 else f"{name}_batch"],
@@ -353,7 +353,7 @@ class _ProgramWriter:
             return self.known[i]
         step = self.program.steps[i]
         if step[0] == "const":
-            return constant(self.kind, step[1])
+            return llvm_constant(self.kind, step[1])
         if i in self.slot and not self.prologue:
             value = self._load("%table", self.slot[i], strided=True)
         elif step[0] == "input":
@@ -378,7 +378,7 @@ class _ProgramWriter:
         elif op == "neg":
             line = f"fneg {kind} {args[0]}"
         elif op == "inv":
-            line = f"fdiv {kind} {constant(kind, 1.0)}, {args[0]}"
+            line = f"fdiv {kind} {llvm_constant(kind, 1.0)}, {args[0]}"
         elif op in ("sin", "cos"):
             line = f"call {kind} @draisine_{op}.{kind_name}({typed})"
         elif op in ("sqrt", "exp"):
@@ -391,7 +391,7 @@ class _ProgramWriter:
             line = f"uitofp {flags} {tag}f to {kind}"
         elif op == "where":
             flags = alike(kind, "i1")
-            self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {constant(kind, 0.0)}")
+            self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {llvm_constant(kind, 0.0)}")
             line = f"select {flags} {tag}f, {kind} {args[1]}, {kind} {args[2]}"
         else:
             raise AssertionError(op)

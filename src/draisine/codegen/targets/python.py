@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
-from draisine.codegen.statements import PROLOGUE_TABLE, sections
+from draisine.codegen.statements import PROLOGUE_TABLE, split_sections
 
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
@@ -29,15 +29,15 @@ def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> 
     str
         Python text.
     """
-    return write(program, names, "import numpy as np", "np")
+    return write_module(program, names, "import numpy as np", "np")
 
 
-def write(
+def write_module(
     program: Program, names: Mapping[str, Sequence[str]] | None, imports: str, library: str
 ) -> str:
     """Return the program as Python over an array library that has NumPy's functions."""
     name = free_word(program.name, keyword.kwlist)
-    prologue, body = sections(program)
+    prologue, body = split_sections(program)
     reserved_names = [library, "parameters", "_array", name, f"{name}_prologue"]
     sources, _ = array_names(program, [*keyword.kwlist, *reserved_names])
     notation = _notation(library)

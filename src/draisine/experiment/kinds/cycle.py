@@ -115,7 +115,7 @@ def _find_step(system: System, request: CyclePart) -> tuple[Trajectory, "Dataset
     run = step.run(request.samples)
     labels = _component_labels(names) | {"row": list(CONTACT_DIRECTIONS)}
     data = _add_quantities(run.to_xarray(), WALKING_CYCLE_QUANTITIES, step, labels)
-    data.attrs |= {"period": step.strike.time}
+    data.attrs |= {"period": step.impact.time}
     return run, data
 
 

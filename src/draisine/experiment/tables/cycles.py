@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.gait.map import ANGLES, Gait, gait
+from draisine.analysis.gait.map import ANGLE_COMPONENTS, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError
@@ -112,7 +112,7 @@ def scan_cycles(
     def rise(value: float, cycle: Cycle) -> float:
         return float(stride(value, cycle).displacement[1])
 
-    branches = families(make, values, lambda G: _as_gait(G).cycles(), angles=ANGLES)
+    branches = families(make, values, lambda G: _as_gait(G).cycles(), angles=ANGLE_COMPONENTS)
     if not branches:
         raise ParameterError(
             f"{vehicle} has no limit cycle at these values of {over}. Choose another range."

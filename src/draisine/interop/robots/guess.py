@@ -1,6 +1,6 @@
-"""What of a robot's file seems to roll, to give and to be held: a first answer, for a person to look over.
+"""Guesses of wheels, sprung joints and servo joints of a robot file, as a proposal to be checked.
 
-Files of robots do not say it. What they have are round shapes, level axles and limits of joints.
+Robot files do not declare them. The guesses use round shapes, horizontal axles and limits of joints.
 """
 
 from collections.abc import Container, Mapping, Sequence
@@ -11,49 +11,52 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.interop.robots.robot import Mass, Robot, RobotLink
 
-SAG = 0.1
-"""So much of a wheel's radius springs give way under the machine's weight, if nothing else is known."""
+SPRING_DEFLECTION = 0.1
+"""Of the wheel's radius; static deflection of guessed springs, that of usual suspensions."""
 
+MAX_AXLE_OFFSET = 0.05
+"""Of the radius; larger distance of a shape's centre from the axle means that it does not roll."""
+
+MIN_LEVER_ARM = 0.01
+"""m; a shorter distance between wheel and hinge would give a vanishing stiffness."""
 
 AS_DISC = "a solid disc of its mass and inertia"
-"""What says how large a wheel is that has no shape."""
+"""Reason for the radius of a wheel without a shape."""
 
 
 class RollingLink(NamedTuple):
-    """A link that seems to roll: on a disc or a ball, how large, where in its own frame, and what says
-    so.
-    """
+    """A guessed wheel."""
 
-    shape: str
-    radius: float
-    centre: tuple[float, ...]
-    reason: str
+    shape: str  # "disc" or "ball"
+    radius: float  # m
+    centre: tuple[float, ...]  # in the link's frame, m
+    reason: str  # origin of the radius
 
 
 class SprungJoint(NamedTuple):
-    """A joint that seems to need a spring: its stiffness and damping, in SI units."""
+    """A joint with guessed spring and damper."""
 
-    spring: float
-    damper: float
+    spring: float  # N m/rad or N/m
+    damper: float  # N m s/rad or N s/m
 
 
 class Guess(NamedTuple):
-    """Links that roll, joints that give, joints that servos hold."""
+    """Guessed wheels, sprung joints and servo joints."""
 
-    wheels: Mapping[str, RollingLink]
-    springs: Mapping[str, SprungJoint]
-    held: Sequence[str]
+    wheels: Mapping[str, RollingLink]  # by link
+    springs: Mapping[str, SprungJoint]  # by joint
+    held: Sequence[str]  # joints that servos hold
 
 
 def guess(robot: Robot) -> Guess:
-    """Return what seems to roll, to give and to be held.
+    """Return the guessed wheels, sprung joints and servo joints of a robot.
 
-    Wheels have cylinders or spheres about level axles, or are symmetric about one without any shape.
-    Links that are fixed to a wheel (the tyre on a hub) are parts of it, and the largest shape rolls.
-    Spheres that are fixed elsewhere are feet. All reach about as low as the lowest. Joints between the
-    base and a wheel that let it rise (slides, level hinges) are sprung, unless the file has a spring
-    for them. Joints with limits that do neither are held, on a machine with wheels. The joints between
-    a fixed base and the first link with mass are degrees of freedom: they are neither sprung nor held.
+    Wheels have cylinders or spheres about horizontal axles, or are symmetric about such an axle without any
+    shape. Links that are fixed to a wheel (the tyre on a hub) belong to it, and the largest shape rolls.
+    Spheres that are fixed elsewhere are feet. All of them reach about as low as the lowest one. Joints
+    between the base and a wheel that allow it to move vertically (slides, horizontal hinges) are sprung,
+    unless the file has a spring. Other joints with limits are held by servos, on a machine with wheels. The
+    joints between a fixed base and the first link with mass are degrees of freedom: neither sprung nor held.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -67,20 +70,21 @@ def guess(robot: Robot) -> Guess:
     parts = _rigid_parts(robot)
     rolling = {n: wheel for n in parts if (wheel := _rolls([links[k] for k in parts[n]], links))}
     turning = {k for n in rolling if links[n].kind for k in parts[n]}
-    feet = {n: foot for n in links.keys() - turning if (foot := _stands(links[n]))}
-    found = {n: wheel for n in links if (wheel := rolling.get(n) or feet.get(n))}
-    wheels = _lowest(links, found)
+    feet = {n: foot for n in links.keys() - turning if (foot := _foot(links[n]))}
+    candidates = {n: wheel for n in links if (wheel := rolling.get(n) or feet.get(n))}
+    wheels = _lowest(links, candidates)
     free = _base_joints(robot, links)
     springs = _springs(robot, links, wheels, free)
-    left = {link.joint for link in robot.links if link.name in wheels or link.spring}
-    left |= springs.keys() | free
-    held = [link.joint for link in robot.links if link.limited and link.joint not in left]
+    moving = {link.joint for link in robot.links if link.name in wheels or link.spring}
+    moving |= springs.keys() | free
+    held = [link.joint for link in robot.links if link.limited and link.joint not in moving]
     return Guess(wheels, springs, held if wheels else [])
 
 
 def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
-    """Return the joints between a fixed base and the first links with mass: freedoms of the machine in
-    the world, such as the slides and the hinge of one that moves in a plane.
+    """Return the joints between a fixed base and the first links with mass.
+
+    They are the machine's degrees of freedom in the world, such as two slides and a hinge for planar motion.
     """
     if robot.base != "fixed":
         return set()
@@ -92,12 +96,12 @@ def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
 
 
 def _is_level(link: RobotLink) -> bool:
-    """Return whether a link hangs on a hinge whose axis is level."""
+    """Return whether a link has a hinge with a nearly horizontal axis."""
     return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
 
 
 def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
-    """Return the links of each rigid body by the name of its first one, which has the joint."""
+    """Return the links of each rigid body by the name of its first link, which has the joint."""
     first: dict[str, str] = {}
     parts: dict[str, list[str]] = {}
     for link in robot.links:  # parents first
@@ -107,14 +111,14 @@ def _rigid_parts(robot: Robot) -> dict[str, list[str]]:
 
 
 def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> RollingLink | None:
-    """Return what a rigid body on a level hinge seems to roll on; the first of its links has the hinge."""
+    """Return the guessed wheel of a rigid body with a horizontal hinge; None if it does not roll."""
     link = parts[0]
     if not _is_level(link):
         return None
     along = link.axis / np.linalg.norm(link.axis)
-    found = [wheel for part in parts if (wheel := _round_wheel(part, link, along))]
-    if found:
-        return max(found, key=lambda wheel: wheel.radius)
+    wheels = [wheel for part in parts if (wheel := _round_wheel(part, link, along))]
+    if wheels:
+        return max(wheels, key=lambda wheel: wheel.radius)
     names = {part.name for part in parts}
     ends_here = all(
         other.parent not in names for other in links.values() if other.name not in names
@@ -129,10 +133,10 @@ def _rolls(parts: Sequence[RobotLink], links: Mapping[str, RobotLink]) -> Rollin
 
 
 def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink | None:
-    """Return the first shape of a part that is round about the axle of the link that turns it."""
+    """Return the first shape of a link that is round about the axle of its body."""
     whose = "its" if part is link else f"{part.name}'s"
     for shape in part.rounds:
-        if not _distance(shape.centre, link.through, along) < 0.05 * shape.radius:
+        if not _distance(shape.centre, link.through, along) < MAX_AXLE_OFFSET * shape.radius:
             continue
         centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
         if shape.axis is None:
@@ -142,8 +146,8 @@ def _round_wheel(part: RobotLink, link: RobotLink, along: Floats) -> RollingLink
     return None
 
 
-def _stands(link: RobotLink) -> RollingLink | None:
-    """Return the sphere on which a fixed link seems to stand: a foot, or the ball of a caster."""
+def _foot(link: RobotLink) -> RollingLink | None:
+    """Return the sphere of a fixed link that is a foot or the ball of a caster; None without one."""
     for shape in link.rounds if not link.kind else ():
         if shape.axis is None:
             centre = tuple((link.frame.R.T @ (shape.centre - link.frame.p)).round(6).tolist())
@@ -152,34 +156,35 @@ def _stands(link: RobotLink) -> RollingLink | None:
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
-    """Return how far a point is from an axis."""
+    """Return the distance of a point from an axis, m."""
     return float(np.linalg.norm(np.cross(point - through, along)))
 
 
-def _is_symmetric(one: Mass, through: Floats, along: Floats) -> bool:
-    """Return whether mass and inertia look the same all around an axis, as a disc's do."""
-    if not one.mass > 0.0:
+def _is_symmetric(mass: Mass, through: Floats, along: Floats) -> bool:
+    """Return whether mass and inertia are symmetric about an axis, like those of a disc."""
+    if not mass.mass > 0.0:
         return False
     R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
-    inertia = R @ one.inertia @ R.T
+    inertia = R @ mass.inertia @ R.T
     axial = inertia[0, 0]
     across = inertia[1:, 1:]
-    size = float(np.sqrt(max(axial, 0.0) / one.mass))
+    gyration = float(np.sqrt(max(axial, 0.0) / mass.mass))
     even = np.abs(across - across.trace() / 2.0 * np.eye(2)).max() < 0.05 * axial
-    return bool(even and axial > across[0, 0] and _distance(one.com, through, along) < 0.1 * size)
+    centred = _distance(mass.com, through, along) < 0.1 * gyration
+    return bool(even and axial > across[0, 0] and centred)
 
 
 def _lowest(
-    links: Mapping[str, RobotLink], found: Mapping[str, RollingLink]
+    links: Mapping[str, RobotLink], candidates: Mapping[str, RollingLink]
 ) -> dict[str, RollingLink]:
-    """Return those that reach about as low as the lowest does."""
-    bottoms = {n: float(_centre(links[n], one)[2]) - one.radius for n, one in found.items()}
+    """Return the candidates that reach about as low as the lowest one, by half a radius."""
+    bottoms = {n: float(_centre(links[n], w)[2]) - w.radius for n, w in candidates.items()}
     ground = min(bottoms.values(), default=0.0)
-    return {n: one for n, one in found.items() if bottoms[n] - ground < 0.5 * one.radius}
+    return {n: w for n, w in candidates.items() if bottoms[n] - ground < 0.5 * w.radius}
 
 
 def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
-    """Return where a wheel stands in the drawing."""
+    """Return the centre of a wheel in the drawing, m."""
     return link.frame.p + link.frame.R @ np.array(wheel.centre)
 
 
@@ -189,33 +194,35 @@ def _springs(
     wheels: Mapping[str, RollingLink],
     free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return joints that let wheels rise, but for those that are free, with springs that carry their share
-    of the machine, and dampers of half the critical size where the file has none.
+    """Return springs and dampers of the joints that allow wheels to move vertically, except free joints.
+
+    A spring carries its wheel's share of the weight; a damper has half of the critical damping unless the
+    file states it.
     """
     share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
-    found: dict[str, SprungJoint] = {}
+    springs: dict[str, SprungJoint] = {}
     for name, wheel in wheels.items():
         link = links[links[name].parent] if links[name].parent else links[name]
         while link.parent:
             rises = link.kind == "slide" or _is_level(link)
             if rises and not link.spring and link.joint not in free:
                 arm = 1.0 if link.kind == "slide" else _arm(link, _centre(links[name], wheel))
-                stiff = share * robot.gravity / (SAG * wheel.radius)
-                spring = stiff * arm**2
-                damper = link.damper or float(np.sqrt(stiff * share)) * arm**2
-                found[link.joint] = SprungJoint(_rounded(spring), _rounded(damper))
+                stiffness = share * robot.gravity / (SPRING_DEFLECTION * wheel.radius)
+                spring = stiffness * arm**2
+                damper = link.damper or float(np.sqrt(stiffness * share)) * arm**2
+                springs[link.joint] = SprungJoint(_rounded(spring), _rounded(damper))
             link = links[link.parent]
-    return found
+    return springs
 
 
 def _arm(link: RobotLink, wheel: Floats) -> float:
-    """Return how far a wheel is from the hinge that lets it rise."""
+    """Return the distance of a wheel from the hinge that allows it to move vertically, m."""
     along = link.axis / np.linalg.norm(link.axis)
-    return max(_distance(wheel, link.through, along), 0.01)
+    return max(_distance(wheel, link.through, along), MIN_LEVER_ARM)
 
 
 def _rounded(value: float) -> float:
-    """Return a number with three digits.
+    """Return a number rounded to three significant digits.
 
     >>> _rounded(1234.5)
     1230.0

@@ -1,8 +1,8 @@
-"""Robots from other formats as drawings: a tree of links with joints, wheels declared beside it.
+"""Vehicles from robot files: a tree of links with joints, and wheels that are declared separately.
 
-`urdf` and `mjcf` read their files into a `Robot`; here links without a joint become part of what they
-are fixed to, joints become screws of the drawing, and what these formats do not know is put on: wheels
-that roll, springs, motions of joints. `guess` suggests it.
+`urdf` and `mjcf` read their files into a `Robot`. Here, links without a joint are merged with their parents,
+joints become screws of the drawing, and properties beyond these formats are added: rolling wheels, springs,
+motions of joints. `guess` suggests them.
 """
 
 import os
@@ -29,48 +29,51 @@ from draisine.errors import (
 )
 from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
-from draisine.model.body import LARGEST, BodyBox, vector
+from draisine.model.body import MAX_NUMBER, BodyBox, vector
 from draisine.model.force import Tyre
 from draisine.model.surface import Surface
 
-SQUARE = 2e-3
-"""Angles so near to a right one, rad, are meant to be it: files have 1.57 and 3.14."""
+RIGHT_ANGLE_TOLERANCE = 2e-3
+"""rad; angles nearer to a multiple of 90 degrees are rounded to it: files have 1.57 and 3.14."""
 
-ROUND = 0.05
-"""A wheel whose moments, and whose mass centre, are off by less of its axial moment and of its radius is
-meant to be round.
-"""
+ROUND_WHEEL_TOLERANCE = 0.05
+"""Relative to axial moment and radius; wheels with smaller deviations from symmetry are made symmetric."""
 
-KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
-"""The joints that both formats have."""
+NOTED_ANGLE_CHANGE = 1e-5
+"""rad; smaller changes of angles are round-off of the file and not reported."""
+
+ROBOT_JOINTS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
+"""Joint classes by their name in `RobotLink.kind`."""
 
 Vehicle = Callable[..., Model]
+"""A vehicle: a function that returns a model."""
 
-_READ: ContextVar[tuple[str, int]] = ContextVar("the file that is read, and when it was changed")
-_TOLD: set[tuple[str, int, str]] = set()
-"""Notes that were told, with file and when it was changed."""
+_CURRENT_FILE: ContextVar[tuple[str, int]] = ContextVar("name and modification time of the file")
+_WARNINGS_GIVEN: set[tuple[str, int, str]] = set()
+"""Warnings that were given: file, its modification time, text."""
 
 
 class LinkFrame(NamedTuple):
-    """A place in the drawing: its axes as columns, and its origin."""
+    """A frame in the drawing."""
 
-    R: Floats
-    p: Floats
+    R: Floats  # (3, 3), axes as columns
+    p: Floats  # (3,), origin, m
 
     def __matmul__(self, other: "LinkFrame") -> "LinkFrame":
         return LinkFrame(self.R @ other.R, self.p + self.R @ other.p)
 
 
-ORIGIN = LinkFrame(np.eye(3), np.zeros(3))
+DRAWING_FRAME = LinkFrame(np.eye(3), np.zeros(3))
+"""The frame of the drawing itself."""
 
 
 @dataclass(frozen=True, eq=False)
 class Mass:
-    """Mass, mass centre and central inertia, all in the drawing's axes."""
+    """Mass properties in the drawing's axes."""
 
-    mass: float = 0.0
-    com: Floats = field(default_factory=lambda: np.zeros(3))
-    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+    mass: float = 0.0  # kg
+    com: Floats = field(default_factory=lambda: np.zeros(3))  # m, mass centre
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))  # kg m2, central
 
     def __add__(self, other: "Mass") -> "Mass":
         mass = self.mass + other.mass
@@ -80,59 +83,66 @@ class Mass:
         return Mass(mass, com, self.about(com) + other.about(com))
 
     def about(self, point: Floats) -> Floats:
-        """Return the inertia about a point (Huygens and Steiner)."""
+        """Return the inertia (3, 3) about a point (3,), by the parallel axis theorem."""
         d = self.com - point
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
 
 
 class RoundShape(NamedTuple):
-    """A cylinder or a ball of a file, where it stands in the drawing; a ball has no axis."""
+    """A cylinder or a sphere of a file, in the drawing."""
 
-    radius: float
-    centre: Floats
-    axis: Floats | None = None
+    radius: float  # m
+    centre: Floats  # (3,), m
+    axis: Floats | None = None  # (3,), unit vector; None for a sphere
 
 
 @dataclass(frozen=True, eq=False)
 class RobotLink:
-    """A rigid link where it stands in the drawing, with the joint that bears it: `kind` is "hinge",
-    "slide" or "" where it is fixed to its parent (or is the base). `boxes` show it. `rounds`, `limited`
-    (the joint has limits) and `effort` (what its motor gives, 0 where that is not told) say nothing of
-    how it moves; they help to guess what it is for.
+    """A rigid link in the drawing, with the joint to its parent.
+
+    `rounds`, `limited` and `effort` do not affect the motion; `guess` uses them.
     """
 
     name: str
-    parent: str
+    parent: str  # empty for the base
     frame: LinkFrame
     mass: Mass
-    kind: str = ""
-    joint: str = ""
-    axis: Floats = field(default_factory=lambda: np.zeros(3))
-    through: Floats = field(default_factory=lambda: np.zeros(3))
-    spring: float = 0.0
-    damper: float = 0.0
-    rest: float = 0.0
-    armature: float = 0.0
-    friction: float = 0.0
-    rounds: tuple[RoundShape, ...] = ()
-    boxes: tuple[BodyBox, ...] = ()
-    limited: bool = False
-    effort: float = 0.0
+    kind: str = ""  # "hinge", "slide", or "" if fixed to the parent or the base
+    joint: str = ""  # name of the joint
+    axis: Floats = field(default_factory=lambda: np.zeros(3))  # axis of the joint
+    through: Floats = field(default_factory=lambda: np.zeros(3))  # point of the axis, m
+    spring: float = 0.0  # N m/rad or N/m
+    damper: float = 0.0  # N m s/rad or N s/m
+    rest: float = 0.0  # rad or m, coordinate of the unloaded spring
+    armature: float = 0.0  # kg m2 or kg, inertia of the motor
+    friction: float = 0.0  # N m or N, dry friction
+    rounds: tuple[RoundShape, ...] = ()  # cylinders and spheres
+    boxes: tuple[BodyBox, ...] = ()  # boxes for pictures
+    limited: bool = False  # whether the joint has limits
+    effort: float = 0.0  # N m or N, largest effort of the motor; 0 if unknown
 
 
 class Robot(NamedTuple):
-    """What a file says: its name, a tree of links, the base first, what the base can do, and gravity."""
+    """Content of a robot file."""
 
     name: str
-    links: Sequence[RobotLink]
-    base: str
-    gravity: float
+    links: Sequence[RobotLink]  # a tree, the base first
+    base: str  # group of the base: "SE(3)", "fixed", ...
+    gravity: float  # m/s2, downwards
 
 
 @dataclass(frozen=True, eq=False)
 class RobotWheel:
-    """What a link rolls on: a surface (a number is the radius of a thin disc), its tyre if it slips,
-    and where its centre is in the link's own frame.
+    """Wheel of a link.
+
+    Parameters
+    ----------
+    surface
+        Surface, or the radius of a thin disc, m.
+    tyre
+        Tyre model; None for rolling without slip.
+    centre
+        Centre of the wheel in the link's frame, m.
     """
 
     surface: Any
@@ -140,8 +150,8 @@ class RobotWheel:
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-GIVEN = ("spring", "damper", "rest", "armature", "friction", "motion")
-"""What can be told of a joint beside its file."""
+JOINT_PROPERTIES = ("spring", "damper", "rest", "armature", "friction", "motion")
+"""Properties of a joint that can replace those of the file."""
 
 
 def robot_vehicle(
@@ -149,43 +159,59 @@ def robot_vehicle(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Return the vehicle of a robot; `wheels` gives links that roll their radius, their surface or a
-    `RobotWheel`, `joints` gives joints a spring, a damper, a rest, an armature, a friction or a motion in
-    place of the file's. A wheel stands at the origin of its link, if not told otherwise, and rolls about
-    its joint; one that is fixed to the base, beside others that turn, is a caster: it slides.
+    """Return the vehicle of a robot.
+
+    A wheel has its centre at the origin of its link, unless its `RobotWheel` states another one, and rolls
+    about the axis of its joint. If other wheels turn, a wheel fixed to the base is a caster: it slides.
+
+    Parameters
+    ----------
+    robot
+        Content of the file.
+    wheels
+        Radius (m), surface or `RobotWheel` of each link that rolls, by name.
+    joints
+        Properties of joints that replace those of the file, by name; see `JOINT_PROPERTIES`.
     """
     links = robot.links
     base = robot.base
-    known = _by_name(links)
-    rolling = {name: _wheel(name, given, known) for name, given in wheels.items()}
-    told = _check_joints(joints or {}, links)
-    bears = _merge(links)
-    masses = _masses(links, bears, {n: _reach(n, one) for n, one in rolling.items()})
-    centres = {n: known[n].frame.p + known[n].frame.R @ one.centre for n, one in rolling.items()}
+    by_name = _by_name(links)
+    rolling = {name: _wheel(name, wheel, by_name) for name, wheel in wheels.items()}
+    changes = _check_joints(joints or {}, links)
+    body_of = _merge(links)
+    masses = _masses(links, body_of, {n: _reach(n, wheel) for n, wheel in rolling.items()})
+    centres = {
+        n: by_name[n].frame.p + by_name[n].frame.R @ wheel.centre for n, wheel in rolling.items()
+    }
+    # The drawing is lifted so that the lowest wheel touches the ground.
     lowest = min((float(centres[n][2]) - _reach(n, rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [
-        Body(n, one.mass, one.com + lift, one.inertia, boxes=_boxes(n, links, bears, lift))
-        for n, one in masses.items()
+        Body(n, mass.mass, mass.com + lift, mass.inertia, boxes=_boxes(n, links, body_of, lift))
+        for n, mass in masses.items()
     ]
     moving = [link for link in links if link.kind]
-    screws = [_joint(link, bears[link.parent], lift, told.get(link.joint, {})) for link in moving]
-    rubbing = _frictions(moving, told)
+    screws = [
+        _joint(link, body_of[link.parent], lift, changes.get(link.joint, {})) for link in moving
+    ]
+    frictions = _frictions(moving, changes)
     origin = links[0].name
-    where = links[0].frame.p + lift
-    place = ", ".join(f"{x:.4g}" for x in where + 0.0)
-    meaning = f"velocity of the origin of {origin}, ({place}) in the drawing, along the heading"
-    outputs = [] if base == "fixed" else [forward_speed(origin, where, meaning)]
-    turning = any(known[n].kind == "hinge" for n in rolling)
+    point = links[0].frame.p + lift
+    coordinates = ", ".join(f"{x:.4g}" for x in point + 0.0)
+    meaning = (
+        f"velocity of the origin of {origin}, ({coordinates}) in the drawing, along the heading"
+    )
+    outputs = [] if base == "fixed" else [forward_speed(origin, point, meaning)]
+    turning = any(by_name[n].kind == "hinge" for n in rolling)
     contacts = []
-    for n, one in rolling.items():
-        given: dict[str, Any] = {"tyre": one.tyre, "slides": turning and bears[n] == origin}
+    for n, wheel in rolling.items():
+        options: dict[str, Any] = {"tyre": wheel.tyre, "slides": turning and body_of[n] == origin}
         centre = centres[n] + lift
-        axle = _axle(known[n])
-        contacts.append(Wheel(n, bears[n], centre, axle, one.surface, **given))
+        axle = _axle(by_name[n])
+        contacts.append(Wheel(n, body_of[n], centre, axle, wheel.surface, **options))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
-        return Model(bodies, screws, contacts, rubbing, (0.0, 0.0, -g), base, outputs)
+        return Model(bodies, screws, contacts, frictions, (0.0, 0.0, -g), base, outputs)
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
     vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."
@@ -193,107 +219,115 @@ def robot_vehicle(
 
 
 def _masses(
-    links: Sequence[RobotLink], bears: Mapping[str, str], radii: Mapping[str, float]
+    links: Sequence[RobotLink], body_of: Mapping[str, str], radii: Mapping[str, float]
 ) -> dict[str, Mass]:
-    """Return the masses of bodies, each of all links that are part of it, wheels round."""
-    found: dict[str, Mass] = {}
+    """Return the masses of bodies, each the sum of its links; wheels are made symmetric."""
+    masses: dict[str, Mass] = {}
     for link in links:
-        where = bears[link.name]
-        found[where] = found.get(where, Mass()) + link.mass
+        body = body_of[link.name]
+        masses[body] = masses.get(body, Mass()) + link.mass
     for link in links:
         if link.name in radii and link.kind == "hinge":
-            found[link.name] = _round_mass(link, found[link.name], radii[link.name])
-    return found
+            masses[link.name] = _round_mass(link, masses[link.name], radii[link.name])
+    return masses
 
 
 def _boxes(
-    name: str, links: Sequence[RobotLink], bears: Mapping[str, str], lift: Floats
+    name: str, links: Sequence[RobotLink], body_of: Mapping[str, str], lift: Floats
 ) -> tuple[BodyBox, ...]:
-    """Return the boxes of all links that are part of a body, where it stands."""
-    own = [box for link in links if bears[link.name] == name for box in link.boxes]
-    return tuple(BodyBox(box.centre + lift, box.ways) for box in own)
+    """Return the boxes of all links of a body, in the lifted drawing."""
+    boxes = [box for link in links if body_of[link.name] == name for box in link.boxes]
+    return tuple(BodyBox(box.centre + lift, box.ways) for box in boxes)
 
 
 def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
-    """Return the mass of a wheel, round about its axle where it is so but for roundings of the file: or
-    the machine would have no steady motion.
-    """
+    """Return the mass of a wheel, made symmetric about its axle if it is almost so."""
+    # An asymmetric wheel is unbalanced: the machine would have no steady motion.
     along = link.axis / np.linalg.norm(link.axis)
     P = np.eye(3) - np.outer(along, along)
     axial = float(along @ mass.inertia @ along)
     even = axial * np.outer(along, along) + (np.trace(mass.inertia) - axial) / 2.0 * P
     off = P @ (mass.com - link.through)
-    apart = float(np.abs(mass.inertia - even).max())
-    if apart > ROUND * axial or float(np.linalg.norm(off)) > ROUND * radius:
+    asymmetry = float(np.abs(mass.inertia - even).max())
+    offset = float(np.linalg.norm(off))
+    if asymmetry > ROUND_WHEEL_TOLERANCE * axial or offset > ROUND_WHEEL_TOLERANCE * radius:
         return mass
-    if apart > 1e-9 * axial or float(np.linalg.norm(off)) > 1e-9 * radius:
-        told = f"wheel {link.name!r}: its mass is all but round about its axle, and taken to be so."
-        tell_note(told)
+    if asymmetry > 1e-9 * axial or offset > 1e-9 * radius:
+        warn_once(
+            f"wheel {link.name!r}: its mass is almost symmetric about its axle; made symmetric."
+        )
     return Mass(mass.mass, mass.com - off, even)
 
 
 def _check_joints(
     joints: Mapping[str, Mapping[str, Any]], links: Sequence[RobotLink]
 ) -> Mapping[str, Mapping[str, Any]]:
-    """Return what is told of joints, where they are there and take it."""
+    """Return the changes of joints; raise `ModelError` for unknown joints or properties."""
     expect_known("no joint", joints, [link.joint for link in links if link.kind], ModelError)
-    for name, given in joints.items():
-        expect_known(f"joint {name!r} takes no", given, GIVEN, ModelError)
+    for name, properties in joints.items():
+        expect_known(f"joint {name!r} takes no", properties, JOINT_PROPERTIES, ModelError)
     return joints
 
 
-def _joint(link: RobotLink, parent: str, lift: Floats, told: Mapping[str, Any]) -> Joint:
-    """Return the joint of a link to the body that bears it."""
-    given: dict[str, Any] = {name: getattr(link, name) for name in GIVEN if name != "motion"}
-    known = {name: value for name, value in (given | dict(told)).items() if name != "friction"}
+def _joint(link: RobotLink, parent: str, lift: Floats, changes: Mapping[str, Any]) -> Joint:
+    """Return the joint between a link and its parent body."""
+    file_values: dict[str, Any] = {
+        name: getattr(link, name) for name in JOINT_PROPERTIES if name != "motion"
+    }
+    # Friction is a force element, not a property of the joint.
+    properties = {
+        name: value for name, value in (file_values | dict(changes)).items() if name != "friction"
+    }
     through = link.through + lift
-    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **known)
+    return ROBOT_JOINTS[link.kind](link.joint, parent, link.name, link.axis, through, **properties)
 
 
 def _frictions(
-    links: Sequence[RobotLink], told: Mapping[str, Mapping[str, Any]]
+    links: Sequence[RobotLink], changes: Mapping[str, Mapping[str, Any]]
 ) -> list[JointFriction]:
-    """Return the dry friction of joints that have some, and are moved by no motion."""
-    found = {link.joint: told.get(link.joint, {}).get("friction", link.friction) for link in links}
-    held = {joint for joint, given in told.items() if given.get("motion") is not None}
-    return [JointFriction(joint, x) for joint, x in found.items() if x and joint not in held]
+    """Return the dry friction of joints that have friction and no prescribed motion."""
+    frictions = {
+        link.joint: changes.get(link.joint, {}).get("friction", link.friction) for link in links
+    }
+    driven = {joint for joint, entry in changes.items() if entry.get("motion") is not None}
+    return [JointFriction(joint, x) for joint, x in frictions.items() if x and joint not in driven]
 
 
 def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
-    """Return links by their names, of which there is one each."""
-    found: dict[str, RobotLink] = {}
+    """Return links by name; raise `ModelError` for repeated names."""
+    by_name: dict[str, RobotLink] = {}
     for link in links:
-        if found.setdefault(link.name, link) is not link:
-            raise ModelError(f"{link.name!r} is there twice; names must differ.")
-    return found
+        if by_name.setdefault(link.name, link) is not link:
+            raise ModelError(f"The name {link.name!r} is used twice; names must differ.")
+    return by_name
 
 
 def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
-    """Return the body that each link is part of."""
-    bears: dict[str, str] = {}
+    """Return the body of each link: links without a joint belong to the body of their parent."""
+    body_of: dict[str, str] = {}
     for link in links:
-        bears[link.name] = link.name if link.kind or not link.parent else bears[link.parent]
-    return bears
+        body_of[link.name] = link.name if link.kind or not link.parent else body_of[link.parent]
+    return body_of
 
 
 def _axle(link: RobotLink) -> Floats:
-    """Return what a wheel rolls about; a ball that is fixed has any axle."""
+    """Return the axle of a wheel; a fixed ball has an arbitrary one."""
     return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
 
 
-def _wheel(name: str, given: Any, known: Mapping[str, RobotLink]) -> RobotWheel:
-    """Return what a link rolls on, as it was told."""
-    if name not in known:
-        raise ModelError(f"wheel {name!r}: no such link. {did_you_mean(name, known)}")
-    one = given if isinstance(given, RobotWheel) else RobotWheel(given)
-    return replace(one, centre=vector(one.centre, f"wheel {name!r}, centre"))
+def _wheel(name: str, declared: Any, links: Mapping[str, RobotLink]) -> RobotWheel:
+    """Return the declared wheel of a link: a `RobotWheel`, a surface or a radius (m)."""
+    if name not in links:
+        raise ModelError(f"wheel {name!r}: no such link. {did_you_mean(name, links)}")
+    wheel = declared if isinstance(declared, RobotWheel) else RobotWheel(declared)
+    return replace(wheel, centre=vector(wheel.centre, f"wheel {name!r}, centre"))
 
 
 def _reach(name: str, wheel: RobotWheel) -> float:
-    """Return how far a wheel reaches."""
+    """Return the radius of a wheel, m."""
     if isinstance(wheel.surface, Surface):
         return float(wheel.surface.reach)
-    if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < LARGEST:
+    if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < MAX_NUMBER:
         raise ModelError(
             f"wheel {name!r}: {wheel.surface!r} is neither a radius in m nor a surface."
         )
@@ -302,9 +336,9 @@ def _reach(name: str, wheel: RobotWheel) -> float:
 
 @contextmanager
 def name_file(file: str | Path) -> Iterator[None]:
-    """Let errors and notes name the file that they are about; a text has no name."""
+    """Name the file in errors and warnings of this context; XML text has no name."""
     text = str(file).lstrip().startswith("<")
-    before = _READ.set(
+    before = _CURRENT_FILE.set(
         ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
     )
     try:
@@ -314,35 +348,34 @@ def name_file(file: str | Path) -> Iterator[None]:
             raise
         raise ModelError(f"{file}: {error}") from error
     finally:
-        _READ.reset(before)
+        _CURRENT_FILE.reset(before)
 
 
-def tell_note(text: str) -> None:
-    """Warn that the file that is read is taken otherwise than it is written; once, however often a
-    vehicle is drawn from it, until the file changes.
-    """
-    file, stamp = _READ.get(("<robot>", 0))
-    if (file, stamp, text) not in _TOLD:
+def warn_once(text: str) -> None:
+    """Warn about an interpretation of the current file, once until the file changes."""
+    file, stamp = _CURRENT_FILE.get(("<robot>", 0))
+    if (file, stamp, text) not in _WARNINGS_GIVEN:
         warnings.warn_explicit(text, FileWarning, file, 0)
-        _TOLD.add((file, stamp, text))
+        _WARNINGS_GIVEN.add((file, stamp, text))
 
 
 def read_root(file: str | Path, tag: str) -> Element:
-    """Return the root of a file, or of its text; it must have a tag, and be written out."""
+    """Return the root element of a file or of XML text; raise `DataError` for another tag or for includes."""
     text = str(file)
     name = f"the <{tag}>"
     if not text.lstrip().startswith("<"):
-        text, name = _read_text(text), f"{text:.200}"
+        name = f"{text:.200}"
+        text = _read_text(text)
     try:
         root = fromstring(text)
     except (ParseError, ValueError) as error:
         raise DataError(f"{name}: not an XML file: {error}.") from error
     if root.tag != tag:
-        raise DataError(f"{name}: such a file has <{tag}> at its root, not <{root.tag}>.")
+        raise DataError(f"{name}: the file must have <{tag}> at its root, not <{root.tag}>.")
     if any(each.tag == "include" or "/xacro}" in each.tag for each in root.iter()):
         raise DataError(
-            f"{name}: takes parts from other files, or has macros; write it out first (by xacro, or by "
-            "MuJoCo's mj_saveLastXML)."
+            f"{name}: the file includes other files or has macros. Expand it first (by xacro, or by MuJoCo's "
+            "mj_saveLastXML)."
         )
     return root
 
@@ -358,52 +391,51 @@ def _read_text(file: str) -> str:
 
 
 def square_angles(angles: Floats) -> Floats:
-    """Return angles, those that are all but right ones as these; a note tells it.
+    """Return angles (rad), with those near multiples of 90 degrees rounded to them, with a warning.
 
     >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
     [0.0, 1.5707963267948966, 0.25]
     """
     right = np.round(angles / (np.pi / 2.0)) * (np.pi / 2.0)
-    near = (np.abs(angles - right) < SQUARE) & (right != 0.0)
-    if (np.abs(angles - right)[near] > 1e-5).any():
-        told = f"angles within {SQUARE:g} rad of a right one, such as 1.57, are taken for it."
-        tell_note(told)
+    near = (np.abs(angles - right) < RIGHT_ANGLE_TOLERANCE) & (right != 0.0)
+    if (np.abs(angles - right)[near] > NOTED_ANGLE_CHANGE).any():
+        limit = f"{RIGHT_ANGLE_TOLERANCE:g} rad"
+        warn_once(f"Angles within {limit} of a right angle, such as 1.57, are rounded to it.")
     return np.where(near, right, angles)
 
 
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
-    """Return links whose joints have names of their own, those of links where they had none."""
+    """Return links whose joints have names; joints without a name get that of their link."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
 
 
-def tell_friction(where: str, friction: float, kind: str) -> float:
-    """Return the dry friction of a joint, after telling where it is not quite dry."""
+def note_friction(where: str, friction: float, kind: str) -> float:
+    """Return the dry friction of a joint; warn that it is smoothed at low rates."""
     if friction != 0.0:
-        slow = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
-        told = f"{where}: its friction is smooth below {slow}, a damper there (JointFriction)."
-        tell_note(told)
+        rate = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
+        warn_once(f"{where}: its friction is smooth below {rate}, a damper there (JointFriction).")
     return friction
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Return so many numbers from an attribute; none by default is one that has to be there."""
+    """Return `count` numbers of an attribute, or the default; an empty default means that it is required."""
     if text is None:
         if len(default) < count:
             raise ModelError(f"{where}: {count} numbers are missing.")
         return np.array(default, float)
     try:
-        found = np.array([float(word) for word in text.split()])
+        values = np.array([float(word) for word in text.split()])
     except ValueError:
         raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
-    if len(found) != count:
-        raise ModelError(f"{where}: {text!r:.200} has {len(found)} numbers instead of {count}.")
-    if not (np.abs(found) < LARGEST).all():
+    if len(values) != count:
+        raise ModelError(f"{where}: {text!r:.200} has {len(values)} numbers instead of {count}.")
+    if not (np.abs(values) < MAX_NUMBER).all():
         raise ModelError(
-            f"{where}: {text!r:.200} is not finite, or beyond all that is in SI units."
+            f"{where}: {text!r:.200} is not finite or larger than {MAX_NUMBER:g}; use SI units."
         )
-    return found
+    return values
 
 
-def number(told: Mapping[str, str], name: str, default: float, where: str) -> float:
+def number(attributes: Mapping[str, str], name: str, default: float, where: str) -> float:
     """Return a number from the attributes of an element."""
-    return float(numbers(told.get(name), 1, (default,), f"{where}, {name}")[0])
+    return float(numbers(attributes.get(name), 1, (default,), f"{where}, {name}")[0])

@@ -1,7 +1,7 @@
-"""Robots from URDF files, with their wheels declared beside them.
+"""Robots from URDF files, with separately declared wheels.
 
-URDF knows links, inertias and joints, but no rolling: which links are wheels is said here. Limits,
-transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
+URDF has links, inertias and joints, but no rolling contacts: wheels are arguments. Limits, transmissions and
+meshes are ignored. The format: https://wiki.ros.org/urdf/XML.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.robot import (
-    ORIGIN,
+    DRAWING_FRAME,
     LinkFrame,
     Mass,
     Robot,
@@ -20,22 +20,22 @@ from draisine.interop.robots.robot import (
     RoundShape,
     Vehicle,
     name_file,
+    note_friction,
     number,
     numbers,
     read_root,
     robot_vehicle,
     square_angles,
-    tell_friction,
-    tell_note,
+    warn_once,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
 
-JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
-"""The joints of URDF that are read, and what they are here."""
+URDF_JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
+"""Supported joint types of URDF, with `RobotLink.kind`."""
 
-ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
-"""The entries of a tensor of inertia."""
+TENSOR_ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
+"""Entries of an inertia tensor in the order of `model.inertia`."""
 
 
 def read_urdf(
@@ -46,16 +46,40 @@ def read_urdf(
     base: str | None = None,
     gravity: float = 9.81,
 ) -> Vehicle:
-    """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
+    """Read a robot as a vehicle for `draisine.compile`.
 
-    `wheels` gives the links that roll their radius, their surface (`Ball(0.02)`, `Torus(...)`) or a
-    `RobotWheel` (with a tyre, or beside the link's origin); each stands at the origin of its link and
-    rolls about the axis of its joint. `joints` gives joints what the file does not know: `{"strut":
-    {"spring": 4000.0, "damper": 200.0}, "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
-    Links with fixed joints become part of their parents. `base` is what the root link can do: "SE(3)",
-    "fixed", ...; by default it is free, but one without mass that is called `world` is fixed, as ROS
-    and Gazebo have it.
+    Links with fixed joints are merged with their parents.
 
+    Parameters
+    ----------
+    file
+        URDF file, or its text.
+    wheels
+        Radius (m), surface (`Ball(0.02)`, `Torus(...)`) or `RobotWheel` of each rolling link by name. A wheel
+        has its centre at the origin of its link and rolls about the axis of its joint.
+    joints
+        Properties of joints beyond the file, by name: `{"strut": {"spring": 4000.0, "damper": 200.0},
+        "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
+    base
+        Group of the root link: "SE(3)", "fixed", ... By default it is free; a massless link `world` is
+        fixed, as in ROS and Gazebo.
+    gravity
+        Gravity, m/s2.
+
+    Returns
+    -------
+    callable
+        The vehicle, a function of gravity `g` that returns a `Model`.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read.
+    ModelError
+        If the file has unsupported elements, or if a wheel or joint does not exist.
+
+    Examples
+    --------
     >>> text = '''<robot name="wheel"><link name="rim"><inertial><mass value="1"/>
     ... <inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'''
     >>> read_urdf(text, {"rim": 0.5})().wheels[0].name
@@ -67,7 +91,7 @@ def read_urdf(
 
 
 def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81) -> Robot:
-    """Return what a file (or its text) says."""
+    """Return the content of a URDF file or of its text."""
     root = read_root(file, "robot")
     with name_file(file):
         links = _links(root)
@@ -75,77 +99,78 @@ def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81)
 
 
 def _base(root: RobotLink) -> str:
-    """Return what a root link can do: one without mass that is called `world` stands for the world."""
+    """Return the group of the base: fixed for a massless root link `world`, else SE(3)."""
     if root.name != "world" or root.mass.mass:
         return "SE(3)"
-    told = "its root link 'world' is the world, so the base is fixed; base='SE(3)' sets it free."
-    tell_note(told)
+    warn_once(
+        "The root link 'world' is the world, so the base is fixed; base='SE(3)' makes it free."
+    )
     return "fixed"
 
 
 def _links(root: Element) -> list[RobotLink]:
-    """Return all links where they stand in the drawing, parents first."""
+    """Return all links in the drawing, parents first."""
     joints = [_named(each) for each in root.findall("joint")]
-    links = _unlike(root.findall("link"))
+    links = _by_name(root.findall("link"))
     order = _order(links, joints)
     frames: dict[str, LinkFrame] = {}
-    found = []
+    robot_links = []
     for name, joint in order:
         parent = "" if joint is None else _end(joint, "parent", links)
-        frame = ORIGIN if joint is None else frames[parent] @ _frame(joint)
+        frame = DRAWING_FRAME if joint is None else frames[parent] @ _frame(joint)
         frames[name] = frame
-        found.append(_link(name, parent, frame, links[name], joint))
-    return found
+        robot_links.append(_link(name, parent, frame, links[name], joint))
+    return robot_links
 
 
-def _unlike(elements: Iterable[Element]) -> dict[str, Element]:
-    """Return elements by their names, of which there is one each."""
-    found: dict[str, Element] = {}
-    for each in elements:
-        if found.setdefault(_named(each).get("name", ""), each) is not each:
+def _by_name(elements: Iterable[Element]) -> dict[str, Element]:
+    """Return elements by name; raise `ModelError` for repeated names."""
+    by_name: dict[str, Element] = {}
+    for element in elements:
+        if by_name.setdefault(_named(element).get("name", ""), element) is not element:
             raise ModelError(
-                f"<{each.tag}> {each.get('name')!r} is there twice; names must differ."
+                f"The name of <{element.tag}> {element.get('name')!r} is used twice; names must differ."
             )
-    return found
+    return by_name
 
 
 def _named(element: Element) -> Element:
+    """Return an element; raise `ModelError` if it has no name."""
     if not element.get("name"):
-        raise ModelError(f"a <{element.tag}> has no name.")
+        raise ModelError(f"A <{element.tag}> has no name; add one.")
     return element
 
 
-def _end(joint: Element, which: str, links: Mapping[str, Any]) -> str:
-    """Return parent or child of a joint."""
-    element = joint.find(which)
+def _end(joint: Element, role: str, links: Mapping[str, Any]) -> str:
+    """Return the name of the parent or the child link of a joint."""
+    element = joint.find(role)
     name = "" if element is None else element.get("link", "")
     expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
     return name
 
 
 def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[str, Element | None]]:
-    """Return all links with the joints that bear them, parents first."""
-    borne = {_end(joint, "child", links): joint for joint in joints}
-    roots = [name for name in links if name not in borne]
-    if len(roots) != 1 or len(borne) != len(joints):
+    """Return all links with the joints to their parents, parents first."""
+    joint_of = {_end(joint, "child", links): joint for joint in joints}
+    roots = [name for name in links if name not in joint_of]
+    if len(roots) != 1 or len(joint_of) != len(joints):
         raise ModelError(
-            f"the links are no tree: {len(roots)} have no parent, and each has one joint."
+            f"The links must form a tree: {len(roots)} have no parent instead of one, or a link has two."
         )
     order: list[tuple[str, Element | None]] = [(roots[0], None)]
     for name, _ in order:
-        own = [(child, j) for child, j in borne.items() if _end(j, "parent", links) == name]
-        order += own
+        order += [(child, j) for child, j in joint_of.items() if _end(j, "parent", links) == name]
     if len(order) != len(links):
         missing = next(name for name in links if name not in dict(order))
-        raise ModelError(f"link {missing!r} hangs in a ring of joints; URDF has trees only.")
+        raise ModelError(f"Link {missing!r} is in a loop of joints; URDF supports trees only.")
     return order
 
 
 def _frame(element: Element) -> LinkFrame:
-    """Return where the <origin> of an element is: turned about x, y, z, in fixed axes."""
+    """Return the frame of the <origin> of an element: rotations about the fixed axes x, y, z."""
     origin = element.find("origin")
     if origin is None:
-        return ORIGIN
+        return DRAWING_FRAME
     where = f"origin in <{element.tag} {element.get('name', '')}>"
     roll, pitch, yaw = square_angles(numbers(origin.get("rpy"), 3, (0, 0, 0), where))
     R = rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
@@ -162,26 +187,32 @@ def _link(
         return RobotLink(name, "", frame, _mass(link, frame), rounds=rounds, boxes=boxes)
     where = f"joint {joint.get('name')!r}"
     kind = joint.get("type", "")
-    if kind not in JOINTS:
-        raise ModelError(f"{where}: type {kind!r} is not read. {did_you_mean(kind, JOINTS)}")
+    if kind not in URDF_JOINTS:
+        raise ModelError(
+            f"{where}: type {kind!r} is not supported. {did_you_mean(kind, URDF_JOINTS)}"
+        )
     if joint.find("mimic") is not None:
-        raise ModelError(f"{where} mimics another; draw the machine with a Coupling.")
+        raise ModelError(
+            f"{where} mimics another joint; model the machine in Python with a Coupling."
+        )
     axis = joint.find("axis")
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
     dynamics = joint.find("dynamics")
     limit = joint.find("limit")
-    acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
+    dynamics_attributes: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
     return RobotLink(
         name,
         parent,
         frame,
         _mass(link, frame),
-        JOINTS[kind],
+        URDF_JOINTS[kind],
         joint.get("name", ""),
         frame.R @ along,
         frame.p,
-        damper=number(acts, "damping", 0.0, where),
-        friction=tell_friction(where, number(acts, "friction", 0.0, where), JOINTS[kind]),
+        damper=number(dynamics_attributes, "damping", 0.0, where),
+        friction=note_friction(
+            where, number(dynamics_attributes, "friction", 0.0, where), URDF_JOINTS[kind]
+        ),
         rounds=_rounds(link, frame),
         boxes=_boxes(link, frame),
         limited=kind in ("revolute", "prismatic"),
@@ -190,44 +221,44 @@ def _link(
 
 
 def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
-    """Return the balls and cylinders of a link in the drawing, those that collide first."""
-    found = []
+    """Return the spheres and cylinders of a link in the drawing, collision shapes first."""
+    shapes = []
     where = f"link {link.get('name')!r}"
-    for part in (*link.findall("collision"), *link.findall("visual")):
-        place = frame @ _frame(part)
-        for one in part.findall("geometry/*"):
-            if one.tag in ("sphere", "cylinder"):
-                radius = number(one.attrib, "radius", 0.0, where)
-                axis = place.R[:, 2] if one.tag == "cylinder" else None
-                found.append(RoundShape(radius, place.p, axis))
-    return tuple(found)
+    for element in (*link.findall("collision"), *link.findall("visual")):
+        pose = frame @ _frame(element)
+        for shape in element.findall("geometry/*"):
+            if shape.tag in ("sphere", "cylinder"):
+                radius = number(shape.attrib, "radius", 0.0, where)
+                axis = pose.R[:, 2] if shape.tag == "cylinder" else None
+                shapes.append(RoundShape(radius, pose.p, axis))
+    return tuple(shapes)
 
 
 def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
-    """Return the boxes of a link in the drawing: those that are seen, or else those that collide."""
+    """Return the boxes of a link in the drawing: visual ones, else collision boxes."""
     where = f"link {link.get('name')!r}, box"
     for kind in ("visual", "collision"):
-        found = []
-        for part in link.findall(kind):
-            place = frame @ _frame(part)
-            for one in part.findall("geometry/box"):
-                sides = numbers(one.get("size"), 3, (), where)
-                found.append(BodyBox(place.p, place.R * sides / 2.0))
-        if found:
-            return tuple(found)
+        boxes = []
+        for element in link.findall(kind):
+            pose = frame @ _frame(element)
+            for box in element.findall("geometry/box"):
+                sides = numbers(box.get("size"), 3, (), where)
+                boxes.append(BodyBox(pose.p, pose.R * sides / 2.0))
+        if boxes:
+            return tuple(boxes)
     return ()
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:
-    """Return the mass of a link in the drawing; none where the file has none."""
+    """Return the mass of a link in the drawing; zero if the file states none."""
     inertial = link.find("inertial")
     if inertial is None:
         return Mass()
-    place = frame @ _frame(inertial)
+    principal = frame @ _frame(inertial)
     mass = inertial.find("mass")
-    tensor = inertial.find("inertia")
+    inertia_element = inertial.find("inertia")
     where = f"link {link.get('name')!r}"
-    told = {} if tensor is None else tensor.attrib
-    own = inertia(*(number(told, f"i{k}", 0.0, where) for k in ENTRIES))
+    entries = {} if inertia_element is None else inertia_element.attrib
+    tensor = inertia(*(number(entries, f"i{k}", 0.0, where) for k in TENSOR_ENTRIES))
     value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
-    return Mass(value, place.p, place.R @ own @ place.R.T)
+    return Mass(value, principal.p, principal.R @ tensor @ principal.R.T)

@@ -70,7 +70,7 @@ def contact_rows(
     link_axes = R @ geo.R0[link]
     hub = p + R @ geo.o0[link] + link_axes @ tree.local(wheel.body, wheel.centre)
     surface = wheel.surface.turned(tree.axes(wheel.body)).turned(link_axes)
-    meeting = surface.meet(kind, hub, f)
+    meeting = surface.contact_with(kind, hub, f)
     arm = link_axes.T @ (meeting.point - hub)
     material_point = surface_point(tree, geo, wheel, arm)
     P = R @ point_matrix(tree, geo, material_point, np.zeros(3))

@@ -28,7 +28,7 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
+from draisine.mechanics.newton_euler import mass_matrix, sum_wrenches, wrenches
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
 from draisine.model.surface import Surface
@@ -82,7 +82,7 @@ def solve_rolling(
     particular = constrained.solver.solve([*c, *[0.0] * constrained.H.shape[1]])
     required = wrenches(tree, geo, vel, particular, ref, refdot, R.T @ model.gravity)
     T = user_map(tree, ref)
-    change, lam = constrained.respond(T.T @ force - gather(tree, geo, required, ref))
+    change, lam = constrained.respond(T.T @ force - sum_wrenches(tree, geo, required, ref))
     return ModeMotion(
         T @ (particular + change) + map_rate(tree, W, refdot),
         _along_axes(tree, geo, touching, lam),
@@ -93,7 +93,7 @@ def solve_rolling(
 
 def _touch(tree: Tree, geo: Geometry, R: Array, contact: Any, N: Array) -> _Touch:
     """Return a wheel on a face with a normal N, in world axes."""
-    world = constraints.under(tree, geo, R, R.T @ N)
+    world = constraints.ground_with_normal(tree, geo, R, R.T @ N)
     return _Touch(
         contact, world.up[0], world, *constraints.contact_point(tree, geo, world, contact)
     )

@@ -172,7 +172,9 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     return Row(joint.name, parts, angle.g + length_term.g, angle.gap + length_term.gap, angle=True)
 
 
-def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) -> list[Row]:
+def joint_constraint_rows(
+    joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar
+) -> list[Row]:
     """Return the five rows of a joint, and a sixth if its motion is prescribed."""
     a, b, c = across_axis(joint.axis)
     first = bodies[i]
@@ -234,7 +236,7 @@ def coupling_row(coupling: Coupling, joints: list[Row], bodies: list[Placed]) ->
     return Row(coupling.name, parts, g, coupling.value(*r))
 
 
-def contact_rows(
+def contact_constraint_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
     """Return the rows of a contact along its blocked directions; `anchor` is the position of a pin."""
@@ -359,7 +361,7 @@ class AbsoluteEquations:
     bodies: list[Placed]
 
 
-def equations(
+def absolute_equations(
     model: Model,
     mode: Mode,
     bodies: list[Placed],
@@ -378,7 +380,7 @@ def equations(
     for joint in model.joints:
         i = place[joint.parent]
         j = place[joint.child]
-        rows += joint_rows(joint, i, j, bodies, t)
+        rows += joint_constraint_rows(joint, i, j, bodies, t)
         user_rows.append(joint_coordinate(joint, i, j, bodies))
     for coupling in model.couplings:
         if isinstance(coupling, Loop):
@@ -391,7 +393,9 @@ def equations(
     for contact, (_, status) in zip(model.contacts, mode, strict=True):
         offset = 3 * pins.index(contact.name) if contact.name in pins else 0
         anchor = anchors[offset : offset + 3]
-        rows += contact_rows(contact, contact.rows[status], place[contact.body], bodies, anchor)
+        rows += contact_constraint_rows(
+            contact, contact.rows[status], place[contact.body], bodies, anchor
+        )
     M, Q = map(list, zip(*[inertia_forces(b, model.gravity) for b in bodies], strict=True))
     for k, force in enumerate(model.pushes):
         i = place[force.body]
@@ -402,7 +406,7 @@ def equations(
     return AbsoluteEquations(M, Q, rows, user_rows, bodies)
 
 
-def matrix(rows: list[Row], bodies: list[Placed]) -> Array:
+def row_matrix(rows: list[Row], bodies: list[Placed]) -> Array:
     """Return the rows as a matrix (rows, 6 bodies) over y = (all v, all w')."""
     n = len(bodies)
     D = np.zeros((len(rows), 6 * n), dtype=object)

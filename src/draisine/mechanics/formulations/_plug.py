@@ -171,7 +171,7 @@ def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot
     )
 
 
-def in_numbers(model: Model) -> Model:
+def check_numeric_model(model: Model) -> Model:
     """Return the model, after checking that a formulation of numbers supports it."""
     bodies = [x for b in model.bodies for x in (b.mass, *b.com, *b.inertia.ravel())]
     joints = [x for j in model.joints for x in (*j.axis, *j.through)]

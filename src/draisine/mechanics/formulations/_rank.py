@@ -19,7 +19,7 @@ from draisine.algebra.lie import cross, quaternion, quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import DraisineError, RedundancyError
 from draisine.mechanics import constraints
-from draisine.mechanics.base import free_columns, is_free, spread
+from draisine.mechanics.base import expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import independent_vectors
@@ -139,7 +139,7 @@ class Place:
 
     def moved(self, step: Floats, t: float | None = None) -> "Place":
         """Return the configuration displaced by speeds (V at the reference point, W, rdot)."""
-        speeds = np.asarray(spread(self.tree.model, step), float)
+        speeds = np.asarray(expand_speeds(self.tree.model, step), float)
         V = speeds[:3] - cross(speeds[3:6], np.asarray(self.rows.ref, float))
         q = self.q + quaternion_rate(self.q, speeds[3:6])
         p = self.p + rotation(self.q) @ V

@@ -36,16 +36,16 @@ from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
     Placed,
+    absolute_equations,
     across_axis,
-    equations,
-    matrix,
+    row_matrix,
 )
 from draisine.mechanics.formulations._plug import (
     Accelerate,
     Configured,
     Realise,
     check_inputs,
-    in_numbers,
+    check_numeric_model,
     interpret,
     joint_torques,
     realise_arrays,
@@ -89,7 +89,7 @@ class Absolute:
             raise ParameterError(
                 f"Unknown orientation {orientation!r}. Available: 'euler', 'quaternion'."
             )
-        self.model = in_numbers(model)
+        self.model = check_numeric_model(model)
         self.mode = mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]
@@ -147,15 +147,15 @@ class Absolute:
             bodies.append(
                 Placed(body, x[i], v[i], rotation_own @ w[i], rotation_own @ axes.T, rotation_own)
             )
-        return equations(
+        return absolute_equations(
             self.model, self.mode, bodies, s["t"][0], s["push"], s["anchors"], s["home"]
         )
 
     def _outputs(self) -> dict[str, Any]:
         """Return the arrays of the equations by name."""
         parts = self.equations
-        D = matrix(parts.rows, parts.bodies)
-        U = matrix(parts.user, parts.bodies)
+        D = row_matrix(parts.rows, parts.bodies)
+        U = row_matrix(parts.user, parts.bodies)
         arrays: dict[str, Any] = {"M": parts.M, "Q": parts.Q, "D": D, "U": U}
         arrays |= {
             key: [getattr(row, key) for row in parts.rows] for key in ("g", "b", "c", "size")

@@ -33,7 +33,7 @@ class FreeDynamics:
     gaps: list[Scalar]  # m, per contact
 
 
-def free(
+def evaluate_free_dynamics(
     tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
 ) -> FreeDynamics:
     """Return the matrices of the saddle-point system for any mode; `speeds` is (V, W, rdot)."""
@@ -67,20 +67,20 @@ def free(
     return FreeDynamics(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
 
 
-def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
+def active_row_indices(model: Model, mode: constraints.Mode) -> list[int]:
     """Return the indices of the rows of `FreeDynamics.C` that are active in a mode."""
     chosen = constraints.mode_rows(model, mode)
     return [3 * k + contact.directions.index(name) for k, contact, name in chosen]
 
 
-def joint_rows(model: Model) -> list[int]:
+def coupled_row_indices(model: Model) -> list[int]:
     """Return the indices of the rows of prescribed joints and couplings, which follow the contacts."""
     first = 3 * len(model.contacts)
-    count = len(constraints.prescribed_joints(model)) + len(couplings.labels(model))
+    count = len(constraints.prescribed_joints(model)) + len(couplings.coupling_labels(model))
     return list(range(first, first + count))
 
 
-def motion_rows(model: Model) -> list[int]:
+def motion_row_indices(model: Model) -> list[int]:
     """Return the indices of the rows of prescribed joints, which follow those of contacts."""
     first = 3 * len(model.contacts)
     return list(range(first, first + len(constraints.prescribed_joints(model))))
@@ -211,7 +211,7 @@ def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
     return (H @ vectors[:, 0]) / scale, float(values[0])
 
 
-def nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
+def solve_by_nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
     """Return vdot and lam by an orthonormal basis of the kernel (QR factorisation of C').
 
     It serves configurations in which the pivots of the closed form vanish.

@@ -17,7 +17,7 @@ from draisine.algebra.lie import cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.base import free_columns, is_free, spread
+from draisine.mechanics.base import expand_speeds, free_columns, is_free
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations._articulated import MIN_ARTICULATED_LINKS, accelerations
 from draisine.mechanics.formulations._tree_kernel import (
@@ -36,7 +36,7 @@ from draisine.mechanics.kernel import (
     eliminate,
     independent_vectors,
     kernel_basis,
-    share,
+    minimum_norm_multipliers,
     solve_symmetric,
 )
 from draisine.mechanics.kinematics import (
@@ -48,7 +48,7 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import gather, inverse_dynamics, mass_matrix, wrenches
+from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, sum_wrenches, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.model import Guide, Model, Surface
 
@@ -132,11 +132,13 @@ def rows(
 def _by_joints(tree: Tree, redundant: Collection[str]) -> bool:
     """Return whether a tree is solved joint by joint: it is long, and its rows couple neighbours only."""
     model = tree.model
-    couples_links = bool(couplings.labels(model)) or model.ground is not None or bool(redundant)
+    couples_links = (
+        bool(couplings.coupling_labels(model)) or model.ground is not None or bool(redundant)
+    )
     return len(tree.links) > MIN_ARTICULATED_LINKS and not couples_links
 
 
-def residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
+def velocity_residual(rows: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
     """Return the residual `C v - b` (m,) for the speeds (V at ref, W, rdot)."""
     tree = rows.tree
     geo = rows.geo
@@ -186,8 +188,8 @@ def conditions(
         assert motion is not None
         rows.append(np.eye(6 + n)[6 + k])
         values.append(r[k] - motion(t)[0])
-    values += couplings.values(tree, row_data.geo)
-    rows += couplings.rows(tree, row_data.geo)
+    values += couplings.coupling_residuals(tree, row_data.geo)
+    rows += couplings.coupling_rows(tree, row_data.geo)
     indices += range(first, len(labels))
     return values, rows, indices
 
@@ -346,7 +348,7 @@ def motion(
         free_speeds = solver.solve([*b, *u])
     elif not all(is_zero(x) for x in b):
         free_speeds = free_speeds + solver.solve([b[i] for i in rows.keep] + [0.0] * k)
-    speeds = spread(tree.model, free_speeds)
+    speeds = expand_speeds(tree.model, free_speeds)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
     if rows.reference is not None:
@@ -406,10 +408,12 @@ def dynamics(
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
     guiding = no_torques
     if guides:
-        guiding, change = guide(H, MH, udot, particular[columns], guides, len(tree.model.twist))
+        guiding, change = solve_guides(
+            H, MH, udot, particular[columns], guides, len(tree.model.twist)
+        )
         unbalanced = unbalanced + np.concatenate([np.zeros(len(tree.model.twist)), guiding])
         udot = udot + change
-    vdot = particular + spread(tree.model, H @ udot) if k else particular
+    vdot = particular + expand_speeds(tree.model, H @ udot) if k else particular
     reaction = MH @ udot - unbalanced if k else -unbalanced
     return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
 
@@ -428,9 +432,9 @@ def _balance(
         tree, geo, world, vel, rows.active, moving.refdot, rows.p, t
     )
     free_rates = moving.solver.solve([c[i] for i in rows.keep] + [0.0] * moving.H.shape[1])
-    particular = spread(tree.model, free_rates)
+    particular = expand_speeds(tree.model, free_rates)
     required = wrenches(tree, geo, vel, particular, ref, moving.refdot, world.R.T @ gravity)
-    return particular, force - gather(tree, geo, required, ref)
+    return particular, force - sum_wrenches(tree, geo, required, ref)
 
 
 def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
@@ -465,7 +469,7 @@ def _dynamics_by_joints(
     required = wrenches(tree, geo, vel, zero_rates, ref, moving.refdot, gravity_base)
     targets = local_targets(tree, geo, world, vel, rows.active, required, gravity_base, t)
     free_rates = accelerations(solver, required, force, targets)
-    vdot = spread(tree.model, free_rates)
+    vdot = expand_speeds(tree.model, free_rates)
     lam = array([])
     if rows.keep:
         required_force = inverse_dynamics(tree, geo, vel, vdot, ref, moving.refdot, gravity_base)
@@ -488,7 +492,9 @@ def _include_redundant_rows(moving: Reconstruction, lam: Array) -> Array:
         return _rotate_to_base(rows, lam)
     if rows.redundant:
         compliances = constraints.compliances(model, rows.mode)
-        lam = share(solver, lam, rows.C[:, free_columns(model)], rows.keep, compliances)
+        lam = minimum_norm_multipliers(
+            solver, lam, rows.C[:, free_columns(model)], rows.keep, compliances
+        )
     return lam
 
 
@@ -542,11 +548,11 @@ def load_sensitivities(moving: Reconstruction, names: Sequence[str]) -> list[Arr
     for name in names:
         s = moving.solver.solve([*(unit_load[name] for unit_load in unit_loads), *[0.0] * k])
         row = H @ solve_symmetric(H.T @ MH, MH.T @ s) - s
-        sensitivities.append(spread(model, row))
+        sensitivities.append(expand_speeds(model, row))
     return sensitivities
 
 
-def guide(
+def solve_guides(
     H: Array, MH: Array, udot: Array, particular: Array, guides: Mapping[int, Guide], first: int
 ) -> tuple[Array, Array]:
     """Return the torques (n,) that give guided joints their accelerations, and their effect on udot.

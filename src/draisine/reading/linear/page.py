@@ -33,7 +33,7 @@ from draisine.codegen.formula import (
     Relation,
     Sum,
     Symbol,
-    name_of,
+    parse_name,
     product,
 )
 from draisine.reading.cut import MAX_EXPANDED_TERMS, TooLong
@@ -91,7 +91,7 @@ def write_linear(subject: Subject, title: str) -> Equations:
     section = _Section(sheet, straight.lateral, symbol_of("g", subject.form.symbols))
     sheet.heading("Straight running")
     section.relate()
-    sheet.say("Here ", *section.vectors(), ", and ", name_of("v"), " is the forward speed.")
+    sheet.say("Here ", *section.vectors(), ", and ", parse_name("v"), " is the forward speed.")
     if straight.motion.drive is not None:
         wheel = straight.motion.drive.replace("_", " ")
         sheet.say(f"A constant torque at the joint {wheel} keeps the speed constant.")
@@ -200,7 +200,7 @@ class _Section:
     def _factors(self, powers: Powers | None) -> list[Expression]:
         """Return g^b v^a."""
         a, b = powers or (0, None)
-        v = name_of("v")
+        v = parse_name("v")
         by_speed: list[Expression] = [] if a == 0 else [v] if a == 1 else [Power(v, a)]
         return [*([Name(self.g)] if b else []), *by_speed]
 
@@ -303,7 +303,7 @@ def _characteristic(section: _Section) -> None:
 
 def _polynomial(letter: str, coefficients: Sequence[Scalar]) -> Expression:
     """Return a polynomial in s by the names of its coefficients, highest power first."""
-    s = name_of("s")
+    s = parse_name("s")
     terms: list[Expression] = []
     for k, x in zip(reversed(range(len(coefficients))), coefficients, strict=True):
         name = Name(Symbol(letter, (str(k),)))
@@ -331,12 +331,14 @@ def write_numbers(
     digits: int = 6,
 ) -> Equations:
     """Return a linear system in numbers, `xdot = A x + B w`, with `digits` significant digits."""
-    x = name_of("x")
-    w = name_of("w")
+    x = parse_name("x")
+    w = parse_name("w")
     blocks: list[Block] = [
         Heading("Linear system"),
         Relation(
-            name_of(r"\dot{x}"), Sum((Product((name_of("A"), x)), Product((name_of("B"), w)))), 1
+            parse_name(r"\dot{x}"),
+            Sum((Product((parse_name("A"), x)), Product((parse_name("B"), w)))),
+            1,
         ),
         Paragraph(
             (f"States: {', '.join(states)}. Inputs: {', '.join(inputs)}.".replace("_", " "),)
@@ -344,5 +346,5 @@ def write_numbers(
     ]
     for k, (name, matrix) in enumerate(matrices.items(), start=2):
         rows = [tuple(Number(Fraction(f"{y:.{digits}g}")) for y in row) for row in matrix]
-        blocks.append(Assignment(name_of(name), MatrixFormula(tuple(rows)), k))
+        blocks.append(Assignment(parse_name(name), MatrixFormula(tuple(rows)), k))
     return Equations(Page(title, tuple(blocks)))

@@ -1,5 +1,5 @@
-"""Each part of a scenario read once: what checks it builds it, or tells all its mistakes.
+"""Validation of scenarios: each table is read once, and either built or reported with all mistakes.
 
-`mistakes`: what a mistake is. `vehicle`: the machine. `motion`: start, laws, inputs. `terrain`: the
-ground. `expectations`: expected numbers. `scenario`: the whole.
+`mistakes`: the list of mistakes. `vehicle`: the machine. `motion`: start, laws, inputs. `terrain`: the
+ground. `expectations`: expected values. `scenario`: all tables.
 """

@@ -1,10 +1,10 @@
-"""Expected numbers of a scenario: whether it can be asked for them, and where they stand."""
+"""Validation of expected values: their quantities, and the times, points or speeds at which they hold."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from draisine.errors import ParameterError, did_you_mean
-from draisine.model import TWIST, Model
+from draisine.model import BASE_TWIST, Model
 from draisine.results import cycle
 from draisine.results.queries import parse_labels, parse_query, parse_series
 from draisine.results.straight import straight_labels
@@ -12,24 +12,25 @@ from draisine.scenario.overrides import short_names
 from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
 
-GAIT = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
-"""What is told of a gait after one cycle, in the frame at its start, and the units."""
+GAIT_UNITS = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
+"""Results of a gait after one cycle, in the frame at its start, and their units."""
 
-CURVATURE = {
-    f"curvature_{name}": unit for name, unit in zip(TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
+CURVATURE_UNITS = {
+    f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
-"""What is told of small loops about shapes: displacement per area, along the base's velocities."""
+"""Curvatures at shapes, displacement per enclosed area along the twist of the base, and units."""
 
 Tables = Mapping[str, Any]
-"""The tables of a scenario that are right as such, by name."""
+"""The valid tables of a scenario by name."""
 
 
 def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) -> None:
-    """Tell what is wrong with expected numbers."""
+    """Report mistakes in expected values."""
     blocks: list[Expected] = tables.get("expected") or []
     for k, block in enumerate(blocks):
         _check_places(kind, tables, ["expected", k, "at"], block, mistakes)
-        parse, count = _parser(kind, tables, block.at), _count(block.at)
+        parse = _parser(kind, tables, block.at)
+        count = _count(block.at)
         for text, values in block.values.items():
             path = key_path(["expected", k, "values", text])
             with mistakes.at(path):
@@ -44,15 +45,15 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
 
 
 def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) -> None:
-    """Tell where there are not as many numbers as places."""
-    given = len(values) if isinstance(values, list) else None
-    if given != count:
-        wanted = "one number" if count is None else f"as many numbers as places, {count}"
-        mistakes.add(path, f"needs {wanted}; it has {given or 1}.")
+    """Report a number of values that differs from the number of places."""
+    length = len(values) if isinstance(values, list) else None
+    if length != count:
+        expected = "one number" if count is None else f"{count} numbers, one per place"
+        mistakes.add(path, f"needs {expected}; it has {length or 1}.")
 
 
 def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
-    """Return what reads the quantities of a block of expected numbers."""
+    """Return the parser of the quantities of a block of expected values."""
     match kind:
         case "linear":
             return lambda text, model: parse_labels(text, straight_labels(model))
@@ -61,83 +62,87 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             return lambda text, model: parse_labels(text, cycle.cycle_labels(model, components))
         case "sweep" | "map":
             table = tables.get(kind)
-            known = list(table.outputs) if table is not None else []
-            known += ["yaw"] if getattr(table, "locked", None) is not None else []
-            return lambda text, _: _check_asked(text, kind, known)
+            outputs = list(table.outputs) if table is not None else []
+            outputs += ["yaw"] if getattr(table, "locked", None) is not None else []
+            return lambda text, _: _check_output(text, kind, outputs)
         case "gait":
-            known = list(GAIT if _gait_side(tables) == "size" else CURVATURE)
-            return lambda text, _: _check_asked(text, kind, known)
+            outputs = list(GAIT_UNITS if _gait_axis(tables) == "size" else CURVATURE_UNITS)
+            return lambda text, _: _check_output(text, kind, outputs)
         case "state":
             return parse_series
     return parse_series if at is not None else parse_query
 
 
-def _gait_side(tables: Tables) -> str:
-    """Return what the numbers of a gait are counted by: sizes of its path, or shapes."""
+def _gait_axis(tables: Tables) -> str:
+    """Return the axis of the results of a gait: sizes of its path, or shapes."""
     return "size" if getattr(tables.get("gait"), "shapes", None) is None else "shape"
 
 
-def _check_asked(text: str, kind: str, known: list[str]) -> None:
-    """Raise where a sweep, a map or a gait does not tell a quantity."""
+def _check_output(text: str, kind: str, known: list[str]) -> None:
+    """Raise if a quantity is not an output of a sweep, a map or a gait."""
     if text not in known:
-        what = "a gait does not tell it" if kind == "gait" else f"is not in {kind}.outputs"
-        raise ParameterError(f"{what}. {did_you_mean(text, known)}")
+        problem = "is no result of a gait" if kind == "gait" else f"is not in {kind}.outputs"
+        raise ParameterError(f"{problem}. {did_you_mean(text, known)}")
 
 
 def _check_places(
     kind: str, tables: Tables, where: list[Any], block: Expected, mistakes: Mistakes
 ) -> None:
-    """Tell what is wrong with the places of expected numbers."""
-    at = block.at
+    """Report mistakes in the times or points of expected values."""
+    places = block.at
     match kind:
-        case "run" if isinstance(at, list):
+        case "run" if isinstance(places, list):
             _check_times(tables.get("run"), key_path(where), block, mistakes)
-        case "run" if isinstance(at, dict):
-            mistakes.add(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
+        case "run" if isinstance(places, dict):
+            mistakes.add(key_path(where), "needs times in a run; write a list: at = [0.5, 1.0].")
         case "sweep" if "sweep" in tables:
             if tables["sweep"].design != "grid":
                 mistakes.add(
-                    key_path(where[:-1]), "stands on a grid; this sweep has another design."
+                    key_path(where[:-1]), "needs the design 'grid'; this sweep has another one."
                 )
-            _check_points(list(short_names(tables["sweep"].paths).values()), where, at, mistakes)
+            _check_points(
+                list(short_names(tables["sweep"].paths).values()), where, places, mistakes
+            )
         case "gait":
-            _check_points([_gait_side(tables)], where, at, mistakes)
+            _check_points([_gait_axis(tables)], where, places, mistakes)
         case "map" if "map" in tables:
-            _check_points([tables["map"].x.name, tables["map"].y.name], where, at, mistakes)
+            _check_points([tables["map"].x.name, tables["map"].y.name], where, places, mistakes)
 
 
 def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistakes) -> None:
-    """Tell what is wrong with points of a grid."""
+    """Report mistakes in points of a grid."""
     if not isinstance(at, dict):
         example = ", ".join(f"{name} = [...]" for name in names)
-        mistakes.add(key_path(where), f"tells no points; write at = {{ {example} }}.")
+        mistakes.add(key_path(where), f"needs points; write at = {{ {example} }}.")
         return
     for name in at:
-        mistakes.check_known(key_path([*where, name]), name, names, "is no side of the grid")
+        mistakes.check_known(key_path([*where, name]), name, names, "is not an axis of the grid")
     for name in names:
         if name not in at:
             mistakes.add(key_path([*where, name]), "is missing.")
     if len({len(values) for values in at.values()}) > 1:
-        text = "needs as many values along one side as along the other."
+        text = "needs equal numbers of values for all axes."
         mistakes.add(key_path(where), text)
 
 
 def _check_times(run: RunTable | None, path: str, block: Expected, mistakes: Mistakes) -> None:
-    """Tell which times are not in a run; those of measurements may lie between samples, and beyond the end
-    where they are not judged.
+    """Report times that are not in a run.
+
+    Times of measurements may lie between samples, and beyond the end if they are not judged.
     """
     if run is None or not isinstance(block.at, list):
         return
     for t in block.at:
         if not 0 <= t <= run.until and (block.judged or t < 0):
-            mistakes.add(path, f"{t:g} s lies outside the run of {run.until:g} s.")
+            mistakes.add(path, f"{t:g} s is outside of the run of {run.until:g} s.")
         elif block.origin == "measured":
             continue
+        # Sample times are multiples of dt up to rounding; the end is always a sample.
         elif abs(t / run.dt - round(t / run.dt)) > 1e-6 and t != run.until:
-            mistakes.add(path, f"{t:g} s is no sample time: samples are {run.dt:g} s apart.")
+            mistakes.add(path, f"{t:g} s is not a sample time: samples are {run.dt:g} s apart.")
 
 
-def _count(at: Any) -> int | None:
-    if isinstance(at, dict) and at:
-        at = next(iter(at.values()))
-    return len(at) if isinstance(at, list) else None
+def _count(places: Any) -> int | None:
+    if isinstance(places, dict) and places:
+        places = next(iter(places.values()))
+    return len(places) if isinstance(places, list) else None

@@ -1,4 +1,4 @@
-"""What is wrong in a scenario file: every mistake at once, each with its place and a way out."""
+"""Mistakes in scenario files: all are collected, each with its location and a hint."""
 
 import inspect
 import re
@@ -16,35 +16,35 @@ from draisine.scenario.terrain import GROUND_TABLES
 
 @dataclass(frozen=True)
 class Mistake:
-    """One thing that is wrong: where, what stands there, and what should."""
+    """A mistake in a scenario file."""
 
-    path: str
-    text: str
-    value: Any = None
+    path: str  # key path
+    text: str  # what is wrong, and a hint
+    value: Any = None  # the wrong value
 
     def __str__(self) -> str:
-        shown = "" if self.value is None else f" = {self.value!r}"
-        return f"{self.path}{shown}: {self.text}"
+        value = "" if self.value is None else f" = {self.value!r}"
+        return f"{self.path}{value}: {self.text}"
 
 
 class Mistakes(list[Mistake]):
-    """The mistakes found so far."""
+    """A list of mistakes."""
 
     def add(self, path: str, text: str, value: Any = None) -> None:
-        """Tell one more."""
+        """Add a mistake."""
         self.append(Mistake(path, text, value))
 
     def check_known(
         self, path: str, name: str, known: Collection[str], text: str, value: Any = None
     ) -> bool:
-        """Return whether a name is known, after telling where it is not."""
+        """Return whether a name is known; add a mistake if it is not."""
         if name not in known:
             self.add(path, f"{text}. {did_you_mean(name, known)}", value)
         return name in known
 
     @contextmanager
     def at(self, path: str, value: Any = None) -> Iterator[None]:
-        """Tell what is raised inside as a mistake at a place."""
+        """Add exceptions that are raised inside as mistakes at a key path."""
         try:
             yield
         except DraisineError as error:
@@ -53,31 +53,29 @@ class Mistakes(list[Mistake]):
             self.add(path, f"{error}.")
 
     def check(self, file: str) -> None:
-        """Raise, where there are mistakes, one error that tells them all."""
+        """Raise one error with all mistakes, if there are any."""
         if self:
-            many = f"{len(self)} mistakes" if len(self) > 1 else "a mistake"
+            count = f"{len(self)} mistakes" if len(self) > 1 else "a mistake"
             lines = "\n".join(f"  {mistake}" for mistake in self)
-            raise DataError(f"{file}: {many}\n{lines}")
+            raise DataError(f"{file}: {count}\n{lines}")
 
 
 def read_tables(
     kind: type[BaseModel], content: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return the tables of a scenario that are right as such, by name: no unknown keys, nothing
-    missing, values of the right kind.
-    """
-    found: dict[str, Any] = {}
+    """Return the valid tables of a scenario by name; report unknown and missing keys and wrong types."""
+    tables: dict[str, Any] = {}
     for name, field in kind.model_fields.items():
         if name in content:
             with _translated(kind, content, name, mistakes):
-                found[name] = _adapter(kind, name).validate_python(content[name])
+                tables[name] = _adapter(kind, name).validate_python(content[name])
         elif field.is_required():
             mistakes.add(name, "is missing.")
         else:
-            found[name] = field.get_default(call_default_factory=True)
+            tables[name] = field.get_default(call_default_factory=True)
     for name in content:
         mistakes.check_known(name, name, kind.model_fields, "is unknown")
-    return found
+    return tables
 
 
 @cache
@@ -87,16 +85,16 @@ def _adapter(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(annotated)
 
 
-def read_table(
+def validate_table(
     table: type[BaseModel], content: Any, path: str, mistakes: Mistakes
 ) -> BaseModel | None:
-    """Return one table, or nothing where it is wrong."""
+    """Return a table, or None if it is wrong."""
     try:
         return table.model_validate(content)
     except ValidationError as error:
-        for one in error.errors(include_url=False):
-            where = [*path.split("."), *one["loc"]]
-            mistakes.append(_translation(one, where, lambda: table))
+        for detail in error.errors(include_url=False):
+            where = [*path.split("."), *detail["loc"]]
+            mistakes.append(_translation(detail, where, lambda: table))
         return None
 
 
@@ -104,46 +102,50 @@ def read_table(
 def _translated(
     kind: type[BaseModel], content: Mapping[str, Any], name: str, mistakes: Mistakes
 ) -> Iterator[None]:
-    """Tell pydantic's errors about a table in our words."""
+    """Add errors of pydantic about a table as mistakes in terms of the file."""
     try:
         yield
     except ValidationError as error:
-        found: dict[str, list[Mistake]] = {}
-        for one in error.errors(include_url=False):
-            loc = one["loc"][1:] if name == "terrain" else one["loc"]  # without the shape
-            where = [name, *_keys(content[name], loc, one["type"])]
-            mistake = _translation(one, where, partial(_table, kind, content, where[:-1]))
-            found.setdefault(mistake.path, []).append(mistake)
-        inner = [one for one in found if any(other.startswith(f"{one}.") for other in found)]
-        mistakes.extend(_together(some) for path, some in found.items() if path not in inner)
+        by_path: dict[str, list[Mistake]] = {}
+        for detail in error.errors(include_url=False):
+            loc = detail["loc"][1:] if name == "terrain" else detail["loc"]  # without the shape
+            where = [name, *_keys(content[name], loc, detail["type"])]
+            mistake = _translation(detail, where, partial(_table, kind, content, where[:-1]))
+            by_path.setdefault(mistake.path, []).append(mistake)
+        # A value of several possible types also has errors of the types that were not meant. The error
+        # with the longest path belongs to the type that fits best.
+        outer = [path for path in by_path if any(other.startswith(f"{path}.") for other in by_path)]
+        mistakes.extend(_merge(group) for path, group in by_path.items() if path not in outer)
 
 
 def _keys(content: Any, loc: Iterable[Any], kind: str) -> list[Any]:
-    """Return the keys in the location of one of pydantic's errors: without the alternatives of a value
-    that may be of several types, which stand among them.
+    """Return the keys in the location of an error of pydantic.
+
+    The location also contains the names of alternative types, which are removed.
 
     >>> _keys("event", ["literal['events','time_stepping']"], "literal_error")
     []
     >>> _keys({"mB": "x"}, ["dict[str,float]", "mB"], "float_parsing"), _keys({}, ["at"], "missing")
     (['mB'], ['at'])
     """
-    parts, keys = list(loc), list[Any]()
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        known = dict(enumerate(content)) if isinstance(content, list) else content
-        if isinstance(known, Mapping) and part in known:
-            keys.append(part)
-            content = known[part]
-        elif last and kind == "missing":
-            keys.append(part)
+    entries = list(loc)
+    keys: list[Any] = []
+    for index, entry in enumerate(entries):
+        is_last = index == len(entries) - 1
+        table = dict(enumerate(content)) if isinstance(content, list) else content
+        if isinstance(table, Mapping) and entry in table:
+            keys.append(entry)
+            content = table[entry]
+        elif is_last and kind == "missing":
+            keys.append(entry)
     return keys
 
 
-def _together(mistakes: list[Mistake]) -> Mistake:
-    """Return one mistake for those of a value that is none of its types.
+def _merge(mistakes: list[Mistake]) -> Mistake:
+    """Return one mistake for those of all alternative types of a value.
 
     >>> texts = ["must be 'a' or 'b'. Did you mean 'a'?", "must be a table."]
-    >>> _together([Mistake("solver", text) for text in texts]).text
+    >>> _merge([Mistake("solver", text) for text in texts]).text
     "must be 'a' or 'b', or a table. Did you mean 'a'?"
     """
     first, *others = mistakes
@@ -154,83 +156,87 @@ def _together(mistakes: list[Mistake]) -> Mistake:
 
 
 def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
-    """Return one of pydantic's errors in our words."""
-    path, kind, given = key_path(where), error["type"], error["input"]
+    """Return an error of pydantic as a mistake in terms of the file."""
+    path = key_path(where)
+    kind = error["type"]
+    value = error["input"]
     context = error.get("ctx", {})
     if kind == "missing":
         meaning = _meanings(table()).get(str(where[-1]))
         return Mistake(path, f"is missing: {meaning}." if meaning else "is missing.")
     if kind == "extra_forbidden":
         meanings = [f"{key} ({text})" for key, text in _meanings(table()).items()]
-        known = f" It has {', '.join(meanings)}." if meanings else ""
-        return Mistake(path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{known}")
+        listing = f" It has {', '.join(meanings)}." if meanings else ""
+        return Mistake(
+            path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{listing}"
+        )
     if kind == "literal_error":
         values = re.findall(r"'([^']+)'", context["expected"])
-        close = did_you_mean(given, values) if isinstance(given, str) else ""
-        meant = f" {close}" if close.startswith("Did you mean") else ""
-        return Mistake(path, f"must be {context['expected']}.{meant}", given)
+        hint = did_you_mean(value, values) if isinstance(value, str) else ""
+        hint = f" {hint}" if hint.startswith("Did you mean") else ""
+        return Mistake(path, f"must be {context['expected']}.{hint}", value)
     if kind == "union_tag_invalid":
-        shape = given.get("shape")
+        shape = value.get("shape")
         return Mistake(
             f"{path}.shape", f"no such ground. {did_you_mean(str(shape), GROUND_TABLES)}", shape
         )
     if kind == "union_tag_not_found":
-        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(GROUND_TABLES)}.")
+        return Mistake(f"{path}.shape", f"is missing. Possible values: {', '.join(GROUND_TABLES)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
-        return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", given)
-    if kind in _PLAIN:
-        return Mistake(path, _PLAIN[kind], given)
+        return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", value)
+    if kind in TYPE_MESSAGES:
+        return Mistake(path, TYPE_MESSAGES[kind], value)
     text = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
-    shown = given if not isinstance(given, (dict, list)) or len(str(given)) < 60 else None
-    return Mistake(path, f"{text}.", shown)
+    # A long table would hide the message.
+    is_short = not isinstance(value, (dict, list)) or len(str(value)) < 60
+    return Mistake(path, f"{text}.", value if is_short else None)
 
 
-_PLAIN = {
+TYPE_MESSAGES = {
     "model_type": "must be a table.",
     "model_attributes_type": "must be a table.",
     "dict_type": "must be a table.",
     "list_type": "must be a list.",
     "string_type": "must be a text.",
 }
-"""Some of pydantic's errors in words of TOML."""
+"""Messages for wrong types, by the error type of pydantic, in terms of TOML."""
 
 
 def key_path(where: Iterable[Any]) -> str:
-    """Return a place in a file as people write it.
+    """Return a location in a file as a key path.
 
     >>> key_path(["expected", 0, "values", "final lean"])
     "expected[0].values.'final lean'"
     """
-    out = ""
-    for part in where:
-        if isinstance(part, int):
-            out += f"[{part}]"
+    path = ""
+    for key in where:
+        if isinstance(key, int):
+            path += f"[{key}]"
         else:
-            plain = part.replace("_", "").isalnum() and part.isascii()
-            out += ("." if out else "") + (part if plain else repr(part))
-    return out
+            is_bare = key.replace("_", "").isalnum() and key.isascii()
+            path += ("." if path else "") + (key if is_bare else repr(key))
+    return path
 
 
 def _meanings(table: type[BaseModel]) -> dict[str, str]:
-    """Return what the measures of a ground mean, with their units; nothing of other tables."""
+    """Return the meanings of the dimensions of a ground; nothing for other tables."""
     fields = table.model_fields if table in GROUND_TABLES.values() else {}
     return {key: field.description for key, field in fields.items() if field.description}
 
 
 def _table(model: type[BaseModel], content: Any, where: list[Any]) -> Any:
-    """Return the kind of table at a place of a scenario."""
-    here: Any = model
-    for part in where:
-        content = content[part]
-        if (
-            isinstance(part, int) or part not in here.model_fields
-        ):  # an entry of a list or of a mapping
+    """Return the type of the table at a location of a scenario."""
+    table: Any = model
+    for key in where:
+        content = content[key]
+        # Entries of lists and mappings have the type of their table.
+        if isinstance(key, int) or key not in table.model_fields:
             continue
-        if part == "terrain":
-            here = GROUND_TABLES[content["shape"]]
+        if key == "terrain":
+            table = GROUND_TABLES[content["shape"]]
             continue
-        annotation = here.model_fields[part].annotation
-        inner = [a for a in (annotation, *get_args(annotation)) if inspect.isclass(a)]
-        models = [a for a in inner if issubclass(a, BaseModel)]
-        here = models[0] if models else annotation
-    return here
+        annotation = table.model_fields[key].annotation
+        classes = [a for a in (annotation, *get_args(annotation)) if inspect.isclass(a)]
+        models = [a for a in classes if issubclass(a, BaseModel)]
+        table = models[0] if models else annotation
+    return table

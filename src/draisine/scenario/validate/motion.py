@@ -1,6 +1,4 @@
-"""How a machine starts and what drives it: initial values or a steady motion, statuses of contacts, laws,
-inputs.
-"""
+"""Start and drive of a machine: initial values or a steady motion, contact statuses, laws, inputs."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -21,21 +19,20 @@ from draisine.model.quantity import number
 from draisine.registry import find, names
 from draisine.scenario.plan import Start, SteadyRequest
 from draisine.scenario.terrain import WheelPlace
-from draisine.scenario.validate.mistakes import Mistakes, read_table
+from draisine.scenario.validate.mistakes import Mistakes, validate_table
 from draisine.scenario.values import field_value
 from draisine.system.state import flat_lean
 from draisine.system.system import System
 
 
 def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
-    """Return how a machine starts."""
-    units, values = state_units(model), {}
+    """Return the start of a machine from the table `initial`."""
+    units = state_units(model)
+    values: dict[str, float] = {}
     if "steady" in given:
         for name in given:
             if name not in ("steady", "place"):
-                text = (
-                    "goes without initial.steady; write quantities of the motion into that table."
-                )
+                text = "cannot be combined with initial.steady; move it into that table."
                 mistakes.add(f"initial.{name}", text, given[name])
         place = _read_place(given.get("place"), mistakes)
         return Start(place=place, steady=_read_steady(given["steady"], vehicle, model, mistakes))
@@ -43,7 +40,7 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
         path = f"initial.{name}"
         if name in ("mode", "place", "at_rest"):
             continue
-        text = f"nothing of {vehicle} is called so"
+        text = f"{vehicle} has no such quantity"
         if mistakes.check_known(path, name, units, text, value):
             with mistakes.at(path):
                 values[name] = number(value, units[name])
@@ -59,7 +56,7 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
 def _read_steady(
     given: Any, vehicle: str, model: Model, mistakes: Mistakes
 ) -> SteadyRequest | None:
-    """Return the steady motion that a table asks for."""
+    """Return the steady motion that a table describes."""
     path = "initial.steady"
     if not isinstance(given, dict):
         text = "must be a table: quantities of the motion by name, free (inputs), inputs."
@@ -68,13 +65,14 @@ def _read_steady(
     units = quantity_names(model) | {"radius": "m"}
     asked: dict[str, float] = {}
     for name, value in given.items():
-        text = f"nothing of {vehicle} is called so"
+        text = f"{vehicle} has no such quantity"
         if name in ("free", "inputs"):
             continue
         if mistakes.check_known(f"{path}.{name}", name, units, text, value):
             with mistakes.at(f"{path}.{name}"):
                 asked[name] = number(value, units[name])
-    free, inputs = given.get("free"), given.get("inputs", {})
+    free = given.get("free")
+    inputs = given.get("inputs", {})
     if free is not None and not isinstance(free, list):
         mistakes.add(f"{path}.free", "must be a list of inputs.", free)
         free = None
@@ -94,11 +92,15 @@ def _read_steady(
 def find_motion(
     system: System, request: SteadyRequest, law: Any, mode: Mapping[str, str] | None
 ) -> Steady:
-    """Return the steady motion that a run starts in, under the laws of the run.
+    """Return the steady motion at the start of a run, under the control laws of the run.
 
-    Riders on a path of varying curvature have no steady motion there; they ride along a straight line.
+    On a path of varying curvature no steady motion exists; then riders follow a straight line.
     """
-    options: dict[str, Any] = {"law": _on_lines(law), "mode": mode, "inputs": request.inputs}
+    options: dict[str, Any] = {
+        "law": _with_uniform_paths(law),
+        "mode": mode,
+        "inputs": request.inputs,
+    }
     options |= request.asked
     if request.free is not None:
         return steady(system, free=request.free, **options)
@@ -106,43 +108,50 @@ def find_motion(
     return steady_driven(system, free, **options)
 
 
-def _on_lines(law: Any) -> Any:
-    """Return a law whose riders are on paths of constant curvature."""
+def _with_uniform_paths(law: Any) -> Any:
+    """Return a law whose riders follow paths of constant curvature."""
     if isinstance(law, CombinedLaws):
-        return CombinedLaws(tuple(map(_on_lines, law.laws)))
-    varied = hasattr(law, "path") and not law.path.uniform
-    return law.on(0.0) if varied else law
+        return CombinedLaws(tuple(map(_with_uniform_paths, law.laws)))
+    is_varying = hasattr(law, "path") and not law.path.uniform
+    return law.on(0.0) if is_varying else law
 
 
 def continue_motion(motion: Steady, law: Any, signals: Any) -> Any:
-    """Return the law of a run that starts in a steady motion: laws in their states, the inputs of the
-    motion, and signals beside them.
+    """Return the law of a run that starts in a steady motion.
+
+    It combines the control laws with their states in the motion, the inputs of the motion, and signals.
     """
-    found: list[Any] = []
+    laws: list[Any] = []
     count = motion.machine.states
     if law is not None:
         z = motion.y[motion.machine.layout.z]
         start = _law_states(motion, law, z[len(z) - count :])
-        found.append(StartedLaw(law, len(start), tuple(start)) if start else law)
+        laws.append(StartedLaw(law, len(start), tuple(start)) if start else law)
     steps = tuple(Step(name, x) for name, x in motion.inputs.items() if x)
-    own = () if signals is None else signals.signals
-    if steps or own:
-        found.append(TimeInputs((*own, *steps)))
-    if not found:
+    time_signals = () if signals is None else signals.signals
+    if steps or time_signals:
+        laws.append(TimeInputs((*time_signals, *steps)))
+    return _combine(laws)
+
+
+def _combine(laws: list[Any]) -> Any:
+    """Return laws as one, or None if there are none."""
+    if not laws:
         return None
-    return found[0] if len(found) == 1 else CombinedLaws(tuple(found))
+    return laws[0] if len(laws) == 1 else CombinedLaws(tuple(laws))
 
 
 def _law_states(motion: Steady, law: Any, z: Any) -> list[float]:
-    """Return the states of a law in a steady motion that was found with riders on lines."""
+    """Return the states of a law in a steady motion that was found with uniform paths."""
     states: list[float] = []
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
-        count = law_states(_on_lines(each))
-        own, z = z[:count], z[count:]
-        if count < law_states(each):  # the parameter of a path is no state on a line
+        count = law_states(_with_uniform_paths(each))
+        law_state = z[:count]
+        z = z[count:]
+        if count < law_states(each):  # on a line the path parameter is not a state
             x, y = motion.state.p[:2]
             states.append(float(law_start(each, float(x), float(y), motion.values["yaw"])[0]))
-        states += [float(value) for value in own]
+        states += map(float, law_state)
     return states
 
 
@@ -152,12 +161,12 @@ def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
     if not isinstance(given, dict):
         mistakes.add("initial.place", "must be a table: wheel, centre, on.", given)
         return None
-    found = read_table(WheelPlace, given, "initial.place", mistakes)
-    return found if isinstance(found, WheelPlace) else None
+    place = validate_table(WheelPlace, given, "initial.place", mistakes)
+    return place if isinstance(place, WheelPlace) else None
 
 
 def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[str, str] | None:
-    """Return statuses of contacts; None where none are told."""
+    """Return statuses of contacts by name, or None."""
     if not isinstance(given, dict):
         if given is not None:
             mistakes.add(path, "must be a table of contacts and statuses.", given)
@@ -165,10 +174,10 @@ def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[s
     contacts = {c.name: c for c in model.contacts}
     for name, status in given.items():
         place = f"{path}.{name}"
-        known = mistakes.check_known(place, name, contacts, "no such contact", status)
-        if known and status not in contacts[name].rows:
+        is_known = mistakes.check_known(place, name, contacts, "no such contact", status)
+        if is_known and status not in contacts[name].rows:
             allowed = ", ".join(contacts[name].rows)
-            mistakes.add(place, f"no such status; take one of: {allowed}.", status)
+            mistakes.add(place, f"no such status. Possible values: {allowed}.", status)
     return given or None
 
 
@@ -179,101 +188,109 @@ def read_law(
     speed: float | None,
     mistakes: Mistakes,
 ) -> Any:
-    """Return the control laws and inputs of a scenario as one law; None where there are none. A law of
-    least cost keeps the forward speed of the start: rest, where none is told.
+    """Return the control laws and inputs of a scenario as one law, or None.
+
+    `speed` (m/s) is the forward speed of the start, for which gains are designed; None means rest.
     """
-    found = []
+    parsed = []
     for k, entry in enumerate(laws):
-        law = _law(entry, system.model, f"law[{k}]", mistakes)
+        law = _read_single_law(entry, system.model, f"law[{k}]", mistakes)
         with mistakes.at(f"law[{k}]"):
-            law = _designed(law, system, speed)
-        found.append(law)
+            law = _design(law, system, speed)
+        parsed.append(law)
     signals = [
-        _signal(entry, system.model, f"inputs[{k}]", mistakes) for k, entry in enumerate(inputs)
+        _read_signal(entry, system.model, f"inputs[{k}]", mistakes)
+        for k, entry in enumerate(inputs)
     ]
     if mistakes:
         return None
     if signals:
-        found.append(TimeInputs(tuple(signals)))
-    if not found:
-        return None
-    return found[0] if len(found) == 1 else CombinedLaws(tuple(found))
+        parsed.append(TimeInputs(tuple(signals)))
+    return _combine(parsed)
 
 
 def check_steady_path(law: Any, mistakes: Mistakes) -> None:
-    """Report a rider whose path has no steady motion, and so no eigenvalues."""
+    """Report a rider on a path of varying curvature, which has no eigenvalues."""
     for each in law.laws if isinstance(law, CombinedLaws) else (law,):
-        if _on_lines(each) is not each:
+        if _with_uniform_paths(each) is not each:
             text = "has a varying curvature: eigenvalues need a constant one, such as path = 0.0 (1/m)."
             mistakes.add("law.path", text)
 
 
-def _designed(law: Any, system: System, speed: float | None) -> Any:
-    """Return the law of a design for a machine; other laws as they are."""
+def _design(law: Any, system: System, speed: float | None) -> Any:
+    """Return the law with gains designed for a machine; laws with fixed gains as they are."""
     if isinstance(law, LQR):
-        moves = "forward_speed" in system.outputs
-        about = dict(law.about) or ({"forward_speed": speed or 0.0} if moves else {})
+        has_speed = "forward_speed" in system.outputs
+        about = dict(law.about) or ({"forward_speed": speed or 0.0} if has_speed else {})
         return balance(system, law.weights, law.costs, **about)
     if isinstance(law, FollowPath):
         from draisine.analysis.rider.preview import follow_path
 
-        numbers = {one.name: getattr(law, one.name) for one in dataclasses.fields(law)}
-        numbers["speed"] = speed if law.speed is None else law.speed
-        if numbers["speed"] is None:
+        options = {field.name: getattr(law, field.name) for field in dataclasses.fields(law)}
+        options["speed"] = speed if law.speed is None else law.speed
+        if options["speed"] is None:
             raise ParameterError(
-                "speed is missing: gains belong to one speed. Give speed in m/s, or a forward_speed of "
-                "the start."
+                "speed is missing, but gains hold for one speed. Give speed in m/s, or the initial value "
+                "forward_speed."
             )
-        return follow_path(system, **numbers | {"weights": dict(law.weights) or None})
+        return follow_path(system, **options | {"weights": dict(law.weights) or None})
     return law
 
 
-def _law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
+def _read_single_law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
+    """Return the control law of a table, or None if it is wrong."""
     name = entry.get("name")
     if not isinstance(name, str):
-        mistakes.add(f"{path}.name", f"is missing. Take one of: {', '.join(names('law'))}.", name)
+        mistakes.add(f"{path}.name", f"is missing. See: {', '.join(names('law'))}.", name)
         return None
     law: Any = None
     with mistakes.at(f"{path}.name"):
         law = find("law", name)
     if law is None:
         return None
-    made = _record(law, {k: v for k, v in entry.items() if k != "name"}, path, mistakes)
+    options = {k: v for k, v in entry.items() if k != "name"}
+    record = _read_record(law, options, path, mistakes)
     joints = [joint.name for joint in model.joints]
     for key in ("steer", "drive"):
-        joint = getattr(made, key, None)
+        joint = getattr(record, key, None)
         if isinstance(joint, str):
             mistakes.check_known(f"{path}.{key}", joint, joints, "no such joint", joint)
-    return made
+    return record
 
 
-def _signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
-    shape, name = entry.get("shape"), entry.get("input")
+def _read_signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
+    """Return the signal of a table, or None if it is wrong."""
+    shape = entry.get("shape")
+    name = entry.get("input")
     if shape not in SIGNALS:
-        known = f"must be one of: {', '.join(SIGNALS)}."
-        mistakes.add(f"{path}.shape", known if shape is not None else f"is missing; {known}", shape)
+        expected = f"must be one of: {', '.join(SIGNALS)}."
+        mistakes.add(
+            f"{path}.shape", expected if shape is not None else f"is missing; {expected}", shape
+        )
         return None
     if isinstance(name, str):
         mistakes.check_known(f"{path}.input", name, model.inputs, "no such input", name)
     table = {k: v for k, v in entry.items() if k != "shape"}
-    return _record(SIGNALS[shape], table, path, mistakes)
+    return _read_record(SIGNALS[shape], table, path, mistakes)
 
 
-def _record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes) -> Any:
-    """Return the dataclass that a table stands for; what is no dataclass is a law without numbers."""
+def _read_record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes) -> Any:
+    """Return the dataclass that a table describes; a function is a law without options."""
     if not dataclasses.is_dataclass(record):
         for key, value in table.items():
-            mistakes.add(f"{path}.{key}", "is unknown: the law takes no numbers.", value)
+            mistakes.add(f"{path}.{key}", "is unknown: the law has no options.", value)
         return record
-    fields, hints = {f.name: f for f in dataclasses.fields(record)}, get_type_hints(record)
-    count, values = len(mistakes), {}
+    fields = {f.name: f for f in dataclasses.fields(record)}
+    hints = get_type_hints(record)
+    count = len(mistakes)
+    values = {}
     for key, value in table.items():
         if mistakes.check_known(f"{path}.{key}", key, fields, "is unknown", value):
             with mistakes.at(f"{path}.{key}"):
                 values[key] = field_value(hints[key], value)
     for key, field in fields.items():
-        needed = field.default is dataclasses.MISSING
-        if key not in table and needed and field.default_factory is dataclasses.MISSING:
+        is_required = field.default is dataclasses.MISSING
+        if key not in table and is_required and field.default_factory is dataclasses.MISSING:
             mistakes.add(f"{path}.{key}", "is missing.")
     if len(mistakes) == count:
         with mistakes.at(path):

@@ -1,4 +1,4 @@
-"""A scenario read once: what checks a part builds it, or tells what is wrong."""
+"""Validation of all tables of a scenario, and construction of its plan."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,7 +13,7 @@ from draisine.results.queries import parse_query, parse_series
 from draisine.scenario.overrides import is_adaptive, key_parts, single_run
 from draisine.scenario.plan import Plan, Start
 from draisine.scenario.schema import (
-    KINDS,
+    SCENARIO_TABLES_BY_KIND,
     ContactTable,
     CyclePart,
     GaitPart,
@@ -35,7 +35,7 @@ from draisine.scenario.validate.motion import (
 )
 from draisine.scenario.validate.terrain import (
     check_contact,
-    check_place,
+    check_start_place,
     check_without_terrain,
     on_plane,
     read_terrain,
@@ -47,32 +47,33 @@ from draisine.system.system import System
 
 
 def read_scenario(content: Mapping[str, Any], mistakes: Mistakes) -> Plan | None:
-    """Return what the content of a scenario file means, everything built; nothing where there are
-    mistakes.
-    """
+    """Return the plan of a scenario file, or None if there are mistakes."""
     kind = content.get("kind")
     if kind is None:
-        mistakes.add("kind", f"is missing. Take one of: {', '.join(KINDS)}.")
+        mistakes.add("kind", f"is missing. Possible values: {', '.join(SCENARIO_TABLES_BY_KIND)}.")
         return None
-    if not isinstance(kind, str) or kind not in KINDS:
-        mistakes.add("kind", f"no such kind. {did_you_mean(str(kind), KINDS)}", kind)
+    if not isinstance(kind, str) or kind not in SCENARIO_TABLES_BY_KIND:
+        mistakes.add(
+            "kind", f"no such kind. {did_you_mean(str(kind), SCENARIO_TABLES_BY_KIND)}", kind
+        )
         return None
-    tables = read_tables(KINDS[kind], content, mistakes)
+    tables = read_tables(SCENARIO_TABLES_BY_KIND[kind], content, mistakes)
     system = read_vehicle(tables["vehicle"], mistakes, content) if "vehicle" in tables else None
     if system is None:
         return None
-    found = _read_parts(kind, tables, system, mistakes)
+    objects = _read_objects(kind, tables, system, mistakes)
     _check_sweep(tables.get("sweep"), content, system.model, mistakes)
     check_expected(kind, tables, system.model, mistakes)
     if mistakes:
         return None
-    scenario = cast(Scenario, KINDS[kind].model_construct(**tables))
-    return Plan(scenario, system, **found)
+    scenario = cast(Scenario, SCENARIO_TABLES_BY_KIND[kind].model_construct(**tables))
+    return Plan(scenario, system, **objects)
 
 
-def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -> dict[str, Any]:
-    """Return the parts of a plan beside its scenario and its machine."""
-    model, name = system.model, tables["vehicle"].name
+def _read_objects(kind: str, tables: Tables, system: System, mistakes: Mistakes) -> dict[str, Any]:
+    """Return the fields of a plan except its scenario and its machine."""
+    model = system.model
+    name = tables["vehicle"].name
     start = Start()
     if tables.get("initial") is not None:
         start = read_start(tables["initial"], name, model, mistakes)
@@ -86,8 +87,9 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         case "map" if "map" in tables:
             _check_map(tables["map"], model, mistakes)
         case "linear":
-            given = tables.get("speeds")
-            speed = given.at[0] if given is not None and given.at and len(given.at) == 1 else None
+            speeds = tables.get("speeds")
+            values = [] if speeds is None else speeds.at or []
+            speed = values[0] if len(values) == 1 else None
             law = read_law(tables.get("law") or [], [], system, speed, mistakes)
             check_steady_path(law, mistakes)
             return {"start": start, "law": law}
@@ -96,112 +98,115 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         case "cycle":
             missing = gait_obstacle(model) if model.steps is None else ""
             if missing:
-                text = f"has no gait: {missing}. Tell the cycle's `period` for other machines."
+                text = f"has no gait: {missing}. For other machines give the `period` of the cycle."
                 mistakes.add("vehicle", text, name)
             elif tables.get("cycle") is not None:
                 _check_near(tables["cycle"].near, model, mistakes)
-            given = tables.get("contact")
-            contact = given is not None and given.model_fields_set
-            for table in ("terrain", "initial", *(["contact"] if contact else [])):
+            contact = tables.get("contact")
+            has_contact = contact is not None and contact.model_fields_set
+            for table in ("terrain", "initial", *(["contact"] if has_contact else [])):
                 if tables.get(table):
-                    mistakes.add(table, "goes with cycle.period.")
+                    mistakes.add(table, "needs cycle.period.")
             _check_cycle(tables.get("cycle"), model, mistakes)
         case "gait" if "gait" in tables:
             _check_gait(tables["gait"], model, mistakes)
     if start.place is not None:
-        mistakes.add("initial.place", "goes with kind = 'run'.")
+        mistakes.add("initial.place", "needs kind = 'run'.")
     if start.steady is not None:
-        mistakes.add("initial.steady", "goes with kind = 'run' or 'sweep'.")
+        mistakes.add("initial.steady", "needs kind = 'run' or 'sweep'.")
     return {"start": start}
 
 
 def _sliding_start(start: Start, table: Any) -> Start:
-    """Return how a machine starts whose contacts may slide: they do so from the first instant on, unless
-    the start says otherwise.
-    """
+    """Return a start in which the contacts that slide in the run also slide, unless it sets them."""
     sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
     return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
 
 
 def _check_cycle(cycle: CyclePart | None, model: Model, mistakes: Mistakes) -> None:
-    """Tell which options of a cycle its kind does not use: grips, a walker's steps, or a period."""
+    """Report options of a cycle that its kind does not use."""
     if cycle is None:
         return
     grips = cycle.period is None and model.steps is None
     steps = cycle.period is None and model.steps is not None
     for name, used, what in (
-        ("joint", grips, "a machine whose grips take turns"),
-        ("longest", steps, "the steps of a walker"),
+        ("joint", grips, "a machine with a grip schedule"),
+        ("longest", steps, "a walker"),
     ):
         if name in cycle.model_fields_set and not used:
-            mistakes.add(f"cycle.{name}", f"goes with {what}.", getattr(cycle, name))
+            mistakes.add(f"cycle.{name}", f"needs {what}.", getattr(cycle, name))
 
 
 def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:
-    """Tell what is missing of a point that tells how a cycle begins, and what is not part of it."""
-    known = ("Omega", "theta") if model.steps is None else model.steps.components
+    """Report missing and unknown components of the first guess of a cycle."""
+    components = ("Omega", "theta") if model.steps is None else model.steps.components
     for name in near:
-        mistakes.check_known(f"cycle.near.{name}", name, known, "no part of it")
-    missing = [name for name in known if name not in near]
+        mistakes.check_known(
+            f"cycle.near.{name}", name, components, "is not a component of the cycle"
+        )
+    missing = [name for name in components if name not in near]
     if missing:
         mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
 
 
 def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) -> dict[str, Any]:
-    """Return what a cycle of a given period is looked for with: terrain and contact options."""
-    known = observation_names(model)
+    """Return terrain and contact options of a cycle with a given period."""
+    outputs = observation_names(model)
     for name in tables["cycle"].near:
-        mistakes.check_known(f"cycle.near.{name}", name, known, "no output")
+        mistakes.check_known(f"cycle.near.{name}", name, outputs, "no such output")
     _check_cycle(tables["cycle"], model, mistakes)
     if start.place is not None:
-        mistakes.add("initial.place", "goes with kind = 'run'.")
-    terrain, contact = None, tables.get("contact")
+        mistakes.add("initial.place", "needs kind = 'run'.")
+    terrain = None
+    contact = tables.get("contact")
     if tables.get("terrain") is None:
         check_without_terrain(contact, None, start, mistakes)
     else:
         terrain = read_terrain(tables["terrain"], model, mistakes)
         if contact is not None:
             check_contact(contact, None, model, mistakes)
-    found: dict[str, Any] = {"terrain": terrain}
+    objects: dict[str, Any] = {"terrain": terrain}
     if not mistakes:
         with mistakes.at("contact"):
-            found["contact"] = _contact(None, contact, None, on_terrain=terrain is not None)
-    return found
+            objects["contact"] = _contact(None, contact, None, on_terrain=terrain is not None)
+    return objects
 
 
 def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
-    """Tell where a path or a shape is not one of all joints."""
-    known = [joint.name for joint in model.joints]
-    parts = {"corners": gait.corners, "harmonics": gait.harmonics, "shapes": gait.shapes}
-    for name, rows in parts.items():
-        given = 0 if rows is None else len(rows) if name == "harmonics" else len(rows[0])
-        if rows is not None and given != len(known):
-            joints = ", ".join(known) or "none"
-            mistakes.add(f"gait.{name}", f"tells of {given} joints; the machine has {joints}.")
+    """Report paths and shapes with another number of joints than the machine."""
+    joints = [joint.name for joint in model.joints]
+    paths = {"corners": gait.corners, "harmonics": gait.harmonics, "shapes": gait.shapes}
+    for name, rows in paths.items():
+        count = 0 if rows is None else len(rows) if name == "harmonics" else len(rows[0])
+        if rows is not None and count != len(joints):
+            text = f"has {count} joints; those of the machine are: {', '.join(joints) or 'none'}."
+            mistakes.add(f"gait.{name}", text)
     for k, joint in enumerate(gait.plane or ()):
-        mistakes.check_known(f"gait.plane[{k}]", joint, known, f"no joint {joint!r}")
-    if gait.shapes is not None and len(known) < 2:
-        mistakes.add("gait.shapes", "have a curvature where there are two joints or more.")
+        mistakes.check_known(f"gait.plane[{k}]", joint, joints, f"no joint {joint!r}")
+    if gait.shapes is not None and len(joints) < 2:
+        mistakes.add("gait.shapes", "need a machine with at least two joints.")
 
 
 def _read_motion(
     kind: str, tables: Tables, start: Start, system: System, mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return what a run is made with: law, terrain, and options."""
+    """Return law, start, terrain and options of a run."""
     model = system.model
-    asked = start.values if start.steady is None else start.steady.asked
-    speed = asked.get("forward_speed")
-    run, contact, ground = tables.get("run"), tables.get("contact"), tables.get("terrain")
-    laws, inputs = tables.get("law") or [], tables.get("inputs") or []
+    values = start.values if start.steady is None else start.steady.asked
+    speed = values.get("forward_speed")
+    run = tables.get("run")
+    contact = tables.get("contact")
+    ground = tables.get("terrain")
+    laws = tables.get("law") or []
+    inputs = tables.get("inputs") or []
+    # Inputs come on top of those of a steady motion, so they are read after it.
     law = read_law(laws, [] if start.steady else inputs, system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
     motion = None
     if start.steady is not None:
-        level = isinstance(ground, PlaneGround) and ground.slope == 0.0
-        if ground is not None and not level:
-            text = (
-                "needs level ground. Give a slope as vehicle.parameters.slope, without a terrain."
-            )
+        is_level = isinstance(ground, PlaneGround) and ground.slope == 0.0
+        if ground is not None and not is_level:
+            text = "needs level ground. Set a slope by vehicle.parameters.slope, without a terrain."
             mistakes.add("initial.steady", text)
         signals = read_law([], inputs, system, speed, mistakes)
         if not mistakes:
@@ -213,83 +218,97 @@ def _read_motion(
         terrain = read_terrain(ground, model, mistakes)
         if contact is not None:
             check_contact(contact, run, model, mistakes)
-        check_place(start, ground, terrain, model, mistakes)
+        check_start_place(start, ground, terrain, model, mistakes)
     elif kind == "run" and "terrain" in tables:
         check_without_terrain(contact, run, start, mistakes)
     if run is not None:
         _check_methods(run, tables, mistakes)
         if kind == "sweep" and run.expects:
-            mistakes.add("run.expects", "goes with kind = 'run'; a sweep tells how each run ended.")
+            mistakes.add(
+                "run.expects", "needs kind = 'run'; a sweep stores the outcome of each run."
+            )
     if mistakes or run is None:
         return {}
-    found: dict[str, Any] = {
+    objects: dict[str, Any] = {
         "law": law,
         "terrain": terrain,
         "start": on_plane(start, ground, model),
         "motion": motion,
     }
     with mistakes.at("run"):
-        found["numerics"] = _numerics(run, on_terrain=ground is not None)
+        objects["numerics"] = _numerics(run, on_terrain=ground is not None)
     with mistakes.at("contact"):
-        found["contact"] = _contact(run, contact, mode, on_terrain=ground is not None)
-    return found
+        objects["contact"] = _contact(run, contact, mode, on_terrain=ground is not None)
+    return objects
 
 
 def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
+    """Return the numerics of a run; on a terrain integrator, formulation and drift are fixed."""
     tolerances = ("rtol", "atol") if on_terrain or is_adaptive(run.integrator) else ()
-    own = () if on_terrain else ("integrator", "formulation", "drift")
-    return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *own)})
+    methods = () if on_terrain else ("integrator", "formulation", "drift")
+    return Numerics(**{name: getattr(run, name) for name in ("dt", *tolerances, *methods)})
 
 
 def _contact(
     run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
+    """Return the contact options of a run; those of the table `contact` need a terrain."""
     ends: dict[str, Any] = {} if run is None else {"fall": run.fall}
     if not on_terrain or contact is None:
         return ContactOptions(mode=mode, **ends)
-    own = {name: getattr(contact, name) for name in type(contact).model_fields}
+    options = {name: getattr(contact, name) for name in type(contact).model_fields}
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import compliant_of
 
-        own["solver"] = compliant_of(contact.solver)
+        options["solver"] = compliant_of(contact.solver)
     if run is not None:
-        own["events"] = run.events
-    return ContactOptions(**own, **ends)
+        options["events"] = run.events
+    return ContactOptions(**options, **ends)
 
 
 def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
+    """Report unknown methods, and options that they do not use."""
     for kind in ("integrator", "formulation"):
         with mistakes.at(f"run.{kind}"):
             find(kind, getattr(run, kind))
     for name in ("rtol", "atol"):
-        fixed = tables.get("sweep") is None and not is_adaptive(run.integrator)
-        if fixed and name in run.model_fields_set:
+        is_unused = tables.get("sweep") is None and not is_adaptive(run.integrator)
+        if is_unused and name in run.model_fields_set:
             text = f"{run.integrator} takes equal steps of run.dt; leave it out."
             mistakes.add(f"run.{name}", text, getattr(run, name))
     if run.formulation == "projected":
         return
     for table in ("law", "inputs"):
         if tables.get(table):
-            mistakes.add(table, "only the formulation 'projected' takes laws and inputs.")
+            mistakes.add(
+                table, "needs the formulation 'projected', which alone takes laws and inputs."
+            )
     if run.mode:
-        mistakes.add("run.mode", "only the formulation 'projected' takes open contacts.")
+        mistakes.add(
+            "run.mode", "needs the formulation 'projected', which alone takes open contacts."
+        )
 
 
 def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
-    units, joints = state_units(model), [j.name for j in model.joints]
+    """Report mistakes in the axes, the path and the outputs of a map."""
+    units = state_units(model)
+    joints = [joint.name for joint in model.joints]
     for side, axis in (("x", grid.x), ("y", grid.y)):
-        known = mistakes.check_known(f"map.{side}.name", axis.name, units, "is unknown", axis.name)
-        for end in ("low", "high") if known else ():
+        is_known = mistakes.check_known(
+            f"map.{side}.name", axis.name, units, "is unknown", axis.name
+        )
+        for end in ("low", "high") if is_known else ():
             if axis.name == "lean" and (flat := flat_lean(getattr(axis, end))):
                 mistakes.add(f"map.{side}.{end}", flat)
-    first, second = grid.x.name, grid.y.name
+    first = grid.x.name
+    second = grid.y.name
     if first == second:
-        mistakes.add("map.y.name", "stands along x already; take another.", second)
+        mistakes.add("map.y.name", "is already the axis x; use another coordinate.", second)
     if grid.locked is not None:
         mistakes.check_known("map.locked", grid.locked, joints, "no such joint", grid.locked)
     allowed = ("straight", f"{first}, {second}", f"{second}, {first}")
     if grid.path not in allowed:
-        mistakes.add("map.path", f"take one of: {', '.join(map(repr, allowed))}.", grid.path)
+        mistakes.add("map.path", f"must be one of: {', '.join(map(repr, allowed))}.", grid.path)
     for k, text in enumerate(grid.outputs):
         with mistakes.at(f"map.outputs[{k}]"):
             parse_series(text, model)
@@ -298,19 +317,20 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
 def _check_sweep(
     sweep: Sweep | None, content: Mapping[str, Any], model: Model, mistakes: Mistakes
 ) -> None:
-    """Tell what is wrong with the runs of a sweep: each of its values, put into the scenario."""
+    """Report mistakes in the values of a sweep: each value is inserted into the scenario alone."""
     if sweep is None:
         return
     places: dict[tuple[str, str, str | int], Any] = {
         ("over", path, k): value for path, x in sweep.over.items() for k, value in enumerate(x)
     }
-    for path, side in sweep.between.items():
-        places |= {("between", path, "low"): side.low, ("between", path, "high"): side.high}
+    for path, ends in sweep.between.items():
+        places |= {("between", path, "low"): ends.low, ("between", path, "high"): ends.high}
     wrong: set[str] = set()
     for (table, path, k), value in places.items():
-        where, inside = key_path(["sweep", table, path, k]), Mistakes()
         if path in wrong:
             continue
+        where = key_path(["sweep", table, path, k])
+        inside = Mistakes()
         try:
             read_scenario(single_run(content, {path: value}), inside)
         except DraisineError as error:
@@ -319,20 +339,19 @@ def _check_sweep(
         for mistake in inside:
             if mistake.path.startswith(path):
                 mistakes.add(where, mistake.text, mistake.value)
-            elif _is_around(mistake.path, path):
+            elif _is_same_table(mistake.path, path):
                 mistakes.add(where, f"{mistake.path}: {mistake.text}", mistake.value)
     for k, text in enumerate(sweep.outputs):
         with mistakes.at(f"sweep.outputs[{k}]"):
             parse_query(text, model)
 
 
-def _is_around(place: str, path: str) -> bool:
-    """Return whether a mistake is in the table of a key path, or in the one entry of a list that the path
-    reaches without a number.
+def _is_same_table(place: str, path: str) -> bool:
+    """Return whether a mistake is in the table of a key path, which may omit the index of a single entry.
 
-    >>> _is_around("law[0].name", "law.gain"), _is_around("law[0].name", "law[1].gain")
+    >>> _is_same_table("law[0].name", "law.gain"), _is_same_table("law[0].name", "law[1].gain")
     (True, False)
     """
-    table, *inside = key_parts(path)
-    alone = not any(isinstance(part, int) for part in inside[:1])
-    return place == table or (alone and place.startswith(f"{table}[0]"))
+    table, *keys = key_parts(path)
+    has_no_index = not any(isinstance(key, int) for key in keys[:1])
+    return place == table or (has_no_index and place.startswith(f"{table}[0]"))

@@ -1,4 +1,4 @@
-"""The ground of a scenario, and how its machine meets it."""
+"""Validation of the terrain of a scenario, its contact options, and the place of the machine."""
 
 import inspect
 import math
@@ -13,6 +13,7 @@ from draisine.registry import find
 from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
 from draisine.scenario.terrain import (
+    VERTICAL_NORMAL,
     HeightGround,
     MeshGround,
     PlaneGround,
@@ -23,49 +24,48 @@ from draisine.scenario.validate.mistakes import Mistakes
 from draisine.simulation.options import default_impact
 from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
-from draisine.terrain.files import FORMATS
+from draisine.terrain.files import MESH_FORMATS
 
-ON_TERRAIN = ("events",)
-"""What of `run` goes with a terrain alone."""
+TERRAIN_RUN_KEYS = ("events",)
+"""Keys of `run` that need a terrain."""
 
-OFF_TERRAIN = {
-    "mode": "on a terrain contacts open and close by themselves; say how it starts with "
-    "initial.mode.",
-    "integrator": "runs on a terrain have their own integrator; leave it out.",
-    "drift": "runs on a terrain keep contacts closed themselves; leave it out.",
-    "formulation": "runs on a terrain have their own; leave it out.",
+PLANE_RUN_KEYS = {
+    "mode": "has no effect on a terrain, on which contacts open and close during the run; use initial.mode.",
+    "integrator": "has no effect on a terrain, which has its own integrator; leave it out.",
+    "drift": "has no effect on a terrain, which has its own drift correction; leave it out.",
+    "formulation": "has no effect on a terrain, which has its own formulation; leave it out.",
 }
-"""What of `run` does not go with a terrain, and why."""
+"""Keys of `run` that cannot be used with a terrain, with the message."""
 
 
 def check_without_terrain(
     contact: ContactTable | None, run: RunTable | None, start: Start, mistakes: Mistakes
 ) -> None:
-    """Tell what needs a terrain where there is none."""
-    way = "goes with a terrain; add [terrain] shape = 'plane'."
+    """Report keys that need a terrain in a scenario without one."""
+    text = "needs a terrain; add [terrain] shape = 'plane'."
     if contact is not None and contact.model_fields_set:
-        mistakes.add("contact", way)
+        mistakes.add("contact", text)
     if start.place is not None:
-        mistakes.add("initial.place", way)
-    for key in ON_TERRAIN:
+        mistakes.add("initial.place", text)
+    for key in TERRAIN_RUN_KEYS:
         if run is not None and key in run.model_fields_set:
-            mistakes.add(f"run.{key}", way, getattr(run, key))
+            mistakes.add(f"run.{key}", text, getattr(run, key))
 
 
 def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | None:
-    """Return the ground that a table describes."""
+    """Return the terrain that a table describes, or None if it is wrong."""
     for contact in model.contacts:
         refusal = terrain_refusal(contact)
         if refusal is not None:
             mistakes.add("terrain", refusal)
     if isinstance(ground, MeshGround) and ground.file is not None:
         path = Path(ground.file)
-        if path.suffix.lower() not in FORMATS:
-            text = f"is not a mesh; known are {', '.join(FORMATS)}."
+        if path.suffix.lower() not in MESH_FORMATS:
+            text = f"is not a mesh; known are {', '.join(MESH_FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
         if not os.path.isfile(path):
-            mistakes.add("terrain.file", "no such file.", ground.file)
+            mistakes.add("terrain.file", "the file does not exist.", ground.file)
             return None
     with mistakes.at("terrain"):
         terrain: Terrain = ground.terrain()
@@ -76,8 +76,9 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
 def check_contact(
     contact: ContactTable, run: RunTable | None, model: Model, mistakes: Mistakes
 ) -> None:
-    """Tell what is wrong with how wheels meet a terrain."""
-    wheels, joints = [c.name for c in model.contacts], [j.name for j in model.joints]
+    """Report mistakes in the contact options."""
+    wheels = [contact.name for contact in model.contacts]
+    joints = [joint.name for joint in model.joints]
     mu = contact.mu if isinstance(contact.mu, dict) else {"": contact.mu}
     for name, value in mu.items():
         if name and name.split("/")[0] not in wheels:
@@ -85,38 +86,37 @@ def check_contact(
     for name in contact.stops:
         mistakes.check_known(f"contact.stops.{name}", name, joints, "no such joint")
     with mistakes.at("contact.impact"):
-        named = contact.impact or default_impact(contact.mu)
-        if named in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
-            text = f"{named!r} knows ideal rolling alone; with friction take impact = 'moreau'"
+        impact = contact.impact or default_impact(contact.mu)
+        if impact in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
+            text = f"{impact!r} supports ideal rolling only; with friction use impact = 'moreau'"
             raise ValueError(text)
-        _check_restitution(named, contact, mistakes)
+        _check_restitution(impact, contact, mistakes)
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import compliant_of
 
         with mistakes.at("contact.solver"):
             compliant_of(contact.solver)
-    for key, text in OFF_TERRAIN.items():
+    for key, text in PLANE_RUN_KEYS.items():
         if run is not None and key in run.model_fields_set:
             mistakes.add(f"run.{key}", text, getattr(run, key))
 
 
 def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -> None:
-    known = inspect.signature(find("impact", impact)).parameters.values()
-    allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY]
+    """Report unknown coefficients of restitution, and values out of range."""
+    parameters = inspect.signature(find("impact", impact)).parameters.values()
+    allowed = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     for name, value in contact.restitution.items():
         path = f"contact.restitution.{name}"
         low = -1.0 if name == "tangential" else 0.0
         if name not in allowed:
-            text = did_you_mean(name, allowed) if allowed else "It has none."
-            mistakes.add(path, f"{impact!r} has no such coefficient. {text}", value)
+            hint = did_you_mean(name, allowed) if allowed else "It has no coefficients."
+            mistakes.add(path, f"{impact!r} has no such coefficient. {hint}", value)
         elif not low <= value <= 1.0:
-            mistakes.add(path, f"take it from {low:g} to 1.", value)
+            mistakes.add(path, f"must be between {low:g} and 1.", value)
 
 
 def on_plane(start: Start, ground: Any, model: Model) -> Start:
-    """Return a start on the one face that a plane has, where no place is told: what is so on the level
-    plane, is so on a slope or a raised one.
-    """
+    """Return a start on the face of a plane if it has no place, so that slope and height apply."""
     if start.place is not None or not isinstance(ground, PlaneGround):
         return start
     if model.base != "SE(3)" or not model.wheels:
@@ -124,22 +124,28 @@ def on_plane(start: Start, ground: Any, model: Model) -> Start:
     return replace(start, place=WheelPlace(wheel=None, centre=None, on="ground"))
 
 
-def check_place(
+def check_start_place(
     start: Start, ground: Any, terrain: Terrain | None, model: Model, mistakes: Mistakes
 ) -> None:
-    """Tell what is wrong with where a machine starts."""
+    """Report mistakes in the place of a machine at the start."""
     if start.place is None:
         return
-    wheels, on, path = [c.name for c in model.wheels], start.place.on, "initial.place.on"
     wheel = start.place.wheel
     if wheel is not None:
+        wheels = [each.name for each in model.wheels]
         mistakes.check_known("initial.place.wheel", wheel, wheels, "no such wheel", wheel)
+    on = start.place.on
+    path = "initial.place.on"
     if on is None or terrain is None:
         return
     if isinstance(ground, MeshGround | HeightGround):
-        mistakes.add(path, "faces of a mesh have no names; place the machine by x, y and z.", on)
+        mistakes.add(
+            path,
+            "needs faces with names, which a mesh does not have; place the machine by x, y and z.",
+            on,
+        )
         return
     faces = faces_of(terrain)
-    known = mistakes.check_known(path, on, faces, "no such face", on)
-    if known and not faces[on].numbers[2] > 1e-9:
-        mistakes.add(path, "does not face up; nothing stands on it.", on)
+    is_known = mistakes.check_known(path, on, faces, "no such face", on)
+    if is_known and not faces[on].numbers[2] > VERTICAL_NORMAL:
+        mistakes.add(path, "does not point upwards; a machine cannot start on it.", on)

@@ -1,4 +1,4 @@
-"""The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
+"""The machine of a scenario: a vehicle with its parameter set, parameters and motions of joints."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -25,40 +25,51 @@ def build_system(
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
 ) -> System:
-    """Return a vehicle with a parameter set and parameters as people write them, or tell all that is
-    wrong with them.
+    """Return the system of a vehicle, or raise an error with all mistakes in its parameters.
 
+    Parameters
+    ----------
+    vehicle
+        Name of a vehicle, or FILE.py:function.
+    parameters
+        Values by name, as numbers in SI units or as text with a unit ("18deg").
+    parameter_set
+        Name of a parameter set, or a file.
+
+    Examples
+    --------
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
-    _find(vehicle)  # a wrong name is told alone
+    _find_vehicle(vehicle)  # a wrong name is reported alone
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
     )
     mistakes = Mistakes()
-    found = read_vehicle(table, mistakes)
+    system = read_vehicle(table, mistakes)
     mistakes.check(vehicle)
-    assert found is not None
-    return found
+    assert system is not None
+    return system
 
 
 def read_vehicle(
     table: VehicleTable, mistakes: Mistakes, content: Mapping[str, Any] | None = None
 ) -> System | None:
-    """Return the machine that a table names; where only its numbers are wrong, the vehicle as it is,
-    so that other names can be checked against it. In the `content` of a scenario a name that is no
-    parameter may stand elsewhere.
+    """Return the system of a table, or None if the vehicle is unknown.
+
+    If only parameters are wrong, it is the vehicle with default values, so that other tables can be
+    checked. `content` of the scenario is searched for tables to which an unknown parameter may belong.
     """
     vehicle: Any = None
     with mistakes.at("vehicle.name", table.name):
-        vehicle = _find(table.name)
+        vehicle = _find_vehicle(table.name)
     if vehicle is None:
         return None
     arguments: dict[str, Any] = {}
     if table.parameter_set is not None:
         with mistakes.at("vehicle.parameter_set", table.parameter_set):
-            given = table.parameter_set
-            arguments |= published(vehicle.__name__, given) if isinstance(given, str) else given
+            values = table.parameter_set
+            arguments |= published(vehicle.__name__, values) if isinstance(values, str) else values
     arguments |= _parameters(vehicle, table.parameters, mistakes, content or {})
     arguments |= _motions(vehicle, table.motions, mistakes)
     try:
@@ -68,8 +79,8 @@ def read_vehicle(
         return compile(vehicle)
 
 
-def _find(name: str) -> Any:
-    """Return a vehicle by its name; a parameter set is none."""
+def _find_vehicle(name: str) -> Any:
+    """Return a vehicle by name; raise an error with a hint if the name is that of a parameter set."""
     try:
         return find("vehicle", name)
     except UnknownNameError:
@@ -86,57 +97,64 @@ def _parameters(
     mistakes: Mistakes,
     content: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the arguments that parameters stand for: numbers where the vehicle takes numbers."""
-    known, hints = inspect.signature(vehicle).parameters, annotations(vehicle)
-    out: dict[str, Any] = {}
+    """Return the arguments of a vehicle from its parameters, and report mistakes in them."""
+    parameters = inspect.signature(vehicle).parameters
+    hints = annotations(vehicle)
+    arguments: dict[str, Any] = {}
     for name, value in nest(given).items():
         path = f"vehicle.parameters.{name}"
-        if any(name.startswith(f"{record}_") for record in known if record in given):
+        if any(name.startswith(f"{record}_") for record in parameters if record in given):
             with mistakes.at(path):
-                out[name] = number(value)
-        elif name not in known:
-            tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
-            meant = suggest_parameter(vehicle, name, known)
-            meant = f"Did you mean {tables[0]}.{name}?" if tables else meant
-            if content.get("kind") == "run" and not tables:
-                meant = _meant_option(vehicle, name, value) or meant
-            mistakes.add(path, f"{vehicle.__name__} has no such parameter. {meant}", value)
+                arguments[name] = number(value)
+        elif name not in parameters:
+            hint = _suggest_key(vehicle, name, value, content)
+            hint = hint or suggest_parameter(vehicle, name, parameters)
+            mistakes.add(path, f"{vehicle.__name__} has no such parameter. {hint}", value)
         elif not _is_number(hints.get(name)):
-            out[name] = value
+            arguments[name] = value
         else:
             with mistakes.at(path):
                 unit = meanings(vehicle).get(name, (None, ""))[0]
                 number(value, unit)
                 check_angle(value, unit)
-                out[name] = value
-    return out
+                arguments[name] = value
+    return arguments
 
 
-def _meant_option(vehicle: Callable[..., Model], name: str, value: Any) -> str:
-    """Return which option sets what is no parameter: of the start, or an input."""
+def _suggest_key(
+    vehicle: Callable[..., Model], name: str, value: Any, content: Mapping[str, Any]
+) -> str:
+    """Return a hint to the key or option that sets a name which is not a parameter, or ""."""
+    tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
+    if tables:
+        return f"Did you mean {tables[0]}.{name}?"
+    if content.get("kind") != "run":
+        return ""
     if name in SYNONYMS:
         return f"Did you mean --initial {name}={value:g}?"
     with suppress(DraisineError, TypeError):
         if name in vehicle().inputs:
-            return f"Did you mean --input {name}={value}? In a file it stands in [inputs]."
+            return f"Did you mean --input {name}={value}? In a file it belongs to [inputs]."
     return ""
 
 
 def _is_number(hint: Any) -> bool:
-    """Return whether an argument is a number that can change, rather than structure."""
+    """Return whether an argument is a number, not part of the structure."""
     return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
 
 
 def _motions(
     vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
-    """Return the arguments that motions of joints stand for."""
+    """Return the arguments of a vehicle from prescribed motions of joints."""
     hints = annotations(vehicle)
-    known = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
-    out: dict[str, Any] = {}
+    motions = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
+    arguments: dict[str, Any] = {}
     for name, entry in given.items():
         path = f"vehicle.motions.{name}"
-        if mistakes.check_known(path, name, known, f"{vehicle.__name__} guides nothing so"):
+        if mistakes.check_known(
+            path, name, motions, f"{vehicle.__name__} has no such prescribed motion"
+        ):
             with mistakes.at(path):
-                out[name] = motion_of(entry)
-    return out
+                arguments[name] = motion_of(entry)
+    return arguments

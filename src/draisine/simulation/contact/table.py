@@ -332,7 +332,8 @@ class FeatureTable:
 
     def pick(self, features: Sequence[int]) -> Features:
         """Return features of the terrain by their numbers; those of earlier searches are not made again."""
-        return self._features.take(np.array(self._add_features(features), int))
+        rows = np.array(self._add_features(features), int)  # before `_features`, which it replaces
+        return self._features.take(rows)
 
     # --- rows of features
 

@@ -185,9 +185,8 @@ class Tolerances(Record):
     # At an event the motion is extrapolated by so much, to find the feature onto which a wheel moves.
     # Gaps change by less than `same_point` at ordinary speeds.
     lookahead: TimeBound = 1e-7
-    # First step of an arc; the error estimate corrects it. Most steps of vehicles are longer: a first step of
-    # 1e-3 would be one step more per event, a third of all on rough ground.
-    first_step: TimeBound = 1e-2
+    # First step of an arc; the error estimate corrects it.
+    first_step: TimeBound = 1e-3
 
 
 DIMENSIONS: dict[str, Dimension] = {

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from draisine.simulation.trajectory import Arc, Trajectory
 
 FORCE_RESOLUTION = 1e-9
-"""Smallest force that is told from zero, in parts of the largest contact force of the run."""
+"""Smallest force that differs from zero, relative to the largest contact force of the run: rounding."""
 
 CONE_RESOLUTION = 1e-6
 """How far friction may exceed its limit, in parts of the largest contact force: round-off."""
@@ -229,22 +229,22 @@ def _cut(arc: Any, count: int, t: float) -> Any:
 def _observe(run: "Trajectory") -> list[ObservedArc]:
     """Return the observed arcs in the order of time."""
     arcs: list[Any] = sorted((*run.arcs, *run.unsampled), key=_begin)
-    found = []
-    for observe, some in groupby(arcs, key=_joint_observation):
+    observed = []
+    for observe, group in groupby(arcs, key=_joint_observation):
         if observe is None:
-            found += [_observe_arc(arc) for arc in some]
+            observed += [_observe_arc(arc) for arc in group]
         else:
-            together = list(some)
-            found.append(ObservedArc(together, *observe(together)))
-    return found
+            together = list(group)
+            observed.append(ObservedArc(together, *observe(together)))
+    return observed
 
 
 def _joint_observation(arc: Any) -> Any:
     """Return the function that observes the dense output of arcs like this one together, or None: of the
     steps of a run that was cut, only samples may be left.
     """
-    known = getattr(arc, "observe_dense_together", None)
-    return known if arc.dense is not None or len(arc.t) == 1 else None
+    observe = getattr(arc, "observe_dense_together", None)
+    return observe if arc.dense is not None or len(arc.t) == 1 else None
 
 
 def _is_stepped(arc: Any) -> bool:
@@ -253,19 +253,23 @@ def _is_stepped(arc: Any) -> bool:
 
 
 def _observe_arc(arc: Any) -> ObservedArc:
-    """Return what is seen of a single arc."""
+    """Return the observations of a single arc."""
     rows = arc.redundant_rows()
     if arc.dense is not None:
-        t, (_, y) = arc.dense.t, arc.dense.flat
+        t = arc.dense.t
+        _, y = arc.dense.flat
         return ObservedArc([arc], t, y, arc.observe_dense(), np.zeros(len(t), int), rows)
     count = len(arc.t)
     if _is_stepped(arc):
         # Forces are known; other observations search the ground, which costs as much as the run.
         # Time steps correct penetrations: no contact is a constraint that could drift.
-        seen = {"forces": arc.forces.reshape(count, -1).T, "violations": np.zeros((0, count))}
+        observations = {
+            "forces": arc.forces.reshape(count, -1).T,
+            "violations": np.zeros((0, count)),
+        }
     else:
-        seen = dict(arc.observations)
-    return ObservedArc([arc], arc.t, arc.y, seen, np.zeros(count, int), rows)
+        observations = dict(arc.observations)
+    return ObservedArc([arc], arc.t, arc.y, observations, np.zeros(count, int), rows)
 
 
 def _begin(arc: "Arc") -> float:
@@ -298,14 +302,14 @@ def _first_pull(
     """Return when the ground would have to pull a wheel first, and which; of the largest force (N)."""
     resolution = FORCE_RESOLUTION * largest
     wheels = _wheels(model)
-    found = []
+    pulls = []
     for s in intervals:
         loads = s.pushes([k for k, _ in wheels])[0] + resolution
         for i in s.doubtful(loads):
             t = s.first_below(loads[i])
             if t is not None:
-                found.append((t, i, wheels[i][1].name))
-    return min(found)[::2] if found else (None, None)
+                pulls.append((t, i, wheels[i][1].name))
+    return min(pulls)[::2] if pulls else (None, None)
 
 
 def friction_ratio(push: Floats, light: Any) -> Floats:
@@ -324,14 +328,15 @@ def _ratios(push: Floats, light: Any) -> Floats:
 def _friction_demand(
     intervals: Sequence[ObservedArc], model: Model, options: ContactOptions
 ) -> tuple[float, float | None]:
-    """Return the largest ratio of tangential to normal force, and when that of a wheel without mu exceeds
-    what roads have.
+    """Return the largest ratio of tangential to normal force, and the time (s) at which that of a wheel
+    without mu exceeds the friction of roads.
     """
     wheels = _wheels(model)
     pushes = [s.pushes([k for k, _ in wheels]) for s in intervals]
     loads = [np.nanmax(push[0], axis=1, initial=0.0) for push in pushes]
     light = LIGHT * np.max(loads, axis=0, initial=0.0)[:, None] if loads else 0.0
-    needed, times = 0.0, []
+    needed = 0.0
+    times = []
     for s, push in zip(intervals, pushes, strict=True):
         ratios = _ratios(push, light)
         needed = max(needed, float(ratios.max(initial=0.0)))
@@ -347,13 +352,13 @@ def _mu(options: ContactOptions, wheel: Wheel, interval: ObservedArc) -> Floats:
     """
     if not isinstance(options.mu, Mapping):
         return np.array(options.friction(wheel, ""))
-    found = []
+    mu_of_arcs = []
     for arc in interval.arcs:
         on = arc.mode if isinstance(arc.mode, tuple) else ()
         features = [feature for (name, feature), _ in on if name == wheel.name]
-        found.append(max(options.friction(wheel, feature) for feature in features or [""]))
+        mu_of_arcs.append(max(options.friction(wheel, feature) for feature in features or [""]))
     nodes = interval.t.size // len(interval.arc_of_step)
-    return np.array(found)[interval.arc_of_step].repeat(nodes)
+    return np.array(mu_of_arcs)[interval.arc_of_step].repeat(nodes)
 
 
 def _friction_exceeded(
@@ -361,7 +366,8 @@ def _friction_exceeded(
 ) -> float | None:
     """Return when a wheel needs more friction than its mu; of the largest force (N)."""
     wheels = _wheels(model)
-    resolution, times = CONE_RESOLUTION * largest, []
+    resolution = CONE_RESOLUTION * largest
+    times = []
     for s in intervals:
         mu = np.array([_mu(options, wheel, s) for _, wheel in wheels])
         if not np.isfinite(mu).any():
@@ -379,13 +385,15 @@ def _friction_exceeded(
 
 
 def _fall(run: "Trajectory", model: Model, options: ContactOptions) -> float | None:
-    """Return when a run fell: it stops there; by equal steps, with the step in which it fell."""
+    """Return the time (s) of a fall, which ends a run; methods of equal steps stop after it."""
     if not has_fallen(run.outcome) and "fell flat" not in run.outcome:
         return None
-    rule, arc, found = fall_rule(model, options.fall), run.arcs[-1], None
+    rule = fall_rule(model, options.fall)
+    arc = run.arcs[-1]
+    crossing = None
     if arc.dense is None and rule.watches and not _is_stepped(arc):
-        found = crossing_time(arc.t, rule.margin(arc.pose()[0]))
-    return float(run.t[-1]) if found is None else found
+        crossing = crossing_time(arc.t, rule.margin(arc.pose()[0]))
+    return float(run.t[-1]) if crossing is None else crossing
 
 
 def _steer_angles(
@@ -394,8 +402,9 @@ def _steer_angles(
     """Return the absolute angles of each joint called steer, over time."""
     for k, joint in enumerate(model.joints):
         if joint.name == "steer":
-            for one in intervals:
-                yield one, np.abs(one.y[:, one.arc.machine.layout.r.start + k])
+            for interval in intervals:
+                index = interval.arc.machine.layout.r.start + k
+                yield interval, np.abs(interval.y[:, index])
 
 
 # --- what the method drifts by
@@ -508,13 +517,17 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     arc = run.arcs[0]
     if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
         return None
-    machine, n = arc.machine, len(model.speeds)
-    (q, p), r = arc.pose(), arc.y[0, machine.layout.r]
+    machine = arc.machine
+    n = len(model.speeds)
+    q, p = arc.pose()
+    r = arc.y[0, machine.layout.r]
     v = machine.observation(arc.y[0], float(arc.t[0]))["v"]
-    seen = machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
-    M = seen["M"].reshape(n, n)
-    rows = multiplier.active_rows(model, machine.mode) + multiplier.joint_rows(model)
-    rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)
+    matrices = machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
+    M = matrices["M"].reshape(n, n)
+    rows = multiplier.active_row_indices(model, machine.mode) + multiplier.coupled_row_indices(
+        model
+    )
+    rest = rest_speeds(M, matrices["C"].reshape(-1, n)[rows], v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
 
@@ -536,15 +549,15 @@ def _time_stepped(run: "Trajectory") -> Iterator[TimeStepped]:
     """Return the intervals in time steps; intervals that follow each other for one reason are one."""
     latest: TimeStepped | None = None
     for arc in run.arcs:
-        made: TimeStepped | None = getattr(arc, "made", None)
-        if made is None:
+        record: TimeStepped | None = getattr(arc, "made", None)
+        if record is None:
             continue
-        if latest is not None and latest.reason == made.reason and latest.end == arc.t[0]:
-            latest = latest.join(made, float(arc.t[-1]))
+        if latest is not None and latest.reason == record.reason and latest.end == arc.t[0]:
+            latest = latest.join(record, float(arc.t[-1]))
             continue
         if latest is not None:
             yield latest
-        latest = replace(made, start=float(arc.t[0]), end=float(arc.t[-1]))
+        latest = replace(record, start=float(arc.t[0]), end=float(arc.t[-1]))
     if latest is not None:
         yield latest
 
@@ -562,17 +575,17 @@ def _is_unsupported(run: "Trajectory", intervals: Sequence[ObservedArc], model: 
 
 
 def _odd_parts(model: Model) -> list[str]:
-    """Return properties that no real machine has (impossible masses are refused when it is drawn): a
-    damper that drives, a weight that rises.
+    """Return properties that are physically invalid: negative damping, gravity that points up. Invalid
+    masses are refused when the model is built.
     """
-    found = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]
+    faults = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]
     if model.base == "SE(3)" and float(model.gravity[2]) > 0.0:
-        found.append("gravity points up")
-    return found
+        faults.append("gravity points up")
+    return faults
 
 
 def _not_finite(run: "Trajectory") -> float | None:
-    """Return when a state is not finite first."""
+    """Return the first time (s) at which a state is not finite."""
     for arc in run.arcs:
         finite = np.isfinite(arc.y)
         if not finite.all():

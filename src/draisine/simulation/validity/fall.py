@@ -15,38 +15,39 @@ from draisine.model import Model
 from draisine.model.surface import Surface
 from draisine.simulation.integrators import WATCH
 
-FALL, FLAT = math.radians(80.0), math.radians(89.9)
-"""The lean at which a machine has fallen, and at which a wheel alone lies flat, in rad."""
+FALL = math.radians(80.0)
+"""Lean (rad) at which a machine has fallen: about that at which pedals or handlebar touch the ground."""
+
+FLAT_LEAN = math.radians(89.9)
+"""Lean (rad) at which a single wheel lies flat; beyond it the contact point is ill-conditioned."""
 
 UNWATCHED = 2.0
-"""A sine, or an offset of a cosine, beyond all that occur: the condition never holds."""
+"""Sine of a lean, or offset of a cosine, that is never reached: the condition is not watched."""
 
-FELL = "fell"
-"""How the outcome of a run that ends by a fall begins."""
+FALL_OUTCOME = "fell"
+"""Beginning of the outcome of a run that ends by a fall."""
 
 
 @dataclass(frozen=True)
 class FallRule:
-    """What counts as a fall: a lean beyond `lean` (rad; none from 90 degrees on), and, if `over`, a frame
-    that turns over.
-    """
+    """The conditions of a fall."""
 
-    lean: float
-    over: bool
+    lean: float  # rad, largest lean; from 90 degrees on no lean is a fall
+    over: bool  # whether a frame that turns over has fallen
 
     @property
     def watches(self) -> bool:
-        """Whether anything counts as a fall."""
+        """Whether there is a condition at all."""
         return self.over or self.lean < math.pi / 2
 
     @property
     def sine(self) -> float:
-        """The sine of the lean that is a fall."""
+        """Sine of the largest lean."""
         return math.sin(self.lean) if self.lean < math.pi / 2 else UNWATCHED
 
     def margin(self, q: Floats) -> Floats:
-        """Return how far quaternions (4, ...) of the base are from a fall: by how much the sine of the
-        lean is below its limit or, if that is less, the cosine of a frame's tilt. Negative: fallen.
+        """Return the margins to a fall of quaternions (4, ...) of the base: the sine of the largest lean
+        minus that of the lean, or the cosine of the frame's tilt if that is smaller. Negative: fallen.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             lean = self.sine - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
@@ -54,24 +55,26 @@ class FallRule:
             return np.asarray(np.minimum(lean, tilt) if self.over else lean)
 
     def falls(self, before: Floats, after: Floats) -> bool:
-        """Return whether a machine falls between two of its base's quaternions: it is beyond the limit,
-        and further than before (a machine that starts beyond it may rise).
+        """Return whether a machine falls between two quaternions of its base: it is beyond the limit, and
+        further than before, because a machine that starts beyond may rise.
         """
         return self.watches and bool(self.margin(after) < min(0.0, float(self.margin(before))))
 
     def watch(self, axes: Floats) -> Floats:
-        """Return what an integrator needs to know of the rule, see `Problem.watch`; empty if nothing
-        counts as a fall. `axes` (3, 3, ...) are those of the inner base frame in the drawing.
+        """Return the numbers of the rule for an integrator (`Problem.watch`); empty without a condition.
+        `axes` (3, 3, ...) are those of the inner base frame in the drawing.
         """
         if not self.watches:
             return np.zeros(0)
         out = np.empty((WATCH, *axes.shape[2:]))
-        out[0], out[1] = self.sine, 0.0 if self.over else UNWATCHED
-        out[2:5], out[5:8] = axes[1], axes[2]
+        out[0] = self.sine
+        out[1] = 0.0 if self.over else UNWATCHED
+        out[2:5] = axes[1]
+        out[5:8] = axes[2]
         return out
 
     def outcome(self, q: Floats) -> str:
-        """Return how a run ends that fell with the base's quaternion q.
+        """Return the outcome of a run that fell at the quaternion q of the base.
 
         >>> FallRule(math.radians(80.0), over=True).outcome(np.array([0.7, 0.7, 0.0, 0.0]))
         'fell: lean beyond 80 deg'
@@ -80,31 +83,37 @@ class FallRule:
         return fall_words(self.lean if leans else None)
 
 
-def fall_rule(model: Model, asked: float | None) -> FallRule:
-    """Return what counts as a fall of a machine: the lean that is asked for (inf: nothing does), or by
-    default that at which something of it that is no wheel strikes the ground, or a wheel alone lies
-    flat. A machine that can roll every way, or that no wheel carries, cannot fall.
+def fall_rule(model: Model, largest_lean: float | None) -> FallRule:
+    """Return the conditions of a fall of a machine.
+
+    Parameters
+    ----------
+    model
+        The machine. One that rolls in every direction, or that no wheel carries, cannot fall.
+    largest_lean
+        Largest lean, rad; infinite: no fall. By default 80 degrees, at which handlebars or pedals touch the
+        ground, or for a single wheel nearly 90 degrees.
     """
     carrier = [wheel for wheel in model.wheels if wheel.body == model.bodies[0].name]
     rolls_anyhow = carrier and all(_is_round(wheel.surface) for wheel in carrier)
     if model.base != "SE(3)" or not model.wheels or rolls_anyhow:
         return FallRule(math.inf, over=False)
     rolling = {wheel.body for wheel in model.wheels}
-    usual = FLAT if all(body.name in rolling for body in model.bodies) else FALL
-    lean = usual if asked is None else asked
+    default = FLAT_LEAN if all(body.name in rolling for body in model.bodies) else FALL
+    lean = default if largest_lean is None else largest_lean
     return FallRule(lean, over=math.isfinite(lean) and has_frame(model))
 
 
 def fall_words(limit: float | None) -> str:
-    """Return how a run ends by a lean beyond a limit, or without one, by a frame that turns over.
+    """Return the outcome of a fall by a lean beyond a limit (rad), or by a frame that turns over (None).
 
     >>> fall_words(math.radians(80.0))
     'fell: lean beyond 80 deg'
     """
     return (
-        f"{FELL}: it turned over"
+        f"{FALL_OUTCOME}: it turned over"
         if limit is None
-        else f"{FELL}: lean beyond {math.degrees(limit):.3g} deg"
+        else f"{FALL_OUTCOME}: lean beyond {math.degrees(limit):.3g} deg"
     )
 
 
@@ -114,9 +123,9 @@ def has_fallen(outcome: str) -> bool:
     >>> has_fallen("fell: it turned over"), has_fallen("completed")
     (True, False)
     """
-    return outcome.startswith(FELL)
+    return outcome.startswith(FALL_OUTCOME)
 
 
 def _is_round(surface: Surface) -> bool:
-    """Return whether a surface has no axle: it can roll every way."""
+    """Return whether a surface has no axle, so that it rolls in every direction."""
     return not float(surface.ring) > 0.0

@@ -56,25 +56,29 @@ def _vertices(fine: Floats) -> tuple[Floats, Floats]:
     """Return places and values of the vertices of the parabolas through three neighbouring values (...,
     FINE) each; infinite if the parabola has no minimum between them.
     """
-    before, here, after = fine[..., :-2], fine[..., 1:-1], fine[..., 2:]
-    bend, slope = before - 2.0 * here + after, 0.5 * (after - before)
+    before = fine[..., :-2]
+    middle = fine[..., 1:-1]
+    after = fine[..., 2:]
+    bend = before - 2.0 * middle + after
+    slope = 0.5 * (after - before)
     inside = (bend > 0.0) & (np.abs(slope) <= bend)
     shift = np.divide(-slope, bend, out=np.zeros_like(bend), where=inside)
-    values = np.where(inside, here + 0.5 * slope * shift, np.inf)
+    values = np.where(inside, middle + 0.5 * slope * shift, np.inf)
     return FINE[1:-1] + shift * FINE[1], values
 
 
 def _first_zero(margin: Floats, fine: Floats) -> float:
-    """Return where on a step the polynomial through values at the nodes becomes negative first."""
+    """Return the first fraction of a step at which the polynomial through values at the nodes is negative."""
     places, values = _vertices(fine)
-    known = np.unique(np.concatenate([FINE, PLACES, places[np.isfinite(values)]]))
-    negative = _interpolation(known) @ margin < 0.0
-    at = int(negative.argmax())
-    if not negative.any():  # by round-off
+    candidates = np.unique(np.concatenate([FINE, PLACES, places[np.isfinite(values)]]))
+    negative = _interpolation(candidates) @ margin < 0.0
+    first = int(negative.argmax())
+    if not negative.any():  # by rounding: a node is negative, its interpolation is not
         return float(PLACES[int((margin < 0.0).argmax())])
-    if at == 0:
+    if first == 0:
         return 0.0
-    low, high = known[at - 1], known[at]
+    low = candidates[first - 1]
+    high = candidates[first]
     for _ in range(HALVINGS):
         middle = 0.5 * (low + high)
         if float((_interpolation(np.array([middle])) @ margin)[0]) < 0.0:
@@ -86,8 +90,8 @@ def _first_zero(margin: Floats, fine: Floats) -> float:
 
 def crossing_time(t: Floats, margin: Floats) -> float | None:
     """Return when a margin becomes negative between samples; None if never."""
-    found = float(crossing_times(t[None], margin[None])[0])
-    return None if math.isnan(found) else found
+    crossing = float(crossing_times(t[None], margin[None])[0])
+    return None if math.isnan(crossing) else crossing
 
 
 def crossing_times(t: Floats, margin: Floats) -> Floats:
@@ -101,7 +105,8 @@ def crossing_times(t: Floats, margin: Floats) -> Floats:
     k = bad.argmax(axis=1)
     rows = np.arange(len(t))
     (t0, m0), (t1, m1), (t2, m2) = (
-        (t[rows, at], margin[rows, at]) for at in (np.maximum(k - 2, 0), np.maximum(k - 1, 0), k)
+        (t[rows, index], margin[rows, index])
+        for index in (np.maximum(k - 2, 0), np.maximum(k - 1, 0), k)
     )
     inside = (t2 > t1) & np.isfinite(m1)
     width = np.where(inside, t2 - t1, 1.0)
@@ -110,8 +115,8 @@ def crossing_times(t: Floats, margin: Floats) -> Floats:
         before = (m1 - m0) / (t1 - t0) * width
         bend = (slope - before) * width / (width + t1 - t0)
     bend = np.where((t1 > t0) & np.isfinite(bend), bend, 0.0)
-    part = _zero_of_parabola(np.where(inside, m1, 0.0), slope, bend)
-    return np.where(bad.any(axis=1), np.where(inside, t1 + part * width, t2), np.nan)
+    fraction = _zero_of_parabola(np.where(inside, m1, 0.0), slope, bend)
+    return np.where(bad.any(axis=1), np.where(inside, t1 + fraction * width, t2), np.nan)
 
 
 def _zero_of_parabola(m1: Floats, slope: Floats, bend: Floats) -> Floats:

@@ -113,7 +113,7 @@ class Validity:
     @property
     def times(self) -> dict[str, float]:
         """Times (s) at which faults begin, by the words of scenarios; the earliest first."""
-        found = {
+        times = {
             "pull": self.pull_from,
             "friction": self.friction_exceeded_from,
             "fall": self.fall_from,
@@ -122,12 +122,12 @@ class Validity:
             "constraint": self.constraint_drift_from,
             "steer": self.steer_beyond,
         }
-        known = {word: t for word, t in found.items() if t is not None}
-        return dict(sorted(known.items(), key=lambda pair: pair[1]))
+        begun = {word: t for word, t in times.items() if t is not None}
+        return dict(sorted(begun.items(), key=lambda pair: pair[1]))
 
     @property
     def faults(self) -> dict[str, float]:
-        """All faults, in words, by when they begin; the first first."""
+        """All faults in words with the times (s) at which they begin, the earliest first."""
         words = self._words()
         return {words[word]: t for word, t in self.times.items()}
 
@@ -139,7 +139,7 @@ class Validity:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What deserves a warning although it is no fault."""
+        """Warnings that are not faults."""
         if self.friction_demand_from is None:
             return ()
         return (
@@ -160,16 +160,18 @@ class Validity:
         >>> Validity(fall_from=1.5).unexpected(["fall"])
         ''
         """
-        faults, demand = self.unexpected_faults(expected), "friction_demand" not in expected
-        return "; ".join([*faults, *(self.warnings if demand else ())])
+        faults = self.unexpected_faults(expected)
+        warnings = () if "friction_demand" in expected else self.warnings
+        return "; ".join([*faults, *warnings])
 
     def unexpected_faults(self, expected: Collection[str] = ()) -> list[str]:
         """Return the faults that are not among those expected, in words."""
         words = self._words()
-        found = [f"from {t:.4g} s {words[w]}" for w, t in self.times.items() if w not in expected]
-        return [*found, *self.unphysical]
+        faults = [f"from {t:.4g} s {words[w]}" for w, t in self.times.items() if w not in expected]
+        return [*faults, *self.unphysical]
 
     def _words(self) -> dict[str, str]:
+        """Return the descriptions of faults by the words of scenarios."""
         return {
             "pull": f"the ground would have to pull {self.pull_contact!r}",
             "friction": "it needs more friction than mu",
@@ -181,15 +183,17 @@ class Validity:
         }
 
     def __str__(self) -> str:
-        parts, notes = self.unexpected_faults(), "; ".join(["", *self.warnings, *self._notes()])
-        if parts:
-            return "not physically valid: " + "; ".join(parts) + notes
-        need = f"friction needed {self.friction_needed:.3g}"
-        valid = f"valid: all contacts push, {need}" if self.friction_needed else "valid"
-        return valid + notes
+        faults = self.unexpected_faults()
+        notes = "; ".join(["", *self.warnings, *self._notes()])
+        if faults:
+            return "not physically valid: " + "; ".join(faults) + notes
+        if not self.friction_needed:
+            return f"physically valid{notes}"
+        required = f"friction needed {self.friction_needed:.3g}"
+        return f"physically valid: all normal forces positive, {required}{notes}"
 
     def _notes(self) -> list[str]:
-        """Return remarks on a run that may well be valid."""
+        """Return remarks that do not affect the validity."""
         notes = []
         if self.redundant_rows:
             notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
@@ -197,7 +201,7 @@ class Validity:
             notes.append(f"grazed {', '.join(self.grazes)}: impact and no impact are both possible")
         if (self.start_energy or 0.0) > LEAST_ENERGY:
             notes.append(
-                f"it starts in motion, with {self.start_energy:.3g} J beyond what its prescribed joints need"
+                f"it starts in motion, with {self.start_energy:.3g} J more than its prescribed joints require"
             )
         if self.start_load > HEAVY_START:
             notes.append(
@@ -207,20 +211,22 @@ class Validity:
         if self.time_stepped:
             notes.append(self._time_steps())
         if self.unsupported:
-            notes.append("nothing carries it: it falls all the time")
+            notes.append("no contact carries it: it is in free fall")
         return notes
 
     def _time_steps(self) -> str:
-        """Return how long the run took time steps, why, and how well energy balances, in one sentence."""
+        """Return a sentence on the time-stepped intervals: duration, reasons and energy balance."""
         intervals = self.time_stepped
-        total = sum(one.end - one.start for one in intervals)
-        reasons = ", ".join(dict.fromkeys(one.reason for one in intervals))
-        models = ", ".join({one.replaced_impact: 0 for one in intervals if one.replaced_impact})
-        drift = sum(one.energy_drift for one in intervals)
-        work = sum(one.projection_work for one in intervals)
-        found = f"time-stepped for {total:.3g} s ({reasons}), first-order accurate"
-        found += f", energy drift {drift:.2g} J, projection work {work:.2g} J"
-        return found + (f", restitution of {models} resolved by Moreau" if models else "")
+        total = sum(interval.end - interval.start for interval in intervals)
+        reasons = ", ".join(dict.fromkeys(interval.reason for interval in intervals))
+        replaced = dict.fromkeys(i.replaced_impact for i in intervals if i.replaced_impact)
+        drift = sum(interval.energy_drift for interval in intervals)
+        work = sum(interval.projection_work for interval in intervals)
+        text = f"time-stepped for {total:.3g} s ({reasons}), first-order accurate"
+        text += f", energy drift {drift:.2g} J, projection work {work:.2g} J"
+        return text + (
+            f", restitution of {', '.join(replaced)} resolved by Moreau" if replaced else ""
+        )
 
     def dumps(self) -> str:
         """Return the record as JSON; numbers that are not finite are null."""
@@ -234,14 +240,15 @@ class Validity:
         >>> Validity.loads(Validity(fall_from=1.5, redundant_rows=("a",)).dumps()).fall_from
         1.5
         """
-        known: Mapping[str, Any] = {
+        stored: Mapping[str, Any] = {
             k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(text).items()
         }
-        found = {f.name: known[f.name] for f in fields(cls) if f.name in known}
-        if found.get("friction_needed") is None:
-            found["friction_needed"] = math.inf
-        found["time_stepped"] = tuple(TimeStepped(**one) for one in found.get("time_stepped", ()))
-        return cls(**found)
+        values = {f.name: stored[f.name] for f in fields(cls) if f.name in stored}
+        if values.get("friction_needed") is None:
+            values["friction_needed"] = math.inf
+        intervals = values.get("time_stepped", ())
+        values["time_stepped"] = tuple(TimeStepped(**interval) for interval in intervals)
+        return cls(**values)
 
 
 def _plain(value: Any) -> Any:

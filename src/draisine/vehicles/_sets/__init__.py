@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean, expect_known
-from draisine.model.body import LARGEST
+from draisine.model.body import MAX_NUMBER
 from draisine.registry import is_parameter_file
 from draisine.vehicles.bicycle import (
     BENCHMARK,
@@ -157,7 +157,7 @@ def _read(file: Traversable) -> dict[str, Any]:
 
 def _is_size(value: Any) -> bool:
     """Return whether a value is a positive number of usual magnitude."""
-    return isinstance(value, (int, float)) and 0 < value < LARGEST
+    return isinstance(value, (int, float)) and 0 < value < MAX_NUMBER
 
 
 def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
@@ -166,7 +166,7 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise DataError(f"{file}: values.{key} = {value!r} is not a number.")
-        if not abs(value) < LARGEST:
+        if not abs(value) < MAX_NUMBER:
             raise DataError(f"{file}: values.{key} = {value!s:.40} is not finite, or too large.")
     forms = _FORMS.get(vehicle)
     if forms is None:

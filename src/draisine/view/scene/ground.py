@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import LEAN, OFFSET, PLACE, ObstacleMotion
+from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT, ObstacleMotion
 
 MAX_PATCHES = 4000
 """Largest number of drawn patches. Around finer terrains, a smaller surrounding is drawn."""
@@ -178,7 +178,9 @@ def _patch(
             clip_patch(outline, axis, float(axis @ high)), -axis, float(-axis @ low)
         )
     for row in feature.borders:
-        outline = clip_patch(outline, row[PLACE], float(row[OFFSET] - row[LEAN] @ N))
+        outline = clip_patch(
+            outline, row[BORDER_POINT], float(row[BORDER_OFFSET] - row[BORDER_NORMAL] @ N)
+        )
     if len(outline) < 3:
         return Patch(outline, np.zeros((0, 2, 3)), N)
     lines = _lines(outline, N, cell)

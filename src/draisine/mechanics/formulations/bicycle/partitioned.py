@@ -41,7 +41,7 @@ from draisine.mechanics.formulations._plug import (
     Realise,
     Snapshot,
     check_inputs,
-    in_numbers,
+    check_numeric_model,
     interpret,
     joint_torques,
     realise_arrays,
@@ -276,7 +276,7 @@ class Partitioned:
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s must be a finite number.")
-        self.bike = bicycle(in_numbers(model))
+        self.bike = bicycle(check_numeric_model(model))
         self.model = model
         self.speed = speed
         self.tolerance = tolerance

@@ -34,7 +34,7 @@ from draisine.mechanics.formulations._plug import (
     Configured,
     Realise,
     check_inputs,
-    in_numbers,
+    check_numeric_model,
     interpret,
     joint_torques,
     realise_arrays,
@@ -231,7 +231,7 @@ class PlanarEquations:
     frame: CarriedBody  # frame of the drawing on the base
 
 
-def equations(
+def planar_equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
 ) -> PlanarEquations:
     """Return the equations of the bicycle in SE(2) x S, over any scalar."""
@@ -370,14 +370,14 @@ class Planar:
     """
 
     def __init__(self, model: Model, realise: Realise = interpret, tolerance: float = 1e-8) -> None:
-        self.bike = bicycle(in_numbers(model))
+        self.bike = bicycle(check_numeric_model(model))
         self.model = model
         self.tolerance = tolerance
         n = FIRST_JOINT + len(model.joints)
         symbols = trace_symbols(
             {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
         )
-        terms = equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
+        terms = planar_equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
         outputs = {x.name: getattr(terms, x.name) for x in fields(terms) if x.name != "frame"}
         frame = terms.frame
         origin = frame.arm(np.zeros(3))

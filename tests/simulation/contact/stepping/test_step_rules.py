@@ -1,0 +1,316 @@
+"""Decisions of a time step one by one, with numbers by hand: contacts that can close, that carry a load with
+margin or duplicate another one, that block a prescribed motion; ends of a step.
+"""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from draisine.mechanics.contact.features import FEATURE, LOAD
+from draisine.simulation.contact.status import Status
+from draisine.simulation.contact.stepping import step
+from draisine.simulation.contact.stepping.step import (
+    INFEASIBLE_APPROACH,
+    MAX_FRICTION_USE,
+    MAX_TYRE_LOAD,
+    MIN_LOAD,
+    MIN_TYRE_LOAD,
+    SAME_DIRECTION,
+    StepResult,
+)
+from draisine.simulation.contact.tolerances import Tolerances
+
+TOL = Tolerances()
+H = 1e-3  # s
+WEIGHT = 100.0  # N
+N = 3
+
+
+def row(gap=0.0):
+    """A contact of a body with three translations: C (normal z, along x, across y), b, gap, normal."""
+    return np.array([0, 0, 1, 1, 0, 0, 0, 1, 0, *[0] * 3, gap, 0, 0, 1], dtype=float)
+
+
+def stepping(count=1, **fields):
+    motion = SimpleNamespace(
+        tol=TOL, C=0, b=9, gap=12, normal=13, speeds=N, x_v=0, share=50.0, y_v=7, y_z=10, states=0,
+        acted=0, zdot=0,
+    )  # fmt: skip
+    values = {
+        "motion": motion,
+        "contacts": SimpleNamespace(
+            wheels=np.zeros(count, int), features=np.zeros(count * FEATURE), size=count
+        ),
+        "wheels": SimpleNamespace(size=1),
+        "problem": SimpleNamespace(
+            impulse=np.zeros(3 * count), velocity=np.zeros(3 * count), b=np.zeros(3 * count)
+        ),
+        "contact_count": count,
+        "seen": np.array([row() for _ in range(count + 1)]),
+        "which": np.arange(count),
+        "status": np.full(count, Status.ROLLING),
+        "mu": np.full(count, 0.5),
+        "warm": np.zeros((count, 3)),
+        "carried": np.zeros(count),
+        "x": np.zeros(N),
+        "after": np.zeros(N),
+        "weight": WEIGHT,
+        "rest_speed": 0.1,
+        "restitution": 0.0,
+        "loaded_count": 0,
+        "loaded": np.full(count, -1),
+        "settled_status": np.zeros(count, int),
+        "settled": 0,
+    }
+    return SimpleNamespace(**(values | fields))
+
+
+# --- margin
+
+
+@pytest.mark.parametrize(
+    ("load", "friction", "slip", "expected"),
+    [
+        (0.9 * MIN_LOAD, 0.0, 0.0, Status.OPEN),
+        (1.1 * MIN_LOAD, 0.0, 0.0, Status.ROLLING),
+        (1.0, 0.9 * MAX_FRICTION_USE, 0.0, Status.ROLLING),
+        (1.0, 1.01 * MAX_FRICTION_USE, 0.05, Status.OPEN),
+        (1.0, 1.0, 0.2, Status.SLIDING),
+    ],
+)
+def test_a_contact_has_a_status_with_margin(load, friction, slip, expected):
+    """Load in parts of the weight, friction in parts of mu times the load, slip in m/s."""
+    s = stepping()
+    normal = load * WEIGHT * H
+    s.problem.impulse[:] = normal, 0.6 * friction * 0.5 * normal, 0.8 * friction * 0.5 * normal
+    s.after[0] = slip
+    assert step.judge_contact(s, 0, H) is expected
+
+
+@pytest.mark.parametrize(
+    ("status", "mu", "expected"),
+    [
+        (Status.SLIDING, 0.0, Status.SLIDING),
+        (Status.TYRE, 0.0, Status.SLIDING),
+        (Status.ROLLING, math.inf, Status.ROLLING),
+    ],
+)
+def test_contacts_without_a_cone_have_it_by_their_load_alone(status, mu, expected):
+    s = stepping(status=np.array([status]), mu=np.array([mu]))
+    s.problem.impulse[:] = WEIGHT * H, 1e3, 0.0
+    assert step.judge_contact(s, 0, H) is expected
+
+
+def test_settled_steps_are_counted_while_the_same_contacts_keep_their_statuses(monkeypatch):
+    s = stepping(2)
+    statuses = [Status.ROLLING, Status.SLIDING]
+    monkeypatch.setattr(step, "judge_contact", lambda s, c, h: statuses[c])
+    s.problem.impulse[[0, 3]] = 1.0
+    counts = []
+    for _ in range(3):
+        step.count_settled(s, H)
+        counts.append(s.settled)
+    assert counts == [0, 1, 2]  # the first step has none to compare with
+    statuses[1] = Status.ROLLING
+    step.count_settled(s, H)
+    assert s.settled == 0
+    step.count_settled(s, H)
+    assert s.settled == 1
+    statuses[0] = Status.OPEN
+    step.count_settled(s, H)
+    assert s.settled == 0
+
+
+def test_a_contact_that_loses_its_load_is_not_settled(monkeypatch):
+    s = stepping(2)
+    monkeypatch.setattr(step, "judge_contact", lambda s, c, h: Status.ROLLING)
+    s.problem.impulse[[0, 3]] = 1.0
+    for _ in range(2):
+        step.count_settled(s, H)
+    s.problem.impulse[3] = 0.0
+    step.count_settled(s, H)
+    assert (s.loaded_count, s.settled) == (1, 0)
+
+
+# --- duplicates
+
+
+@pytest.mark.parametrize(
+    ("cosine", "wheel", "mu", "expected"),
+    [
+        (1.0, 0, math.inf, [False, True]),
+        (0.99 * SAME_DIRECTION, 0, math.inf, [False, False]),
+        (1.0, 1, math.inf, [False, False]),
+        (1.0, 0, 0.5, [False, False]),
+    ],
+)
+def test_the_less_loaded_of_two_ideal_contacts_of_a_wheel_with_one_normal_slides(
+    cosine, wheel, mu, expected
+):
+    s = stepping(2, mu=np.full(2, mu))
+    s.contacts.wheels[1] = wheel
+    s.seen[1, 13:] = [math.sqrt(1.0 - cosine**2), 0.0, cosine]
+    s.warm[:, 0] = 2.0, 1.0
+    assert [step.duplicates_ideal(s, c) for c in range(2)] == expected
+    s.warm[:, 0] = 0.0  # the first one of equal loads holds
+    assert [step.duplicates_ideal(s, c) for c in range(2)] == expected
+
+
+def test_a_duplicate_holds_its_normal_row_alone():
+    s = stepping(2, mu=np.full(2, math.inf), closed_status=np.full(2, Status.ROLLING))
+    step.choose_statuses(s)
+    assert s.status.tolist() == [Status.ROLLING, Status.SLIDING]
+    s.mu[:] = 0.5
+    step.choose_statuses(s)
+    assert s.status.tolist() == [Status.ROLLING, Status.ROLLING]
+
+
+# --- contacts that can close
+
+
+@pytest.fixture
+def geometry(monkeypatch):
+    """A contact with a given gap, above its feature and within its borders unless changed."""
+    given = SimpleNamespace(gap=0.0, excess=0.0, above=True)
+
+    def evaluate(s_or_x, *arguments):
+        arguments[-1][12] = given.gap
+
+    monkeypatch.setattr(step, "evaluate_gap", evaluate)
+    monkeypatch.setattr(step, "evaluate_contact", evaluate)
+    monkeypatch.setattr(step, "border_excess", lambda *_: given.excess)
+    monkeypatch.setattr(step, "is_above", lambda *_: given.above)
+    return given
+
+
+@pytest.mark.parametrize(
+    ("gap", "approach", "expected"),
+    [
+        (-1e-3, 0.0, True),
+        (0.9e-4, 0.0, True),
+        (1.1e-4, 0.0, False),
+        (1.0e-3, 1.0, True),
+        (1.2e-3, 1.0, False),
+    ],
+)
+def test_a_contact_can_close_if_its_gap_is_crossed_within_the_step(
+    geometry, gap, approach, expected
+):
+    """At its approach plus the rest speed of 0.1 m/s, in 1 ms."""
+    s = stepping(box=np.array([0.0] * 3 + [1.0] * 3), x=np.array([0.0, 0.0, -approach]))
+    geometry.gap = gap
+    assert step.can_close(s, 0, H, s.seen[0]) == expected
+
+
+def test_a_fast_contact_with_restitution_closes_when_its_gap_has_closed(geometry):
+    s = stepping(box=np.array([0.0] * 3 + [1.0] * 3), x=np.array([0.0, 0.0, -1.0]), restitution=0.5)
+    geometry.gap = 1e-4
+    assert not step.can_close(s, 0, H, s.seen[0])
+    geometry.gap = -1e-4
+    assert step.can_close(s, 0, H, s.seen[0])
+    geometry.gap, s.x[2] = 1e-5, -0.05  # slower than the rest speed
+    assert step.can_close(s, 0, H, s.seen[0])
+
+
+@pytest.mark.parametrize("change", ["border", "below", "far", "singular"])
+def test_a_contact_beside_or_below_its_feature_cannot_close(geometry, change):
+    s = stepping(box=np.array([0.0] * 3 + [1.0] * 3))
+    geometry.gap = -1e-3
+    assert step.can_close(s, 0, H, s.seen[0])
+    if change == "border":
+        geometry.excess = 2.0 * TOL.border
+    elif change == "below":
+        geometry.above = False
+    elif change == "far":
+        geometry.gap = 1.1  # more than the wheel moves in the step
+    else:
+        s.seen[0, 4] = math.nan  # a disc on an edge in its plane
+    assert not step.can_close(s, 0, H, s.seen[0])
+
+
+@pytest.mark.parametrize(
+    ("load", "carried", "evaluated"),
+    [(10.0, 10.0, 10.0), (0.0, 0.0, MIN_TYRE_LOAD * 50.0), (1e9, MAX_TYRE_LOAD * 50.0, None)],
+)
+def test_tyre_forces_are_evaluated_at_bounded_loads(load, carried, evaluated):
+    """In parts of a share of the weight of 50 N."""
+    s = stepping()
+    step.set_load(s, 0, load)
+    assert s.carried[0] == carried
+    assert s.contacts.features[LOAD] == (carried if evaluated is None else evaluated)
+
+
+# --- prescribed motions, ends of a step
+
+
+@pytest.mark.parametrize(
+    ("approach", "blocked"),
+    [((0.5, 2.0), 1), ((3.0, 2.0), 0), ((0.5, 0.9), -1), ((-3.0, -2.0), -1)],
+)
+def test_the_contact_that_approaches_fastest_is_blocked(approach, blocked):
+    """In units of the tolerance, 1e-4 of the largest free velocity."""
+    s = stepping(2)
+    s.problem.b[0] = 10.0
+    s.problem.velocity[[0, 3]] = -10.0 * INFEASIBLE_APPROACH * np.array(approach)
+    assert step.find_blocked(s) == blocked
+
+
+@pytest.mark.parametrize(
+    ("lean", "turn", "value", "expected"),
+    [
+        (0.5, 0.0, 0.0, StepResult.ADVANCED),
+        (0.7, 0.0, 0.0, StepResult.FALLEN),
+        (-0.7, 0.0, 0.0, StepResult.FALLEN),
+        (0.0, 2.0, 0.0, StepResult.TURNED_OVER),
+        (0.0, 0.0, math.nan, StepResult.NOT_FINITE),
+    ],
+)
+def test_a_step_ends_the_run_at_a_fall(monkeypatch, lean, turn, value, expected):
+    """The limit of the lean is 0.6 rad; a frame that pitches by more than 90 degrees has turned over."""
+    q = [math.cos(0.5 * lean), math.sin(0.5 * lean), 0.0, 0.0]
+    if turn:
+        q = [math.cos(0.5 * turn), 0.0, math.sin(0.5 * turn), 0.0]
+    s = stepping(
+        y=np.zeros(10), before=np.full(10, 7.0), middle=np.zeros(10), out=np.zeros(1),
+        lean_limit=math.sin(0.6), overturns=True,
+    )  # fmt: skip
+    monkeypatch.setattr(
+        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), q)
+    )
+    s.after[0] = value
+    assert step.finish_step(s, 0.0, H) is expected
+    if expected is StepResult.NOT_FINITE:
+        assert (s.y == 7.0).all()
+
+
+def test_a_machine_that_may_turn_over_does_not_end(monkeypatch):
+    s = stepping(
+        y=np.zeros(10), before=np.zeros(10), middle=np.zeros(10), out=np.zeros(1),
+        lean_limit=2.0, overturns=False,
+    )  # fmt: skip
+    monkeypatch.setattr(
+        step, "drift_pose", lambda s, t, y, h, into: into.__setitem__(slice(0, 4), [0, 0, 1, 0])
+    )
+    assert step.finish_step(s, 0.0, H) is StepResult.ADVANCED
+
+
+def test_the_list_of_contacts_in_reach_is_made_again_beyond_its_boxes(monkeypatch):
+    s = stepping(3, box=np.zeros(6), around=np.zeros(6), slack=0.5, reach_count=-1)
+    s.reach = np.zeros(3, int)
+    calls = []
+    monkeypatch.setattr(step, "in_reach", lambda tol, c, box, k: calls.append(k) or k != 1)
+    step.list_reach(s)
+    assert s.reach[: s.reach_count].tolist() == [0, 2]
+    assert s.around.tolist() == [-0.5] * 3 + [0.5] * 3
+    s.box[:] = [-0.4] * 3 + [0.4] * 3
+    step.list_reach(s)
+    assert len(calls) == 3
+    for corner in (0, 3):
+        s.box[:] = 0.0
+        s.around[:] = [-0.5] * 3 + [0.5] * 3
+        s.box[corner] = 0.6 if corner else -0.6
+        calls.clear()
+        step.list_reach(s)
+        assert len(calls) == 3
