@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import MIN_RELATIVE_PIVOT, cyclic_coordinates
+from draisine.analysis.linear import MIN_LINEARISATION_PIVOT, cyclic_coordinates
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
@@ -103,7 +103,7 @@ def state_of(machine: ClosedForm, y: Floats) -> State:
 
 def choose_pivots(machine: ClosedForm, y: Floats, law: Law | None) -> tuple[ClosedForm, Floats]:
     """Return a machine and its y, with other independent speeds if their pivots are small there."""
-    if machine.least_pivot(y) >= MIN_RELATIVE_PIVOT:
+    if machine.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
     around = (blocks["q"], blocks["r"])
