@@ -165,7 +165,17 @@ def code_commit() -> str:
     root = Path(draisine.__file__).resolve().parents[2]
     if (root / ".git").exists() and (root / "src" / "draisine").is_dir():
         # Without tags (`--exclude=*`), the description is the bare commit.
-        command = ["git", "-C", str(root), "describe", "--always", "--dirty", "--abbrev=40"]
+        # Without optional locks: a call that times out must not leave a lock behind in the repository.
+        command = [
+            "git",
+            "--no-optional-locks",
+            "-C",
+            str(root),
+            "describe",
+            "--always",
+            "--dirty",
+            "--abbrev=40",
+        ]
         try:
             described = subprocess.run(
                 [*command, "--exclude=*"], capture_output=True, text=True, timeout=10, check=True

@@ -25,7 +25,7 @@ from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity.fall import FallRule, fall_rule
 
 
-class Compliance(Protocol):
+class NormalForceLaw(Protocol):
     """An element of normal force."""
 
     def force(self, depth: float, rate: float) -> float:
@@ -105,7 +105,7 @@ class Collision:
     force: Floats  # N
 
 
-def collide(element: Compliance, mass: float, speed: float, samples: int = 400) -> Collision:
+def collide(element: NormalForceLaw, mass: float, speed: float, samples: int = 400) -> Collision:
     """Return the collision of a mass (or two, with the reduced mass) that arrives with a speed.
 
     >>> ball = collide(Hertz(1e6), 1.0, 0.5)
@@ -180,11 +180,11 @@ class Compliant:
     0.01
     """
 
-    compliance: Compliance
+    compliance: NormalForceLaw
     creep: float = 0.01  # m/s
 
 
-COMPLIANCES: dict[str, Callable[..., Compliance]] = {
+COMPLIANCES: dict[str, Callable[..., NormalForceLaw]] = {
     "hertz": Hertz,
     "kelvin_voigt": KelvinVoigt,
     "hunt_crossley": HuntCrossley,
