@@ -76,7 +76,7 @@ def test_prescribed_runs_repeat_bitwise_from_stored_results(guided, tmp_path, su
         ('"sine"', '"sinus"', "Did you mean 'sine'"),
         ("frequency", "frequencies", "Did you mean 'frequency'"),
         (", frequency = 0.5", "", "'sine' needs the parameter 'frequency'"),
-        ("end = 0.4", "end = 0.1", "must not end"),
+        ("end = 0.4", "end = 0.1", "must be after the start"),
         ("value = 0.1", 'value = "much"', "'much' is not a number"),
         ('name = "sine", ', "", "not a table with a `name`"),
     ],
