@@ -238,7 +238,7 @@ def test_error_messages_name_the_reason() -> None:
         steady_turns(BICYCLE, kind="sideways")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="ideal bicycle"):
         steady_turns(MOTORCYCLE, kind="pivoting")
-    with pytest.raises(ParameterError, match="no State"):
+    with pytest.raises(ParameterError, match="not of type State"):
         steady(BICYCLE, start=3.0)  # type: ignore[arg-type]
     turn = steady(BICYCLE, free=["steer"], lean=0.1, forward_speed=5.0)
     assert "lean = 0.1" in repr(turn)

@@ -7,7 +7,7 @@ from draisine.errors import ModelError
 from draisine.model import Body, Model, Output, Revolute
 from draisine.model.names import (
     BASE_ANGLES,
-    RESERVED_NAMES,
+    RESERVED_RESULT_NAMES,
     STORED_VARIABLES,
     dimensions,
     label_units,
@@ -67,7 +67,7 @@ def test_units_by_label():
     assert unit_of("speeds[pole_rate]", model) == "rad/s"
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED_NAMES))
+@pytest.mark.parametrize("name", sorted(RESERVED_RESULT_NAMES))
 def test_names_of_results_are_taken(name):
     with pytest.raises(ModelError, match="is reserved for results"):
         Model([Body("b", 1.0)], outputs=[Output(name, lambda readings: 1.0)])

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
     from draisine.reading.document import Equations
 
-MIN_RELATIVE_PIVOT = 0.02
+MIN_LINEARISATION_PIVOT = 0.02
 """Relative to the pivot when it was chosen; below it, new independent speeds are chosen. A small pivot
 amplifies rounding errors, most of all those of derivatives.
 """
@@ -622,7 +622,7 @@ def machine_at(
     z = memory_start(system, motion, law, states)
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
-    if machine.least_pivot(y) < MIN_RELATIVE_PIVOT:
+    if machine.least_pivot(y) < MIN_LINEARISATION_PIVOT:
         around = (y[machine.layout.q], y[machine.layout.r])
         machine = system.machine(mode, law, states, configuration=around)
         y = machine.enter(motion, z=z)

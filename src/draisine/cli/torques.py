@@ -28,7 +28,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     json
         Print a JSON object instead of tables.
     """
-    from draisine.analysis.connection.inverse import required_torques
+    from draisine.analysis.connection.inverse import solve_inverse_dynamics
     from draisine.results.attributes import read_table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
@@ -43,7 +43,7 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
         raise DataError(f"The result is incomplete: the variable {missing[0]!r} is missing.")
     q, p, r, v, vdot = (sample[name].values for name in variables)
     mode = read_table(data, "mode")
-    needed = required_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
+    needed = solve_inverse_dynamics(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(needed, float(sample["time"])))
         return

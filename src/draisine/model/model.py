@@ -18,7 +18,7 @@ from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
-from draisine.model.names import RESERVED_NAMES
+from draisine.model.names import RESERVED_RESULT_NAMES
 from draisine.model.steps import Steps
 
 BASE_TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
@@ -209,7 +209,7 @@ class Model:
         for kind, name in [("output", o.name) for o in self.outputs] + [
             ("joint", j.name) for j in self.joints
         ]:
-            if name in RESERVED_NAMES or (kind == "output" and name in taken):
+            if name in RESERVED_RESULT_NAMES or (kind == "output" and name in taken):
                 raise ModelError(f"{kind} {name!r}: this name is reserved for results. Rename it.")
 
     def _check_partners(self) -> None:

@@ -73,7 +73,7 @@ STORED_VARIABLES = {
 }
 """Variables that a run stores in addition to joints and outputs, if machine and run have them."""
 
-RESERVED_NAMES = frozenset(
+RESERVED_RESULT_NAMES = frozenset(
     {"time", *BASE_ANGLES, *BASE_ACCELERATIONS, *BASE_POSITION, *STORED_VARIABLES}
     | {dim for one in STORED_VARIABLES.values() for dim in one.dims}
 )

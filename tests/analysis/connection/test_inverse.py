@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import draisine
-from draisine.analysis.connection.inverse import required_torques
+from draisine.analysis.connection.inverse import solve_inverse_dynamics
 from draisine.cli._app import main
 from draisine.errors import ParameterError
 from draisine.mechanics.formulations import multiplier
@@ -27,14 +27,14 @@ def _at(result, k):
 
 def test_a_snake_of_six_leaves_three_torques_open(snake):
     state, vdot, _ = _at(snake, 4)
-    found = required_torques(snake.system, state, vdot)
+    found = solve_inverse_dynamics(snake.system, state, vdot)
     assert found.dimensions == 3
 
 
 def test_open_contacts_have_no_force(snake):
     """C' lam + tau vanishes for each way: (1.18)."""
     state, vdot, _ = _at(snake, 7)
-    found = required_torques(snake.system, state, vdot)
+    found = solve_inverse_dynamics(snake.system, state, vdot)
     system = snake.system
     n = len(state.v)
     free = system.machine().free(q=state.q, p=state.p, r=state.r, v=state.v)
@@ -49,7 +49,7 @@ def test_the_torques_are_those_of_the_prescribed_joints():
     result = draisine.run("locomotion/snakeboard-drive")
     for k in (4, 15):
         state, vdot, one = _at(result, k)
-        found = required_torques(result.system, state, vdot)
+        found = solve_inverse_dynamics(result.system, state, vdot)
         named = dict(
             zip(one["prescribed"].values.tolist(), one["motion_torque"].values, strict=True)
         )
@@ -76,7 +76,7 @@ def test_open_contacts_of_a_mode_have_no_force():
     data = draisine.simulate(bicycle, start, 0.1, contact=contact).to_xarray().isel(time=5)
     names = ("orientation", "position", "shape", "speeds")
     state = draisine.State(*(data[name].values for name in names))
-    found = required_torques(bicycle, state, data["accelerations"].values, mode=mode)
+    found = solve_inverse_dynamics(bicycle, state, data["accelerations"].values, mode=mode)
     assert max(map(abs, found.torques.values())) < 1e-9
     assert found.forces["rear.normal"] == pytest.approx(float(data.contact_force[0, 0]), rel=1e-9)
     assert [name for name in found.forces if name.startswith("front")] == []
@@ -109,4 +109,4 @@ def test_the_command_knows_the_mode_of_a_run(tmp_path, capsys):
 def test_machines_without_joints_are_refused():
     ball = draisine.compile("ball")
     with pytest.raises(ParameterError, match="has no joints"):
-        required_torques(ball, draisine.state(ball), np.zeros(6))
+        solve_inverse_dynamics(ball, draisine.state(ball), np.zeros(6))

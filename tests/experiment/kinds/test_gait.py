@@ -41,7 +41,7 @@ def test_the_curvature_of_shapes(tmp_path):
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("corners = [[1, 0, 0], [0, 1, 0]]", "has 3 joints; those of the machine are: rear, front"),
+        ("corners = [[1, 0, 0], [0, 1, 0]]", "has 3 joints; .*rear, front"),
         ("corners = [[1, 0], [0]]", "rows of equal length"),
         ("harmonics = [[0, 1], [0, 1]]", "equal numbers of cosines and sines"),
         ("sizes = [1.0]", "one of corners, harmonics and shapes"),
@@ -66,5 +66,5 @@ def test_expected_numbers_of_a_gait_have_sizes_and_names(tmp_path):
     with pytest.raises(DataError, match="needs points"):
         load(str(file))
     file.write_text(path + wrong.format(at="at = { size = [1.0] }", name="length", n="[0.0]"))
-    with pytest.raises(DataError, match="is no result of a gait"):
+    with pytest.raises(DataError, match="no result of a gait"):
         load(str(file))

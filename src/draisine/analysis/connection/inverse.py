@@ -34,7 +34,7 @@ class RequiredTorques:
         return int(np.linalg.matrix_rank(shares, tol=1e-9)) if shares.size else 0
 
 
-def required_torques(
+def solve_inverse_dynamics(
     system: System,
     state: State,
     vdot: Floats,
@@ -71,7 +71,7 @@ def required_torques(
     >>> import draisine
     >>> cat = draisine.compile("falling_cat")
     >>> still = draisine.state(cat)
-    >>> sorted(required_torques(cat, still, np.zeros(len(cat.model.speeds))).torques)
+    >>> sorted(solve_inverse_dynamics(cat, still, np.zeros(len(cat.model.speeds))).torques)
     ['bend', 'sway']
     """
     model = system.model

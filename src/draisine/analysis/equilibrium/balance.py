@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import MIN_RELATIVE_PIVOT, cyclic_coordinates
+from draisine.analysis.linear import MIN_LINEARISATION_PIVOT, cyclic_coordinates
 from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Model
@@ -49,9 +49,8 @@ MAX_BALANCE_STEPS = 60  # limited steps of 0.3 reach any angle; convergence need
 MAX_IDLE_STEPS = 15
 """Newton steps in a row that do not reduce the residual, after which the search ends."""
 
-RESIDUAL_TOLERANCE = (
-    1e-8  # scaled; redundant equations have residuals of the size of rounding errors
-)
+# Scaled; redundant equations have residuals of the size of rounding errors.
+RESIDUAL_TOLERANCE = 1e-8
 
 RANK_TOLERANCE = 1e-9  # of the largest singular value; smaller ones belong to redundant equations
 
@@ -104,7 +103,7 @@ def state_of(machine: ClosedForm, y: Floats) -> State:
 
 def choose_pivots(machine: ClosedForm, y: Floats, law: Law | None) -> tuple[ClosedForm, Floats]:
     """Return a machine and its y, with other independent speeds if their pivots are small there."""
-    if machine.least_pivot(y) >= MIN_RELATIVE_PIVOT:
+    if machine.least_pivot(y) >= MIN_LINEARISATION_PIVOT:
         return machine, y
     blocks = machine.layout.split(y)
     around = (blocks["q"], blocks["r"])

@@ -58,9 +58,8 @@ START_STEP = 1e-2  # relative; a difference of eighth order then has an error of
 # Default tolerances: derivatives are two to three digits less accurate than the motion.
 GRADIENT_NUMERICS = Numerics(rtol=1e-12, atol=1e-13)
 
-MIN_DURATION = (
-    1e-9  # s; a run on a terrain needs a positive duration, also to sample only its start
-)
+# In s; a run on a terrain needs a positive duration, also to sample only its start.
+MIN_DURATION = 1e-9
 
 MODE_STATE_INPUTS = ("q", "p", "r", "u", "z")  # of the programs of a motion in one contact mode
 

@@ -32,9 +32,8 @@ from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Arc, Event, Guard, GuardKind, Key, Trajectory
 from draisine.terrain.feature import BORDER_NORMAL, BORDER_OFFSET, BORDER_POINT
 
-GRAZING_RATE = (
-    3e-5  # of the natural rate of a guard; a slower crossing grazes: neighbours may miss it
-)
+# Of the natural rate of a guard; a slower crossing grazes: neighbours may miss it.
+GRAZING_RATE = 3e-5
 SAME_GAP = 1e-6  # m; contacts with smaller gaps at an event close at the same time
 SAME_DELAY = 1e-6  # relative; time derivatives of simultaneous closures may differ by this much
 EVENT_SEARCH_MARGIN = 1e-3  # m around the wheels within which the contact of an event is searched

@@ -40,17 +40,15 @@ from draisine.system.tracing import Law
 from draisine.vehicles import expect_parameters
 
 MAX_FIT_STEPS = 60  # of one search; well-posed fits take fewer than 15
-MAX_EVALUATIONS = (
-    10_000  # of the rates of a trial motion: some seconds; stiffer trial values are rejected
-)
+# Of the rates of a trial motion: some seconds; stiffer trial values are rejected.
+MAX_EVALUATIONS = 10_000
 MAX_EVALUATIONS_PER_SAMPLE = 200  # as many for each sample; bicycles on tyres need fewer than 50
 MAX_NOISE_UPDATES = 20  # each change of the weights is a tenth of the last one, or less
 STEP_CONVERGED = 1e-6  # of the norm of the residuals: largest effect of a last step
 WEIGHTS_CONVERGED = 1e-2  # relative; values then change by less than 1e-3 of their deviation
 RANK_THRESHOLD = 1e-6  # of the largest singular value; derivatives have errors of about 1e-8
-COLLINEARITY_THRESHOLD = (
-    0.05  # singular value of unit columns; collinearity above 20, Brun et al. 2001
-)
+# Singular value of unit columns; collinearity above 20, Brun et al. 2001.
+COLLINEARITY_THRESHOLD = 0.05
 START_SPREAD = 0.3  # of values, or of the signals if a value is zero; beyond it most bicycles fall
 
 FIT_NUMERICS = Numerics(rtol=1e-8, atol=1e-10)  # far below the noise of any instrument
