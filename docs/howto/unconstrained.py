@@ -3,7 +3,7 @@
 import numpy as np
 
 from draisine.algebra.lie import rotation
-from draisine.mechanics.base import free_columns, expand_speeds
+from draisine.mechanics.base import expand_speeds, free_columns
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 

@@ -1,6 +1,6 @@
 """balancer: the robot of balancer.xml.
 
-What of it rolls, gives and is held is told here. Try it:
+This file lists its wheels, springs and held joints. Try it:
 
     draisine show balancer.py --plot balancer.png
     draisine eigenvalues balancer.py
@@ -16,15 +16,15 @@ from draisine.model.motion import uniform
 
 FILE = Path(__file__).parent / "balancer.xml"
 
-# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
-# anywhere; on a link that is fixed to the base it is a caster, and slides.
+# Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
+# point; on a link that is fixed to the base it is a caster, and slides.
 WHEELS = {
     "left_wheel": 0.08,  # its cylinder
     "right_wheel": 0.08,  # its cylinder
 }
 
-# Joints that servos hold as they are drawn; other motions r(t) are in draisine.model.motion. One that is
-# taken out of here moves freely, and has an input of its name.
+# Joints that servos keep at zero; other motions r(t) are in draisine.model.motion. A joint that is
+# removed here moves freely, and has an input of its name.
 HELD = {
     "pan": {"motion": uniform(0.0)},
 }

@@ -1,6 +1,6 @@
 """rover: the robot of rover.urdf.
 
-What of it rolls, gives and is held is told here. Try it:
+This file lists its wheels, springs and held joints. Try it:
 
     draisine show rover.py --plot rover.png
     draisine eigenvalues rover.py
@@ -18,16 +18,16 @@ from draisine.model.motion import uniform
 
 FILE = Path(__file__).parent / "rover.urdf"
 
-# What the root link of the file can do: "SE(3)" moves freely, "fixed" is bolted to the world, as a root link
-# called `world` is; `base` of `read_urdf`.
+# The root link: "SE(3)" moves freely, "fixed" is attached to the world (as is a root link called `world`).
+# See `base` of `read_urdf`.
 BASE = "SE(3)"
 
-# Wheels that lean, spread or turn against one another cannot all roll without slip: these have side
-# forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
+# Wheels that lean, spread or turn relative to each other cannot all roll without slip. These have side
+# forces: cornering times load times slip, with a relaxation length. See `draisine list tyres`.
 TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation=0.12)
 
-# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
-# anywhere; on a link that is fixed to the base it is a caster, and slides.
+# Rolling links with their radii in m, guessed from the file: check them. `Ball(0.03)` touches with any
+# point; on a link that is fixed to the base it is a caster, and slides.
 WHEELS = {
     "rear_left_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
     "rear_right_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
@@ -35,8 +35,8 @@ WHEELS = {
     "front_right_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
 }
 
-# Joints that give: spring and damper in N/m and N s/m or, of hinges, N m/rad and N m s/rad; guessed so
-# that they sag by a tenth of a wheel's radius.
+# Compliant joints: spring and damper in N/m and N s/m or, for hinges, N m/rad and N m s/rad; guessed so
+# that they deflect by a tenth of a wheel's radius under the weight.
 SPRINGS = {
     "rear_left_strut": (5600.0, 196.0),
     "rear_right_strut": (5600.0, 196.0),
@@ -44,21 +44,22 @@ SPRINGS = {
     "front_right_strut": (5600.0, 196.0),
 }
 
-# Joints that servos hold as they are drawn; other motions r(t) are in draisine.model.motion. One that is
-# taken out of here moves freely, and has an input of its name.
+# Joints that servos keep at zero; other motions r(t) are in draisine.model.motion. A joint that is
+# removed here moves freely, and has an input of its name.
 HELD = {
     "front_left_steer": {"motion": uniform(0.0)},
     "front_right_steer": {"motion": uniform(0.0)},
 }
 
-# Motors give at most front_left_steer 5 N m, front_right_steer 5 N m. Inputs and laws know no limits here.
+# Limits of the motors: front_left_steer 5 N m, front_right_steer 5 N m. Inputs and control laws do not
+# apply them.
 
 
 def rover(
     *,
     g: Annotated[float, "m/s2", "gravity"] = 9.81,
-    stiffness: Annotated[float, "", "of all springs, against SPRINGS"] = 1.0,
-    damping: Annotated[float, "", "of all dampers, against SPRINGS"] = 1.0,
+    stiffness: Annotated[float, "", "factor of all springs in SPRINGS"] = 1.0,
+    damping: Annotated[float, "", "factor of all dampers in SPRINGS"] = 1.0,
 ) -> Model:
     """Return the robot."""
     springs = {

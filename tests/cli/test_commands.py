@@ -358,7 +358,7 @@ def test_several_cycles_are_no_motion(capsys):
     said(capsys, "cycles", "--out", "cycles.nc")
     for wrong in (["plot", "cycles.nc", "--figure", "top"], ["animate", "cycles.nc"]):
         assert main(wrong) == 2
-        assert "holds 2 cycles" in capsys.readouterr().err
+        assert "has 2 cycles" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("ending", ["tex", "html", "md", "py", "wl", "mpl", "m", "c"])

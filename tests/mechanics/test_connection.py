@@ -24,8 +24,8 @@ from draisine.mechanics.connection import (
     locomotion,
     mechanical_connection,
     reduced_motion,
-    required_torques,
     solve_kinematics,
+    solve_torques,
     stokes_connection,
 )
 from draisine.mechanics.constraints import mode_of
@@ -143,7 +143,7 @@ def test_platform_torques_accelerate_and_carry_it() -> None:
     found = solve_kinematics(at)
     a, rho, mass = 0.8, 0.1, 10.0
     rdot, rddot = np.array([3.0, 3.0]), np.array([a, a]) / rho
-    out = required_torques(found, np.zeros(0), rdot, rddot)
+    out = solve_torques(found, np.zeros(0), rdot, rddot)
     assert_allclose(out.motion.vdot[:3], [a, 0.0, 0.0], atol=1e-12)
     assert_allclose(out.tau, (mass * a * rho + 2 * 0.005 * a / rho) / 2, rtol=1e-12)
     lam = dict(zip(at.labels, out.lam, strict=True))
@@ -205,7 +205,7 @@ def test_car_torques_give_back_its_accelerations() -> None:
     at = placed(car(), [0.4, 1.0])
     found = solve_kinematics(at)
     rdot, rddot = np.array([0.3, 8.0]), np.array([-1.0, 2.0])
-    out = required_torques(found, np.zeros(0), rdot, rddot)
+    out = solve_torques(found, np.zeros(0), rdot, rddot)
     balance(found, out, np.zeros(len(found.redundant)))
     again, lam = forward(at, out.tau, out.motion.v, without="rear.normal")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
@@ -222,7 +222,7 @@ def test_car_with_a_passive_wheel_coasts() -> None:
     assert_allclose(found.H[:, 0], [1.0, 0.0, np.tan(0.4) / 2, 1 / 0.3], rtol=1e-13)
     assert_allclose(found.J, 0.0, atol=1e-15)
     rdot, rddot, speed = np.array([0.3]), np.array([-1.0]), np.array([4.0])
-    out = required_torques(found, speed, rdot, rddot)
+    out = solve_torques(found, speed, rdot, rddot)
     again, _ = forward(at, out.tau, out.motion.v, without="rear.normal")
     assert_allclose(again, out.motion.vdot, atol=1e-11)
     assert again[8 - 1] != 0.0
@@ -289,7 +289,7 @@ def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
     assert case.why.endswith("Vx follows from the dynamics; 1 of 2 shape motions is possible.")
     found = solve_kinematics(at)
     assert_allclose(found.K @ [1.0, 1.0], 0.0, atol=1e-15)
-    out = required_torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))
+    out = solve_torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))
     assert_allclose(out.tau_static.sum(), 0.0, atol=1e-14)
     balance(found, out, np.array([2.0]))
 
@@ -334,7 +334,7 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
     across = multiplier.active_row_indices(at.tree.model, mode_of(at.tree.model))
     columns = free_columns(at.tree.model)
     vdot = np.linalg.lstsq(rows.C[across][:, columns], rows.c[across], rcond=None)[0]
-    out = required_torques(found, np.zeros(0), rdot, vdot[3:])
+    out = solve_torques(found, np.zeros(0), rdot, vdot[3:])
     assert_allclose(out.motion.vdot[columns], vdot, atol=1e-12)
     assert out.lam_static.shape == (5, 2)
     assert_allclose(at.A.T @ out.lam_static, 0.0, atol=1e-14)
@@ -348,9 +348,9 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
         assert_allclose(list(lam.values()), out.lam + out.lam_static @ z, atol=1e-10)
         balance(found, out, z)
     with pytest.raises(ConfigurationError, match="speeds of the joints violate the constraint"):
-        required_torques(found, np.zeros(0), rdot + [0.1, 0.0, 0.0, 0.0], vdot[3:])
+        solve_torques(found, np.zeros(0), rdot + [0.1, 0.0, 0.0, 0.0], vdot[3:])
     with pytest.raises(ConfigurationError, match="accelerations of the joints violate"):
-        required_torques(found, np.zeros(0), rdot, vdot[3:] + [0.1, 0.0, 0.0, 0.0])
+        solve_torques(found, np.zeros(0), rdot, vdot[3:] + [0.1, 0.0, 0.0, 0.0])
 
 
 def test_snake_connection_over_all_scalars() -> None:
@@ -744,7 +744,7 @@ def test_torques_give_back_the_accelerations(
     found = solve_kinematics(at)
     rng = np.random.default_rng(2)
     eta_r, (rdot, rddot) = rng.normal(size=len(found.free)), rng.normal(size=(2, len(at.inner)))
-    out = required_torques(found, eta_r, rdot, rddot)
+    out = solve_torques(found, eta_r, rdot, rddot)
     assert out.tau_static.shape == (len(at.inner), 0)
     again, lam = forward(at, out.tau, out.motion.v)
     scale = max(1.0, np.abs(again).max())
@@ -783,10 +783,10 @@ def test_reduced_dynamics_over_symbols() -> None:
         return trace.evaluate(xs, point)
 
     found = solve_kinematics(placed(snakeboard(), symbols["r"]), evaluate)
-    out = required_torques(found, symbols["e"], symbols["d"], symbols["a"])
+    out = solve_torques(found, symbols["e"], symbols["d"], symbols["a"])
     floats = {k: np.array(xs) for k, xs in values.items()}
     numbers = solve_kinematics(placed(snakeboard(), floats["r"]))
-    expected = required_torques(numbers, floats["e"], floats["d"], floats["a"])
+    expected = solve_torques(numbers, floats["e"], floats["d"], floats["a"])
     assert_allclose(evaluate(list(out.tau)), expected.tau, rtol=1e-12)
     assert_allclose(evaluate(list(out.lam)), expected.lam, rtol=1e-12)
     assert_allclose(evaluate(list(out.motion.vdot)), expected.motion.vdot, rtol=1e-12, atol=1e-13)

@@ -434,4 +434,4 @@ class TestEverywhere:
     def test_equations_name_the_loads(self, bicycle):
         text = bicycle.equations().write("latex")
         assert "N_{rear}" in text
-        assert "the normal force, one of the multipliers" in text
+        assert "is the normal force, a multiplier" in text

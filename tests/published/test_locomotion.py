@@ -12,8 +12,8 @@ from draisine import Numerics, compile, simulate, state
 from draisine.analysis.linear import linearise
 from draisine.mechanics.connection import (
     locomotion,
-    required_torques,
     solve_kinematics,
+    solve_torques,
     stokes_connection,
 )
 from draisine.mechanics.constraints import mode_of
@@ -84,7 +84,7 @@ def test_torques_of_a_snake_are_those_of_least_norm(case):
     rises = np.array(case["accelerations"])
     model = snake(links=len(joints) + 1)
     at = locomotion(assemble(model), mode_of(model), np.eye(3), joints)
-    found = required_torques(solve_kinematics(at), np.zeros(0), speeds[3:], rises[3:])
+    found = solve_torques(solve_kinematics(at), np.zeros(0), speeds[3:], rises[3:])
     assert_allclose(found.motion.v[[0, 1, 5]], speeds[:3], rtol=0, atol=1e-11)
     open_dimensions = np.linalg.matrix_rank(found.tau_static, tol=1e-9)
     assert open_dimensions == case["indeterminate_dimension"]

@@ -180,7 +180,7 @@ def test_the_page_of_a_slope_mentions_the_yaw():
     text = str(compile("whipple", slope=0.1).equations())
     assert "On a slope the yaw appears" in text
     assert r"s_{\psi}" in text
-    assert "On the slope" not in str(compile("whipple").equations())
+    assert "On a slope" not in str(compile("whipple").equations())
 
 
 def values_of(equations, seed=2):

@@ -78,19 +78,19 @@ def test_figures_with_excessive_values_are_refused(data, tmp_path, monkeypatch):
 def test_replays_refuse_times_that_are_not_finite(data, tmp_path):
     times = data["time"].values.copy()
     times[-1] = float("nan")
-    with pytest.raises(DataError, match="times of the result are not finite"):
+    with pytest.raises(DataError, match="Sample times are not finite"):
         draisine.animate(data.assign_coords(time=times), tmp_path / "a.html")
 
 
 def test_figures_refuse_a_result_without_times(data):
-    with pytest.raises(DataError, match="it has no times"):
+    with pytest.raises(DataError, match="has no samples in time"):
         draisine.plot(data.isel(time=slice(0, 0)))
 
 
 def test_replays_refuse_poses_that_are_not_finite(data, tmp_path):
     damaged = data.copy(deep=True)
     damaged["position"].values[3] = float("nan")
-    with pytest.raises(DataError, match=r"the poses at 0\.03 s are not finite"):
+    with pytest.raises(DataError, match=r"The pose at 0\.03 s is not finite"):
         draisine.animate(damaged, tmp_path / "a.html")
     assert not list(tmp_path.iterdir())
 

@@ -238,7 +238,7 @@ def test_mp4_with_ffmpeg(passive, tmp_path):
 def test_results_without_motion_are_not_animated(passive, tmp_path):
     with pytest.raises(ParameterError, match="single instant"):
         animate(passive.isel(time=[0]), tmp_path / "a.gif")
-    with pytest.raises(ParameterError, match="no run"):
+    with pytest.raises(ParameterError, match="not a run"):
         animate(run(load("meijaard2007/matrices")).data, tmp_path / "a.html")
     with pytest.raises(DataError, match=r"\.gif, \.mp4, \.html"):
         animate(passive, tmp_path / "a.avi")

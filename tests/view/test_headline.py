@@ -58,7 +58,7 @@ def test_the_command_line_replaces_headlines(run, tmp_path, capsys):
         ["plot", str(tmp_path / "run.nc"), str(out), "--no-title", "--title", "x", "--force"]
     )
     assert code != 0
-    assert "exclude each other" in capsys.readouterr().err
+    assert "cannot be combined" in capsys.readouterr().err
 
 
 def test_titles_of_the_panels_stay():

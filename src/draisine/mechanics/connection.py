@@ -495,7 +495,7 @@ class Torques:
     motion: DrivenMotion
 
 
-def required_torques(
+def solve_torques(
     solution: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
 ) -> Torques:
     """Compute the required torques of the driven joints by inverse dynamics (1.16)-(1.19).

@@ -20,7 +20,7 @@ INITIAL_ANGLE = 0.2
 EQUILIBRIUM_ACCELERATION = 1e-6
 """A smaller acceleration (rad/s^2 or m/s^2) is that of an equilibrium: nothing would move."""
 
-UNSTABLE_GROWTH = 0.01
+FALLING_GROWTH_RATE = 0.01
 """An eigenvalue with a larger real part (1/s) grows visibly within the 5 s of a first run."""
 
 
@@ -71,7 +71,7 @@ def needs_law(system: System, start: dict[str, float]) -> bool:
         if is_two_wheeler(system):
             return False
         modes, _ = steady_modes(system, list(speed.values()) or 0.0)
-        is_unstable = modes.values.real.max() > UNSTABLE_GROWTH
+        is_unstable = modes.values.real.max() > FALLING_GROWTH_RATE
         return bool(is_unstable and balance(system, **speed).inputs)
     return False
 

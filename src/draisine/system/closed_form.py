@@ -157,6 +157,7 @@ class ClosedForm:
 
         An axis may have become parallel to the one that aligns its frame, or a redundant row independent.
         """
+        # The common case needs no further computation.
         if self.artifacts.nominal == self.system.parameters:
             return True
         spare, _ = self.artifacts.decide(self.task, self.system.parameters)
@@ -216,6 +217,7 @@ class ClosedForm:
         """
         origin = self.frame[1] if frames is None else frames[1]
         back = self._back if frames is None else _reverse(frames[0])
+        # Plain floats are faster than arrays of four numbers.
         user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
         return user, p - _rotate(user, origin)
 

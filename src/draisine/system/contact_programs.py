@@ -286,6 +286,7 @@ class TerrainDerivation:
         no_acceleration = array([0.0] * len(self.speeds))
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, no_acceleration, zero, zero, gravity)
+        # Applied forces are on the left-hand side here: M vdot + F = C' lam.
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
@@ -418,6 +419,7 @@ class TerrainDerivation:
             readings.pitch,
             *(o.value(readings) for o in self.model.outputs),
         ]
+        # Rates of outputs need the accelerations, which the contact problem determines.
         seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self._memory_rates)
         gravity = self.model.gravity
         observations = {
@@ -502,6 +504,7 @@ class TerrainDerivation:
         with c = bdot - Cdot v by differentiation along the motion, the direction along, and the forces of
         tyres.
         """
+        # On moving ground the velocity relative to the ground vanishes, not that of the wheel.
         b = array([axis @ ground for axis in met.axes])
         relative = met.C @ self.speeds - b
         outputs: dict[str, Any] = {

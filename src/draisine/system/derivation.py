@@ -98,6 +98,7 @@ class Derivation:
         """Independent speeds and pivots: those given, or chosen by rank at the nominal configuration."""
         if self._choice is not None:
             return self._choice
+        # Elimination joint by joint along the tree keeps the expressions of long chains short.
         planned = projected.plan_joints(self.constraint_rows, self.evaluate)
         along_tree = planned is not None
         independent, pivots = planned or self._plan()
@@ -114,6 +115,7 @@ class Derivation:
         C = constraints.matrix(self.tree, rows.geo, rows.world, rows.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
         labels = [constraints.labels(self.model, self.mode)[k] for k in rows.keep]
+        # Joint rates are preferred as independent speeds, then the angular velocity of the base.
         order = projected.speed_order(self.model, columns)
         independent = projected.choose_speeds(len(columns), values[rows.keep], labels, order)
         return independent, projected.plan_pivots(rows, independent, self.evaluate)

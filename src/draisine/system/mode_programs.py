@@ -73,6 +73,7 @@ def rate(d: Derivation) -> Program:
     if d.correction is not None:
         speeds = speeds + _gap_correction(d, d.correction)
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.constraint_rows.ref)
+    # Constant pivots cannot degenerate; the integrator watches the others.
     watched = [*moving.solver.pivot, *d.loaded.pivots]
     pivots = [x for x in watched if isinstance(x, Expr) and not x.fixed]
     rate = [*qdot, *pdot, *speeds[6:], *d.reduced.udot, *d.memory_rates]
@@ -143,6 +144,7 @@ def project(d: Derivation) -> Program:
         r = r + step[6:]
     wheels = [a for a in rows.active if not is_zero(a.surface.ring)]  # a ball has no heading
     headings = [_heading(rows, a) for a in wheels]
+    # The length of the quaternion counts as a gap: it is corrected by the same Newton step.
     length = [square_length(d.model, d.symbols["q"]) - 1.0]
     outputs = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
     return d.tracing.program("project", d.inputs, outputs)
@@ -249,6 +251,7 @@ def _bare(d: Derivation) -> _Bare:
     """Return the saddle-point system of every mode without force elements."""
     model = d.model
     s = d.symbols | _user(d, {"q": 4, "p": 3})
+    # Not aligned: the frame of the base is that of the drawing, in which users give speeds.
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
     v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
     speeds = expand_speeds(model, v)
@@ -338,6 +341,7 @@ def variation(d: Derivation) -> Program:
     seeds = d.tracing.symbols(sizes)
     seed = d.directions(d.R, expand_speeds(d.model, seeds["dx"]))
     seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
+    # One call differentiates all values, so that common subexpressions are shared.
     changes = iter(tangent([x for xs in values.values() for x in xs], seed))
     outputs = {"mass": list(mass.ravel())} | values
     outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}

@@ -380,6 +380,7 @@ class System:
             self.model, machine.mode
         ) + multiplier.coupled_row_indices(self.model)
         out = machine.masses(q=state.q, p=state.p, r=state.r, v=state.v)
+        # The last left singular vectors span the forces without effect on any motion.
         U, _, _ = np.linalg.svd(out["C"].reshape(-1, n)[rows])
         rank = len(labels) - len(machine.choice.spare)
         return dict(zip(labels, U[:, rank:], strict=True))

@@ -258,7 +258,7 @@ class TestStore:
     ) -> None:
         store = Store(tmp_path)
         first = self.compiled(small, store)
-        monkeypatch.setattr(_llvm, "assemble", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(_llvm, "compile_object", lambda *_: pytest.fail("compiled again"))
         assert self.compiled(small, store).tobytes() == first.tobytes()
 
     @pytest.mark.parametrize(
@@ -403,13 +403,13 @@ def compile_one(factor):
     steps = [("input", "x", 0), ("const", factor), ("mul", 0, 1)]
     return Native(Program("small", {"x": 1}, steps, {"y": [2]}, [False, True, False])).call
 
-def assemble_slowly(*arguments):
+def compile_slowly(*arguments):
     loading.set()
     forked.wait(1.0)
-    return assemble(*arguments)
+    return compile_object(*arguments)
 
-loading, forked, assemble = threading.Event(), threading.Event(), _llvm.assemble
-_llvm.assemble = assemble_slowly
+loading, forked, compile_object = threading.Event(), threading.Event(), _llvm.compile_object
+_llvm.compile_object = compile_slowly
 thread = threading.Thread(target=compile_one, args=(2.0,))
 thread.start()
 loading.wait()

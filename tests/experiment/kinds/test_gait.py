@@ -41,9 +41,9 @@ def test_the_curvature_of_shapes(tmp_path):
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("corners = [[1, 0, 0], [0, 1, 0]]", "tells of 3 joints; the machine has rear, front"),
-        ("corners = [[1, 0], [0]]", "as many numbers in every row"),
-        ("harmonics = [[0, 1], [0, 1]]", "as many cosines as sines"),
+        ("corners = [[1, 0, 0], [0, 1, 0]]", "has 3 joints; .*rear, front"),
+        ("corners = [[1, 0], [0]]", "rows of equal length"),
+        ("harmonics = [[0, 1], [0, 1]]", "equal numbers of cosines and sines"),
         ("sizes = [1.0]", "one of corners, harmonics and shapes"),
         ("shapes = [[0, 0]]\nplane = ['rear', 'tail']", "no joint 'tail'"),
         ("corners = [[1, 0], [0, 1]]\nplane = ['rear', 'front']", "a plane belongs to shapes"),
@@ -63,8 +63,8 @@ def test_expected_numbers_of_a_gait_have_sizes_and_names(tmp_path):
     wrong = "[[expected]]\ntitle = 'x'\norigin = 'law'\n{at}\nvalues = {{ {name} = {n} }}\n"
     path = SMALL + "corners = [[1, 0], [0, 1]]\n"
     file.write_text(path + wrong.format(at="", name="x", n=0.0))
-    with pytest.raises(DataError, match="tells no points"):
+    with pytest.raises(DataError, match="needs points"):
         load(str(file))
     file.write_text(path + wrong.format(at="at = { size = [1.0] }", name="length", n="[0.0]"))
-    with pytest.raises(DataError, match="a gait does not tell it"):
+    with pytest.raises(DataError, match="no result of a gait"):
         load(str(file))

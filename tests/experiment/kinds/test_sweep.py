@@ -189,7 +189,7 @@ def test_expected_numbers_must_be_outputs_on_the_grid(mine):
         ('"rk4", "rk4"', '"rk4", "ab4"'),
         ("at.mB", "at.mC"),
     ):
-        with pytest.raises(DataError, match=r"not on the grid|no side of the grid"):
+        with pytest.raises(DataError, match=r"not on the grid|not an axis of the grid"):
             check(load(mine(text.replace(old, new))))
 
 

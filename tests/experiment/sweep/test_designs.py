@@ -126,11 +126,14 @@ def test_sobol_points_fill_every_box_of_equal_volume(discs):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "tells nothing that differs"),
+        ("", "varies nothing"),
         (f'design = "sobol"\ncount = 12{BETWEEN}', "a power of two as count: 8 or 16"),
-        (f'design = "sobol"{BETWEEN}', "takes between and a count"),
-        (f"count = 4{BETWEEN}", "has a count in each side"),
-        (f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1, 2]\n"{MASS}" = [1]\n', "as many values"),
+        (f'design = "sobol"{BETWEEN}', "needs between and a count"),
+        (f"count = 4{BETWEEN}", "needs a count in each table"),
+        (
+            f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1, 2]\n"{MASS}" = [1]\n',
+            "equal numbers of values",
+        ),
         (BETWEEN.replace("high = 4.0", 'high = "x", count = 2'), "'x' is not a number"),
         (f'design = "sobol"\ncount = 4{BETWEEN.replace("3.0", "0.5")}', "low must be below high"),
         (
@@ -154,5 +157,5 @@ at.mass = [2.0]
 [expected.values]
 "final lean" = [0.0]
 """
-    with pytest.raises(DataError, match="stands on a grid"):
+    with pytest.raises(DataError, match="needs the design 'grid'"):
         discs(f'design = "sobol"\ncount = 4{BETWEEN}{more}')

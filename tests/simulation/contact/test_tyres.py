@@ -206,7 +206,7 @@ def test_a_tyre_whose_states_read_the_load_needs_a_spring():
             return done, [lag[0] * readings.load(self.contact)]
 
     system = draisine.compile(lambda: block(Soft(1.0, 0.0, 0.1)))
-    with pytest.raises(ModelError, match="change with the load"):
+    with pytest.raises(ModelError, match="depend on the load"):
         draisine.simulate(system, draisine.state(system), 0.1, terrain=plane())
 
 

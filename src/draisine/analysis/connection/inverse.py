@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.mechanics.connection import locomotion, required_torques, solve_kinematics
+from draisine.mechanics.connection import locomotion, solve_kinematics, solve_torques
 from draisine.mechanics.tree import assemble
 from draisine.system.state import State
 from draisine.system.system import System
@@ -85,7 +85,7 @@ def solve_inverse_dynamics(
     names = [joint.name for joint in model.joints]
     inner = [first + k - 6 for k in frame.inner]
     eta_r = np.array([state.v[model.speeds.index(name)] for name in motion.reduced_names])
-    out = required_torques(motion, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
+    out = solve_torques(motion, eta_r, state.v[inner], np.asarray(vdot, float)[inner])
     joints = [names[k - 6] for k in frame.inner]
     return RequiredTorques(
         dict(zip(joints, map(float, out.tau), strict=True)),

@@ -17,7 +17,7 @@ from draisine.analysis.connection import (
     polygon,
 )
 from draisine.scenario.schema import GaitPart
-from draisine.scenario.validate.expectations import CURVATURE_UNITS, GAIT_UNITS
+from draisine.scenario.validate.expectations import GAIT_CURVATURE_UNITS, GAIT_UNITS
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def compute_gait(system: System, request: GaitPart) -> "Dataset":
     first, second = request.plane or connection.joints[:2]
     F = connection.curvature(request.shapes, first, second)
     values = {f"curvature_{name}": F[:, k] for k, name in enumerate(connection.twist)}
-    return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, CURVATURE_UNITS)
+    return _dataset(system, "shape", np.arange(1.0, len(F) + 1.0), values, GAIT_CURVATURE_UNITS)
 
 
 def _displacements(connection: LocalConnection, request: GaitPart) -> "Dataset":

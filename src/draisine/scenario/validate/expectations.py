@@ -15,7 +15,7 @@ from draisine.scenario.validate.mistakes import Mistakes, key_path
 GAIT_UNITS = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
 """Results of a gait after one cycle, in the frame at its start, and their units."""
 
-CURVATURE_UNITS = {
+GAIT_CURVATURE_UNITS = {
     f"curvature_{name}": unit for name, unit in zip(BASE_TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
 }
 """Curvatures at shapes, displacement per enclosed area along the twist of the base, and units."""
@@ -66,7 +66,7 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             outputs += ["yaw"] if getattr(table, "locked", None) is not None else []
             return lambda text, _: _check_output(text, kind, outputs)
         case "gait":
-            outputs = list(GAIT_UNITS if _gait_axis(tables) == "size" else CURVATURE_UNITS)
+            outputs = list(GAIT_UNITS if _gait_axis(tables) == "size" else GAIT_CURVATURE_UNITS)
             return lambda text, _: _check_output(text, kind, outputs)
         case "state":
             return parse_series

@@ -462,7 +462,7 @@ class ArcDriver:
         return all(contact in self.near.index for contact, *_ in contacts)
 
     def run(self, steps: int, events: int) -> RunStatus:
-        """Run the compiled loop for at most so many steps and events; return why it stopped."""
+        """Run the compiled loop up to given numbers of steps and events; return the reason for the stop."""
         most_events = min(events, EVENTS_PER_CALL)
         status: RunStatus = self.query.code.run_arcs(self._packed_loop, steps, most_events)
         return status

@@ -227,7 +227,7 @@ class TerrainRun:
             self._switch_method(error)
 
     def advance(self, steps: int = 1, events: int = 1) -> None:
-        """Take at most so many steps, through at most so many events."""
+        """Take at most `steps` steps, through at most `events` events."""
         if self.steps is not None:
             self._advance_time_steps(steps)
         else:
@@ -263,8 +263,9 @@ class TerrainRun:
     # --- calls of the compiled routines
 
     def _call_routines(self, steps: int, events: int, cause: Cause | None = None) -> RunStatus:
-        """Advance by at most so many steps and events; with a cause, begin with the event that it
-        describes. Return why the routines stopped.
+        """Advance by at most `steps` steps and `events` events; return the reason for the stop.
+
+        With a cause, begin with the event that it describes.
         """
         driver = self._find_driver()
         # One event more than is allowed, so that the limit is seen to be exceeded.
@@ -312,7 +313,7 @@ class TerrainRun:
         return self.driver
 
     def _traverse(self, driver: ArcDriver, steps: int, events: int) -> RunStatus:
-        """Run the routines, and do for them what needs Python; return why they stopped."""
+        """Run the routines, and do the parts that need Python; return the reason for the stop."""
         while True:
             status = driver.run(steps, events)
             if status is RunStatus.UNKNOWN_MODE:
@@ -365,7 +366,7 @@ class TerrainRun:
             self._raise(Failure("too many events", error))
 
     def _raise(self, failure: Failure) -> None:
-        """Raise what stops event location, after the last believable state is stored."""
+        """Store the last believable state, and raise the error that stops event location."""
         if failure.last is not None:
             self.now.t, self.now.y = failure.last
             self.add_sample()
@@ -482,7 +483,7 @@ class TerrainRun:
         return Trajectory(tuple(self.arcs), outcome, settings, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
-        """Return the motion so far, the open arc included."""
+        """Return the trajectory up to the present state, including the open arc."""
         if self.steps is not None:
             self._close_steps(None)
             return self.trajectory(outcome)
@@ -577,8 +578,8 @@ class TerrainRun:
         return error
 
     def _enter_time_stepping(self, reason: str, guard: Guard | None = None) -> None:
-        """Begin a time-stepping arc at the present state, where a guard may have fired, or where events
-        began to accumulate.
+        """Begin a time-stepping arc at the present state. A guard may have fired there, or events began to
+        accumulate.
         """
         h = choose_step(self.query, self.contact, self.now.t, self.now.y)
         if self.now.t - self.resumed < switch.RETRY_STEPS * h:

@@ -239,8 +239,8 @@ def follow_accuracy(tol: Tolerances, units: MachineUnits, rtol: float) -> None:
 
 
 def scale_states(model: Model, units: MachineUnits, states: int) -> Floats:
-    """Return the unit of each number of a state (q, p, r, v, z); those of z, of which there are so
-    many, are not known: one.
+    """Return the unit of each entry of a state (q, p, r, v, z). Those of the `states` entries of z are not
+    known; they are one.
     """
     by_name = {"m": Dimension(length=1), "m/s": Dimension(length=1, time=-1)}
     by_name |= {"rad": Dimension(), "rad/s": Dimension(time=-1)}

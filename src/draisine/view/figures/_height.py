@@ -17,7 +17,7 @@ CURVATURE_POINTS = 61
 """Number of shapes along each joint angle."""
 MAX_OVER_MEDIAN = 25.0
 """Largest drawn curvature relative to its median: near singular shapes it is unbounded."""
-CURVATURE_UNITS = {
+HEIGHT_PANEL_LABELS = {
     "Vx": ("ahead", r"m/rad$^2$"),
     "Vy": ("to the left", r"m/rad$^2$"),
     "Wz": ("turn", r"rad/rad$^2$"),
@@ -60,7 +60,7 @@ def draw_heights(
         axes.contour(degrees, degrees, F[..., k], levels=[0.0], colors="black", linewidths=0.8)
         for path in paths:
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
-        title, unit = CURVATURE_UNITS[name]
+        title, unit = HEIGHT_PANEL_LABELS[name]
         bar = axes.figure.colorbar(
             shades,
             ax=axes,

@@ -64,6 +64,24 @@ def test_motion_and_multipliers_of_minimum_norm(n, m, rank):
     assert_allclose(idle.T @ lam, 0.0, atol=1e-10 * np.abs(lam).max())
 
 
+@pytest.mark.parametrize(("n", "m", "rank"), SIZES)
+def test_the_motion_alone_is_that_of_the_whole_solution(n, m, rank):
+    """Redundant rows need no part in the force; with friction drag the motion depends on their part."""
+    M, f, C, c, _ = draw(m, n, m, rank)
+    whole, alone = fill(M, f, C, c), fill(M, f, C, c)
+    alone.motion_only = True
+    solve_saddle_point(whole)
+    assert solve_saddle_point(alone) is SaddleStatus.UNIQUE
+    assert_allclose(alone.x, whole.x, atol=1e-11 * np.abs(whole.x).max())
+    assert np.count_nonzero(alone.multiplier[:m]) == rank
+    G = C.copy()
+    G[0] += 0.3
+    whole, alone = fill(M, f, C, c, G), fill(M, f, C, c, G)
+    alone.motion_only = True
+    assert solve_saddle_point(alone) is solve_saddle_point(whole)
+    assert_allclose(alone.multiplier, whole.multiplier, atol=0)
+
+
 @pytest.mark.parametrize(("n", "m", "rank"), [(6, 3, 3), (6, 5, 4)])
 def test_multipliers_that_push_elsewhere_than_along_their_rows(n, m, rank):
     """Friction drag and tyre lift: G differs from C. Redundant rows leave lam open; it is the shortest."""

@@ -103,7 +103,7 @@ class RunStatus(IntEnum):
 
 
 class ArcClock(Record):
-    """Where an arc under way is, and what its last step has found."""
+    """Time, step and results of the last step of an arc."""
 
     time: float = 0.0  # s, at the start of the step
     step: float = 0.0  # s, length of the step
@@ -133,7 +133,7 @@ SHORTEST = 1.0 / 64.0
 
 
 class Proximity(IntEnum):
-    """What an open contact can do during a step."""
+    """Proximity of an open contact during a step."""
 
     AWAY = 0  # it cannot touch
     NEAR = 1  # it may touch
@@ -204,9 +204,11 @@ def take_step(c: ArcState, h: float, into: Floats) -> bool:
 
 @routine
 def take_accepted_step(c: ArcState) -> RunStatus:
-    """Take one step that satisfies the tolerances, implicit if friction turns so fast that an explicit one
-    would not be stable; return RESOLVED, or why there is none. Leave the new state and the polynomial of
-    the dense output.
+    """Take one step that satisfies the tolerances; write the new state and the polynomial of the dense
+    output.
+
+    The step is implicit if friction turns slips so fast that an explicit one would be unstable. Return
+    RESOLVED, or the reason why no step exists.
     """
     s, g = c.mode, c.stages
     put_state(s.x, c.clock.time, g.y, g.n)
@@ -261,9 +263,7 @@ def evaluate_dense(c: ArcState, part: float) -> None:
 
 @routine
 def guard_value(c: ArcState, j: int, row: Floats, lam: Floats) -> float:
-    """Return guard j of the state in x, from what its contact looks like and its force: what must not
-    become negative, in a form that is nearly a polynomial, eq. [guards].
-    """
+    """Return the value of guard j at the state in x, in a form that is nearly a polynomial, eq. [guards]."""
     s, m, kind, k = c.mode, c.mode.motion, c.kinds[j], c.contacts[j]
     q = s.x[m.x_q :]
     if kind == GuardKind.LEAN:
@@ -343,9 +343,11 @@ def bound_wheel_motion(c: ArcState) -> bool:
 
 @routine
 def classify_proximity(c: ArcState, k: int, middle: Floats) -> Proximity:
-    """Return what a contact can do on a step, from how far the feature is from the wheel in its middle:
-    the wheel's rim moves by no more than its centre does and its axle turns it. Feet that are armed at
-    times may wait below.
+    """Return the proximity of a contact during a step, from the distance of the feature and the wheel in
+    the middle of the step.
+
+    The rim of the wheel moves by no more than its centre does and its axle turns it. Feet that are armed at
+    times may be below the ground.
     """
     m, b, w = c.mode.motion, c.mode.contacts, c.mode.contacts.wheels[k]
     crown, f = b.crown[k], b.features[k * FEATURE :]
@@ -396,9 +398,11 @@ def trace_line(
     ring: float,
     limit: float,
 ) -> Proximity:
-    """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
-    of a wheel; it is followed by steps as long as what it is further away. Gaps are negative without
-    touch where an edge goes through a disc.
+    """Return whether an edge or a vertex stays out of touch during a step.
+
+    The distance of the line from the ring of the wheel is followed along the line, by steps as long as the
+    distance allows. A gap alone does not decide: it may be negative without touch if the line passes inside
+    the ring.
     """
     Q, e, low, high = b.features[k * FEATURE :], b.features[k * FEATURE + 3 :], 0.0, 0.0
     along, aside, slope, inner = 0.0, 0.0, dot(axle, e, 3), False
@@ -487,7 +491,7 @@ def sample_guards(c: ArcState) -> None:
 
 @routine
 def evaluate_closed_gaps(s: ContactMode) -> None:
-    """Write what closed contacts look like, with the rows of those that slide."""
+    """Write the geometry of closed contacts, and the rows of those that slide."""
     for i in range(s.plan[CLOSED]):
         row = s.seen[i * s.motion.row :]
         if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
@@ -511,10 +515,10 @@ def is_on_feature(c: ArcState, k: int, part: float) -> bool:
 def find_crossing(
     c: ArcState, j: int, values: Floats, at: float, width: float, end: float
 ) -> float:
-    """Return where guard j turns negative on an interval, before a part of that, from its values at
-    the nodes there; NEVER if it does not. What is negative already must have been positive before;
-    but what falls on from the start, a closed contact's guard or the gap of one that has just opened,
-    does so at once.
+    """Return the fraction of an interval at which guard j becomes negative, before a given fraction, from
+    its values at the nodes; NEVER if it does not.
+
+    A guard that is negative at the start must have been positive before, unless it continues to fall.
     """
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
@@ -537,8 +541,8 @@ def find_crossing(
 
 @routine
 def bisect_crossing(c: ArcState, j: int, at: float, width: float) -> float:
-    """Return where a guard that no polynomial fits turns negative on an interval, if it changes its
-    sign there; NEVER else.
+    """Return the fraction of an interval at which a guard changes its sign, by bisection; NEVER if it does
+    not. It serves guards that no polynomial approximates.
     """
     low, high, least = at, at + width, -c.slack[c.kinds[j]]
     if not evaluate_guard_at(c, j, high) < least or evaluate_guard_at(c, j, low) < least:
@@ -604,8 +608,8 @@ def first_event(c: ArcState) -> int:
 
 @routine
 def record_grazing(c: ArcState, until: float) -> None:
-    """Write when, and which, watched contacts graze before a part of the step: gaps that fall and rise
-    again, less than `gap_grazing` above zero where they are least.
+    """Record grazing contacts before a fraction of the step: gaps that fall, rise again, and have a minimum
+    below `gap_grazing`.
     """
     b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
     for some in range(c.guards[1]):
@@ -687,8 +691,8 @@ def find_pull_here(c: ArcState) -> int:
 
 @routine
 def locate_event(c: ArcState, j: int) -> float:
-    """Return how long after the step's start the event is that guard j tells of, by steps of their
-    own; its state is left, also in x unless it is the start of the step.
+    """Return the time (s) from the start of the step to the event of guard j. The state of the event is
+    written, also to x unless it is the start of the step.
     """
     part, whole = c.clock.part, c.clock.step
     if part == 0.0:
@@ -800,7 +804,9 @@ def record_samples(c: ArcState, until: float) -> None:
 
 @routine
 def integrate_arc(c: ArcState, limit: int) -> RunStatus:
-    """Take up to so many steps, to the first event or to the end of the arc; return why not further."""
+    """Take up to `limit` steps, to the first event or to the end of the arc; return the reason for the
+    stop.
+    """
     g, clock, tol = c.stages, c.clock, c.mode.motion.tol
     for _ in range(limit):
         clock.steps += 1

@@ -88,11 +88,8 @@ def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
 
 @routine
 def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
-    """Return the first zero behind `at` and before an end of the polynomial with the coefficients b
-    over [0, 1], which has the given sign there; NEVER if there is none.
-
-    Intervals are passed from the left while no coefficient over them has the other sign, and halved
-    where their signs change more than once; where they do once, there is one zero (Descartes' rule).
+    """Return the first zero of a polynomial with Bernstein coefficients b on [0, 1] after a place and
+    before an end; NEVER if there is none. The polynomial has the given sign at the place.
     """
     low, width = at, 1.0 - at
     while low < min(end, 1.0 - FINEST):
@@ -146,8 +143,8 @@ def read(b: Floats, at: float, part: Floats) -> float:
 
 @routine
 def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
-    """Return where the polynomial with the coefficients b is least between two places, on which it
-    falls and rises again.
+    """Return the place of the minimum of the polynomial with the coefficients b between two places, on
+    which it falls and rises again.
     """
     left, right = low, high
     for _ in range(60):
@@ -163,8 +160,8 @@ def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
 def set_guards(
     s: ContactMode, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
 ) -> int:
-    """Write the kinds of all guards of a mode, their contacts and borders: the ways to fall, gaps, and
-    what ends closed contacts; return how many they are.
+    """Write the kinds of all guards of a mode, their contacts and borders (falls, gaps, guards of closed
+    contacts); return their number.
     """
     count, b = 0, s.contacts
     for kind in range(2):

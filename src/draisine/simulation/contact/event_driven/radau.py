@@ -100,9 +100,7 @@ def turning_room(n: int, speeds: int, row: int, most: int) -> Turning:
 
 @routine
 def turning_rate(s: ContactMode, g: Stages, w: Turning) -> float:
-    """Return the largest rate at which friction turns a slip of the state in x, 0 where nothing slips;
-    what turns with them is left.
-    """
+    """Return the largest rate (1/s) at which friction turns a slip of the state in x; 0 without slip."""
     m, n, count, fastest = s.motion, s.motion.speeds, 0, 0.0
     for i in range(s.plan[CLOSED]):
         if s.status[i] == Status.SLIDING and s.mu[i] > 0.0:
@@ -145,8 +143,8 @@ def turn_slip(s: ContactMode, g: Stages, w: Turning, k: int) -> int:
 
 @routine
 def collocate(s: ContactMode, g: Stages, w: Turning, t: float, h: float, last: float) -> int:
-    """Write the states of all stages of a step of length h; return 1 where they are not found. k holds the
-    rate at its start.
+    """Write the states of all stages of a step of length h; return 1 if the iteration does not converge. k
+    contains the rate at the start.
     """
     for i in range(SEVEN):
         w.states[i * g.n :][: g.n] = g.y[: g.n] + w.method[NODES + i] * h * g.k[: g.n]
@@ -211,8 +209,8 @@ def mend(s: ContactMode, g: Stages, w: Turning, h: float) -> float:
 
 @routine
 def stretch_dense(g: Stages, w: Turning) -> float:
-    """Write the end of a step and the polynomial of its dense output, from the states of its stages; return
-    the size of its highest term against what the tolerances allow.
+    """Write the end of a step and the polynomial of its dense output from the states of its stages; return
+    the magnitude of its highest term relative to the tolerances.
     """
     n, F, total = g.n, g.polynomial, 0.0
     for m in range(SEVEN):

@@ -69,7 +69,7 @@ from draisine.simulation.trajectory import GuardKind
 
 
 class EventStage(IntEnum):
-    """What the run loop does next."""
+    """The next stage of an event."""
 
     ARC = 0  # integrate an arc
     CONTACTS = 1  # find the contacts that touch at an event
@@ -80,7 +80,7 @@ class EventStage(IntEnum):
 
 
 class EventCause(IntEnum):
-    """What an event is about."""
+    """The cause of an event."""
 
     COLLISION = 0
     LIFT_OFF = 1
@@ -96,7 +96,7 @@ KINDS = ("collision", "lift-off", "hand-over", "slip", "stick", "input", "start"
 
 
 class RunProgress(Record):
-    """What the run loop keeps between calls."""
+    """State of the run loop between calls."""
 
     stage: EventStage = EventStage.ARC
     cause: EventCause = EventCause.COLLISION  # of the present event
@@ -112,7 +112,7 @@ class RunProgress(Record):
 
 
 class ImpactOrigin(IntEnum):
-    """What resolved the impact of an event."""
+    """The code that resolved the impact of an event."""
 
     NONE = 0  # there was no impact
     ROUTINE = 1  # a compiled impact model; the log holds its result
@@ -195,7 +195,7 @@ class RunLoop(NamedTuple):
 
 @routine
 def run_arcs(r: RunLoop, steps: int, events: int) -> RunStatus:
-    """Run through arcs and events, at most so many steps and events; return why the loop stopped."""
+    """Run through arcs and events up to given numbers of steps and events; return the reason for the stop."""
     progress = r.progress
     clock = r.arc.clock
     clock.steps = 0
