@@ -55,8 +55,7 @@ SAME_MEANING = {
 """Functions of one meaning for two types of arguments, with the reason of two definitions."""
 
 DUPLICATE_CONSTANTS = """
-    FORMULATION INTEGERS MAX_NEWTON_STEPS MIN_RELATIVE_PIVOT NODES NO_SLIP PLACES REDUNDANT_PIVOT
-    RESERVED_NAMES
+    FORMULATION INTEGERS MAX_NEWTON_STEPS NODES NO_SLIP PLACES REDUNDANT_PIVOT
 """
 """Constants that still have two meanings; no name may be added."""
 

@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Array, Scalar, array, cos, sin
 from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Prismatic, Revolute
 
-Compliance = float | None
+FlexibleValue = float | None
 """Stiffness or damping of a compliant part; None if it is rigid."""
 
 
@@ -47,25 +47,31 @@ class Flexible:
     """
 
     fork_bend: Annotated[
-        Compliance, "N m/rad", "stiffness of the fork against bending sideways"
+        FlexibleValue, "N m/rad", "stiffness of the fork against bending sideways"
     ] = None
-    fork_bend_damper: Annotated[Compliance, "N m s/rad", "damper of the fork's bending"] = None
-    fork_twist: Annotated[Compliance, "N m/rad", "stiffness of the fork against twisting"] = None
-    fork_twist_damper: Annotated[Compliance, "N m s/rad", "damper of the fork's twisting"] = None
-    frame_twist: Annotated[Compliance, "N m/rad", "stiffness of the frame at the steering head"] = (
+    fork_bend_damper: Annotated[FlexibleValue, "N m s/rad", "damper of the fork's bending"] = None
+    fork_twist: Annotated[FlexibleValue, "N m/rad", "stiffness of the fork against twisting"] = None
+    fork_twist_damper: Annotated[FlexibleValue, "N m s/rad", "damper of the fork's twisting"] = None
+    frame_twist: Annotated[
+        FlexibleValue, "N m/rad", "stiffness of the frame at the steering head"
+    ] = None
+    frame_twist_damper: Annotated[FlexibleValue, "N m s/rad", "damper of the frame's twisting"] = (
         None
     )
-    frame_twist_damper: Annotated[Compliance, "N m s/rad", "damper of the frame's twisting"] = None
-    front_suspension: Annotated[Compliance, "N/m", "spring of the front suspension"] = None
-    front_suspension_damper: Annotated[Compliance, "N s/m", "damper of the front suspension"] = None
-    rear_suspension: Annotated[Compliance, "N m/rad", "spring of the swinging arm"] = None
-    rear_suspension_damper: Annotated[Compliance, "N m s/rad", "damper of the swinging arm"] = None
-    arm: Annotated[Compliance, "m", "length of the swinging arm"] = None
-    steer_spring: Annotated[Compliance, "N m/rad", "spring of the steering"] = None
-    steer_damper: Annotated[Compliance, "N m s/rad", "damper of the steering"] = None
-    steer_friction: Annotated[Compliance, "N m", "dry friction of the steering"] = None
+    front_suspension: Annotated[FlexibleValue, "N/m", "spring of the front suspension"] = None
+    front_suspension_damper: Annotated[FlexibleValue, "N s/m", "damper of the front suspension"] = (
+        None
+    )
+    rear_suspension: Annotated[FlexibleValue, "N m/rad", "spring of the swinging arm"] = None
+    rear_suspension_damper: Annotated[FlexibleValue, "N m s/rad", "damper of the swinging arm"] = (
+        None
+    )
+    arm: Annotated[FlexibleValue, "m", "length of the swinging arm"] = None
+    steer_spring: Annotated[FlexibleValue, "N m/rad", "spring of the steering"] = None
+    steer_damper: Annotated[FlexibleValue, "N m s/rad", "damper of the steering"] = None
+    steer_friction: Annotated[FlexibleValue, "N m", "dry friction of the steering"] = None
     steer_friction_rate: Annotated[
-        Compliance, "rad/s", "steer rate below which the dry friction is smoothed into a damper"
+        FlexibleValue, "rad/s", "steer rate below which the dry friction is smoothed into a damper"
     ] = None
 
 
