@@ -118,7 +118,7 @@ def test_missing_methods_of_a_surface_are_named(kind):
 
     egg = Egg(0.3)
     assert kind in egg.kinds
-    with pytest.raises(ModelError, match=f"Surface Egg .* method `meet_{kind}`"):
+    with pytest.raises(ModelError, match=f"Surface Egg .* method `contact_with_{kind}`"):
         egg.contact_with(kind, np.zeros(3), np.zeros(7))
 
 

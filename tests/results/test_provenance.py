@@ -146,9 +146,9 @@ class TestRoundTrip:
         assert len(both.attrs["first_content_sha256"]) == 64
 
     def test_other_datasets_are_refused(self, turned):
-        with pytest.raises(DataError, match="no linear system"):
+        with pytest.raises(DataError, match="not a linear system"):
             Linear.from_xarray(turned.to_xarray())
-        with pytest.raises(DataError, match="no eigenmodes"):
+        with pytest.raises(DataError, match="does not contain eigenmodes"):
             Eigenmodes.from_xarray(turned.to_xarray())
 
 

@@ -21,7 +21,7 @@ PLY = HEAD + b"0 0 0\n1 0 0\n1 1 0\n0 1 0\n3 0 1 2\n3 0 2 3\n"
             OBJ.replace(b"f 1 3 4", b"f 1 3 9"),
             "triangle 2 has a point that does not exist",
         ),
-        ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 -9"), "triangle 2 names a point"),
+        ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 -9"), "triangle 2 has a point"),
         ("a.obj", OBJ.replace(b"f 1 3 4", b"f 1 3 " + b"9" * 400), "is damaged: "),
         ("a.obj", OBJ.replace(b"v 1 0 0", b"v 1 nan 0"), "point 2 is not finite"),
         (
@@ -42,5 +42,5 @@ def test_error_messages_name_the_reason(name, data, message, tmp_path):
 
 
 def test_missing_file_is_an_error(tmp_path):
-    with pytest.raises(DraisineError, match=r"gone\.obj: cannot be read: No such file"):
+    with pytest.raises(DraisineError, match=r"gone\.obj cannot be read: No such file"):
         read_mesh(tmp_path / "gone.obj")

@@ -57,7 +57,7 @@ def test_a_ball_rolls_level_up_to_rough_ground(ball):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: stairs(0.0, 0.1, 0.3, 0), "from 1 to 200 steps"),
+        (lambda: stairs(0.0, 0.1, 0.3, 0), "must be between 1 and 200"),
         (lambda: stairs(0.0, 0.0, 0.3, 2), "must be a finite number other than zero"),
         (lambda: stairs(0.0, 0.1, -0.3, 2), "run = -0.3 m must be a positive length"),
         (lambda: rough(0.1, cell=9.0), "at least 2 per side"),
